@@ -1,5 +1,5 @@
-//! Answers of the API server. The input is split at bytes 0xFF: each piece answers one request, and its first byte chooses the status
-//! code. When no piece is left, nothing is found.
+//! Fuzzes responses of the API server. The input is split at bytes 0xFF. Each piece is the response
+//! to one request, and its first byte selects the status code. Later requests get "not found".
 #![no_main]
 
 use std::collections::VecDeque;
@@ -46,12 +46,12 @@ impl Service<Request<Body>> for Server {
 
 fuzz_target!(|input: &[u8]| {
     let answers: VecDeque<_> = input.split(|byte| *byte == 0xff).map(<[u8]>::to_vec).collect();
-    // Without a real clock: pauses between attempts pass at once.
+    // Without a real clock, pauses between attempts take no time.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.expect("a runtime").block_on(async {
         let server = || Server { answers: Arc::new(Mutex::new((answers.clone(), 0))) };
         let cluster = || Cluster::new(Client::new(server(), "ns"), "fuzzed");
-        // Every reader gets the same answers.
+        // Every function gets the same responses.
         if let Ok(list) = list_nodes(&cluster()).await {
             assert!(list.nodes.is_sorted_by(|a, b| a.name < b.name), "each node once, in order");
         }

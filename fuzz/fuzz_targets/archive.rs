@@ -1,4 +1,5 @@
-//! Uploaded archives: nothing of them may land beside the directory they are unpacked to, or exceed the limits.
+//! Fuzzes uploaded archives: nothing may be unpacked outside of the target directory, or exceed the
+//! limits.
 #![no_main]
 
 use std::fs;
@@ -11,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use plumbline_archive::extract::{ExtractLimits, extract_tar_gz};
 use plumbline_archive::member::NameLimits;
 
-/// Small, so that generated archives reach them.
+/// Small limits, so that generated archives reach them.
 const LIMITS: ExtractLimits = ExtractLimits {
     unpacked_bytes: 64 << 10,
     entries: 20,
@@ -20,7 +21,8 @@ const LIMITS: ExtractLimits = ExtractLimits {
 };
 
 fuzz_target!(|data: &[u8]| {
-    // As it is, for the gzip reader; and as the content of a gzip stream, whose checksum no generated input would get right.
+    // Test the data itself, for the gzip reader, and as the content of a valid gzip stream. No
+    // generated input would have a correct checksum.
     unpack(data);
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(data).expect("writes to memory");
@@ -39,7 +41,7 @@ fn unpack(archive: &[u8]) {
     count(&dest, &mut found);
     assert!(found.bytes <= LIMITS.unpacked_bytes, "{found:?}");
     if let Ok(extracted) = result {
-        // A file that comes twice is written twice and found once.
+        // A file that occurs twice is written twice, but found once.
         assert!(extracted.files >= found.files && extracted.bytes >= found.bytes, "{extracted:?}, but {found:?}");
     }
 }

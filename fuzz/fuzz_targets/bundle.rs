@@ -1,4 +1,5 @@
-//! Tars of bundles: only what the packer writes is unpacked, and it has one digest.
+//! Fuzzes tars of bundles: only tars as the packer writes them are unpacked, and each bundle has
+//! one digest.
 #![no_main]
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! What compiling a component costs that inspection lets through. libFuzzer's own limits are the test: 2 GiB and 25 s for at most 64 KiB.
+//! Fuzzes the compilation of components that pass inspection. The test is libFuzzer's own limit: 2
+//! GiB and 25 s for at most 64 KiB of input.
 #![no_main]
 
 use std::sync::OnceLock;

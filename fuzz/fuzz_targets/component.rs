@@ -1,4 +1,5 @@
-//! WebAssembly components of others, as the host inspects them before it compiles anything.
+//! Fuzzes the inspection of untrusted WebAssembly components, which the host does before it
+//! compiles anything.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

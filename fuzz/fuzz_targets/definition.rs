@@ -1,4 +1,5 @@
-//! The definition of a plugin: foreign YAML. What is read must survive the way into an archive and back.
+//! Fuzzes plugin definitions, which are untrusted YAML. A valid one must survive the round trip
+//! through an archive.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! What an aggregator reads of a request before it knows whom to trust: path, headers, small bodies.
+//! Fuzzes the parts of a request that an aggregator reads before authentication: path, headers,
+//! small bodies.
 #![no_main]
 
 use std::path::{Component, Path};
@@ -28,7 +29,7 @@ fn route(path: &str) {
         Ok(route) => assert_eq!(Route::parse(&route.path()), Ok(route)),
         Err(RouteError::NotCanonical(to)) => {
             assert!(to.starts_with('/') && !to.starts_with("//"), "`{to}` leads to another host");
-            // Names hold no `%`, so what is cleaned once stays clean.
+            // Names have no `%`, so a canonical path stays canonical.
             assert!(!matches!(Route::parse(&to), Err(RouteError::NotCanonical(_))), "`{to}` leads on and on");
         }
         Err(RouteError::NotFound) => {}

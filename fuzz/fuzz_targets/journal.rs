@@ -1,4 +1,5 @@
-//! The journal of a run, as a crash or a failing disk may leave it: what is read must be readable again, and the same.
+//! Fuzzes the journal of a run, as a crash or a failing disk may leave it. Everything that was read
+//! must be readable again with the same result.
 #![no_main]
 
 use std::fs;
@@ -11,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("journal");
     open(&path, data);
-    // Each line with the checksum that it needs, which no generated input would get right.
+    // Give each line a correct checksum, which no generated input would have.
     let mut sealed = Vec::new();
     for line in data.split_inclusive(|byte| *byte == b'\n') {
         let json = line.strip_suffix(b"\n").unwrap_or(line);

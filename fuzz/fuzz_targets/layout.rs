@@ -1,4 +1,4 @@
-//! OCI layouts of others: an index, a manifest, and a layer that a file is taken out of.
+//! Fuzzes untrusted OCI layouts: an index, a manifest, and a layer from which a file is extracted.
 #![no_main]
 
 use std::fs;
@@ -10,7 +10,7 @@ use plumbline_registry::{Descriptor, Digest, Image, Layout, Place, media};
 fuzz_target!(|data: &[u8]| {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let layout = Layout::create(&dir.path().join("layout")).expect("an empty layout");
-    // As an index that a layout lists, and as a manifest that something points to.
+    // As an index that a layout lists, and as a manifest that a descriptor refers to.
     let listed = layout.dir().join("index.json");
     let empty = fs::read(&listed).expect("reads the index");
     fs::write(&listed, data).expect("writes the index");
@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     layer(&layout, dir.path(), data);
 });
 
-/// Takes a file out of an image whose only layer is `data`.
+/// Extracts a file from an image whose only layer is `data`.
 fn layer(layout: &Layout, outside: &Path, data: &[u8]) {
     let digest = Digest::of(data);
     let config =

@@ -1,4 +1,5 @@
-//! Documents that the parts of a run send each other: errors, answers to heartbeats, the status that a cluster keeps.
+//! Fuzzes documents that the components of a run exchange: errors, responses to heartbeats, the
+//! status in the cluster.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Policies of signatures: what a file says whose signatures count.
+//! Fuzzes signature policies, which define the trusted signers.
 #![no_main]
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! Results archives of any tool and age: one that could be opened gives each of its files, whole.
+//! Fuzzes results archives of any tool and version: if one can be opened, all of its files are
+//! complete.
 #![no_main]
 
 use std::fs::{self, File};
@@ -11,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use plumbline_archive::extract::ExtractLimits;
 use plumbline_archive::results::{ReadLimits, ResultsArchive};
 
-/// Small, so that generated archives reach them.
+/// Small limits, so that generated archives reach them.
 const LIMITS: ReadLimits = ReadLimits { entries: 30, unpacked_bytes: 128 << 10 };
 
 fuzz_target!(|tar: &[u8]| {

@@ -1,4 +1,4 @@
-//! What is read of signatures before anything is verified: envelopes, and the keys that people hand around.
+//! Fuzzes everything that is parsed before a signature is verified: envelopes and keys.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Puts the contract, the SDKs and the templates into the program, so that `plugin new` needs nothing else: a table of paths and bytes.
+//! Embeds the contract, the SDKs and the templates in the program, so that `plugin new` needs
+//! nothing else. The result is a table of paths and bytes.
 
 use std::env;
 use std::error::Error;
@@ -10,11 +11,11 @@ use std::path::{Path, PathBuf};
 #[path = "build/manifest.rs"]
 mod manifest;
 
-/// What is embedded, below `plugin-sdk/`. One that is not there yet is left out.
+/// The directories below `plugin-sdk/` to embed. One that does not exist is left out.
 const SDK: [&str; 6] = ["rust", "go", "js", "python", "c", "templates"];
-/// What tools leave behind, at any depth.
+/// Directories that tools create, at any depth.
 const SKIPPED: [&str; 6] = ["target", "node_modules", "build", "__pycache__", "dist", "coverage"];
-/// An SDK's own tests are of no use to who works with it.
+/// The SDK's own tests, which its users do not need.
 const TESTS: [&str; 2] = ["tests", "test"];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -25,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(root.join("wit"))? {
         let path = entry?.path();
-        // Older generations are the host's business.
+        // Skip the directories of older generations, which only the host needs.
         if path.extension().is_some_and(|extension| extension == "wit") {
             files.push((format!("wit/{}", name(&path)?), path));
         }
@@ -62,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// All files below `directory`, as `shown/…`.
+/// Appends all files below `directory`, as `shown/…`.
 fn walk(directory: &Path, shown: &str, is_sdk: bool, files: &mut Vec<(String, PathBuf)>) -> Result<(), Box<dyn Error>> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
@@ -87,8 +88,12 @@ fn name(path: &Path) -> Result<String, Box<dyn Error>> {
     Ok(name.ok_or_else(|| format!("{}: names must be UTF-8", path.display()))?.to_owned())
 }
 
-/// Tells cargo what to look at. A directory means everything below it, also what tools leave there: where such a directory lies in it,
-/// its files are named one by one, and a new file is seen with the next change.
+/// Tells cargo which files to watch, and returns whether `directory` has none of the directories
+/// that tools create.
+///
+/// Cargo watches a directory with everything below it, including what tools create there. A
+/// directory that contains such a directory is therefore watched file by file. A new file in it is
+/// noticed with the next change.
 fn watch(directory: &Path) -> Result<bool, Box<dyn Error>> {
     let mut clean = true;
     let mut below = Vec::new();

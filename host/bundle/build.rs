@@ -1,4 +1,5 @@
-//! Takes the built-in modules that `cargo xtask setup` built, so that the program carries them, ready compiled.
+//! Copies the built-in modules that `cargo xtask setup` built and compiled, so that the program can
+//! embed them.
 
 use std::env;
 use std::error::Error;
@@ -6,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-/// The built-in modules, in the order in which help texts list it.
+/// The built-in modules, in the order in which help texts list them.
 const MODULES: [&str; 13] = [
     "junit",
     "gojson",

@@ -1,4 +1,4 @@
-//! Components: counted, and dropped.
+//! Components, which are counted and dropped.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,10 +10,11 @@ use serde_json::json;
 
 use crate::names::{Names, cut};
 
-/// Licences, and types of components, that are counted by name; the others are counted together.
+/// Maximum number of licenses, and of component types, that are counted by name. The others are
+/// counted together.
 const MAX_KINDS: usize = 200;
 
-/// What the components of a document come to.
+/// The counts of a document's components.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
     pub(crate) names: Names,
@@ -23,14 +24,14 @@ pub(crate) struct Inventory {
     licences: Counts,
 }
 
-/// How often each word came, for so many words.
+/// Counts by word, up to a maximum number of words.
 #[derive(Debug, Default)]
 struct Counts {
     by_word: BTreeMap<String, u64>,
     others: u64,
 }
 
-/// One entry of a component's `licenses`.
+/// An entry of a component's `licenses`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Choice {
@@ -57,7 +58,7 @@ impl Counts {
         }
     }
 
-    /// How many different words there were.
+    /// Returns the number of different words.
     fn kinds(&self) -> String {
         if self.others > 0 { format!("more than {MAX_KINDS}") } else { self.by_word.len().to_string() }
     }
@@ -72,7 +73,7 @@ impl Counts {
 }
 
 impl Inventory {
-    /// An item that says how many components there are, and under which licences.
+    /// Returns an item with the numbers of components and licenses.
     pub(crate) fn item(&self) -> Item {
         let mut item =
             Item::new(1, "components").status(Status::Passed).meta("components", self.components.to_string());
@@ -107,7 +108,7 @@ impl Inventory {
     }
 }
 
-/// What is looked at of one component.
+/// The parts of a component that are read.
 #[derive(Debug, Default)]
 struct Component {
     reference: Option<String>,
@@ -166,7 +167,7 @@ impl<'de> Visitor<'de> for One<'_> {
                 "name" => component.name = fields.next_value()?,
                 "version" => component.version = fields.next_value()?,
                 "licenses" => component.licences = fields.next_value::<Option<_>>()?.unwrap_or_default(),
-                // serde_json ends at 128 levels, long before the stack does.
+                // serde_json stops at 128 levels, long before the stack overflows.
                 "components" => fields.next_value_seed(Components(self.0))?,
                 _ => drop(fields.next_value::<IgnoredAny>()?),
             }

@@ -1,4 +1,4 @@
-//! A whole document, read once from start to end.
+//! A whole document, which is read once from start to end.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,10 +13,11 @@ use crate::names::cut;
 use crate::severity::Severity;
 use crate::vulnerability::Vulnerability;
 
-/// Reads the document and emits what is in it, at depth 1.
+/// Reads the document and emits its items at depth 1.
 ///
 /// # Errors
-/// A sentence, for what is not JSON or no CycloneDX. What came before it has been emitted.
+/// A sentence, if the document is not JSON or not CycloneDX. The items before the error have been
+/// emitted.
 pub(crate) fn read(from: impl Read, fail_on: &BTreeSet<Severity>, out: &mut Output) -> Result<(), String> {
     let mut document = Document { fail_on, out, inventory: Inventory::default(), head: Head::default() };
     let mut json = serde_json::Deserializer::from_reader(from);
@@ -25,7 +26,7 @@ pub(crate) fn read(from: impl Read, fail_on: &BTreeSet<Severity>, out: &mut Outp
     document.finish()
 }
 
-/// What the document says of itself.
+/// The properties of the document itself.
 #[derive(Debug, Default)]
 struct Head {
     format: Option<String>,
@@ -68,7 +69,7 @@ impl Document<'_> {
         self.head.subject = Some(Subject { timestamp: metadata.timestamp, ..subject });
     }
 
-    /// What can be said only at the end, because keys come in any order.
+    /// Emits what is only known at the end, because keys may come in any order.
     fn finish(self) -> Result<(), String> {
         match self.head.format.as_deref() {
             Some("CycloneDX") => {}
@@ -79,7 +80,7 @@ impl Document<'_> {
         }
         let summary = match self.head.vulnerabilities {
             Some(0) => Some(Item::new(1, "vulnerabilities").status(Status::Passed).meta("vulnerabilities", "0")),
-            // A bill of materials alone says nothing about vulnerabilities: neither good nor bad.
+            // A bill of materials alone says nothing about vulnerabilities.
             None => Some(
                 Item::new(1, "vulnerabilities")
                     .status(Status::Skipped)
@@ -140,7 +141,7 @@ impl<'de> Visitor<'de> for &mut Document<'_> {
     }
 }
 
-/// The list of vulnerabilities, each of which leaves as it is read.
+/// The list of vulnerabilities, each of which is emitted as it is read.
 struct Vulnerabilities<'a, 'b>(&'a mut Document<'b>);
 
 impl<'de> DeserializeSeed<'de> for Vulnerabilities<'_, '_> {

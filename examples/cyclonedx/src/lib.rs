@@ -1,20 +1,22 @@
-//! A post-processor for CycloneDX (ECMA-424) in JSON, versions 1.4 to 1.6: a bill of materials, an exchange of what is known of its
-//! vulnerabilities (VEX), or both in one document.
+//! A post-processor for CycloneDX (ECMA-424) in JSON, versions 1.4 to 1.6. A document may be a bill
+//! of materials, a vulnerability exchange (VEX), or both.
 //!
-//! Each document becomes an item; below it stands an item for each vulnerability, then one that counts the components.
+//! Each document becomes an item. Below it are an item for each vulnerability and one that counts
+//! the components.
 //!
-//! # How a vulnerability ends
+//! # The status of a vulnerability
 //!
-//! | the document says | status |
+//! | in the document | status |
 //! |---|---|
-//! | `analysis.state` is `not_affected` or `false_positive` | `skipped`: it is none here |
+//! | `analysis.state` is `not_affected` or `false_positive` | `skipped` |
 //! | `analysis.state` is `resolved` or `resolved_with_pedigree` | `passed` |
-//! | anything else (`exploitable`, `in_triage`, nothing), and its severity is among the option `fail-on` | `failed` |
-//! | anything else, and nobody says how severe it is | `unknown` |
-//! | anything else | `passed`; its severity stands in its meta |
+//! | anything else (`exploitable`, `in_triage`, nothing), and the severity is in the option `fail-on` | `failed` |
+//! | anything else, and the severity is unknown | `unknown` |
+//! | anything else | `passed`, with the severity in the metadata |
 //!
-//! Of several ratings the one counts whose method comes first here: CVSS 4, 3.1, 3, 2, any other; among equals the first. Where a rating has no
-//! severity, that of its score counts, as CVSS maps scores to words.
+//! If there are several ratings, the method decides: CVSS 4, 3.1, 3, 2, then any other. Among
+//! equals, the first one is used. If a rating has no severity, its score decides, according to
+//! CVSS.
 //!
 //! # Options
 //!
@@ -24,8 +26,9 @@
 //!
 //! # Memory
 //!
-//! Documents are read piece by piece: components are counted and dropped, vulnerabilities leave one by one. What is kept of components is
-//! a short name each, up to [`MAX_NAMES`], so that a vulnerability can say in words what it affects.
+//! Documents are read piece by piece. Components are counted and dropped, and vulnerabilities are
+//! emitted one by one. Only a short name of each component is kept, up to [`MAX_NAMES`], so that a
+//! vulnerability can list what it affects.
 #![forbid(unsafe_code)]
 
 mod components;
@@ -43,7 +46,7 @@ use serde::Deserialize;
 pub use names::MAX_NAMES;
 pub use severity::Severity;
 
-/// Plays the role. See the crate's documentation for the rules.
+/// The post-processor. The documentation of the crate describes the rules.
 #[derive(Debug, Clone, Copy)]
 pub struct CycloneDx;
 
@@ -65,7 +68,7 @@ impl PostProcessor for CycloneDx {
         for file in files {
             out.emit(Item::new(0, file.file_name()).meta("file", file.path()).meta("type", "file"));
             if let Err(error) = read(file, &options, out) {
-                // What was read before stays.
+                // The items before the error are kept.
                 out.emit(Item::new(1, "unreadable").status(Status::Unknown).meta("error", error));
             }
         }
@@ -84,10 +87,10 @@ fn read(mut file: InputFile, options: &Options, out: &mut Output) -> Result<(), 
     document::read(file, &options.fail_on, out)
 }
 
-/// Passes over a byte order mark.
+/// Skips a byte order mark.
 fn skip_mark(file: &mut InputFile) -> io::Result<()> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
-    // The host may give fewer bytes than the mark has at once, so byte by byte.
+    // The host may return only a part of the mark, so compare byte by byte.
     for (i, &byte) in MARK.iter().enumerate() {
         let next = file.fill_buf()?.first().copied();
         if next != Some(byte) {
@@ -98,7 +101,7 @@ fn skip_mark(file: &mut InputFile) -> io::Result<()> {
     Ok(())
 }
 
-/// The first byte that is no white space; it stays in the file.
+/// Returns the first byte that is not white space, without consuming it.
 fn first(file: &mut InputFile) -> io::Result<Option<u8>> {
     loop {
         let Some(byte) = file.fill_buf()?.first().copied() else { return Ok(None) };

@@ -1,21 +1,23 @@
-//! What components are called, by the reference that vulnerabilities name them by.
+//! The names of components, by the references that vulnerabilities use.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Components whose names are kept. A large image has about 5,000; a hostile document has as many as it likes.
+/// Maximum number of components whose names are kept. A large image has about 5,000, and a hostile
+/// document may have any number.
 pub const MAX_NAMES: usize = 100_000;
 
-/// Characters of a name that are kept.
+/// Maximum number of characters of a name.
 const MAX_CHARS: usize = 120;
 
-/// The names. References are long (package URLs with qualifiers), so a hash of each is kept in their place; two of 100,000
-/// references share one with a probability of less than one in a billion, and then a name in a report is wrong.
+/// The names. References are long (package URLs with qualifiers), so only a hash of each is kept.
+/// The probability that two of 100,000 references have the same hash is less than one in a billion.
+/// A name in a report would then be wrong.
 #[derive(Debug, Default)]
 pub(crate) struct Names(HashMap<u64, String>);
 
 impl Names {
-    /// Keeps what the component is called, if there is room.
+    /// Stores the name of a component, if there is room.
     pub(crate) fn insert(&mut self, reference: &str, name: &str, version: &str) {
         if self.0.len() < MAX_NAMES {
             let name = if version.is_empty() { name.to_owned() } else { format!("{name} {version}") };
@@ -23,7 +25,7 @@ impl Names {
         }
     }
 
-    /// What the component is called; the reference itself where nobody said.
+    /// Returns the name of a component, or else the reference itself.
     pub(crate) fn get(&self, reference: &str) -> String {
         self.0.get(&hash(reference)).cloned().unwrap_or_else(|| cut(reference, MAX_CHARS))
     }
@@ -35,7 +37,7 @@ fn hash(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// The first characters of a text, and a sign where something was cut off.
+/// Returns the first characters of a text, with `…` if something was cut.
 pub(crate) fn cut(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

@@ -1,28 +1,28 @@
-//! How bad a vulnerability is, of what several parties say.
+//! The severity of a vulnerability, from the ratings of several parties.
 
 use serde::Deserialize;
 
-/// The words of CycloneDX.
+/// A severity in CycloneDX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The worst.
+    /// Critical severity.
     Critical,
-    /// Bad.
+    /// High severity.
     High,
-    /// Between.
+    /// Medium severity.
     Medium,
-    /// Not so bad.
+    /// Low severity.
     Low,
-    /// For information.
+    /// For information only.
     Info,
-    /// Said to be none.
+    /// Rated as not severe at all.
     None,
-    /// Nobody says.
+    /// Without a rating.
     Unknown,
 }
 
-/// One party's rating.
+/// The rating of one party.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Rating {
@@ -32,7 +32,7 @@ pub(crate) struct Rating {
     vector: Option<String>,
 }
 
-/// The rating that counts, as it is shown.
+/// The selected rating, as it is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rated {
     pub(crate) severity: Severity,
@@ -42,7 +42,7 @@ pub(crate) struct Rated {
 }
 
 impl Severity {
-    /// The word of CycloneDX.
+    /// Returns the word that CycloneDX uses.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -56,13 +56,14 @@ impl Severity {
         }
     }
 
-    /// What a document says; other words than those of CycloneDX say nothing.
+    /// Parses a severity. Words that CycloneDX does not define are unknown.
     fn from_word(word: &str) -> Self {
         let all = [Self::Critical, Self::High, Self::Medium, Self::Low, Self::Info, Self::None];
         all.into_iter().find(|severity| severity.as_str().eq_ignore_ascii_case(word)).unwrap_or(Self::Unknown)
     }
 
-    /// The word for a score: table 14 of CVSS 3.1, which CVSS 4.0 keeps; CVSS 2 as the National Vulnerability Database maps it.
+    /// Returns the severity for a score: table 14 of CVSS 3.1, which also applies to CVSS 4.0, or
+    /// the mapping of the National Vulnerability Database for CVSS 2.
     fn from_score(score: f64, second: bool) -> Self {
         match score {
             score if !(0.0..=10.0).contains(&score) => Self::Unknown,
@@ -81,7 +82,7 @@ impl Severity {
 }
 
 impl Rating {
-    /// The smaller, the more it counts.
+    /// Returns the rank of the method; a smaller one takes precedence.
     fn rank(&self) -> usize {
         let methods = ["CVSSv4", "CVSSv31", "CVSSv3", "CVSSv2"];
         methods.iter().position(|method| self.method.as_deref() == Some(*method)).unwrap_or(methods.len())
@@ -90,14 +91,14 @@ impl Rating {
     fn severity(&self) -> Severity {
         match (self.severity.as_deref().map(Severity::from_word), self.score) {
             (Some(known), _) if known != Severity::Unknown => known,
-            // Only CVSS says what its scores mean.
+            // Only CVSS defines what its scores mean.
             (_, Some(score)) if self.rank() < 4 => Severity::from_score(score, self.rank() == 3),
             _ => Severity::Unknown,
         }
     }
 }
 
-/// The rating that counts: of those that say anything, the one whose method comes first.
+/// Returns the rating to use: of those with a severity, the one whose method comes first.
 pub(crate) fn rated(ratings: Vec<Rating>) -> Rated {
     let told = ratings.into_iter().filter(|rating| rating.severity() != Severity::Unknown);
     match told.min_by_key(Rating::rank) {
@@ -126,7 +127,7 @@ mod tests {
             severity(r#"[{"method": "CVSSv3", "severity": "low"}, {"method": "CVSSv3", "severity": "high"}]"#),
             "low"
         );
-        // One that says nothing does not hide one that does.
+        // A rating without a severity does not hide one that has one.
         assert_eq!(severity(r#"[{"method": "CVSSv4"}, {"method": "CVSSv31", "score": 9.8}]"#), "critical");
         assert_eq!(severity("[]"), "unknown");
     }

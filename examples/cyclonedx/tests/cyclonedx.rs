@@ -1,4 +1,4 @@
-//! What becomes of documents.
+//! Tests of the conversion of documents.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::io::{self, Read};
@@ -30,7 +30,7 @@ fn detail(item: &Item, key: &str) -> Value {
     }
 }
 
-/// The document with `vulnerabilities` as its only content.
+/// Runs the module on a document with only these `vulnerabilities`.
 fn of(vulnerabilities: Value) -> Run {
     let document = json!({ "bomFormat": "CycloneDX", "specVersion": "1.6", "vulnerabilities": vulnerabilities });
     case(document.to_string()).run::<CycloneDx>()
@@ -52,7 +52,7 @@ fn each_vulnerability_ends_as_its_analysis_and_severity_say() {
          CVE-2026-0003: skipped\n  \
          components: passed\n"
     );
-    // What is read does not depend on where the host cuts.
+    // The result does not depend on where the host splits the file.
     assert_eq!(case(VULNERABILITIES).chunk(1).run::<CycloneDx>(), run);
 }
 
@@ -150,7 +150,7 @@ fn what_cannot_be_read_is_said_and_what_came_before_stays() {
     assert_eq!(outline(broken), "a.cdx.json: -\n  CVE-2026-0004: passed\n  unreadable: unknown\n");
     let run = Case::new().broken_file("a.cdx.json", r#"{"bomFormat": "Cyc"#, "the disk is gone").run::<CycloneDx>();
     assert_eq!(meta(run.items.last().unwrap(), "error"), Some("the disk is gone at line 1 column 18"));
-    // The next file is read all the same.
+    // The next file is still read.
     let two =
         Case::new().file("a.cdx.json", "{").file("b.cdx.json", r#"{"bomFormat": "CycloneDX"}"#).run::<CycloneDx>();
     assert!(two.outline().ends_with("b.cdx.json: -\n  vulnerabilities: skipped\n  components: passed\n"));
@@ -175,7 +175,7 @@ fn what_is_long_is_cut_and_what_is_many_is_counted() {
     assert_eq!(detail(item, "types")["(others)"], 800);
 }
 
-/// A document with more components than are remembered, made while it is read.
+/// A document with more components than are kept, generated while it is read.
 struct Endless(u64, Vec<u8>);
 
 impl Read for Endless {

@@ -1,4 +1,4 @@
-//! What is sent: a file as it is, or a directory as a gzip-compressed tar.
+//! The content to send: a file unchanged, or a directory as a gzip-compressed tar.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
@@ -9,10 +9,11 @@ use flate2::write::GzEncoder;
 use plumbline_phonehome::{Source, Upload};
 use tempfile::NamedTempFile;
 
-/// What an archive is called at the other end, where it is unpacked.
+/// The name of an archive for the aggregator, which unpacks it.
 const ARCHIVE_NAME: &str = "results.tar.gz";
 
-/// Content types by the end of a file's name. The aggregator unpacks `application/gzip` and keeps everything else as it comes.
+/// Content types by file name extension. The aggregator unpacks `application/gzip`, and stores
+/// everything else unchanged.
 const TYPES: [(&str, &str); 5] = [
     ("gz", "application/gzip"),
     ("json", "application/json"),
@@ -21,22 +22,22 @@ const TYPES: [(&str, &str); 5] = [
     ("yaml", "application/yaml"),
 ];
 
-/// Something that can be sent.
+/// Content that is ready to be sent.
 pub(crate) enum Packed {
-    /// A file that was there before.
+    /// An existing file.
     File(PathBuf),
-    /// A directory, packed; the file goes away with the value.
+    /// A packed directory. The file is deleted when the value is dropped.
     Directory(NamedTempFile),
 }
 
 impl Packed {
-    /// What is at `path`.
+    /// Returns the file at `path`, or packs the directory there.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("read `{}`: {error}", path.display()));
         if !fs::metadata(path).map_err(named)?.is_dir() {
             return Ok(Self::File(path.to_owned()));
         }
-        // Not below the directory itself: an archive must not pack itself.
+        // Create the archive outside of the directory, so that it does not pack itself.
         let file = NamedTempFile::new()?;
         let mut archive = tar::Builder::new(GzEncoder::new(BufWriter::new(file.as_file()), Compression::fast()));
         pack(&mut archive, path, Path::new(""))?;
@@ -46,7 +47,7 @@ impl Packed {
         Ok(Self::Directory(file))
     }
 
-    /// How it is sent.
+    /// Returns the upload.
     pub(crate) fn upload(&self) -> Upload {
         match self {
             Self::File(path) => {
@@ -63,8 +64,8 @@ impl Packed {
     }
 }
 
-/// Adds what is in `directory`, in the order of names, below `place` in the archive: directories and regular files. Links are left
-/// out; an aggregator would not unpack them.
+/// Adds the content of `directory` below `place` in the archive, in the order of names: directories
+/// and regular files. Links are left out, because an aggregator would not unpack them.
 fn pack<W: io::Write>(archive: &mut tar::Builder<W>, directory: &Path, place: &Path) -> io::Result<()> {
     let mut entries = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);

@@ -1,25 +1,26 @@
-//! What the worker is told: by whoever started it, and by its environment (docs/protocol.md, "Environment").
+//! The arguments of the worker, from its command line and its environment (docs/protocol.md,
+//! "Environment").
 
 use std::env;
 use std::path::PathBuf;
 
 use plumbline_phonehome::{ClientConfig, ResultKey};
 
-/// How it is called.
+/// The usage message.
 const USAGE: &str = "usage: phonehome-worker global|single-node PATH";
 
-/// Everything that a worker must know.
+/// The arguments of the worker.
 pub(crate) struct Arguments {
-    /// Where the aggregator is, and how to prove who we are.
+    /// The aggregator's URL, and the credentials for it.
     pub(crate) config: ClientConfig,
-    /// Whose result it is.
+    /// The result that is sent.
     pub(crate) key: ResultKey,
-    /// What to send.
+    /// The file or directory to send.
     pub(crate) path: PathBuf,
 }
 
 impl Arguments {
-    /// Of this process.
+    /// Reads the arguments of this process.
     pub(crate) fn read() -> Result<Self, String> {
         let given: Vec<_> = env::args_os().skip(1).collect();
         let [mode, path] = given.as_slice() else { return Err(USAGE.to_owned()) };

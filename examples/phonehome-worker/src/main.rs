@@ -1,7 +1,9 @@
-//! A worker of one's own: says hello, reports progress, and sends a file or a directory as the result of a plugin.
+//! A custom worker: sends a hello, reports progress, and sends a file or a directory as the result
+//! of a plugin.
 //!
-//! What Plumbline's own worker does beyond this, waiting for a done file and relaying the progress of another process, a program
-//! that gathers its results itself does not need. README.md says how to run it.
+//! Plumbline's own worker also waits for a done file and relays the progress of another process. A
+//! program that gathers its results itself does not need that. README.md says how to run this
+//! example.
 #![forbid(unsafe_code)]
 
 mod archive;
@@ -17,12 +19,12 @@ use crate::archive::Packed;
 use crate::arguments::Arguments;
 use crate::signs::Signs;
 
-/// How a program ends that was called in the wrong way.
+/// The exit code for invalid arguments.
 const USAGE: u8 = 2;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-// A worker mostly waits: one thread is enough.
+// A worker mostly waits, so one thread is enough.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let arguments = match Arguments::read() {
@@ -51,7 +53,7 @@ async fn work(arguments: Arguments) -> Result<(), Failure> {
 
     signs.progress("packing").await;
     let path = arguments.path.clone();
-    // Reading and compressing block, and signs of life must go on meanwhile.
+    // Reading and compressing block, and heartbeats must continue meanwhile.
     let packed = tokio::task::spawn_blocking(move || Packed::of(&path)).await?;
 
     signs.now(Phase::Uploading);
@@ -68,7 +70,7 @@ async fn work(arguments: Arguments) -> Result<(), Failure> {
             Ok(())
         }
         Err(error) => {
-            // A run that knows that nothing will come need not wait for it.
+            // The run need not wait for a result that will not arrive.
             let reason = format!("failed to {}", in_one_line(&error));
             client.put_result(&arguments.key, &Upload::failure(&reason), &retry).await?;
             Err(error.into())
@@ -76,7 +78,7 @@ async fn work(arguments: Arguments) -> Result<(), Failure> {
     }
 }
 
-/// An error with its causes.
+/// Returns an error with its causes in one line.
 fn in_one_line(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(error.source(), |&error| error.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

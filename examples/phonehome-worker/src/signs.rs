@@ -1,6 +1,7 @@
-//! Signs of life: a hello, heartbeats after it, and progress (docs/protocol.md, "Hello and heartbeat" and "Progress").
+//! Hello, heartbeats and progress (docs/protocol.md, "Hello and heartbeat" and "Progress").
 //!
-//! They are for the people who watch the run. That one of them is not heard is told, and changes nothing.
+//! They are information for the people who watch the run. If one of them fails, the worker prints
+//! the error and continues.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,16 +11,17 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Between two heartbeats.
+/// Interval between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
-/// Before a hello that was not heard is said again, at first and at last.
+/// The first and the longest pause before a failed hello is sent again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
-/// How long the last sign may take once the result is home.
+/// How long the last heartbeat may take after the result is delivered.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// Tells the aggregator what this worker does, in the background until the value is dropped.
+/// Reports the state of this worker to the aggregator, in the background until the value is
+/// dropped.
 pub(crate) struct Signs {
     client: Client,
     key: ResultKey,
@@ -28,7 +30,7 @@ pub(crate) struct Signs {
 }
 
 impl Signs {
-    /// Says hello, and then that the worker is still there.
+    /// Starts to send the hello, followed by heartbeats.
     pub(crate) fn begin(client: Client, key: ResultKey, path: &Path) -> Self {
         let hello = Hello {
             version: concat!("phonehome-worker ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -42,21 +44,21 @@ impl Signs {
         Self { client, key, doing, task }
     }
 
-    /// The worker does something else from now on.
+    /// Reports a new phase of the worker from now on.
     pub(crate) fn now(&self, phase: Phase) {
         self.doing.send_replace(since_now(phase));
     }
 
-    /// Says that the result is home, if the aggregator listens.
+    /// Sends the last heartbeat, after the result is delivered.
     pub(crate) async fn end(self) {
         let Self { doing, mut task, .. } = self;
         doing.send_replace(since_now(Phase::Done));
         drop(doing);
-        // Whether it was heard: the result counts.
+        // Ignore errors: the result has already been delivered.
         let _ = timeout(GOODBYE, task.join_next()).await;
     }
 
-    /// Reports progress. A plugin that counts something sends `total` and `completed` as well.
+    /// Reports progress. A plugin that counts its work also sends `total` and `completed`.
     pub(crate) async fn progress(&self, message: &'static str) {
         let body = format!(r#"{{"msg":"{message}"}}"#);
         match self.client.post_progress(&self.key, body.into()).await {
@@ -77,14 +79,15 @@ async fn send(client: Client, key: ResultKey, hello: Hello, mut doing: watch::Re
         sleep(pause).await;
         pause = (pause * 2).min(longest);
     }
-    // At every change, and in between.
+    // Send a heartbeat at every change and at every interval.
     while !matches!(timeout(HEARTBEAT, doing.changed()).await, Ok(Err(_))) {
         let heartbeat = doing.borrow_and_update().clone();
         heard(client.heartbeat(&key, &heartbeat).await);
     }
 }
 
-/// Whether there is no use in saying it again: it was heard, or it is not wanted. An aggregator of another make does not know it.
+/// Returns whether to stop retrying: the request succeeded or was rejected. Other aggregators may
+/// not know it.
 fn heard(answer: Result<Answer, ClientError>) -> bool {
     match answer {
         Ok(answer) => !answer.status.is_server_error() && answer.status != StatusCode::TOO_MANY_REQUESTS,

@@ -1,4 +1,4 @@
-//! The worker, started as a program, against an aggregator that keeps what it hears.
+//! Tests of the worker program with an aggregator that records requests.
 #![expect(clippy::unwrap_used, reason = "tests say what they expect")]
 
 use std::fs;
@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio_rustls::TlsAcceptor;
 
-/// One request, as it came.
+/// A recorded request.
 #[derive(Clone)]
 struct Heard {
     route: Route,
@@ -64,7 +64,7 @@ impl Aggregator {
                             Ok::<_, hyper::Error>(Response::new(Empty::<Bytes>::new()))
                         }
                     });
-                    // A worker that has its answer may leave as it likes.
+                    // The worker may disconnect in any way after it has its response.
                     let _ = hyper::server::conn::http1::Builder::new().serve_connection(stream, service).await;
                 });
             }

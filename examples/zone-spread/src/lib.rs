@@ -1,17 +1,20 @@
-//! An expectation: one node of each zone must answer.
+//! Expectations with one node per zone.
 //!
-//! A zone is what the nodes' label `topology.kubernetes.io/zone` says. Of each zone the lexically smallest node is named of those on which
-//! the plugin's pod can run and that can answer now: ready, not cordoned, chosen by the `nodeSelector` of the `podSpec`, and without a taint that
-//! the pod does not tolerate. Without a `podSpec` the driver's default applies, which tolerates every taint. Affinity is not read.
+//! The label `topology.kubernetes.io/zone` of a node is its zone. From each zone, the module
+//! expects the lexically smallest node on which the plugin's pod can run now. Such a node is ready
+//! and not cordoned, matches the `nodeSelector` of the `podSpec`, and has no taint that the pod
+//! does not tolerate. Without a `podSpec`, the driver's default applies, which tolerates every
+//! taint. Affinity is ignored.
 //!
 //! # Options
 //!
 //! | option | default | |
 //! |---|---|---|
-//! | `label` | `topology.kubernetes.io/zone` | the label that makes a zone: any other spreads over racks, pools, architectures |
-//! | `unready` | `error` | what happens to a zone in which no node can answer: the run does not start (`error`), or goes on without it (`skip`) |
+//! | `label` | `topology.kubernetes.io/zone` | the label for zones: another one spreads over racks, pools or architectures |
+//! | `unready` | `error` | what to do if a zone has no suitable node: `error` (the run does not start) or `skip` (the zone is left out) |
 //!
-//! Nodes without the label belong to no zone; a cluster in which no node has it is an error, because nothing would be expected.
+//! Nodes without the label do not belong to any zone. If no node has it, the module returns an
+//! error, because there would be no expected result.
 #![forbid(unsafe_code)]
 
 mod pod;
@@ -27,7 +30,7 @@ pub use zones::{Zone, zones};
 /// The label that cloud providers and installers set.
 pub const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 
-/// Plays the role. See the crate's documentation for the rules.
+/// The expectations. The documentation of the crate describes the rules.
 #[derive(Debug, Clone, Copy)]
 pub struct ZoneSpread;
 
@@ -38,7 +41,7 @@ struct Options {
     unready: Unready,
 }
 
-/// What becomes of a zone in which no node can answer.
+/// What to do with a zone without a suitable node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Unready {

@@ -1,4 +1,5 @@
-//! What of a `podSpec` (Kubernetes core/v1 `PodSpec`) decides on which nodes its pods run: `nodeSelector` and `tolerations`.
+//! The parts of a `podSpec` (Kubernetes core/v1 `PodSpec`) that decide on which nodes its pods run:
+//! `nodeSelector` and `tolerations`.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use plumbline_sdk::{Node, Taint};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The parts of a pod that are read here.
+/// The parts of a pod that this module reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Pod {
@@ -24,22 +25,22 @@ struct Toleration {
 }
 
 impl Pod {
-    /// Reads those parts; the others are the cluster's.
+    /// Reads these parts of a pod spec. All others are ignored.
     ///
     /// # Errors
-    /// A sentence that says what stands where it cannot.
+    /// A sentence that says which value is invalid.
     pub fn read(pod_spec: &Value) -> Result<Self, String> {
-        Self::deserialize(pod_spec).map_err(|error| format!("the `podSpec` cannot be understood: {error}"))
+        Self::deserialize(pod_spec).map_err(|error| format!("the `podSpec` is malformed: {error}"))
     }
 
-    /// Why its pods do not run on the node.
+    /// Returns why the pod does not run on the node; `None` if it does.
     #[must_use]
     pub fn obstacle(&self, node: &Node) -> Option<String> {
         let selector = self.node_selector.iter().flatten();
         if let Some((key, value)) = selector.into_iter().find(|(key, value)| node.labels.get(*key) != Some(*value)) {
             return Some(format!("has not the label `{key}={value}` of the nodeSelector"));
         }
-        // `PreferNoSchedule` keeps no pod away.
+        // `PreferNoSchedule` does not exclude any pod.
         let mut taints = node.taints.iter().filter(|taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute"));
         let taint =
             taints.find(|taint| !self.tolerations.iter().flatten().any(|toleration| toleration.covers(taint)))?;

@@ -1,4 +1,4 @@
-//! Nodes by zone, and which one of each is named.
+//! Groups nodes by zone, and selects one of each zone.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,26 @@ use plumbline_sdk::Node;
 
 use crate::pod::Pod;
 
-/// Reasons that are told of one zone. A zone may have a thousand nodes, which usually have the same fault.
+/// Maximum number of reasons for one zone. A zone may have a thousand nodes, usually with the same
+/// problem.
 const MAX_REASONS: usize = 5;
 
-/// What was found out of a zone.
+/// The result for one zone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Zone<'a> {
-    /// The node that must answer; `None` where none can.
+    /// The expected node; `None` if there is no suitable one.
     pub chosen: Option<&'a str>,
-    /// Why nodes were passed over, such as `node a is not ready`: the first few, in the order of their names.
+    /// Why nodes were not chosen, such as `node a is not ready`: the first few, in the order of
+    /// their names.
     pub reasons: Vec<String>,
 }
 
-/// The zones that the nodes' `label` makes, by name. Without `pod` every taint is tolerated.
+/// Returns the zones by name, according to the nodes' `label`. Without `pod`, every taint is
+/// tolerated.
 #[must_use]
 pub fn zones<'a>(nodes: &'a [Node], label: &str, pod: Option<&Pod>) -> BTreeMap<&'a str, Zone<'a>> {
-    // Whatever the order in which the cluster lists them, the same nodes are named.
+    // Sort the nodes, so that the choice does not depend on the order in which the cluster lists
+    // them.
     let mut sorted: Vec<&Node> = nodes.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     let mut zones: BTreeMap<&str, Zone> = BTreeMap::new();
@@ -48,7 +52,7 @@ pub fn zones<'a>(nodes: &'a [Node], label: &str, pod: Option<&Pod>) -> BTreeMap<
     zones
 }
 
-/// Why the plugin's pod cannot answer from the node.
+/// Returns why the plugin's pod cannot run on the node; `None` if it can.
 fn obstacle(node: &Node, pod: Option<&Pod>) -> Option<String> {
     if !node.ready {
         return Some("is not ready".to_owned());

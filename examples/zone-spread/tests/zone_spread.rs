@@ -1,4 +1,4 @@
-//! Which nodes must answer.
+//! Tests of the expected nodes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use plumbline_module_zone_spread::{ZONE_LABEL, ZoneSpread};
@@ -14,7 +14,7 @@ fn not_ready(node: Node) -> Node {
     Node { ready: false, ..node }
 }
 
-/// What is expected, by the names of the nodes.
+/// Returns the names of the expected nodes.
 fn names(case: &Case) -> Result<Vec<String>, String> {
     let expected = case.expected::<ZoneSpread>()?;
     Ok(expected
@@ -54,7 +54,7 @@ fn a_node_that_cannot_answer_is_passed_over() {
     assert_eq!(names(&with(tolerated)).unwrap(), ["a1", "b1"]);
     assert_eq!(names(&with(json!({ "tolerations": [{ "key": "gpu", "value": "no" }] }))).unwrap(), ["w1", "b1"]);
     assert_eq!(names(&with(json!({ "tolerations": [{ "operator": "Exists" }] }))).unwrap(), ["a1", "b1"]);
-    // Without a podSpec the default pod tolerates everything.
+    // Without a podSpec, the default pod tolerates everything.
     assert_eq!(names(&cluster().node(tainted)).unwrap(), ["a1", "w3"]);
 }
 

@@ -1,14 +1,15 @@
-//! Compiling beside everything else: a queue, and a few threads that end when it is empty.
+//! Background compilation: a queue, and a few threads that end when it is empty.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Something that takes seconds and a core.
+/// A compilation job, which takes seconds of one core.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// Threads for jobs, as many as there are cores and no more than there are jobs. Threads of their own, because the runtime's may not block, and
-/// because a process may end while they are at work.
+/// A pool of threads for jobs, with at most one thread per core and per job. It does not use the
+/// threads of the async runtime, because those must not block. The process can also exit while they
+/// are working.
 #[derive(Clone, Default)]
 pub(crate) struct Pool {
     queue: Arc<Mutex<Queue>>,
@@ -25,7 +26,7 @@ impl Pool {
         Self::default()
     }
 
-    /// Has `job` done, as soon as there is a thread for it.
+    /// Queues `job` to run as soon as a thread is available.
     pub(crate) fn submit(&self, job: Job) {
         let most = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         {
@@ -39,7 +40,7 @@ impl Pool {
         let pool = self.clone();
         let started = std::thread::Builder::new().name("compile".into()).spawn(move || pool.work());
         if let Err(error) = started {
-            // What is needed is then compiled by who needs it.
+            // A module is then compiled by the task that needs it.
             tracing::warn!("failed to start a thread for compiling modules: {error}");
             self.queue.lock().unwrap_or_else(PoisonError::into_inner).threads -= 1;
         }
@@ -47,12 +48,14 @@ impl Pool {
 
     fn work(&self) {
         while let Some(job) = self.next() {
-            // A panic in the compiler must not cost the pool a thread; who needs the module hears of it.
+            // A panic in the compiler must not end the thread. The task that needs the module
+            // reports the error.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
         }
     }
 
-    /// The next job; with none left, this thread is one less.
+    /// Takes the next job. If there is none, the caller's thread ends, so the number of threads is
+    /// decreased.
     fn next(&self) -> Option<Job> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let job = queue.jobs.pop_front();

@@ -1,4 +1,5 @@
-//! What the aggregator asks of whoever executes plugins: Kubernetes, this machine, or a test.
+//! Interface between the aggregator and the environment that runs plugins: Kubernetes, this
+//! machine, or a test.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -11,48 +12,50 @@ use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{Node, PluginName, ResultKey, RunId};
 use tokio::sync::mpsc;
 
-/// A future in a box: the trait is used behind `dyn`.
+/// A boxed future, so that the trait can be used as `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Why something could not be dispatched.
+/// Error of a dispatcher.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DispatchError {
-    /// What failed, in which object, and why.
+    /// What failed, for which object, and why.
     pub message: String,
 }
 
 impl DispatchError {
-    /// An error with that sentence.
+    /// Creates an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into() }
     }
 }
 
-/// What a worker needs to phone home. Certificates and keys as PEM texts.
+/// URL and credentials with which a worker connects to the aggregator. Certificates and keys are
+/// PEM texts.
 #[derive(Clone)]
 pub struct WorkerAccess {
     /// `https://HOST:PORT`.
     pub aggregator_url: String,
-    /// The certificate of the run's authority.
+    /// Certificate of the run's CA.
     pub ca_cert: String,
-    /// The plugin's client certificate.
+    /// Client certificate of the plugin.
     pub client_cert: String,
-    /// Its private key (SEC1).
+    /// Private key of the client certificate (SEC1).
     pub client_key: String,
 }
 
 impl std::fmt::Debug for WorkerAccess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Keys do not belong into logs.
+        // Private keys must not appear in logs.
         f.debug_struct("WorkerAccess").field("aggregator_url", &self.aggregator_url).finish_non_exhaustive()
     }
 }
 
-/// Whether, and when, workers were heard of last: what a monitor asks that wonders whether they reach the aggregator at all. And whether
-/// a result is still missing: what it asks before it tells that one will not arrive.
+/// Access to the last heartbeats and the missing results. Monitors use it to find out whether
+/// workers reach the aggregator, and whether a result is still missing before they report its
+/// failure.
 #[derive(Clone)]
-pub struct Heard {
+pub struct WorkerContact {
     look: Arc<Look>,
     missing: Arc<Missing>,
 }
@@ -60,83 +63,84 @@ pub struct Heard {
 type Look = dyn Fn(&ResultKey) -> Option<Timestamp> + Send + Sync;
 type Missing = dyn Fn(&ResultKey) -> bool + Send + Sync;
 
-impl Heard {
-    /// Answers with what `look` finds; every result is missing.
+impl WorkerContact {
+    /// Creates a value that returns the result of `look`, and reports every result as missing.
     pub fn new(look: impl Fn(&ResultKey) -> Option<Timestamp> + Send + Sync + 'static) -> Self {
         Self { look: Arc::new(look), missing: Arc::new(|_| true) }
     }
 
-    /// The same, and `missing` tells which results are.
+    /// Uses `missing` to decide which results are missing.
     #[must_use]
     pub fn with_missing(self, missing: impl Fn(&ResultKey) -> bool + Send + Sync + 'static) -> Self {
         Self { missing: Arc::new(missing), ..self }
     }
 
-    /// When the worker of this result was heard of last; `None`: never.
+    /// Returns the time of the last message from the worker of this result, or `None` if there was
+    /// none.
     #[must_use]
     pub fn at(&self, key: &ResultKey) -> Option<Timestamp> {
         (self.look)(key)
     }
 
-    /// Whether this result is neither in nor known to fail.
+    /// Returns whether this result has neither arrived nor failed.
     #[must_use]
     pub fn is_missing(&self, key: &ResultKey) -> bool {
         (self.missing)(key)
     }
 }
 
-impl std::fmt::Debug for Heard {
+impl std::fmt::Debug for WorkerContact {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Heard")
+        f.write_str("WorkerContact")
     }
 }
 
-/// A plugin that is to be put to work.
+/// A plugin to launch.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// The run.
+    /// ID of the run.
     pub run: RunId,
-    /// The plugin.
+    /// Definition of the plugin.
     pub definition: Arc<Definition>,
-    /// The directory that the definition came with, if it came with one.
+    /// Directory of the plugin's bundle, if it has one.
     pub bundle: Option<PathBuf>,
-    /// The results that are still missing: all of them at first, fewer after a restart of the aggregator.
+    /// Results that are missing. All of them at first, fewer after a restart of the aggregator.
     pub missing: Vec<ResultKey>,
-    /// How its workers phone home.
+    /// How its workers connect to the aggregator.
     pub access: WorkerAccess,
-    /// Which of its workers did.
-    pub heard: Heard,
+    /// Which of its workers have done so.
+    pub heard: WorkerContact,
 }
 
-/// What a dispatcher sees of plugins at work.
+/// A dispatcher's report about a running plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Report {
-    /// A result will not arrive, and why.
+    /// A result will not arrive.
     Failed {
         /// The result.
         key: ResultKey,
-        /// The reason, with what helps to understand it.
+        /// The reason, with details that help to understand it.
         error: ErrorRecord,
     },
-    /// What currently keeps a result from arriving. The result may still arrive.
-    Trouble {
+    /// A problem currently prevents a result from arriving. The result may still arrive.
+    Problem {
         /// The result.
         key: ResultKey,
-        /// One sentence; `None` once nothing is wrong any more.
+        /// One sentence, or `None` when the problem is gone.
         reason: Option<String>,
     },
-    /// Every container next to the worker has ended with exit code 0. The worker may not see that itself, because it has no
-    /// token for the API server.
+    /// Every container next to the worker has ended with exit code 0. The worker may not notice
+    /// that itself, because it has no token for the API server.
     PluginEnded {
         /// The result.
         key: ResultKey,
     },
 }
 
-/// How an execution ended that also sent its results.
+/// End of an execution that also sent its results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
-    /// Whose.
+    /// The result of the execution.
     pub key: ResultKey,
     /// A sentence such as `exited with code 3`.
     pub text: String,
@@ -147,37 +151,41 @@ pub struct Exit {
 /// Files of a plugin whose result did not arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsent {
-    /// The directory with the files. Nothing writes to it any more.
+    /// Directory of the files. Nothing writes to it any more.
     pub directory: PathBuf,
-    /// Files in it that are no results, by their whole paths.
+    /// Full paths of files in it that are not results.
     pub exclude: Vec<PathBuf>,
 }
 
-/// Puts drivers to work somewhere. One per run.
+/// Runs plugins in one environment. There is one dispatcher per run.
 pub trait Dispatcher: Send + Sync + 'static {
-    /// The nodes that plugins may be expected on.
+    /// Returns the nodes on which plugins may be expected.
     fn nodes(&self) -> BoxFuture<'_, Result<Vec<Node>, DispatchError>>;
 
-    /// Puts a plugin to work and returns once that is done; what becomes of it is told through `reports` until its cleanup. An error
-    /// means that nothing runs: every missing result of the plugin fails with it.
+    /// Launches a plugin and returns once that is done. Problems are sent to `reports` until the
+    /// cleanup. An error means that nothing runs, and every missing result of the plugin fails with
+    /// it.
     fn launch(&self, launch: Launch, reports: mpsc::Sender<Report>) -> BoxFuture<'_, Result<(), DispatchError>>;
 
-    /// Called once all results of a plugin are in, before they are read: ends what still runs, after the grace that the dispatcher
-    /// gives it, and tells how executions ended whose results arrived, as far as they ended by themselves.
+    /// Stops what is still running after all results of a plugin have arrived, with the
+    /// dispatcher's grace period, before the results are read. Returns the ends of executions whose
+    /// results arrived, if they ended by themselves.
     fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>>;
 
-    /// Called after [`Dispatcher::settle`] for each result that did not arrive: the files that the plugin had written by then, if the
-    /// dispatcher can reach them. They are read like results, beside the error.
+    /// Returns the files that a plugin had written for a result that did not arrive, if the
+    /// dispatcher can access them. It is called after [`Dispatcher::settle`] for each such result.
+    /// The files are read like results, in addition to the error.
     fn unsent(&self, _key: &ResultKey) -> Option<Unsent> {
         None
     }
 
-    /// Called once, when every plugin is complete and before [`Dispatcher::cleanup`]: adds what is known of the place of the run to the
-    /// tree that becomes the archive. What cannot be learned is recorded there, and never fails the run. Ends early when dropped.
+    /// Adds information about the environment to the tree that becomes the archive. It is called
+    /// once, when every plugin is complete and before [`Dispatcher::cleanup`]. Problems are
+    /// recorded in the tree and never fail the run. Dropping the future ends it early.
     fn survey(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
 
-    /// Removes what is left of every plugin. Called once, at the end of the run, however it ends.
+    /// Removes everything that is left of the plugins. It is called once, at the end of every run.
     fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>>;
 }

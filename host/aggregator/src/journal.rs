@@ -1,14 +1,15 @@
 //! The ledger's events on disk, so that a restarted aggregator resumes where the last one stopped.
 //!
-//! One line per event: a CRC-32 of the rest in eight hexadecimal digits, a space, the event with its time as JSON. Lines are only
-//! appended. A last line without its line break is what a crash leaves behind, and is cut off. Anything else that does not check is
-//! damage and is reported.
+//! Each event is one line: a CRC-32 of the rest in eight hexadecimal digits, a space, and the event
+//! with its time as JSON. Lines are only appended. A crash can leave a last line without a line
+//! break, which is cut off. Any other line that is not valid is reported as damage.
 //!
-//! One thread owns the file. Whoever needs an event to be safe before going on (an upload that is to be acknowledged) waits for it;
-//! the thread writes all that is queued and syncs once for all of them.
+//! One thread owns the file. A task whose event must be durable, such as an upload to acknowledge,
+//! waits for it. The thread writes all queued events and syncs once for all of them.
 //!
-//! A write that fails loses nothing: the thread cuts the file back to what was synced last, keeps every line since then in memory, and
-//! tries again until there is space or 10 minutes are over. Meanwhile [`Journal::trouble`] says what is wrong.
+//! A failed write loses nothing. The thread truncates the file to the last synced length, and keeps
+//! every later line in memory. It retries until there is space or 10 minutes have passed.
+//! Meanwhile, [`Journal::trouble`] returns the error.
 
 use std::collections::VecDeque;
 use std::fs::OpenOptions;
@@ -23,47 +24,49 @@ use plumbline_archive::disk::{Disk, DiskFile, Step};
 use plumbline_core::ledger::Record;
 use tokio::sync::oneshot;
 
-/// Bytes of one line. The longest event plans as many results as a run may expect, with the longest names.
+/// Maximum length of a line in bytes. The longest event plans the maximum number of results of a
+/// run, with the longest names.
 const MAX_LINE: u64 = 128 << 20;
-/// Bytes of lines that are not synced yet. Beyond this, the thread syncs although nobody waits for it.
+/// Maximum size of unsynced lines in bytes. Beyond it, the thread syncs even if nobody is waiting.
 const MAX_UNSYNCED: usize = 4 << 20;
-/// Bytes of lines that wait in memory while the disk takes none: 64 MiB. Uploads are refused by then; what still happens is small.
+/// Maximum size of lines that wait in memory while the disk is full: 64 MiB. Uploads are already
+/// rejected at that point, and other events are small.
 const MAX_WAITING: usize = 64 << 20;
-/// Pause between two tries to write.
+/// Delay between attempts to write.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long the journal may fail before the run gives up: 10 min.
+/// How long writes may fail before the run gives up: 10 min.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Bytes that are kept free for the journal on a disk that is full: 1 MiB.
+/// Disk space that is reserved for the journal: 1 MiB.
 const RESERVE: u64 = 1 << 20;
 
-/// Why a journal cannot be read or written.
+/// Error while reading or writing a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// Reading or writing failed.
     #[error("journal `{path}`: {source}")]
     Io {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
-        /// The cause.
+        /// The underlying I/O error.
         source: io::Error,
     },
     /// A line is damaged.
     #[error("journal `{path}` is damaged in line {line}: {reason}; the run cannot be continued from it")]
     Damaged {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
-        /// Counted from 1.
+        /// Line number, starting at 1.
         line: u64,
-        /// What does not check.
+        /// What is wrong with the line.
         reason: String,
     },
-    /// An event cannot be encoded.
+    /// An event could not be encoded.
     #[error("failed to encode an event: {0}")]
     Encode(#[from] serde_json::Error),
-    /// Too much waits for a disk that takes nothing.
+    /// Too many events are waiting for a disk that is full.
     #[error("failed to write the journal while {MAX_WAITING} bytes wait")]
     Full,
-    /// The thread that writes it gave up after 10 minutes.
+    /// The journal's thread gave up after 10 minutes.
     #[error("the journal is closed: it could not be written for {} s", PATIENCE.as_secs())]
     Closed,
 }
@@ -73,18 +76,18 @@ struct Append {
     done: Option<oneshot::Sender<()>>,
 }
 
-/// What the thread tells everybody else.
+/// State of the journal's thread.
 #[derive(Default)]
 struct Health {
-    /// What is wrong, while something is.
+    /// The current error, if any.
     trouble: Option<String>,
-    /// Bytes that were appended and are not written.
+    /// Bytes that were appended but not written.
     waiting: usize,
-    /// The thread has given up.
+    /// Whether the thread has given up.
     lost: bool,
 }
 
-/// The open journal. Dropping it writes what is queued and ends its thread.
+/// An open journal. Dropping it writes the queued events and ends its thread.
 pub struct Journal {
     queue: Option<Sender<Append>>,
     thread: Option<JoinHandle<()>>,
@@ -92,18 +95,19 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens or creates the journal at `path` and reads what is in it.
+    /// Opens or creates the journal at `path`, and returns the records in it.
     ///
     /// # Errors
-    /// When the file cannot be read, written or created, or is damaged anywhere but in a last line that a crash cut off.
+    /// When the file cannot be read, written or created, or is damaged in another place than an
+    /// incomplete last line.
     pub fn open(path: &Path) -> Result<(Self, Vec<Record>), JournalError> {
         Self::open_on(&Disk::default(), path)
     }
 
-    /// Does what [`Journal::open`] does, on `disk`.
+    /// Opens a journal like [`Journal::open`], on `disk`.
     ///
     /// # Errors
-    /// As [`Journal::open`].
+    /// Same as [`Journal::open`].
     pub fn open_on(disk: &Disk, path: &Path) -> Result<(Self, Vec<Record>), JournalError> {
         let failed = |source| JournalError::Io { path: path.to_owned(), source };
         let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
@@ -121,19 +125,20 @@ impl Journal {
         Ok((Self { queue: Some(queue), thread: Some(thread), health }, entries))
     }
 
-    /// What keeps the journal from being written, while something does. Nothing may be acknowledged meanwhile.
+    /// Returns the error that currently prevents writes to the journal. Nothing may be acknowledged
+    /// meanwhile.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.health().trouble.clone()
     }
 
-    /// Whether the journal failed for so long that nothing is written to it any more.
+    /// Returns whether the journal has given up, so that nothing is written any more.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.health().lost
     }
 
-    /// Checks, before anything changes, that a further event can be taken.
+    /// Checks that the journal can accept another event. Call it before anything changes.
     ///
     /// # Errors
     /// [`JournalError::Full`] or [`JournalError::Closed`].
@@ -145,10 +150,10 @@ impl Journal {
         if health.waiting > MAX_WAITING { Err(JournalError::Full) } else { Ok(()) }
     }
 
-    /// Queues `entry`. The receiver, if asked for, resolves when the entry is on disk.
+    /// Queues `entry`. With `durable`, the returned receiver resolves when the entry is on disk.
     ///
     /// # Errors
-    /// [`JournalError::Closed`] when the journal was given up; [`JournalError::Encode`].
+    /// [`JournalError::Closed`] when the journal has given up, or [`JournalError::Encode`].
     pub(crate) fn append(&self, entry: &Record, durable: bool) -> Result<Option<oneshot::Receiver<()>>, JournalError> {
         let line = encode(entry)?;
         self.health().waiting += line.len();
@@ -163,7 +168,7 @@ impl Journal {
         Ok(receiver)
     }
 
-    /// Resolves when everything that was queued before is on disk.
+    /// Returns a receiver that resolves when everything queued so far is on disk.
     pub(crate) fn sync(&self) -> Result<oneshot::Receiver<()>, JournalError> {
         let (done, receiver) = oneshot::channel();
         let queue = self.queue.as_ref().ok_or(JournalError::Closed)?;
@@ -184,7 +189,8 @@ impl Drop for Journal {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            // The thread does not panic; were it to, its lines are lost and nothing can be done about it here.
+            // The thread does not panic. If it did, its lines would be lost, and nothing could be
+            // done here.
             let _ = thread.join();
         }
     }
@@ -207,7 +213,7 @@ fn decode(line: &[u8]) -> Result<Record, String> {
     serde_json::from_slice(json).map_err(|error| format!("it is not an event: {error}"))
 }
 
-/// The entries, and the length of the part that is whole.
+/// Reads the entries, and the length of the valid part of the file.
 fn read(file: &mut DiskFile, path: &Path) -> Result<(Vec<Record>, u64), JournalError> {
     let mut reader = BufReader::new(file);
     let mut entries = Vec::new();
@@ -227,7 +233,7 @@ fn read(file: &mut DiskFile, path: &Path) -> Result<(Vec<Record>, u64), JournalE
             return Err(JournalError::Damaged { path: path.to_owned(), line: number, reason });
         }
         match decode(&line) {
-            // A crash came while this line was being written.
+            // A crash interrupted the write of this line.
             _ if !complete => break,
             Ok(entry) => entries.push(entry),
             Err(reason) => return Err(JournalError::Damaged { path: path.to_owned(), line: number, reason }),
@@ -237,19 +243,20 @@ fn read(file: &mut DiskFile, path: &Path) -> Result<(Vec<Record>, u64), JournalE
     Ok((entries, whole))
 }
 
-/// What the thread has: the file, and every line since the last sync, in case the disk loses them.
+/// State of the thread: the file, and every line since the last sync, in case the disk loses them.
 struct Writer {
     disk: Disk,
     file: DiskFile,
     /// Length of the file that is known to be on disk.
     synced: u64,
     unsynced: Vec<u8>,
-    /// Bytes of `unsynced` that the file has.
+    /// Bytes of `unsynced` that were written to the file.
     written: usize,
-    /// The file may hold more than `synced` and `written` say: it must be cut back before anything is appended.
+    /// Whether the file may have more bytes than `synced` and `written` say. It must be truncated
+    /// before anything is appended.
     torn: bool,
     waiting: VecDeque<oneshot::Sender<()>>,
-    /// A file that takes up space, to be given up when there is none.
+    /// File that reserves disk space. It is removed when the disk is full.
     reserve: PathBuf,
     health: Arc<Mutex<Health>>,
     failing_since: Option<Instant>,
@@ -273,14 +280,14 @@ impl Writer {
         writer
     }
 
-    /// Writes until the queue is closed and everything is on disk, or patience is over.
+    /// Writes until the queue is closed and everything is on disk, or until `PATIENCE` has passed.
     fn run(mut self, appends: &Receiver<Append>) {
         loop {
             let first = if self.failing_since.is_some() {
                 match appends.recv_timeout(PAUSE) {
                     Err(RecvTimeoutError::Timeout) => None,
                     Err(RecvTimeoutError::Disconnected) => {
-                        // The run is over: one more try, at once.
+                        // The run is over. Make one last attempt immediately.
                         self.attempt();
                         return;
                     }
@@ -308,7 +315,7 @@ impl Writer {
         }
     }
 
-    /// Writes what is not written, and syncs where somebody waits or much is unsynced.
+    /// Writes new lines, and syncs if somebody is waiting or too much is unsynced.
     fn attempt(&mut self) {
         let mut result = self.write();
         if result.as_ref().is_err_and(is_full) && self.reserve.exists() && self.disk.remove_file(&self.reserve).is_ok()
@@ -337,8 +344,9 @@ impl Writer {
         }
     }
 
-    /// Appends what the file lacks. After an error, everything since the last sync is written again: a failed write leaves a part of a
-    /// line, and a failed sync leaves nobody knows what.
+    /// Appends the lines that are not in the file. After an error, everything since the last sync
+    /// is written again. A failed write can leave a partial line, and after a failed sync the state
+    /// of the disk is unknown.
     fn write(&mut self) -> io::Result<()> {
         if self.torn {
             self.file.truncate(self.synced)?;
@@ -363,13 +371,13 @@ impl Writer {
         self.unsynced.clear();
         self.written = 0;
         for done in self.waiting.drain(..) {
-            // Nobody waits any more when the connection has gone.
+            // The receiver is gone if its connection was closed.
             let _ = done.send(());
         }
         Ok(())
     }
 
-    /// A reserve that cannot be had is not missed: the journal then waits for space like everything else.
+    /// Creates the reserve. A failure is ignored: the journal then has to wait for space.
     fn keep_reserve(&self) {
         let reserve = || -> io::Result<()> {
             let file = OpenOptions::new().write(true).create(true).truncate(false).open(&self.reserve)?;
@@ -381,7 +389,7 @@ impl Writer {
     }
 }
 
-/// Whether `error` says that there is no space, which may change.
+/// Returns whether `error` means that the disk is full, which can change.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
@@ -469,7 +477,7 @@ mod tests {
         assert!(matches!(Journal::open(&path), Err(JournalError::Damaged { line: 3, .. })));
     }
 
-    /// Fails the steps with these numbers, after half of what is to be written.
+    /// Fails the steps with these numbers, after writing half of the bytes.
     struct Failing {
         calls: AtomicUsize,
         fail: std::ops::Range<usize>,
@@ -491,7 +499,8 @@ mod tests {
         }
     }
 
-    /// Whichever call fails, and for however long: every line is there once, in order, and nothing is called safe before it is.
+    /// Whichever call fails, and for however long: every line is there once and in order, and no
+    /// line is reported as durable too early.
     #[test]
     fn no_line_is_lost_when_any_call_fails() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A module whose code may still be in the making.
+//! Modules that may still be compiling.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use plumbline_sandbox::{Accepted, LoadError, Module, ModuleInfo};
 
 use crate::compile::Job;
 
-/// A module that was read and inspected. Its code is there, or comes: a component of an interpreter takes seconds to compile, and nothing but the
-/// calls of this module waits for that. Cheap to clone.
+/// A module that was read and inspected, and that is or will be compiled. A component with an
+/// interpreter takes seconds to compile, and only calls of this module wait for it. Cheap to clone.
 #[derive(Clone)]
 pub struct LazyModule {
     inner: Arc<Inner>,
@@ -20,9 +20,9 @@ pub struct LazyModule {
 struct Inner {
     path: PathBuf,
     info: ModuleInfo,
-    /// Somebody was asked to compile it.
+    /// Whether compilation was requested.
     asked: AtomicBool,
-    /// What is to be compiled; taken by who does it.
+    /// The module to compile. The thread that compiles it takes it.
     accepted: Mutex<Option<Accepted>>,
     module: OnceLock<Result<Module, LoadError>>,
 }
@@ -54,94 +54,94 @@ impl LazyModule {
         Self { inner: Arc::new(Inner { path, info, asked, accepted, module: OnceLock::new() }) }
     }
 
-    /// What it is. Never waits.
+    /// Returns information about the module. It never waits.
     #[must_use]
     pub fn info(&self) -> &ModuleInfo {
         &self.inner.info
     }
 
-    /// Its name, for messages.
+    /// Returns the name of the module, for messages.
     #[must_use]
     pub fn name(&self) -> String {
         self.info().name.clone().unwrap_or_else(|| "module".to_owned())
     }
 
-    /// Whether nobody would have to wait.
+    /// Returns whether the module is compiled, so that nobody has to wait.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.inner.module.get().is_some()
     }
 
-    /// The module itself. Blocks until it is compiled; if nobody has begun to, this thread does it, so that a module that is needed now
-    /// does not wait behind others in a queue.
+    /// Returns the compiled module. Blocks until it is compiled. If nobody has started to, this
+    /// thread compiles it, so that a module that is needed now does not wait in a queue.
     ///
     /// # Errors
-    /// When the compiler finds that it is not valid, or its interfaces have other types than the contract's.
+    /// When the module is invalid, or its interfaces have other types than the contract's.
     pub fn wait(&self) -> Result<&Module, ModuleError> {
         let inner = &*self.inner;
         let compile = || match inner.accepted.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(accepted) => accepted.load(),
-            // Only after a panic in the compiler.
+            // Happens only after a panic in the compiler.
             None => Err(LoadError::Compile { module: self.name(), reason: "the compiler was interrupted".into() }),
         };
         let module = inner.module.get_or_init(compile).as_ref();
         module.map_err(|source| ModuleError::Load { path: inner.path.clone(), source: source.clone() })
     }
 
-    /// What is to be done so that nobody has to wait; once.
+    /// Returns the compilation job, but only once.
     pub(crate) fn job(&self) -> Option<Job> {
         if self.inner.asked.swap(true, Ordering::Relaxed) {
             return None;
         }
         let module = self.clone();
-        // What is wrong with it, those hear who need it.
+        // Errors are reported to the callers that need the module.
         Some(Box::new(move || {
             let _ = module.wait();
         }))
     }
 }
 
-/// Why a module cannot be had.
+/// Error while loading a module.
 #[derive(Debug, thiserror::Error)]
 pub enum ModuleError {
-    /// The file cannot be read.
+    /// The file is not readable.
     #[error("failed to read module `{path}`: {source}")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The underlying I/O error.
         source: std::io::Error,
     },
-    /// The file is no module that this host takes.
+    /// The file is not a module that this host accepts.
     #[error("failed to load module `{path}`: {source}")]
     Load {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The underlying error.
         source: LoadError,
     },
     /// No module of this name implements this role.
     #[error("unknown {role} `{name}`: no built-in module and no module of the plugin's bundle has this name")]
     Unknown {
-        /// What the definition names: `result format`, `summarizer`, `expectations` or `judge`.
+        /// The role: `result format`, `summarizer`, `expectations` or `judge`.
         role: &'static str,
-        /// The name, cut to 128 characters.
+        /// The name, truncated to 128 characters.
         name: String,
-        /// The names that built-in modules of this role have.
+        /// Names of the built-in modules with this role.
         known: Vec<String>,
-        /// The project whose module is not built yet, if the plugin is in one.
+        /// Directory of the plugin's project, if its module is not built yet.
         unbuilt: Option<PathBuf>,
     },
-    /// A module that says who must answer, where one that reads results is needed.
+    /// The module is not a post-processor.
     #[error("module `{0}` is not a post-processor: it does not read results")]
     Role(PathBuf),
-    /// A bundle with too many modules.
+    /// The bundle has too many modules.
     #[error("bundle `{0}` holds more than {MAX_BUNDLE_MODULES} modules")]
     TooMany(PathBuf),
 }
 
 impl ModuleError {
-    /// What to do about it, where that is known.
+    /// Returns a hint with the fix, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let Self::Unknown { name, known, unbuilt, .. } = self else { return None };
@@ -159,5 +159,5 @@ impl ModuleError {
     }
 }
 
-/// Modules that a bundle may carry.
+/// Maximum number of modules in a bundle.
 pub(crate) const MAX_BUNDLE_MODULES: usize = 64;

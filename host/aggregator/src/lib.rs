@@ -4,11 +4,14 @@
 //! Source ─▶ plan ─▶ Dispatcher ─▶ Server ─▶ State (ledger + journal) ─▶ post_process ─▶ archive ─▶ Finished
 //! ```
 //!
-//! * [`Run::begin`] plans a run in a [`WorkDir`], or goes on with the one that was begun there; [`Run::execute`] brings it to its end.
-//! * The ledger (in `plumbline-core`) is the one owner of what is expected and what arrived; [`State`] applies events to it one at a
-//!   time, writes them to the journal in that order, and hands its effects to the run loop.
-//! * Who executes plugins is behind the trait [`Dispatcher`]: nothing here knows of Kubernetes or processes.
-//! * What results mean, and which are expected, is asked of modules in the sandbox: nothing here knows a format.
+//! * [`Run::begin`] plans a run in a [`WorkDir`], or resumes the one that was started there.
+//!   [`Run::execute`] runs it to its end.
+//! * The ledger (in `plumbline-core`) is the single owner of which results are expected and which
+//!   have arrived. [`State`] applies events to it one at a time, writes them to the journal in that
+//!   order, and sends its effects to the run loop.
+//! * A [`Dispatcher`] runs the plugins. This crate depends on neither Kubernetes nor processes.
+//! * Modules in the sandbox interpret the results and decide which are expected. This crate does
+//!   not know any result format.
 #![forbid(unsafe_code)]
 
 mod compile;
@@ -31,7 +34,7 @@ mod vault;
 mod workdir;
 
 pub use compile::Job;
-pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Heard, Launch, Report, Unsent, WorkerAccess};
+pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, Unsent, WorkerAccess, WorkerContact};
 pub use judging::{
     JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_measured, judge_plugin, keep_tree,
     plan_judges, result_sets,
@@ -45,7 +48,7 @@ pub use postprocess::{
 };
 pub use provenance::Provenance;
 pub use publish::{HEARTBEAT, Published};
-pub use run::{Begun, Finished, OnArchived, PluginOutcome, Run, RunError, Settings};
+pub use run::{Finished, OnArchived, PluginOutcome, Run, RunError, Settings, StartKind};
 pub use runlog::RunLogLayer;
 pub use server::{Server, ServerError, Store};
 pub use source::{LimitPolicy, PlanError, Source};

@@ -1,4 +1,5 @@
-//! Finds the module of a given name and role: in the plugin's own bundle first, then among the built-in modules.
+//! Lookup of modules by name and role: first in the plugin's bundle, then among the built-in
+//! modules.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,16 +14,17 @@ use plumbline_sandbox::{ModuleInfo, Sandbox, inspect};
 use crate::compile::{Job, Pool};
 use crate::lazy::{LazyModule, MAX_BUNDLE_MODULES, ModuleError};
 
-/// The file that makes a directory a project, whose modules `plumbline plugin build` builds.
+/// File that marks a directory as a project, whose modules `plumbline plugin build` builds.
 const PROJECT_FILE: &str = "module.yaml";
-/// Bytes of a format's or module's name.
+/// Maximum length of a format's or module's name in a message, in characters.
 const MAX_NAME: usize = 128;
 
-/// Carries out what is to be compiled, now or later, on a thread that may block.
+/// Runs compilation jobs, now or later, on a thread that may block.
 pub type Compiler = Arc<dyn Fn(Job) + Send + Sync>;
 
-/// The modules that a run can use. Cheap to clone. Modules of bundles are read and inspected when they are asked for, once for each file; they
-/// are compiled beside, once however many plugins bring them along, and what needs the code waits for it ([`LazyModule::wait`]).
+/// The modules of a run. Cheap to clone. Modules of bundles are read and inspected on first use,
+/// once per file. They are compiled in the background, only once even if several plugins have the
+/// same module. Calls wait for the compilation ([`LazyModule::wait`]).
 #[derive(Clone)]
 pub struct Modules {
     inner: Arc<Inner>,
@@ -35,24 +37,24 @@ struct Inner {
     compiler: Compiler,
 }
 
-/// What was read of bundles so far.
+/// Modules of bundles that were read so far.
 #[derive(Default)]
 struct Bundled {
     by_path: BTreeMap<PathBuf, LazyModule>,
-    /// By digest, and by the name that failures call it by.
+    /// By digest and by name, because error messages contain the name.
     by_content: BTreeMap<(String, String), LazyModule>,
 }
 
 impl Modules {
-    /// The modules of `built_in`, and those that bundles bring along, run in `sandbox`.
+    /// Creates a set of modules. `built_in` and the modules of bundles run in `sandbox`.
     #[must_use]
     pub fn new(sandbox: Sandbox, built_in: impl IntoIterator<Item = impl Into<LazyModule>>) -> Self {
         let pool = Pool::new();
         Self::compiling_with(sandbox, built_in, Arc::new(move |job| pool.submit(job)))
     }
 
-    /// As [`Modules::new`], where `compiler` carries out what is to be compiled. It may take its time: who needs a module before it is
-    /// compiled, compiles it.
+    /// Creates a set of modules like [`Modules::new`], with `compiler` to run compilation jobs. It
+    /// can be slow: a call that needs a module before it is compiled compiles it itself.
     #[must_use]
     pub fn compiling_with(
         sandbox: Sandbox,
@@ -63,20 +65,20 @@ impl Modules {
         Self { inner: Arc::new(Inner { sandbox, built_in, bundles: Mutex::default(), compiler }) }
     }
 
-    /// The post-processor for `format` (empty: [`RAW_FORMAT`]). `bundle` is the directory that the definition came with.
+    /// Returns the post-processor for `format`. An empty format and `auto` mean [`RAW_FORMAT`].
+    /// `bundle` is the directory of the plugin's bundle.
     ///
-    /// # Errors
-    /// [`ModuleError::Unknown`] for a format that no module reads: results that are listed and not read would pass. Other errors
-    /// when the bundle's module of that name cannot be used.
+    /// # Errors [`ModuleError::Unknown`] for a format that no module reads, because unread results would pass. Other errors when the bundle's module of that name is unusable.
     pub fn post_processor(&self, bundle: Option<&Path>, format: &str) -> Result<LazyModule, ModuleError> {
         let wanted = if format.is_empty() || format == AUTO_FORMAT { RAW_FORMAT } else { format };
         self.required(bundle, "result format", wanted, |module| module.info().roles.post_processor)
     }
 
-    /// The post-processors that detect their files, in the order in which they are asked: those of the bundle, then the built-in ones.
+    /// Returns the post-processors that detect their files, in order: those of the bundle, then the
+    /// built-in ones.
     ///
     /// # Errors
-    /// When a module of the bundle cannot be used.
+    /// When a module of the bundle is unusable.
     pub fn detectors(&self, bundle: Option<&Path>) -> Result<Vec<LazyModule>, ModuleError> {
         let detects = |module: &LazyModule| module.info().roles.post_processor && !module.info().detect.is_empty();
         let mut detectors = Vec::new();
@@ -89,10 +91,10 @@ impl Modules {
         Ok(detectors)
     }
 
-    /// The module in the file at `path`, as a post-processor for whatever format.
+    /// Returns the module in the file `path` as a post-processor for any format.
     ///
     /// # Errors
-    /// When the file cannot be read, is no module, or plays another role.
+    /// When the file is not readable, is not a module, or has another role.
     pub fn post_processor_in(&self, path: &Path) -> Result<LazyModule, ModuleError> {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let failed = |source| ModuleError::Load { path: path.to_owned(), source };
@@ -105,32 +107,32 @@ impl Modules {
         Ok(module)
     }
 
-    /// The expectations of that name.
+    /// Returns the expectations module named `name`.
     ///
     /// # Errors
-    /// When no module has that name and role, or the bundle's module of that name cannot be used.
+    /// When no module has that name and role, or the bundle's module of that name is unusable.
     pub fn expectations(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
         self.required(bundle, "expectations", name, |module| module.info().roles.expectations)
     }
 
-    /// The summarizer of that name.
+    /// Returns the summarizer named `name`.
     ///
     /// # Errors
-    /// When no module has that name and role, or the bundle's module of that name cannot be used.
+    /// When no module has that name and role, or the bundle's module of that name is unusable.
     pub fn summarizer(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
         self.required(bundle, "summarizer", name, |module| module.info().roles.summarizer)
     }
 
-    /// The judge of that name.
+    /// Returns the judge named `name`.
     ///
     /// # Errors
-    /// When no module has that name and role, or the bundle's module of that name cannot be used.
+    /// When no module has that name and role, or the bundle's module of that name is unusable.
     pub fn judge(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
         self.required(bundle, "judge", name, |module| module.info().roles.judge)
     }
 
-    /// The module of that name and role. There is no fallback: a run with another module than the one that its definition names
-    /// comes to another verdict.
+    /// Returns the module with this name and role. There is no fallback, because another module
+    /// than the one in the definition would lead to another verdict.
     fn required(
         &self,
         bundle: Option<&Path>,
@@ -151,7 +153,8 @@ impl Modules {
         Err(ModuleError::Unknown { role, name: name.chars().take(MAX_NAME).collect(), known, unbuilt })
     }
 
-    /// The file of `bundle` from which the module with this digest was loaded, if it was: every other module is built in.
+    /// Returns the file of `bundle` from which the module with this digest was loaded. `None` means
+    /// that the module is built in.
     pub(crate) fn file_in(&self, bundle: &Path, digest: &str) -> Option<String> {
         let loaded = self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner);
         let of_bundle =
@@ -180,7 +183,8 @@ impl Modules {
         Ok(found.inspect(|module| self.start(module)).cloned())
     }
 
-    /// The module at `path` if it answers to `name`: by its file's stem, or by the formats that it says it reads.
+    /// Returns the module at `path` if it matches `name`: by its file name without extension, its
+    /// own name, or one of its formats.
     fn bundled(&self, path: &Path, name: &str) -> Result<Option<LazyModule>, ModuleError> {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let loaded = self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner).by_path.get(path).cloned();
@@ -189,7 +193,8 @@ impl Modules {
         }
         let bytes = read(path)?;
         if stem != name {
-            // A neighbour that cannot even be inspected is no reason to refuse another module of the same bundle.
+            // A module that cannot be inspected must not make another module of the same bundle
+            // unusable.
             match inspect(&bytes) {
                 Ok(info) if answers_to(&info, name) => {}
                 _ => return Ok(None),
@@ -207,7 +212,7 @@ impl Modules {
         Ok(Some(module))
     }
 
-    /// Has a module compiled that is going to be needed.
+    /// Starts the compilation of a module that will be needed.
     fn start(&self, module: &LazyModule) {
         if let Some(job) = module.job() {
             (self.inner.compiler)(job);
@@ -219,7 +224,7 @@ fn answers_to(info: &ModuleInfo, name: &str) -> bool {
     info.name.as_deref() == Some(name) || info.formats.iter().any(|format| format == name)
 }
 
-/// `*.wasm` directly in `directory`, in lexical order.
+/// Returns the files `*.wasm` directly in `directory`, in lexical order.
 fn module_files(directory: &Path) -> Result<Vec<PathBuf>, ModuleError> {
     let failed = |source| ModuleError::Read { path: directory.to_owned(), source };
     let mut files = Vec::new();
@@ -236,7 +241,8 @@ fn module_files(directory: &Path) -> Result<Vec<PathBuf>, ModuleError> {
     Ok(files)
 }
 
-/// At most one byte more than the sandbox takes: it says by itself that this is too much.
+/// Reads at most one byte more than the sandbox accepts, so that the sandbox reports a module that
+/// is too large.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ModuleError> {
     let failed = |source| ModuleError::Read { path: path.to_owned(), source };
     let mut bytes = Vec::new();

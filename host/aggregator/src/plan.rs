@@ -1,4 +1,5 @@
-//! From definitions to what must arrive: modules are found, limits settled, and expectations asked, before anything runs.
+//! Planning: finds modules, determines limits, and asks for the expected results, before anything
+//! runs.
 
 use std::sync::Arc;
 
@@ -12,34 +13,37 @@ use crate::modules::Modules;
 use crate::postprocess::{RunLog, Subject};
 use crate::source::{LimitPolicy, PlanError, Source};
 
-/// A plugin of the run, ready.
+/// A planned plugin of the run.
 #[derive(Clone)]
 pub struct PlannedPlugin {
-    /// Definition and directory.
+    /// Definition and bundle.
     pub source: Source,
-    /// The module that reads its results.
+    /// Module that reads the plugin's results.
     pub post_processor: LazyModule,
-    /// The modules that detect their files, where the result format is `auto`; empty: `post_processor` reads all files.
+    /// Modules that detect their files, for the result format `auto`. If empty, `post_processor`
+    /// reads all files.
     pub detectors: Vec<LazyModule>,
-    /// Who says which results must arrive. `None`: there is none of that name, which is an error when it is asked.
+    /// Module that decides which results are expected. `None` if it does not exist, which is an
+    /// error in [`PlannedPlugin::expect`].
     pub expectations: Option<LazyModule>,
-    /// The summarizer that the definition names; `None`: the post-processor, if it has this role too.
+    /// Summarizer in the definition. `None` means the post-processor, if it implements this role
+    /// too.
     pub summarizer: Option<LazyModule>,
-    /// Who says what of its finished tree counts, in their order.
+    /// Judges of the finished tree, in order.
     pub judges: Vec<PlannedJudge>,
-    /// What one call of its modules may use.
+    /// Limits of one call of its modules.
     pub limits: ModuleLimits,
-    /// What must arrive.
+    /// Expected results.
     pub expected: Vec<ResultKey>,
-    /// Schemas of its modules' options that cannot be used, each as a sentence.
+    /// Problems with the modules' schemas of options, one sentence each.
     pub option_warnings: Vec<String>,
 }
 
-/// Finds the modules of `source` and settles its limits. Modules are read and inspected, and being compiled when this returns;
-/// [`PlannedPlugin::ready`] waits for that.
+/// Finds the modules of `source` and determines its limits. When it returns, modules are read and
+/// inspected, and are being compiled. [`PlannedPlugin::ready`] waits for that.
 ///
 /// # Errors
-/// When a module cannot be used, a limit is over the cap, or a module does not take the options.
+/// When a module is unusable, a limit exceeds the cap, or a module rejects the options.
 pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Result<PlannedPlugin, PlanError> {
     let judges = plan_judges(modules, policy, &source)?;
     let definition = &source.definition;
@@ -58,11 +62,12 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
     } else {
         Vec::new()
     };
-    // The definition's author knows the results, the module's author only the module.
+    // The definition takes precedence, because its author knows the results, while the module's
+    // author knows only the module.
     let request = definition.plumbline.limits.clone().or(&post_processor.info().limits);
     let limits = effective_limits(&request, &policy.default, &policy.cap)
         .map_err(|source| PlanError::Limit { plugin, source })?;
-    // Found now, so that it is being compiled when it is asked. That it is not there, is said then.
+    // Find it now, so that it is compiled when it is needed. `expect` reports if it does not exist.
     let expectations = modules.expectations(source.bundle.as_deref(), definition.expectations_module()).ok();
     let mut infos = vec![post_processor.info()];
     infos.extend(summarizer.as_ref().map(LazyModule::info));
@@ -82,13 +87,13 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
 }
 
 impl PlannedPlugin {
-    /// The plugin's name.
+    /// Returns the name of the plugin.
     #[must_use]
     pub fn name(&self) -> &PluginName {
         &self.source.definition.name
     }
 
-    /// What its modules are told.
+    /// Returns the plugin's information for its modules.
     #[must_use]
     pub fn info(&self) -> PluginInfo {
         let definition = &self.source.definition;
@@ -101,7 +106,7 @@ impl PlannedPlugin {
         }
     }
 
-    /// How its results are read.
+    /// Returns how the plugin's results are read.
     #[must_use]
     pub fn subject(&self) -> Subject<'_> {
         let definition = &self.source.definition;
@@ -120,18 +125,19 @@ impl PlannedPlugin {
         }
     }
 
-    /// What a reader of its results must know: schemas of options that cannot be used.
+    /// Returns warnings for readers of the results: problems with schemas of options.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let judges = self.judges.iter().flat_map(|judge| &judge.warnings);
         self.option_warnings.iter().chain(judges).cloned().collect()
     }
 
-    /// Waits until the modules that read its results are compiled. Blocking. A run does not need this: what turns out to be unusable once results
-    /// are there is said in the tree, and the results are kept.
+    /// Waits until the modules that read and judge the results are compiled. Blocking. A run does
+    /// not need this: if a module turns out to be unusable later, the tree says so and the results
+    /// are kept.
     ///
     /// # Errors
-    /// When one of them cannot be used after all.
+    /// When one of them is unusable.
     pub fn ready(&self) -> Result<(), PlanError> {
         let judges = self.judges.iter().map(|judge| &judge.module);
         for module in std::iter::once(&self.post_processor).chain(&self.summarizer).chain(judges) {
@@ -140,10 +146,12 @@ impl PlannedPlugin {
         Ok(())
     }
 
-    /// Asks its expectations which results must arrive, and says what the call used. Blocking: waits for that module to be compiled.
+    /// Asks the expectations module which results are expected, and returns the resources that the
+    /// call used. Blocking: it waits until the module is compiled.
     ///
     /// # Errors
-    /// When there is no such module, or it fails: a run that waits for the wrong results is not begun.
+    /// When the module does not exist or fails. A run must not start with the wrong expected
+    /// results.
     pub fn expect(&mut self, modules: &Modules, nodes: &[Node]) -> Result<CallStats, PlanError> {
         let definition = Arc::clone(&self.source.definition);
         let plugin = definition.name.clone();
@@ -167,16 +175,17 @@ impl PlannedPlugin {
     }
 }
 
-/// Holds the definition's options against the schemas of its modules. What comes back are warnings: schemas that cannot be used.
+/// Checks the definition's options against the schemas of its modules. Returns warnings about
+/// schemas that are unusable.
 ///
 /// # Errors
-/// [`PlanError::Options`] when a module does not take them.
+/// [`PlanError::Options`] when a module rejects the options.
 pub(crate) fn check(definition: &Definition, modules: &[&ModuleInfo]) -> Result<Vec<String>, PlanError> {
     let mut seen: Vec<String> = Vec::new();
     let mut schemas: Vec<(&str, &serde_json::Value)> = Vec::new();
     for info in modules {
         let Some(schema) = &info.schema else { continue };
-        // One module in two roles is asked once.
+        // Check a module with two roles only once.
         if !seen.contains(&info.digest) {
             seen.push(info.digest.clone());
             schemas.push((info.name.as_deref().unwrap_or_default(), schema));

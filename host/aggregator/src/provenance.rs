@@ -1,5 +1,6 @@
-//! `meta/modules.json`: what gave the results of a run their meaning, by digest. A module's digest is that of the bytes that were loaded, so
-//! it is true whoever started the run, and whatever was signed or locked.
+//! `meta/modules.json`, which lists the modules that produced the results of a run, by digest.
+//! Digests are those of the loaded bytes, so they are correct regardless of how the run was
+//! started, or what was signed or locked.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,30 +15,31 @@ use crate::modules::Modules;
 use crate::plan::PlannedPlugin;
 use crate::postprocess::Subject;
 
-/// What `version` says in the document. Keys are only ever added to one version.
+/// Version of the document. Within a version, keys are only added.
 const VERSION: u32 = 1;
 
-/// Where a plugin came from, as far as whoever starts the run knows.
+/// Origin of a plugin, as far as it is known when the run is started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// How it was named: a path, an address, `oci://…`, the name of an installed or a built-in plugin.
+    /// The source that the user requested: a path, a URL, `oci://…`, or the name of an installed or
+    /// built-in plugin.
     #[serde(default)]
     pub reference: Option<String>,
-    /// Digest of its bundle, `sha256:` and hexadecimal.
+    /// Digest of the bundle, `sha256:` and hexadecimal digits.
     #[serde(default)]
     pub bundle: Option<String>,
-    /// Digest of the file of its definition, in the same form.
+    /// Digest of the definition's file, in the same form.
     #[serde(default)]
     pub definition_file: Option<String>,
 }
 
-/// A module that a plugin uses, and what for.
+/// A module that a plugin uses, and its role.
 struct Use<'a> {
     role: &'static str,
     module: &'a LazyModule,
 }
 
-/// The document about `plugins`, in the order of the command line.
+/// Returns the document about `plugins`, in the order of the command line.
 pub(crate) fn document(
     plugins: &[PlannedPlugin],
     modules: &Modules,
@@ -62,7 +64,8 @@ pub(crate) fn document(
     json!({"version": VERSION, "plugins": plugins})
 }
 
-/// Of what is executed: `Definition` in the plugin's `definition.json`, as compact JSON.
+/// Returns the digest of the definition that runs: `Definition` in the plugin's `definition.json`,
+/// as compact JSON.
 fn definition_digest(plugin: &PlannedPlugin) -> String {
     let definition = plugin.source.definition.to_json().to_string();
     format!("sha256:{}", hex::encode(Sha256::digest(definition.as_bytes())))

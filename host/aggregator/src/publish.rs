@@ -1,4 +1,4 @@
-//! The status as a file, for whoever looks from outside.
+//! The status as a file, for other programs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,34 +9,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::state::State;
 
-/// How often the file is written at most: progress of a busy plugin would otherwise write it hundreds of times a second.
+/// Minimum interval between writes. Otherwise a busy plugin's progress would cause hundreds of
+/// writes per second.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often it is written at least, so that a reader can tell a dead aggregator from a quiet one.
+/// Maximum interval between writes, so that readers can tell a dead aggregator from an idle one.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// What the status file holds: the status, and when it was written.
+/// Content of the status file: the status, and the time of the write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
-    /// When it was written. Older than a few times [`HEARTBEAT`]: the aggregator is gone.
+    /// Time of the write. If it is older than a few times [`HEARTBEAT`], the aggregator is gone.
     pub at: jiff::Timestamp,
     /// The status.
     #[serde(flatten)]
     pub status: RunStatus,
 }
 
-/// Writes the status into `path` on every change, until dropped.
+/// Writes the status to `path` on every change, until dropped.
 pub(crate) async fn publish(state: State, disk: Disk, path: PathBuf) {
     let mut changes = state.changes();
     loop {
         changes.mark_unchanged();
         write(&state, &disk, &path).await;
         tokio::time::sleep(PAUSE).await;
-        // Either way it is time to write again.
+        // Write again after a change or a timeout.
         let _ = tokio::time::timeout(HEARTBEAT, changes.changed()).await;
     }
 }
 
-/// Writes it once. A file that cannot be written costs outside viewers their view, not the run.
+/// Writes the status once. A failure is only logged, because it does not affect the run.
 pub(crate) async fn write(state: &State, disk: &Disk, path: &Path) {
     let published = Published { at: jiff::Timestamp::now(), status: state.status() };
     let (disk, path) = (disk.clone(), path.to_owned());

@@ -1,5 +1,5 @@
-//! The log of the run, as it stands in the archive: `meta/run.log`, one JSON object per line with `level`, `msg`, `time` and whatever
-//! fields an event carries.
+//! The log of the run in the archive: `meta/run.log`, with one JSON object per line. Each has
+//! `level`, `msg`, `time` and the event's fields.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -14,10 +14,10 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-/// Bytes of the log. A run that says more has a problem that its first 64 MiB will tell.
+/// Maximum size of the log in bytes. A run that logs more has a problem that the first 64 MiB show.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// A layer that writes events of level `info` and above into a file, up to 64 MiB.
+/// A layer that writes events of level `info` and above to a file, up to 64 MiB.
 pub struct RunLogLayer {
     out: Mutex<Out>,
 }
@@ -28,10 +28,10 @@ struct Out {
 }
 
 impl RunLogLayer {
-    /// A log in the file at `path`, which is appended to.
+    /// Creates a layer that appends to the file at `path`.
     ///
     /// # Errors
-    /// When the file cannot be opened or its directory not be made.
+    /// When the file cannot be opened, or its directory cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;
@@ -69,7 +69,7 @@ impl Out {
         } else {
             return;
         };
-        // There is nobody to tell: the log is where one would.
+        // An error cannot be reported, because this is the log.
         let _ = self.file.write_all(line);
     }
 }

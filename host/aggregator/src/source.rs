@@ -1,4 +1,4 @@
-//! What a plan is made from, and why there may be none.
+//! Input of planning, and its errors.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,70 +9,70 @@ use plumbline_sandbox::{ModuleFailure, OptionProblem};
 
 use crate::lazy::ModuleError;
 
-/// A definition, and where it came from.
+/// A definition and its bundle.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// The definition.
+    /// Definition of the plugin.
     pub definition: Arc<Definition>,
-    /// The directory that holds it and its modules, if it came as a directory.
+    /// Directory of the bundle with the definition and its modules, if there is one.
     pub bundle: Option<PathBuf>,
 }
 
-/// Why a run cannot be planned.
+/// Error while planning a run.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// A module cannot be had.
+    /// A module is unusable.
     #[error("plugin `{plugin}`: {source}")]
     Module {
-        /// The plugin.
+        /// Name of the plugin.
         plugin: PluginName,
-        /// The cause.
+        /// The underlying error.
         source: ModuleError,
     },
-    /// A limit over the operator's cap.
+    /// A limit exceeds the operator's cap.
     #[error("plugin `{plugin}`: {source}")]
     Limit {
-        /// The plugin.
+        /// Name of the plugin.
         plugin: PluginName,
-        /// The cause.
+        /// The underlying error.
         source: LimitError,
     },
-    /// Options that a module does not take.
+    /// A module rejects the options.
     #[error("plugin `{plugin}`: its options cannot be used: {}", sentence(problems))]
     Options {
-        /// The plugin.
+        /// Name of the plugin.
         plugin: PluginName,
-        /// What is wrong, at least one.
+        /// Problems, at least one.
         problems: Vec<OptionProblem>,
     },
-    /// What a judge is given cannot be.
+    /// An input of a judge is invalid.
     #[error("plugin `{plugin}`: `{path}`: {why}")]
     Verdict {
-        /// The plugin.
+        /// Name of the plugin.
         plugin: PluginName,
-        /// The key.
+        /// Path of the key in the definition.
         path: String,
         /// What is wrong with it.
         why: String,
     },
-    /// The expectations could not say who must answer.
+    /// The expectations module failed.
     #[error("plugin `{plugin}`: its expectations (module `{module}`) failed: {source}")]
     Expectations {
-        /// The plugin.
+        /// Name of the plugin.
         plugin: PluginName,
-        /// The module.
+        /// Name of the module.
         module: String,
-        /// The cause.
+        /// The underlying error.
         source: Box<ModuleFailure>,
     },
 }
 
-/// What modules may use when a definition asks for nothing, and at most.
+/// Default and maximum limits of modules.
 #[derive(Debug, Clone)]
 pub struct LimitPolicy {
-    /// Without a request.
+    /// Limits without a request in the definition.
     pub default: ModuleLimits,
-    /// The operator's cap.
+    /// Maximum limits, set by the operator.
     pub cap: ModuleLimits,
 }
 
@@ -83,7 +83,7 @@ impl Default for LimitPolicy {
 }
 
 impl PlanError {
-    /// What to do about it, where that is known.
+    /// Returns a hint with the fix, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -1,4 +1,5 @@
-//! The one place where the ledger lives: transitions are applied one at a time, journalled in that order, and their effects sent on.
+//! The shared state of a run. Transitions of the ledger are applied one at a time and journaled in
+//! that order, and their effects are sent on.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,21 +14,21 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::journal::{Journal, JournalError};
 
-/// What a person can do about a journal that cannot be written.
+/// Hint for a journal that cannot be written.
 const TROUBLE_HINT: &str = "uploads are refused until there is space; workers try again";
-/// How long a client waits for its result to be recorded before it is told to come again.
+/// How long a client waits for its result to be recorded before it is told to retry.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why a transition did not happen.
+/// Error while applying an event.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// The ledger does not allow it.
+    /// The ledger rejected the event.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// It cannot be made to last.
+    /// The event could not be recorded.
     #[error("failed to record what happened: {0}")]
     Journal(#[from] JournalError),
-    /// It happened, and is not safe on disk yet.
+    /// The event was applied, but is not durable yet.
     #[error("what happened is not recorded yet: {0}")]
     NotYet(String),
 }
@@ -39,7 +40,8 @@ pub struct State {
 }
 
 struct Shared {
-    /// Whose time is up and whose workers may still send what they have. Not in the ledger: a restart asks again.
+    /// State of partial results. It is not in the ledger, because after a restart the workers are
+    /// asked again.
     closing: Mutex<Closing>,
     ledger: Mutex<Ledger>,
     journal: Journal,
@@ -52,12 +54,13 @@ struct Shared {
 struct Closing {
     plugins: BTreeSet<PluginName>,
     sent: BTreeSet<ResultKey>,
-    /// Whose plugin has ended well, as the dispatcher saw.
+    /// Results whose plugin has ended successfully, according to the dispatcher.
     ended: BTreeSet<ResultKey>,
 }
 
-/// The wall clock, but never set back: events of a ledger follow each other in time. While the wall clock is behind what was said before,
-/// time passes as measured, so that no window stretches.
+/// A wall clock that never goes back, because the events of a ledger must be in chronological
+/// order. If the wall clock is set back, it advances with the monotonic clock, so that no time
+/// window becomes longer.
 struct Clock(Mutex<(Timestamp, Instant)>);
 
 impl Clock {
@@ -79,10 +82,11 @@ impl Clock {
 }
 
 impl State {
-    /// A ledger that is journalled to `journal`. What follows from its transitions arrives at the receiver, in order.
+    /// Creates a state with a ledger and its journal. The effects of its transitions are sent to
+    /// the receiver, in order.
     #[must_use]
     pub fn new(ledger: Ledger, journal: Journal) -> (Self, mpsc::UnboundedReceiver<Effect>) {
-        // Effects are few: a fixed number per expected result.
+        // There are few effects: a fixed number per expected result.
         let (effects, receiver) = mpsc::unbounded_channel();
         let (changed, _) = watch::channel(0);
         (
@@ -101,56 +105,58 @@ impl State {
     }
 
     fn lock(&self) -> MutexGuard<'_, Ledger> {
-        // A panic inside the ledger, which has none, would leave it as it was before: transitions are checked before they change anything.
+        // If the ledger panicked, which it does not, it would be unchanged: transitions are checked
+        // before they change anything.
         self.shared.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at the ledger.
+    /// Calls `look` with the ledger.
     pub fn read<T>(&self, look: impl FnOnce(&Ledger) -> T) -> T {
         look(&self.lock())
     }
 
-    /// This moment, as the ledger is told it: the wall clock, but never set back.
+    /// Returns the current time of the ledger: the wall clock, but it never goes back.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.shared.clock.now()
     }
 
-    /// The status at this moment.
+    /// Returns the current status.
     #[must_use]
     pub fn status(&self) -> RunStatus {
         let trouble = self.trouble().map(|trouble| RunFailure::new(&trouble, Some(TROUBLE_HINT)));
         RunStatus { failure: trouble, ..self.read(|ledger| ledger.status(self.now())) }
     }
 
-    /// Wakes on every change.
+    /// Returns a receiver that is notified of every change.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changed.subscribe()
     }
 
-    /// From now on workers of this plugin are asked for what they have, and may send it.
+    /// Starts asking the workers of this plugin for partial results, and accepting them.
     pub(crate) fn ask_partial(&self, plugin: &PluginName) {
         self.closing().plugins.insert(plugin.clone());
     }
 
-    /// No more of that.
+    /// Stops asking for and accepting partial results of this plugin.
     pub(crate) fn end_partial(&self, plugin: &PluginName) {
         self.closing().plugins.remove(plugin);
     }
 
-    /// From now on, answers to heartbeats of the worker of `key` say that its plugin has ended.
+    /// Makes the responses to heartbeats of the worker of `key` say that its plugin has ended.
     pub(crate) fn plugin_ended(&self, key: ResultKey) {
         self.closing().ended.insert(key);
     }
 
-    /// The answer to a heartbeat of the worker of `key`.
+    /// Returns the response to a heartbeat of the worker of `key`.
     pub(crate) fn heartbeat_answer(&self, key: &ResultKey) -> HeartbeatAnswer {
         let plugin_ended = self.closing().ended.contains(key);
         HeartbeatAnswer { send_partial: self.wants_partial(key), plugin_ended }
     }
 
-    /// Whether what the plugin has so far for `key` is wanted: its time is up, nothing has come, and the result is still missing.
+    /// Returns whether a partial result of `key` is wanted: its time is up, no partial result has
+    /// arrived, and the result is still missing.
     pub(crate) fn wants_partial(&self, key: &ResultKey) -> bool {
         let closing = self.closing();
         if !closing.plugins.contains(&key.plugin) || closing.sent.contains(key) {
@@ -160,11 +166,12 @@ impl State {
         self.read(|ledger| ledger.missing(&key.plugin).contains(&key))
     }
 
-    /// Moves the partial result of `key` into its place with `place`, if it is still wanted. Nothing is moved once the plugin's time for
-    /// partial results is over: `place` must be short, because [`State::end_partial`] waits for it.
+    /// Stores the partial result of `key` with `place`, if it is still wanted. Nothing is stored
+    /// after [`State::end_partial`], which waits for `place`, so `place` must be fast.
     ///
     /// # Errors
-    /// What `place` says. `Ok(false)`: the partial result came too late, or another one was first.
+    /// The error of `place`. `Ok(false)` means that the partial result arrived too late, or another
+    /// one was first.
     pub(crate) fn place_partial(
         &self,
         key: &ResultKey,
@@ -185,18 +192,19 @@ impl State {
         self.shared.closing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies `event`. It reaches the disk in its turn, soon.
+    /// Applies `event`. It is written to disk in order, soon afterwards.
     ///
     /// # Errors
-    /// When the ledger refuses it, or the journal takes nothing more.
+    /// When the ledger rejects it, or the journal does not accept more events.
     pub fn apply(&self, event: Event) -> Result<(), ApplyError> {
         self.transition(event, false).map(|_| ())
     }
 
-    /// Records that `upload` of `key` broke off, unless its files are already being moved into their place: then it ends by itself.
+    /// Records that `upload` of `key` was interrupted. An upload whose files are already being
+    /// moved to their location is left to finish by itself.
     ///
     /// # Errors
-    /// As [`State::apply`].
+    /// Same as [`State::apply`].
     pub(crate) fn abandon(&self, key: &ResultKey, upload: u64, reason: String) -> Result<(), ApplyError> {
         let ledger = self.lock();
         if ledger.is_claimed(key, upload) {
@@ -205,10 +213,11 @@ impl State {
         self.transition_of(ledger, Event::UploadFailed { key: key.clone(), upload, reason }, false).map(|_| ())
     }
 
-    /// Applies `event` and waits until it is on disk, also while the journal cannot be written, until it is given up.
+    /// Applies `event` and waits until it is on disk. While the journal cannot be written, it waits
+    /// until the journal gives up.
     ///
     /// # Errors
-    /// As [`State::apply`], and when the event happened but the journal was given up.
+    /// Same as [`State::apply`], and also when the event was applied but the journal gave up.
     pub async fn apply_durable(&self, event: Event) -> Result<(), ApplyError> {
         if let Some(written) = self.transition(event, true)? {
             written.await.map_err(|_| JournalError::Closed)?;
@@ -216,11 +225,12 @@ impl State {
         Ok(())
     }
 
-    /// As [`State::apply_durable`], but a client is not kept waiting for a disk that takes nothing: then the event happened, is written
-    /// when there is space, and must not be acknowledged.
+    /// Applies `event` like [`State::apply_durable`], but does not keep a client waiting for a full
+    /// disk. The event is then applied, is written when there is space, and must not be
+    /// acknowledged.
     ///
     /// # Errors
-    /// As [`State::apply_durable`], and [`ApplyError::NotYet`].
+    /// Same as [`State::apply_durable`], and [`ApplyError::NotYet`].
     pub(crate) async fn apply_promptly(&self, event: Event) -> Result<(), ApplyError> {
         match tokio::time::timeout(CLIENT_PATIENCE, self.apply_durable(event)).await {
             Ok(applied) => applied,
@@ -228,10 +238,11 @@ impl State {
         }
     }
 
-    /// Waits, as [`State::apply_promptly`] does, until everything that happened so far is on disk.
+    /// Waits until everything that happened so far is on disk, with the timeout of
+    /// [`State::apply_promptly`].
     ///
     /// # Errors
-    /// As [`State::apply_promptly`].
+    /// Same as [`State::apply_promptly`].
     pub(crate) async fn synced(&self) -> Result<(), ApplyError> {
         let written = self.shared.journal.sync()?;
         match tokio::time::timeout(CLIENT_PATIENCE, written).await {
@@ -244,18 +255,20 @@ impl State {
         ApplyError::NotYet(self.trouble().unwrap_or_else(|| "the disk is slow".to_owned()))
     }
 
-    /// What keeps the journal from being written, while something does. Nothing is acknowledged meanwhile.
+    /// Returns the error that currently prevents writes to the journal. Nothing is acknowledged
+    /// meanwhile.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.shared.journal.trouble()
     }
 
-    /// Whether the journal was given up: nothing that happens from now on can be recorded.
+    /// Returns whether the journal has given up, so that events can no longer be recorded.
     pub(crate) fn is_journal_lost(&self) -> bool {
         self.shared.journal.is_lost()
     }
 
-    /// Lets time pass: what a moment alone brings about (the end of a retry window) happens now.
+    /// Advances the time, which triggers whatever depends on time alone, such as the end of a retry
+    /// window.
     pub fn tick(&self) {
         let mut ledger = self.lock();
         let effects = ledger.tick(self.shared.clock.now());
@@ -278,7 +291,8 @@ impl State {
             self.shared.journal.ready()?;
         }
         let effects = ledger.apply(at, event)?;
-        // Still under the lock: the journal's order is the ledger's. The queue does no I/O.
+        // Append while the ledger is locked, so that the journal has the same order. The queue does
+        // no I/O.
         let written = match entry {
             Some(entry) => self.shared.journal.append(&entry, durable)?,
             None => None,
@@ -289,7 +303,7 @@ impl State {
 
     fn send(&self, effects: Vec<Effect>) {
         for effect in effects {
-            // The run loop has ended: nothing is left that could follow.
+            // The run loop has ended, so nobody needs the effect.
             let _ = self.shared.effects.send(effect);
         }
         self.shared.changed.send_modify(|version| *version = version.wrapping_add(1));

@@ -1,25 +1,26 @@
-//! Where the authority of a run is kept, so that a restarted aggregator is still trusted by the workers of the run.
+//! Storage of the run's CA, so that the workers of the run still trust a restarted aggregator.
 
 use crate::dispatcher::{BoxFuture, DispatchError};
 use crate::workdir::{WorkDir, WorkDirError};
 
-/// Keeps one secret text: certificate and key of the run's authority, as PEM.
+/// Stores one secret: certificate and private key of the run's CA, as PEM.
 pub trait Vault: Send + Sync {
-    /// The text that was kept, if one was.
+    /// Returns the stored secret, if there is one.
     fn load(&self) -> BoxFuture<'_, Result<Option<String>, DispatchError>>;
 
-    /// Keeps it. When this returns, a later [`Vault::load`] gives it, also from another process.
+    /// Stores the secret. When it returns, [`Vault::load`] returns the secret, even in another
+    /// process.
     fn keep<'a>(&'a self, pem: &'a str) -> BoxFuture<'a, Result<(), DispatchError>>;
 }
 
-/// A file in the directory of the run, for its owner only.
+/// Stores the secret in a file in the working directory, readable only by its owner.
 impl Vault for WorkDir {
     fn load(&self) -> BoxFuture<'_, Result<Option<String>, DispatchError>> {
         Box::pin(async { self.authority().map_err(told) })
     }
 
     fn keep<'a>(&'a self, pem: &'a str) -> BoxFuture<'a, Result<(), DispatchError>> {
-        Box::pin(async move { self.keep_authority(pem).map_err(told) })
+        Box::pin(async move { self.store_ca(pem).map_err(told) })
     }
 }
 

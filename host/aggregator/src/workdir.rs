@@ -1,13 +1,13 @@
-//! The directory of a run while it runs: everything that a restart needs to go on.
+//! The working directory of a run, with everything that a restart needs to resume it.
 //!
 //! ```text
-//! run.json      what the run is: id, start, plugins (written once, atomically)
-//! ca.pem        the run's authority: certificate and key, readable by the owner only
+//! run.json      description of the run: id, start, plugins (written once, atomically)
+//! ca.pem        the run's CA: certificate and private key, readable only by the owner
 //! journal       the ledger's events
 //! status.json   the status, for people and other programs
-//! incoming/     uploads under way
+//! incoming/     uploads in progress
 //! scratch/      temporary files of post-processing
-//! tree/         what becomes the archive
+//! tree/         the future content of the archive
 //! ```
 
 use std::fs::{self, File, OpenOptions};
@@ -24,21 +24,21 @@ use serde_json::Value;
 
 use crate::provenance::Provenance;
 
-/// Bytes of a file that a restart reads whole.
+/// Maximum size of a file that a restart reads completely, in bytes.
 const MAX_FILE: u64 = 64 << 20;
 
-/// What a run is, as written when it began.
+/// Description of a run, written at its start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// The run.
+    /// ID of the run.
     pub run: RunId,
-    /// When it began.
+    /// Time of its start.
     pub started: Timestamp,
-    /// Its plugins, in the order of the command line.
+    /// Plugins, in the order of the command line.
     pub plugins: Vec<PluginRecord>,
-    /// Seconds that each plugin has, 0 for no limit.
+    /// Timeout of each plugin in seconds. 0 means no limit.
     pub timeout_seconds: u64,
-    /// Seconds that the whole run has from its start, 0 for no limit.
+    /// Timeout of the whole run in seconds. 0 means no limit.
     #[serde(default)]
     pub deadline_seconds: u64,
 }
@@ -48,68 +48,68 @@ pub struct RunRecord {
 pub struct PluginRecord {
     /// The definition, as JSON.
     pub definition: Value,
-    /// The directory that it came with.
+    /// Directory of its bundle, if it has one.
     pub bundle: Option<PathBuf>,
-    /// Where it came from, if that is known.
+    /// Origin of the plugin, if it is known.
     #[serde(default)]
     pub provenance: Option<Provenance>,
 }
 
-/// Why the directory cannot be used.
+/// Error of the working directory.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkDirError {
-    /// Reading or writing failed.
+    /// A file or directory is not accessible.
     #[error("failed to {what} `{path}`: {source}")]
     Io {
-        /// `read`, `write`, `create`.
+        /// The operation, such as `read`, `write` or `create`.
         what: &'static str,
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// The cause.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// `run.json` does not say what a run is.
+    /// `run.json` is malformed.
     #[error("`{path}` does not describe a run: {source}")]
     Record {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The underlying error.
         source: serde_json::Error,
     },
-    /// Another process has the run.
+    /// Another process is using the run.
     #[error("the run in `{0}` is being worked on by another process: end that one first")]
     Locked(PathBuf),
 }
 
-/// The directory of a run. Held by one process at a time.
+/// The working directory of a run. Only one process can use it at a time.
 #[derive(Debug)]
 pub struct WorkDir {
     root: PathBuf,
     disk: Disk,
-    // The lock goes with the open file.
+    // The lock is released when the file is closed.
     _lock: File,
 }
 
 impl WorkDir {
-    /// Creates or opens the directory, and takes it for this process.
+    /// Creates or opens the directory, and locks it for this process.
     ///
     /// # Errors
-    /// When it cannot be made, or another process has it.
+    /// When it cannot be created, or another process has locked it.
     pub fn open(root: PathBuf) -> Result<Self, WorkDirError> {
         Self::open_on(Disk::default(), root)
     }
 
-    /// Does what [`WorkDir::open`] does, on `disk`. Everything that the run writes goes to the same disk.
+    /// Opens a directory like [`WorkDir::open`], on `disk`. The run writes everything to that disk.
     ///
     /// # Errors
-    /// As [`WorkDir::open`].
+    /// Same as [`WorkDir::open`].
     pub fn open_on(disk: Disk, root: PathBuf) -> Result<Self, WorkDirError> {
         let failed = |what, path: &Path| {
             let path = path.to_owned();
             move |source| WorkDirError::Io { what, path, source }
         };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&root).map_err(failed("create", &root))?;
-        // What a crash left of an earlier run's removal.
+        // A crash may have interrupted the removal of an earlier run.
         if let Some(removed) = removed(&root)
             && let Err(error) = disk.remove_directory(&removed)
         {
@@ -130,52 +130,52 @@ impl WorkDir {
         Ok(Self { root, disk, _lock: lock })
     }
 
-    /// The file system that the run writes to.
+    /// Returns the file system that the run writes to.
     #[must_use]
     pub fn disk(&self) -> &Disk {
         &self.disk
     }
 
-    /// The directory itself.
+    /// Returns the path of the directory.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// What becomes the archive.
+    /// Returns the directory with the future content of the archive.
     #[must_use]
     pub fn tree(&self) -> PathBuf {
         self.root.join("tree")
     }
 
-    /// Temporary files of post-processing.
+    /// Returns the directory for temporary files of post-processing.
     #[must_use]
     pub fn scratch(&self) -> PathBuf {
         self.root.join("scratch")
     }
 
-    /// Uploads under way.
+    /// Returns the directory for uploads in progress.
     #[must_use]
     pub fn incoming(&self) -> PathBuf {
         self.root.join("incoming")
     }
 
-    /// The ledger's events.
+    /// Returns the path of the journal.
     #[must_use]
     pub fn journal(&self) -> PathBuf {
         self.root.join("journal")
     }
 
-    /// The status, for people and other programs.
+    /// Returns the path of the status file, which is for people and other programs.
     #[must_use]
     pub fn status(&self) -> PathBuf {
         self.root.join(STATUS_FILE)
     }
 
-    /// The run that was begun here, if one was.
+    /// Returns the description of the run that was started here, if there is one.
     ///
     /// # Errors
-    /// When there is one and it cannot be read.
+    /// When it exists but is not readable.
     pub fn record(&self) -> Result<Option<RunRecord>, WorkDirError> {
         let Some(bytes) = self.read("run.json")? else { return Ok(None) };
         serde_json::from_slice(&bytes)
@@ -183,7 +183,7 @@ impl WorkDir {
             .map_err(|source| WorkDirError::Record { path: self.root.join("run.json"), source })
     }
 
-    /// Writes down what the run is. From here on it can be continued.
+    /// Writes the description of the run. From then on, the run can be resumed.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -193,19 +193,19 @@ impl WorkDir {
         self.write("run.json", &bytes, 0o600)
     }
 
-    /// The run's authority, if it was made.
+    /// Returns the run's CA, if it exists.
     ///
     /// # Errors
-    /// When the file is there and cannot be read.
+    /// When the file exists but is not readable.
     pub fn authority(&self) -> Result<Option<String>, WorkDirError> {
         Ok(self.read("ca.pem")?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// Keeps the run's authority.
+    /// Stores the run's CA.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn keep_authority(&self, pem: &str) -> Result<(), WorkDirError> {
+    pub fn store_ca(&self, pem: &str) -> Result<(), WorkDirError> {
         self.write("ca.pem", pem.as_bytes(), 0o600)
     }
 
@@ -225,7 +225,8 @@ impl WorkDir {
         self.disk.replace(&path, bytes, mode).map_err(|source| WorkDirError::Io { what: "write", path, source })
     }
 
-    /// Removes the directory with everything in it. It is renamed first, so that no crash leaves a part of it under its name.
+    /// Removes the directory with all its content. It is renamed first, so that a crash never
+    /// leaves a part of it under its name.
     ///
     /// # Errors
     /// When something in it cannot be removed.
@@ -239,7 +240,8 @@ impl WorkDir {
     }
 }
 
-/// Takes the lock, and waits for a holder that is being killed: the kernel releases its memory before its locks.
+/// Takes the lock, and waits for a holder that is being killed. The kernel releases its memory
+/// before its locks.
 fn take(lock: &File) -> Result<(), fs::TryLockError> {
     let start = Instant::now();
     loop {
@@ -250,19 +252,19 @@ fn take(lock: &File) -> Result<(), fs::TryLockError> {
     }
 }
 
-/// How long a process that was killed may hold its lock: 2 s.
+/// How long a killed process may still hold its lock: 2 s.
 const DYING: Duration = Duration::from_secs(2);
 
-/// What a directory is called while it is being removed.
+/// Returns the name of a directory while it is being removed.
 fn removed(root: &Path) -> Option<PathBuf> {
     let name = root.file_name()?.to_string_lossy();
     Some(root.with_file_name(format!("{REMOVED}{}", name.trim_start_matches('.'))))
 }
 
-/// What the names of directories begin with that are being removed.
+/// Name prefix of directories that are being removed.
 const REMOVED: &str = ".plumbline-removed-";
 
-/// Name of the status file in the directory of a run.
+/// Name of the status file in the working directory.
 pub const STATUS_FILE: &str = "status.json";
 
 #[cfg(test)]
@@ -284,7 +286,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let work = WorkDir::open(dir.path().join("run")).unwrap();
         assert!(work.authority().unwrap().is_none());
-        work.keep_authority("secret").unwrap();
+        work.store_ca("secret").unwrap();
         assert_eq!(work.authority().unwrap().as_deref(), Some("secret"));
         let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(work.root().join("ca.pem")), 0o600);

@@ -1,4 +1,4 @@
-//! Who may do what: everything, but what a test forbade.
+//! Access control: everything is allowed, except what a test has denied.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::{failure::Failure, json as at, path::ObjectPath, query::Query, resources::Resource, state::State};
 
-/// The verbs that a request needs: opening a stream into a container needs two, since servers differ in which one they check.
+/// Returns the verbs that a request needs. Opening a stream into a container needs two, because
+/// servers differ in which one they check.
 pub(crate) fn verbs(method: &Method, path: &ObjectPath, query: &Query) -> &'static [&'static str] {
     let one = path.name.is_some();
     match method.as_str() {
@@ -24,7 +25,7 @@ pub(crate) fn verbs(method: &Method, path: &ObjectPath, query: &Query) -> &'stat
     }
 }
 
-/// Refuses what a test forbade.
+/// Rejects a request that a test has denied.
 pub(crate) fn check(state: &State, verbs: &[&str], resource: &Resource, path: &ObjectPath) -> Result<(), Failure> {
     let what = with_subresource(&path.resource, path.subresource.as_deref().unwrap_or_default());
     let Some(verb) = verbs.iter().find(|verb| is_denied(&state.denied, verb, &what)) else {

@@ -1,4 +1,4 @@
-//! HTTP answers.
+//! HTTP responses.
 
 use std::io;
 
@@ -10,20 +10,20 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// An answer; its body may be a stream without an end, and may break off.
+/// A response. Its body may be an endless stream, and may be interrupted.
 pub(crate) type Answer = Response<BoxBody<Bytes, io::Error>>;
 
-/// An answer with JSON.
+/// Returns a JSON response.
 pub(crate) fn json(code: u16, value: &Value) -> Answer {
     bytes(code, "application/json", value.to_string())
 }
 
-/// An answer with text.
+/// Returns a plain text response.
 pub(crate) fn text(code: u16, text: impl Into<Bytes>) -> Answer {
     bytes(code, "text/plain; charset=utf-8", text)
 }
 
-/// A refusal.
+/// Returns the response for a failure.
 pub(crate) fn failure(failure: &Failure) -> Answer {
     let mut answer = json(failure.code, &failure.body());
     if let Some(seconds) = failure.retry_after {
@@ -32,7 +32,7 @@ pub(crate) fn failure(failure: &Failure) -> Answer {
     answer
 }
 
-/// An answer whose body comes bit by bit.
+/// Returns a response whose body is streamed.
 pub(crate) fn stream<B>(content_type: &'static str, body: B) -> Answer
 where
     B: Body<Data = Bytes, Error = io::Error> + Send + Sync + 'static,
@@ -42,7 +42,7 @@ where
     answer
 }
 
-/// An answer with bytes of a given type. A code that HTTP does not know becomes 500.
+/// Returns a response with bytes of a given content type. An invalid status code becomes 500.
 pub(crate) fn bytes(code: u16, content_type: &'static str, bytes: impl Into<Bytes>) -> Answer {
     let body = Full::new(bytes.into()).map_err(|never| match never {});
     let mut answer = Response::new(BoxBody::new(body));

@@ -1,21 +1,22 @@
-//! What happened to objects, for those who watch.
+//! The history of changes to objects, for watches.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use serde_json::Value;
 
-/// Changes that are kept for watches to start from; a test that makes more sees what a real server shows then: old versions are too old.
+/// Number of changes to keep, from which watches can start. A test that makes more sees the
+/// behavior of a real server: old versions expire.
 const KEPT: usize = 100_000;
 
 /// One change of one object.
 #[derive(Debug, Clone)]
 pub(crate) struct Change {
     pub(crate) version: u64,
-    /// [`crate::resources::Resource::id`].
+    /// The ID of the resource ([`crate::resources::Resource::id`]).
     pub(crate) resource: Arc<str>,
-    /// What was there before: none for a new object.
+    /// The object before the change; `None` if it is new.
     pub(crate) before: Option<Arc<Value>>,
-    /// What is there now. For an object that is gone, its last state.
+    /// The object after the change. For a deleted object, its last state.
     pub(crate) after: Arc<Value>,
     pub(crate) gone: bool,
 }
@@ -24,7 +25,7 @@ pub(crate) struct Change {
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     changes: VecDeque<Change>,
-    /// Who wants changes since an older version is refused.
+    /// The oldest version from which a watch can start.
     oldest: u64,
 }
 
@@ -44,12 +45,12 @@ impl Changes {
         self.oldest = version;
     }
 
-    /// Whether something since that version may have been forgotten.
+    /// Returns whether changes since that version may have been forgotten.
     pub(crate) fn is_too_old(&self, version: u64) -> bool {
         version < self.oldest
     }
 
-    /// Every change after a version.
+    /// Returns every change after a version.
     pub(crate) fn since(&self, version: u64) -> impl Iterator<Item = &Change> {
         let start = self.changes.partition_point(|change| change.version <= version);
         self.changes.range(start..)

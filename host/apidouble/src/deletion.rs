@@ -1,4 +1,5 @@
-//! How objects go: finalizers, namespaces with what is inside, and what belongs to an object that is gone.
+//! Deletion of objects: finalizers, namespaces with their content, and garbage collection of
+//! dependents.
 
 use std::sync::Arc;
 
@@ -9,17 +10,18 @@ use crate::{
     store::{Key, Store, key_of, now},
 };
 
-/// What happens to objects that name the deleted one as their owner.
+/// What happens to the dependents of a deleted object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dependents {
     /// They are deleted too.
     Delete,
-    /// They stay, and lose their reference.
+    /// They stay, without their owner reference.
     Orphan,
 }
 
 impl Dependents {
-    /// What a client asked for. Jobs keep their pods unless told otherwise: that is how the server has always treated who asks for nothing.
+    /// Returns the policy that a client asked for. By default, Jobs orphan their pods, as real
+    /// servers do.
     pub(crate) fn asked(policy: &str, resource: &str) -> Self {
         match policy {
             "Orphan" => Self::Orphan,
@@ -29,7 +31,7 @@ impl Dependents {
     }
 }
 
-/// Deletes one object: marks it if something holds it, else takes it away. Gives its last state.
+/// Deletes one object, or marks it as deleted if a finalizer holds it. Returns its last state.
 pub(crate) fn delete(
     store: &mut Store,
     resource: &str,
@@ -69,9 +71,10 @@ fn mark(store: &mut Store, resource: &str, object: &Arc<Value>) -> Arc<Value> {
     store.write(resource, marked)
 }
 
-/// Settles what belonged to an object that is gone. What has another owner that is still there stays.
+/// Handles the dependents of a deleted object. A dependent with another existing owner stays.
 pub(crate) fn disown(store: &mut Store, uid: &str, dependents: Dependents) {
-    // Thousands of pods go with a DaemonSet: looking through everything for each of them would take minutes.
+    // A DaemonSet takes thousands of pods with it. Searching all objects for each of them would
+    // take minutes.
     if uid.is_empty() || !store.is_owner(uid) {
         return;
     }

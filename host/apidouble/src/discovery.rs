@@ -1,4 +1,4 @@
-//! What the server says of itself.
+//! The discovery API of the server.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::{
     state::State,
 };
 
-/// Answers a question that is not about objects.
+/// Answers a request that is not about objects.
 pub(crate) fn answer(state: &State, target: &Target) -> Result<Answer, Failure> {
     let body = match target {
         Target::Health => return Ok(answer::text(200, "ok")),

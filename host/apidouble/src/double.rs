@@ -1,4 +1,4 @@
-//! What a test holds in its hand.
+//! The server as tests see it.
 
 use std::{fmt, io, net::TcpListener, sync::Arc, time::Duration};
 
@@ -19,13 +19,16 @@ use crate::{
     store::key_of,
 };
 
-/// How long [`ApiDouble::changed`] and [`ApiDouble::requested`] wait: far more than anything on loopback takes on a busy machine.
+/// How long [`ApiDouble::changed`] and [`ApiDouble::requested`] wait: far more than anything on
+/// loopback takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A Kubernetes API server in memory. Clones are the same server; it stops when the last of them is dropped.
+/// A Kubernetes API server in memory. Clones share the same server, which stops when the last one
+/// is dropped.
 ///
-/// Resources are named by their plural in lower case (`pods`, `daemonsets`), with the group where the plural is not enough
-/// (`pods.metrics.k8s.io`). The namespace of what has none is the empty string.
+/// Resources are named by their lower-case plural (`pods`, `daemonsets`), with the group if the
+/// plural is ambiguous (`pods.metrics.k8s.io`). The namespace of cluster-scoped objects is the
+/// empty string.
 #[derive(Clone)]
 pub struct ApiDouble {
     shared: Arc<Shared>,
@@ -33,7 +36,7 @@ pub struct ApiDouble {
     _stop: Arc<Stop>,
 }
 
-/// Stops the server when the last owner is gone.
+/// Stops the server when the last owner is dropped.
 struct Stop(CancellationToken);
 
 impl Drop for Stop {
@@ -43,12 +46,15 @@ impl Drop for Stop {
 }
 
 impl ApiDouble {
-    /// Starts a server on a free port of loopback, with the namespaces `default` and `kube-system` and nothing else in it. It runs on a thread
-    /// of its own, so that it answers while the test blocks, and whatever the test does to its clock.
+    /// Starts a server on a free loopback port. It only has the namespaces `default` and
+    /// `kube-system`.
+    ///
+    /// The server runs on its own thread. It therefore answers while the test blocks, and does not
+    /// depend on the test's clock.
     ///
     /// # Errors
     ///
-    /// No port, or no thread, could be had.
+    /// No port is available, or no thread can be started.
     pub async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         listener.set_nonblocking(true)?;
@@ -59,12 +65,13 @@ impl ApiDouble {
         Ok(Self { shared, address, _stop: Arc::new(Stop(stop)) })
     }
 
-    /// `http://127.0.0.1:PORT`.
+    /// Returns the URL of the server, `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// A kubeconfig (YAML) whose only context, `double`, is this server and the namespace `default`.
+    /// Returns a kubeconfig (YAML) whose only context, `double`, is this server with the namespace
+    /// `default`.
     pub fn kubeconfig(&self) -> String {
         format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: double\n\
@@ -75,14 +82,17 @@ impl ApiDouble {
         )
     }
 
-    /// What `/version` says; `v1.30.2` if nothing is said.
+    /// Sets the version that `/version` reports. The default is `v1.30.2`.
     pub fn set_version(&self, git_version: &str) {
         self.shared.note(|state| state.git_version = git_version.to_owned());
     }
 
-    /// Creates or replaces an object, status included, as a controller would: without validation. Kind, API version, uid, creation time and
-    /// resource version are filled in; the namespace is `default` if the object names none and the resource has one. A resource that is not known is
-    /// added, from what the object says of itself.
+    /// Creates or replaces an object including its status, without validation, as a controller
+    /// would.
+    ///
+    /// The server fills in kind, API version, UID, creation time and resource version. If the
+    /// object of a namespaced resource has no namespace, it is `default`. An unknown resource is
+    /// added, based on the object.
     pub fn put(&self, resource: &str, mut object: Value) {
         self.shared.change(|state| {
             let resource = state.resources.named_or_made_up(resource, &object);
@@ -101,7 +111,7 @@ impl ApiDouble {
         });
     }
 
-    /// An object as it is now.
+    /// Returns the current state of an object.
     pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
         self.shared.look(|state| {
             let object = state.store.get(&id(state, resource), namespace, name)?;
@@ -109,14 +119,17 @@ impl ApiDouble {
         })
     }
 
-    /// All objects of a resource, by namespace and name.
+    /// Returns all objects of a resource, ordered by namespace and name.
     pub fn list(&self, resource: &str) -> Vec<Value> {
         self.shared
             .look(|state| state.store.list(&id(state, resource)).map(|(_, object)| Value::clone(object)).collect())
     }
 
-    /// Changes an object as a controller would, status included, without validation; says whether there is one. Name and namespace stay what they
-    /// are. The closure must not call the double: nobody else comes in between, not even the test.
+    /// Changes an object including its status, without validation, as a controller would. Returns
+    /// whether the object exists.
+    ///
+    /// The name and namespace cannot be changed. The closure runs with the state locked, so it must
+    /// not call the double.
     pub fn update(&self, resource: &str, namespace: &str, name: &str, change: impl FnOnce(&mut Value)) -> bool {
         self.shared.change(|state| {
             let id = id(state, resource);
@@ -135,7 +148,8 @@ impl ApiDouble {
         })
     }
 
-    /// Takes an object away, whatever holds it, and what belongs to it (owner references); says whether there was one.
+    /// Deletes an object with its dependents, ignoring finalizers. Returns whether the object
+    /// existed.
     pub fn remove(&self, resource: &str, namespace: &str, name: &str) -> bool {
         self.shared.change(|state| {
             let gone = state.store.erase(&id(state, resource), namespace, name);
@@ -146,8 +160,8 @@ impl ApiDouble {
         })
     }
 
-    /// Serves another resource (the core's group is the empty string). The first version of a group is its preferred one; all versions of a
-    /// resource show the same objects.
+    /// Adds a resource (the core group is the empty string). The first version of a group is its
+    /// preferred one. All versions of a resource have the same objects.
     pub fn add_resource(&self, group: &str, version: &str, resource: &str, kind: &str, namespaced: bool) {
         let resource = Resource {
             group: group.into(),
@@ -162,81 +176,86 @@ impl ApiDouble {
         self.shared.change(|state| state.resources.add(resource));
     }
 
-    /// From now on, clients can create only in namespaces that exist, as in a real cluster. Otherwise only a namespace that is being deleted
-    /// refuses new objects.
+    /// Restricts the creation of objects to existing namespaces, as in a real cluster. Without
+    /// this, only a namespace that is being deleted rejects new objects.
     pub fn strict_namespaces(&self) {
         self.shared.note(|state| state.strict_namespaces = true);
     }
 
-    /// Sets what a container has written. Who follows the text before comes to its end, as when a container starts anew.
+    /// Sets the log of a container. Streams that follow the previous log end, as if the container
+    /// had restarted.
     pub fn set_log(&self, namespace: &str, pod: &str, container: &str, text: impl Into<String>) {
         self.shared.change(|state| state.logs.set(log_key(namespace, pod, container), &text.into()));
     }
 
-    /// Sets what the container wrote before it was started the last time (`previous=true`).
+    /// Sets the log of the container's previous instance (`previous=true`).
     pub fn set_previous_log(&self, namespace: &str, pod: &str, container: &str, text: impl Into<String>) {
         self.shared.change(|state| state.logs.set_previous(log_key(namespace, pod, container), &text.into()));
     }
 
-    /// Adds a line, or several; a missing line end is added.
+    /// Appends one or more lines to a log. A missing line break at the end is added.
     pub fn append_log(&self, namespace: &str, pod: &str, container: &str, text: &str) {
         self.shared.change(|state| state.logs.append(log_key(namespace, pod, container), text, None));
     }
 
-    /// Adds a line that was written at that time (`timestamps=true`, `sinceTime`).
+    /// Appends a line with this timestamp (`timestamps=true`, `sinceTime`).
     pub fn append_log_at(&self, namespace: &str, pod: &str, container: &str, time: Timestamp, text: &str) {
         self.shared.change(|state| state.logs.append(log_key(namespace, pod, container), text, Some(time)));
     }
 
-    /// Nothing more will be written: who follows comes to the end. The same happens when the pod goes or its status says that the container
-    /// has terminated.
+    /// Ends a log, so that streams that follow it end. This also happens if the pod is deleted, or
+    /// if its status says that the container has terminated.
     pub fn end_log(&self, namespace: &str, pod: &str, container: &str) {
         self.shared.change(|state| state.logs.end(log_key(namespace, pod, container)));
     }
 
-    /// Every log that is being followed breaks off.
+    /// Interrupts every stream that follows a log.
     pub fn drop_logs(&self) {
         self.shared.change(|state| state.cuts.logs_dropped += 1);
     }
 
-    /// What `nodes/NODE/proxy/PATH` answers.
+    /// Sets the response of `nodes/NODE/proxy/PATH`.
     pub fn set_node_proxy(&self, node: &str, path: &str, code: u16, body: impl Into<String>) {
         let key = (node.to_owned(), path.trim_matches('/').to_owned());
         self.shared.note(|state| state.proxied.insert(key, (code, body.into())));
     }
 
-    /// Who carries out commands in containers. The handler may block. The pod must exist, and must not have come to its end.
+    /// Sets the handler for commands in containers. It may block. The pod must exist and must not
+    /// have completed.
     pub fn on_exec(&self, handler: impl Fn(ExecRequest) -> ExecReply + Send + Sync + 'static) {
         self.shared.note(|state| state.exec = Some(Arc::new(handler)));
     }
 
-    /// Orders a fault. It strikes before anything else is looked at; if several would, the one that was ordered first.
+    /// Adds a fault. Faults apply before anything else is checked. If several match, the first one
+    /// that was added applies.
     pub fn fault(&self, fault: Fault) {
         self.shared.note(|state| state.faults.push(fault));
     }
 
-    /// Takes back every fault.
+    /// Removes all faults.
     pub fn clear_faults(&self) {
         self.shared.note(|state| state.faults.clear());
     }
 
-    /// Forbids a verb (`get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, or `*`) on a resource (`pods`,
-    /// `pods/exec`, or `*`): access reviews say so, and requests are answered with 403.
+    /// Denies a verb (`get`, `list`, `watch`, `create`, `update`, `patch`, `delete`,
+    /// `deletecollection`, or `*`) on a resource (`pods`, `pods/exec`, or `*`). Access reviews
+    /// report it, and requests get status 403.
     pub fn deny(&self, verb: &str, resource: &str) {
         self.shared.change(|state| state.denied.insert((verb.to_owned(), resource.to_owned())));
     }
 
-    /// Takes back a [`Self::deny`] with the same words.
+    /// Reverts a [`Self::deny`] with the same arguments.
     pub fn allow(&self, verb: &str, resource: &str) {
         self.shared.change(|state| state.denied.remove(&(verb.to_owned(), resource.to_owned())));
     }
 
-    /// Everything that was asked, in order.
+    /// Returns all requests, in order.
     pub fn requests(&self) -> Vec<Recorded> {
         self.shared.look(|state| state.requests.clone())
     }
 
-    /// Every open watch ends with an error of code 410. Versions before now are too old, for new watches and for further pages of a list.
+    /// Ends every open watch with an error of code 410. Earlier versions expire, for new watches
+    /// and for further pages of a list.
     pub fn expire_watches(&self) {
         self.shared.change(|state| {
             state.cuts.watches_expired += 1;
@@ -244,30 +263,30 @@ impl ApiDouble {
         });
     }
 
-    /// Every open watch breaks off without a word.
+    /// Interrupts every open watch without an error event.
     pub fn drop_watches(&self) {
         self.shared.change(|state| state.cuts.watches_dropped += 1);
     }
 
-    /// Every open watch that asked for bookmarks gets one.
+    /// Sends a bookmark to every open watch that asked for bookmarks.
     pub fn bookmark_watches(&self) {
         self.shared.change(|state| state.cuts.bookmarks += 1);
     }
 
-    /// Waits until the objects of a resource satisfy a condition, and gives them.
+    /// Waits until the objects of a resource satisfy a condition, and returns them.
     ///
     /// # Panics
     ///
-    /// After 20 seconds, with what is there then.
+    /// After 20 seconds, with the objects at that time.
     pub async fn changed(&self, resource: &str, until: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         self.wait(&format!("the condition on {resource}"), || self.list(resource), until).await
     }
 
-    /// Waits until the requests so far satisfy a condition, and gives them.
+    /// Waits until the recorded requests satisfy a condition, and returns them.
     ///
     /// # Panics
     ///
-    /// After 20 seconds, with what was asked by then.
+    /// After 20 seconds, with the requests at that time.
     pub async fn requested(&self, until: impl Fn(&[Recorded]) -> bool) -> Vec<Recorded> {
         self.wait("the condition on requests", || self.requests(), until).await
     }
@@ -278,7 +297,7 @@ impl ApiDouble {
             loop {
                 changed.borrow_and_update();
                 let seen = look();
-                // The other side of the channel lives as long as this double.
+                // The sender lives as long as this double.
                 if until(&seen) || changed.changed().await.is_err() {
                     return seen;
                 }
@@ -298,7 +317,8 @@ impl fmt::Debug for ApiDouble {
     }
 }
 
-/// Under which key the objects of a resource are kept. Of a resource that nobody told of there are none.
+/// Returns the key under which the objects of a resource are stored. An unknown resource has no
+/// objects.
 fn id(state: &State, resource: &str) -> String {
     state.resources.named(resource).map_or_else(|| resource.to_owned(), Resource::id)
 }

@@ -26,43 +26,43 @@ use crate::{
     state::{ExecHandler, Shared},
 };
 
-/// What is spoken, the better first.
+/// The supported protocols, the preferred one first.
 const PROTOCOLS: [&str; 2] = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
 const STDOUT: u8 = 1;
 const STDERR: u8 = 2;
 const STATUS: u8 = 3;
-/// Bytes of output in one message.
+/// Number of bytes of output in one message.
 const CHUNK: usize = 32 * 1024;
-/// How long a client may take to say goodbye.
+/// How long a client may take to close the connection.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// A command that a client wants to be carried out.
+/// A command that a client runs in a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecRequest {
-    /// The pod's namespace.
+    /// The namespace of the pod.
     pub namespace: String,
-    /// The pod's name.
+    /// The name of the pod.
     pub pod: String,
-    /// The container: the one that was asked for, or the pod's only one.
+    /// The container in the request, or else the pod's only one.
     pub container: String,
     /// The command with its arguments.
     pub command: Vec<String>,
 }
 
-/// What came of it.
+/// The result of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExecReply {
-    /// What the command wrote to its standard output.
+    /// The standard output of the command.
     pub stdout: Vec<u8>,
-    /// What the command wrote to its standard error.
+    /// The standard error of the command.
     pub stderr: Vec<u8>,
-    /// How it ended.
+    /// The exit code of the command.
     pub exit_code: i32,
-    /// The connection breaks after so many bytes of stdout, without a word on how the command ended.
+    /// If set, the connection breaks after this many bytes of stdout, without a status.
     pub cut_after: Option<usize>,
 }
 
-/// Answers a request for a command: switches the protocol, and lets the handler of the test answer.
+/// Answers an exec request: switches the protocol, and runs the handler of the test.
 pub(crate) fn open(
     shared: &Arc<Shared>,
     resource: &Resource,
@@ -87,7 +87,7 @@ pub(crate) fn open(
     Ok(answer)
 }
 
-/// The container, if it can be entered.
+/// Returns the container, if it accepts commands.
 fn running_container(pod: &Value, asked: Option<&str>) -> Result<String, Failure> {
     let phase = at::text(pod, "/status/phase");
     if matches!(phase, "Succeeded" | "Failed") {
@@ -95,7 +95,7 @@ fn running_container(pod: &Value, asked: Option<&str>) -> Result<String, Failure
         return Err(Failure::bad_request(message));
     }
     let container = choose_container(pod, asked)?;
-    // A pod whose test says nothing of its containers has them running.
+    // If a pod has no container statuses, its containers count as running.
     let status = container_status(pod, &container);
     if status.is_some_and(|status| status.pointer("/state/running").is_none() && status.get("state").is_some()) {
         return Err(Failure::plain(
@@ -106,7 +106,7 @@ fn running_container(pod: &Value, asked: Option<&str>) -> Result<String, Failure
     Ok(container)
 }
 
-/// Which streams the client wants.
+/// The streams that the client wants.
 #[derive(Debug, Clone, Copy)]
 struct Streams {
     stdout: bool,
@@ -115,12 +115,13 @@ struct Streams {
 
 impl Streams {
     fn asked(query: &Query) -> Self {
-        // A terminal has one stream only.
+        // A terminal has only one stream.
         Self { stdout: query.flag("stdout"), stderr: query.flag("stderr") && !query.flag("tty") }
     }
 }
 
-/// The answer that switches to WebSocket (RFC 6455, 4.2), and the connection to come.
+/// Returns the response that switches to WebSocket (RFC 6455, section 4.2), and the future
+/// connection.
 fn switch(mut request: Request) -> Result<(Answer, OnUpgrade), Failure> {
     let offered = request.header(header::SEC_WEBSOCKET_PROTOCOL).to_owned();
     let key = request.header(header::SEC_WEBSOCKET_KEY).to_owned();
@@ -146,21 +147,21 @@ fn switch(mut request: Request) -> Result<(Answer, OnUpgrade), Failure> {
 
 async fn carry_out(upgrade: OnUpgrade, handler: ExecHandler, request: ExecRequest, streams: Streams) {
     let Ok(connection) = upgrade.await else {
-        // The client went away before it was answered.
+        // The client disconnected before it got the response.
         return;
     };
     let command = request.command.join(" ");
-    // Handlers read files and start processes.
+    // Handlers may block: they read files and start processes.
     let reply = tokio::task::spawn_blocking(move || handler(request)).await;
     let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(connection), Role::Server, None).await;
-    // A client that breaks off on its side has what it wanted.
+    // A client that disconnects already has what it wanted.
     drop(converse(&mut socket, reply.ok(), &command, streams).await);
 }
 
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 async fn converse(socket: &mut Socket, reply: Option<ExecReply>, command: &str, streams: Streams) -> Result<(), Error> {
-    // An empty message on each channel opens the conversation.
+    // An empty message on each channel starts the session.
     for channel in [STDOUT, STDERR, STATUS] {
         socket.feed(message(channel, &[])).await?;
     }
@@ -192,7 +193,7 @@ async fn send(socket: &mut Socket, channel: u8, bytes: &[u8]) -> Result<(), Erro
     socket.flush().await
 }
 
-/// How a command ended, as the status channel tells it.
+/// Returns the status of a command for the status channel.
 fn status(exit_code: i32, command: &str) -> Value {
     if exit_code == 0 {
         return json!({"metadata": {}, "status": "Success"});
@@ -207,13 +208,13 @@ fn status(exit_code: i32, command: &str) -> Value {
 async fn goodbye(socket: &mut Socket, status: &Value) -> Result<(), Error> {
     send(socket, STATUS, status.to_string().as_bytes()).await?;
     socket.close(None).await?;
-    // Whoever closes a connection on which something waits to be read may take back what was sent.
+    // Closing a connection with unread input may discard data that was sent.
     let read_on = async { while socket.next().await.is_some_and(|message| message.is_ok()) {} };
     drop(timeout(GOODBYE, read_on).await);
     Ok(())
 }
 
-/// Ends the connection without a word, but lets everything arrive that was sent.
+/// Closes the connection without a status, after everything that was sent has arrived.
 async fn break_off(socket: &mut Socket) -> io::Result<()> {
     socket.get_mut().shutdown().await?;
     let read_on = async { while socket.next().await.is_some_and(|message| message.is_ok()) {} };

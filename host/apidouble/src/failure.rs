@@ -1,22 +1,22 @@
-//! What goes wrong, as the `Status` object that clients read.
+//! Failures, as the `Status` objects that clients read.
 
 use serde_json::{Value, json};
 
 use crate::resources::Resource;
 
-/// A refusal: becomes an HTTP answer with a `Status` object.
+/// A failure, which becomes an HTTP response with a `Status` object.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) code: u16,
     reason: &'static str,
     message: String,
     details: Option<Value>,
-    /// Seconds, as header `Retry-After` and in the details.
+    /// Seconds for the header `Retry-After` and the details.
     pub(crate) retry_after: Option<u64>,
 }
 
 impl Failure {
-    /// A failure of which only the code and the sentence are known.
+    /// Creates a failure with a code and a message only.
     pub(crate) fn plain(code: u16, message: impl Into<String>) -> Self {
         Self { code, reason: reason(code), message: message.into(), details: None, retry_after: None }
     }
@@ -25,12 +25,12 @@ impl Failure {
         Self::plain(400, message)
     }
 
-    /// No such object.
+    /// Creates a failure for an object that does not exist.
     pub(crate) fn not_found(resource: &Resource, name: &str) -> Self {
         Self::plain(404, format!("{} \"{name}\" not found", resource.id())).about(resource, name)
     }
 
-    /// No such path or kind.
+    /// Creates a failure for an unknown path or kind.
     pub(crate) fn unknown_path() -> Self {
         Self { details: Some(json!({})), ..Self::plain(404, "the server could not find the requested resource") }
     }
@@ -40,18 +40,18 @@ impl Failure {
         Self { reason: "AlreadyExists", ..Self::plain(409, message) }.about(resource, name)
     }
 
-    /// The object is not in the state that the request presumes.
+    /// Creates a failure for an object in an unexpected state.
     pub(crate) fn conflict(resource: &Resource, name: &str, why: &str) -> Self {
         let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", resource.id());
         Self::plain(409, message).about(resource, name)
     }
 
-    /// The version that the request starts from is forgotten.
+    /// Creates a failure for a request that starts from an expired version.
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::plain(410, message)
     }
 
-    /// A field holds what it must not.
+    /// Creates a failure for an invalid field.
     pub(crate) fn invalid(resource: &Resource, name: &str, field: &str, why: &str) -> Self {
         let message = format!("{} \"{name}\" is invalid: {field}: {why}", resource.kind);
         let mut failure = Self::plain(422, message).about(resource, name);
@@ -66,7 +66,7 @@ impl Failure {
         failure
     }
 
-    /// Says which object it is about.
+    /// Sets the object in the details.
     pub(crate) fn about(mut self, resource: &Resource, name: &str) -> Self {
         let mut details = json!({"kind": resource.plural});
         if !name.is_empty() {
@@ -79,7 +79,7 @@ impl Failure {
         self
     }
 
-    /// Asks the client to come again after so many seconds.
+    /// Sets the number of seconds after which the client should retry.
     pub(crate) fn retry_after(mut self, seconds: Option<u64>) -> Self {
         if let Some(seconds) = seconds {
             let details = self.details.get_or_insert_with(|| json!({}));
@@ -89,12 +89,12 @@ impl Failure {
         self
     }
 
-    /// The sentence that a person reads.
+    /// Returns the message.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// The `Status` object.
+    /// Returns the `Status` object.
     pub(crate) fn body(&self) -> Value {
         let mut body = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -110,7 +110,7 @@ impl Failure {
     }
 }
 
-/// The machine-readable word for a code, as far as there is one.
+/// Returns the machine-readable reason for a code, if there is one.
 fn reason(code: u16) -> &'static str {
     match code {
         400 => "BadRequest",

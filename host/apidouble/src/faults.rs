@@ -1,41 +1,41 @@
-//! Faults on order.
+//! Faults that tests inject.
 
 use std::time::Duration;
 
-/// What is to go wrong, with which requests, and how often.
+/// A fault, and the requests that it applies to.
 #[derive(Debug, Clone)]
 pub struct Fault {
-    /// `GET`, `POST`, ...; none: every method.
+    /// The method, such as `GET` or `POST`; `None` for any.
     pub method: Option<&'static str>,
-    /// What path and query together (`/api/v1/pods?watch=true`, as they were sent) must contain.
+    /// A text that path and query (`/api/v1/pods?watch=true`, as sent) must contain.
     pub path_contains: String,
-    /// What happens.
+    /// The kind of the fault.
     pub kind: FaultKind,
-    /// With how many requests.
+    /// The number of requests to apply the fault to.
     pub times: u32,
 }
 
 /// What happens to a request.
 #[derive(Debug, Clone)]
 pub enum FaultKind {
-    /// It is refused with a `Status` object.
+    /// The request is rejected with a `Status` object.
     Status {
-        /// The HTTP code.
+        /// The HTTP status code.
         code: u16,
-        /// The sentence.
+        /// The message.
         message: String,
         /// Seconds for the header `Retry-After`.
         retry_after: Option<u64>,
     },
-    /// The connection is closed without an answer.
+    /// The connection is closed without a response.
     Reset,
-    /// It is carried out, and the connection is closed without an answer.
+    /// The request is executed, and the connection is closed without a response.
     LostAnswer,
-    /// It is carried out only after that time.
+    /// The request is executed after this delay.
     Stall(Duration),
 }
 
-/// Takes the first fault that a request meets; one that has struck often enough is gone.
+/// Returns the first fault that applies to a request, and counts it. Used-up faults are removed.
 pub(crate) fn strike(faults: &mut Vec<Fault>, method: &str, target: &str) -> Option<FaultKind> {
     faults.retain(|fault| fault.times > 0);
     let meets = |fault: &&mut Fault| fault.method.is_none_or(|m| m == method) && target.contains(&fault.path_contains);

@@ -1,23 +1,23 @@
-//! Reading and writing inside JSON whose shape nobody guarantees.
+//! Reads and writes JSON values of unknown structure.
 
 use serde_json::{Map, Value};
 
-/// The text at a JSON pointer; empty if there is none.
+/// Returns the string at a JSON pointer; empty if there is none.
 pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The elements of the array at a JSON pointer; none if there is no array.
+/// Returns the elements of the array at a JSON pointer; none if there is no array.
 pub(crate) fn array<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The members of the object at a JSON pointer.
+/// Returns the members of the object at a JSON pointer.
 pub(crate) fn members<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
     value.pointer(pointer).and_then(Value::as_object).into_iter().flatten()
 }
 
-/// The value as an object; whatever else it was becomes an empty one.
+/// Returns the value as an object. Any other value is replaced by an empty object.
 pub(crate) fn object(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());
@@ -28,7 +28,7 @@ pub(crate) fn object(value: &mut Value) -> &mut Map<String, Value> {
     }
 }
 
-/// Writes below a path of member names, and makes the objects on the way.
+/// Sets the value at a path of member names, and creates missing objects on the way.
 pub(crate) fn set(value: &mut Value, path: &[&str], new: impl Into<Value>) {
     let mut at = value;
     for name in path {
@@ -37,7 +37,7 @@ pub(crate) fn set(value: &mut Value, path: &[&str], new: impl Into<Value>) {
     *at = new.into();
 }
 
-/// Takes a member away, if it is there.
+/// Removes and returns a member, if it exists.
 pub(crate) fn unset(value: &mut Value, path: &[&str]) -> Option<Value> {
     let (last, way) = path.split_last()?;
     let mut at = value;

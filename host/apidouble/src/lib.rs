@@ -1,8 +1,10 @@
-//! A Kubernetes API server in memory, on loopback, for tests: objects, watches, logs, exec, and faults on order.
+//! A Kubernetes API server in memory, on loopback, for tests: objects, watches, logs, exec, and
+//! injected faults.
 //!
-//! It speaks plain HTTP and answers as a real server does where a client can tell: `Status` objects with reasons, resource versions, pages,
-//! watches that expire, validation of names, labels and sizes, finalizers. There are no controllers: a test plays them with [`ApiDouble::put`]
-//! and [`ApiDouble::update`].
+//! It uses plain HTTP and behaves like a real server wherever a client can see a difference. That
+//! includes `Status` objects with reasons, resource versions, pagination, expiring watches,
+//! validation of names, labels and sizes, and finalizers. It has no controllers: tests take their
+//! part with [`ApiDouble::put`] and [`ApiDouble::update`].
 //!
 //! ```
 //! # async fn example() -> std::io::Result<()> {

@@ -68,13 +68,13 @@ pub(crate) fn open(
     Ok(answer::stream("text/plain; charset=utf-8", StreamBody::new(frames)))
 }
 
-/// The container that is meant.
+/// Returns the container that the request means.
 fn find(state: &State, resource: &Resource, path: &ObjectPath, query: &Query) -> Result<LogKey, Failure> {
     let namespace = path.namespace.clone().unwrap_or_default();
     let name = path.name.clone().unwrap_or_default();
     let pod = state.store.get("pods", &namespace, &name);
     let asked = query.get("container").map(|container| (namespace.clone(), name.clone(), container.to_owned()));
-    // A log may be told of before its pod is.
+    // A test may set a log before it creates the pod.
     if let Some(key) = asked.as_ref().filter(|key| state.logs.get(key).is_some() || state.logs.previous(key).is_some())
     {
         return Ok(key.clone());
@@ -96,7 +96,7 @@ fn find(state: &State, resource: &Resource, path: &ObjectPath, query: &Query) ->
     Ok(key)
 }
 
-/// The container of a pod that a request names, or the only one.
+/// Returns the container in a request, or else the pod's only one.
 pub(crate) fn choose_container(pod: &Value, asked: Option<&str>) -> Result<String, Failure> {
     let pod_name = json::text(pod, "/metadata/name");
     let names = |list: &str| {
@@ -106,7 +106,7 @@ pub(crate) fn choose_container(pod: &Value, asked: Option<&str>) -> Result<Strin
     let ordinary = names("containers");
     let all = [names("initContainers"), ordinary.clone(), names("ephemeralContainers")].concat();
     match (asked, ordinary.as_slice()) {
-        // A pod that a test has put without its spec has every container.
+        // A pod without a spec has every container.
         (Some(asked), _) if all.is_empty() || all.iter().any(|name| name == asked) => Ok(asked.to_owned()),
         (Some(asked), _) => Err(Failure::bad_request(format!("container {asked} is not valid for pod {pod_name}"))),
         (None, [only]) => Ok(only.clone()),
@@ -118,7 +118,7 @@ pub(crate) fn choose_container(pod: &Value, asked: Option<&str>) -> Result<Strin
     }
 }
 
-/// What the pod's status says of a container.
+/// Returns the status of a container in the pod's status.
 pub(crate) fn container_status<'a>(pod: &'a Value, container: &str) -> Option<&'a Value> {
     ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"]
         .iter()
@@ -126,13 +126,13 @@ pub(crate) fn container_status<'a>(pod: &'a Value, container: &str) -> Option<&'
         .find(|status| json::text(status, "/name") == container)
 }
 
-/// Whether a container will write no more.
+/// Returns whether a container will write no more.
 fn is_over(pod: &Value, container: &str) -> bool {
     matches!(json::text(pod, "/status/phase"), "Succeeded" | "Failed")
         || container_status(pod, container).is_some_and(|status| status.pointer("/state/terminated").is_some())
 }
 
-/// A client that follows a log.
+/// A stream that follows a log.
 struct Follower {
     shared: Arc<Shared>,
     changed: Receiver<()>,
@@ -140,7 +140,7 @@ struct Follower {
     wish: Wish,
     first: Option<Bytes>,
     generation: u64,
-    /// Lines that were sent.
+    /// The number of lines sent.
     sent: usize,
     drops: u64,
     pod_was_there: bool,
@@ -171,7 +171,7 @@ impl Follower {
         }
     }
 
-    /// What is new, and whether nothing more will come.
+    /// Returns the new text, and whether the stream ends after it.
     fn catch_up(&mut self, state: &State) -> (String, bool) {
         if state.cuts.logs_dropped != self.drops {
             self.broken = true;

@@ -9,17 +9,17 @@ use crate::{failure::Failure, query::Query};
 /// Namespace, pod, container.
 pub(crate) type LogKey = (String, String, String);
 
-/// One line, with its end if it has one.
+/// One line, with its line break if it has one.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     time: Timestamp,
     text: String,
 }
 
-/// The log of a container that runs, or ran last.
+/// The log of the current or last instance of a container.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
-    /// Goes up when the text is set anew: who follows the former text has come to its end.
+    /// Incremented when the log is replaced. Streams that follow the previous text then end.
     pub(crate) generation: u64,
     pub(crate) lines: Vec<Line>,
     pub(crate) ended: bool,
@@ -42,7 +42,7 @@ impl Logs {
         self.previous.get(key).map(Vec::as_slice)
     }
 
-    /// Sets the text anew.
+    /// Replaces a log.
     pub(crate) fn set(&mut self, key: LogKey, text: &str) {
         let lines = self.lines(text, None);
         let generation = self.current.get(&key).map_or(0, |log| log.generation + 1);
@@ -54,7 +54,7 @@ impl Logs {
         self.previous.insert(key, lines);
     }
 
-    /// Adds lines; the last one is ended if it is not.
+    /// Appends lines. A missing line break at the end is added.
     pub(crate) fn append(&mut self, key: LogKey, text: &str, at: Option<Timestamp>) {
         let end = if text.ends_with('\n') { "" } else { "\n" };
         let lines = self.lines(&format!("{text}{end}"), at);
@@ -70,7 +70,7 @@ impl Logs {
         text.split_inclusive('\n').map(line).collect()
     }
 
-    /// The time, a little later for every line, so that no two have the same.
+    /// Returns the current time, increased if necessary so that no two lines have the same time.
     fn tick(&mut self) -> Timestamp {
         let next = self.latest.checked_add(Duration::from_nanos(1)).unwrap_or(self.latest);
         self.latest = Timestamp::now().max(next);
@@ -78,7 +78,7 @@ impl Logs {
     }
 }
 
-/// What a client wants of a log.
+/// The parameters of a request for a log.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wish {
     pub(crate) follow: bool,
@@ -86,7 +86,7 @@ pub(crate) struct Wish {
     timestamps: bool,
     tail: Option<usize>,
     since: Option<Timestamp>,
-    /// Bytes that may still be sent.
+    /// The number of bytes that may still be sent.
     pub(crate) budget: Option<usize>,
 }
 
@@ -104,7 +104,7 @@ impl Wish {
         })
     }
 
-    /// The first answer: of the lines that are there, those since the time, of these the last so many.
+    /// Returns the initial text: the lines since the requested time, or the last of them.
     pub(crate) fn first(&mut self, lines: &[Line]) -> String {
         let mut wanted: Vec<&Line> =
             lines.iter().filter(|line| self.since.is_none_or(|since| line.time >= since)).collect();
@@ -114,7 +114,7 @@ impl Wish {
         self.text(wanted.into_iter())
     }
 
-    /// Text of lines, cut where the limit of bytes is.
+    /// Returns the text of lines, cut at the limit of bytes.
     pub(crate) fn text<'a>(&mut self, lines: impl Iterator<Item = &'a Line>) -> String {
         let mut out = String::new();
         for line in lines {

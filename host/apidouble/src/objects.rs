@@ -30,7 +30,7 @@ pub(crate) struct Call<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// Answers everything that is not a stream.
+/// Answers every request that is not a stream.
 pub(crate) fn answer(state: &mut State, resource: &Resource, call: &Call<'_>) -> Result<Answer, Failure> {
     if resource.review {
         return if *call.method == Method::POST { review(state, call) } else { Err(not_allowed()) };
@@ -69,7 +69,7 @@ fn review(state: &State, call: &Call<'_>) -> Result<Answer, Failure> {
     Ok(answer::json(201, &access::review(state, asked)))
 }
 
-/// Options of a deletion: in the body, or in the query.
+/// The options of a deletion, from the body or the query.
 struct Options {
     body: Value,
     dependents: Dependents,

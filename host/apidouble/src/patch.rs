@@ -1,10 +1,11 @@
-//! Patches.
+//! Patches of objects.
 
 use serde_json::Value;
 
 use crate::json;
 
-/// Lists whose elements a strategic merge patch (and apply) recognises again, with the member by which it does. Every other list is replaced.
+/// The lists whose elements a strategic merge patch (or apply) matches, with the member that
+/// identifies an element. All other lists are replaced.
 const KEYED: [(&str, &str); 11] = [
     ("addresses", "type"),
     ("conditions", "type"),
@@ -19,7 +20,8 @@ const KEYED: [(&str, &str); 11] = [
     ("volumes", "name"),
 ];
 
-/// A JSON merge patch (RFC 7396): objects are merged, null takes away, everything else replaces.
+/// Applies a JSON merge patch (RFC 7396): objects are merged, null removes a member, everything
+/// else is replaced.
 pub(crate) fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(changes) = patch else {
         *target = patch.clone();
@@ -35,7 +37,8 @@ pub(crate) fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-/// A strategic merge patch, as far as tests need it: a merge patch that merges the elements of [`KEYED`] lists, and the unions of finalizers.
+/// Applies a strategic merge patch, as far as tests need it. It is a merge patch that also merges
+/// the elements of [`KEYED`] lists, and the sets of finalizers.
 pub(crate) fn strategic(target: &mut Value, patch: &Value) {
     let Value::Object(changes) = patch else {
         *target = patch.clone();
@@ -44,7 +47,8 @@ pub(crate) fn strategic(target: &mut Value, patch: &Value) {
     let target = json::object(target);
     for (name, change) in changes {
         if name.starts_with('$') {
-            // Directives on order do not matter here; those on elements are read where the list is merged.
+            // Directives on order do not matter here. Those on elements are handled where the list
+            // is merged.
             continue;
         }
         let keyed = KEYED.iter().find(|(list, _)| list == name).map(|(_, key)| *key);

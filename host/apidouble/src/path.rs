@@ -1,8 +1,8 @@
-//! What a path of the API means.
+//! Paths of the API.
 
 use crate::query::decode;
 
-/// Where a request goes.
+/// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// `/version`.
@@ -17,7 +17,7 @@ pub(crate) enum Target {
     Group(String),
     /// `/api/v1`, `/apis/GROUP/VERSION`.
     Resources { group: String, version: String },
-    /// Objects, or something below one.
+    /// Objects, or a path below an object.
     Objects(ObjectPath),
 }
 
@@ -26,16 +26,16 @@ pub(crate) enum Target {
 pub(crate) struct ObjectPath {
     pub(crate) group: String,
     pub(crate) version: String,
-    /// None: all namespaces, or a resource without.
+    /// The namespace; `None` for all namespaces, or for a cluster-scoped resource.
     pub(crate) namespace: Option<String>,
     pub(crate) resource: String,
     pub(crate) name: Option<String>,
     pub(crate) subresource: Option<String>,
-    /// What follows the subresource: the path that is proxied.
+    /// The path after the subresource, which is proxied.
     pub(crate) rest: String,
 }
 
-/// Reads a path; none if it is no path of the API.
+/// Parses a path; `None` if it is not a path of the API.
 pub(crate) fn parse(path: &str) -> Option<Target> {
     let segments: Vec<String> = path.split('/').filter(|s| !s.is_empty()).map(|s| decode(s, false)).collect();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
@@ -55,7 +55,7 @@ pub(crate) fn parse(path: &str) -> Option<Target> {
 
 fn objects(group: &str, version: &str, segments: &[&str]) -> Option<Target> {
     let (namespace, segments) = match segments {
-        // These two belong to the namespace itself, they are no resources inside it.
+        // These are subresources of the namespace itself, not resources in it.
         ["namespaces", _, "status" | "finalize"] => (None, segments),
         ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some((*namespace).to_owned()), rest),
         _ => (None, segments),

@@ -1,4 +1,4 @@
-//! What nodes answer when they are asked through the server.
+//! The responses of nodes to requests through the server.
 
 use crate::{
     answer::{self, Answer},
@@ -8,10 +8,10 @@ use crate::{
     state::State,
 };
 
-/// `nodes/NODE/proxy/PATH`.
+/// Answers `nodes/NODE/proxy/PATH`.
 pub(crate) fn answer(state: &State, resource: &Resource, path: &ObjectPath) -> Result<Answer, Failure> {
     let name = path.name.as_deref().unwrap_or_default();
-    // A port may be named: `node:10250`.
+    // The name may include a port: `node:10250`.
     let node = name.split(':').next().unwrap_or_default();
     match state.proxied.get(&(node.to_owned(), path.rest.clone())) {
         Some((code, body)) => {

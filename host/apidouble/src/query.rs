@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::failure::Failure;
 
-/// Names and values in the order in which they came; a name may come several times.
+/// The parameters in the order of the request; a name may occur several times.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
@@ -17,12 +17,12 @@ impl Query {
         Self(pairs.collect())
     }
 
-    /// The first value of that name, if it is not empty.
+    /// Returns the first value of a parameter, if it is not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// Every value of that name.
+    /// Returns every value of a parameter.
     pub(crate) fn all(&self, name: &str) -> Vec<String> {
         self.0.iter().filter(|(n, _)| n == name).map(|(_, value)| value.clone()).collect()
     }
@@ -31,7 +31,7 @@ impl Query {
         matches!(self.get(name), Some("true" | "1"))
     }
 
-    /// The value of that name, read as what it should be.
+    /// Returns the value of a parameter as another type.
     pub(crate) fn parsed<T: FromStr>(&self, name: &str) -> Result<Option<T>, Failure> {
         let read = |text: &str| {
             text.parse().map_err(|_| Failure::bad_request(format!("failed to read the parameter {name}: {text:?}")))
@@ -40,7 +40,7 @@ impl Query {
     }
 }
 
-/// Undoes percent-encoding; in a query, `+` is a space.
+/// Decodes percent-encoding; in a query, `+` is a space.
 pub(crate) fn decode(text: &str, in_query: bool) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Reading objects: one, or pages of them.
+//! Reads of single objects and of lists, with pagination.
 
 use serde_json::{Value, json};
 
@@ -7,20 +7,20 @@ use crate::{
     state::State, store::Key,
 };
 
-/// How an object is shown.
+/// The representation of an object.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Shape {
-    /// Only its metadata.
+    /// Whether to show only the metadata.
     pub(crate) metadata_only: bool,
 }
 
 impl Shape {
-    /// What the client accepts.
+    /// Returns the representation that the client accepts.
     pub(crate) fn accepted(accept: &str) -> Self {
         Self { metadata_only: accept.contains("as=PartialObjectMetadata") }
     }
 
-    /// An object as the resource at this version shows it.
+    /// Returns the representation of an object in this version of the resource.
     pub(crate) fn show(self, resource: &Resource, object: &Value) -> Value {
         if self.metadata_only {
             return json!({
@@ -42,7 +42,7 @@ impl Shape {
         shown
     }
 
-    /// A list; `metadata` is that of the list.
+    /// Returns the representation of a list with its own `metadata`.
     pub(crate) fn list<'a>(
         self,
         resource: &Resource,
@@ -59,7 +59,7 @@ impl Shape {
     }
 }
 
-/// One object.
+/// Returns one object.
 pub(crate) fn one(
     state: &State,
     resource: &Resource,
@@ -72,7 +72,7 @@ pub(crate) fn one(
     Ok(shape.show(resource, object))
 }
 
-/// A list, or a page of it.
+/// Returns a list, or a page of it.
 pub(crate) fn list(
     state: &State,
     resource: &Resource,
@@ -109,7 +109,8 @@ pub(crate) fn list(
     Ok(shape.list(resource, metadata, all.into_iter().take(limit).map(|(_, object)| object.as_ref())))
 }
 
-/// Version of the first page, and the last object of the page before: `VERSION:NAMESPACE/NAME`. To clients it means nothing.
+/// Parses a continue token: the version of the first page, and the last object of the previous
+/// page, as `VERSION:NAMESPACE/NAME`. It is opaque to clients.
 fn read_token(state: &State, token: &str) -> Result<(u64, Option<Key>), Failure> {
     let parts = || {
         let (version, key) = token.split_once(':')?;

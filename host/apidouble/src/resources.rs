@@ -1,9 +1,9 @@
-//! The resources that the double serves.
+//! The resources that the server has.
 
-/// What can be done with ordinary objects.
+/// The verbs of ordinary resources.
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
-/// A resource below a group and version.
+/// A resource of a group and version.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
     pub(crate) group: String,
@@ -11,26 +11,28 @@ pub(crate) struct Resource {
     pub(crate) plural: String,
     pub(crate) kind: String,
     pub(crate) namespaced: bool,
-    /// It is only asked, never kept.
+    /// Whether objects are only reviewed and never stored.
     pub(crate) review: bool,
-    /// Status is written through a path of its own, and only there.
+    /// Whether the status is a subresource, and only writable there.
     pub(crate) status: bool,
-    /// Told of by a test. Lists of what is built in leave out the kind of each object, others do not.
+    /// Whether a test has added the resource. Objects in lists of built-in resources have no kind,
+    /// and those of others do.
     pub(crate) custom: bool,
 }
 
 impl Resource {
-    /// `pods`, `daemonsets.apps`: how messages call it, and the key under which its objects are kept, whatever the version.
+    /// Returns the name for messages, such as `pods` or `daemonsets.apps`. It is also the key of
+    /// the stored objects, in any version.
     pub(crate) fn id(&self) -> String {
         if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
     }
 
-    /// `v1`, `apps/v1`.
+    /// Returns the API version, such as `v1` or `apps/v1`.
     pub(crate) fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// What discovery says can be done with it.
+    /// Returns the verbs that discovery reports.
     pub(crate) fn verbs(&self) -> Vec<&'static str> {
         let offered = |verb: &&str| match self.plural.as_str() {
             _ if self.review => *verb == "create",
@@ -40,7 +42,7 @@ impl Resource {
         VERBS.into_iter().filter(offered).collect()
     }
 
-    /// Paths below an object, with the kind and the verbs of each.
+    /// Returns the subresources, with the kind and the verbs of each.
     pub(crate) fn subresources(&self) -> Vec<(&'static str, &str, &'static [&'static str])> {
         let mut all: Vec<(_, &str, &'static [_])> = Vec::new();
         if self.status {
@@ -58,12 +60,12 @@ impl Resource {
     }
 }
 
-/// Every resource, in the order in which discovery names them. The first version of a group is its preferred one.
+/// All resources, in the order of discovery. The first version of a group is its preferred one.
 #[derive(Debug)]
 pub(crate) struct Resources(Vec<Resource>);
 
 impl Resources {
-    /// What is there from the start.
+    /// Returns the built-in resources.
     pub(crate) fn usual() -> Self {
         let rbac = "rbac.authorization.k8s.io";
         let mut all = Self(Vec::new());
@@ -103,29 +105,31 @@ impl Resources {
         all
     }
 
-    /// Adds one, unless it is there already.
+    /// Adds a resource, unless it already exists.
     pub(crate) fn add(&mut self, resource: Resource) {
         if self.at(&resource.group, &resource.version, &resource.plural).is_none() {
             self.0.push(resource);
         }
     }
 
-    /// The resource at a path.
+    /// Returns the resource at a path.
     pub(crate) fn at(&self, group: &str, version: &str, plural: &str) -> Option<&Resource> {
         self.0.iter().find(|r| r.group == group && r.version == version && r.plural == plural)
     }
 
-    /// The resource whose objects are of this kind.
+    /// Returns the resource with this kind.
     pub(crate) fn of_kind(&self, api_version: &str, kind: &str) -> Option<&Resource> {
         self.0.iter().find(|r| r.kind == kind && r.api_version() == api_version)
     }
 
-    /// The resource that a test means: `pods`, or `pods.metrics.k8s.io` where the plural alone is not enough.
+    /// Returns the resource that a test names: `pods`, or `pods.metrics.k8s.io` if the plural is
+    /// ambiguous.
     pub(crate) fn named(&self, name: &str) -> Option<&Resource> {
         self.0.iter().find(|r| r.id() == name).or_else(|| self.0.iter().find(|r| r.plural == name))
     }
 
-    /// Like [`Self::named`]; a resource that nobody told of is made up from an object of it, so that no object is lost.
+    /// Like [`Self::named`], but creates an unknown resource from one of its objects, so that no
+    /// object is lost.
     pub(crate) fn named_or_made_up(&mut self, name: &str, object: &serde_json::Value) -> Resource {
         if let Some(resource) = self.named(name) {
             return resource.clone();
@@ -147,7 +151,7 @@ impl Resources {
         made_up
     }
 
-    /// The versions of each group other than the core, in order; the preferred one first.
+    /// Returns the groups except the core one, each with its versions, the preferred one first.
     pub(crate) fn groups(&self) -> Vec<(&str, Vec<&str>)> {
         let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
         for resource in self.0.iter().filter(|r| !r.group.is_empty()) {
@@ -160,7 +164,7 @@ impl Resources {
         groups
     }
 
-    /// The resources of one group and version.
+    /// Returns the resources of one group and version.
     pub(crate) fn of(&self, group: &str, version: &str) -> Vec<&Resource> {
         self.0.iter().filter(|r| r.group == group && r.version == version).collect()
     }

@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! Routes requests to their handlers.
 
 use std::sync::Arc;
 
@@ -29,9 +29,10 @@ pub(crate) struct Request {
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// The connection, if it may become something other than HTTP.
+    /// The connection, if it may be upgraded.
     pub(crate) upgrade: Option<OnUpgrade>,
-    /// How often streams had been ended on order when this was recorded: later orders are for its stream too.
+    /// The counts of interrupted streams when the request was recorded. Later interruptions apply
+    /// to its stream.
     pub(crate) cuts: Cuts,
 }
 
@@ -68,7 +69,7 @@ fn objects(shared: &Arc<Shared>, path: &ObjectPath, request: Request) -> Result<
             let content_type = request.header(header::CONTENT_TYPE);
             let call =
                 Call { method: &request.method, path, query: &request.query, content_type, shape, body: &request.body };
-            // Reading wakes nobody.
+            // Reads do not wake watches.
             match request.method {
                 Method::GET => shared.note(|state| objects::answer(state, &resource, &call)),
                 _ => shared.change(|state| objects::answer(state, &resource, &call)),
@@ -77,7 +78,7 @@ fn objects(shared: &Arc<Shared>, path: &ObjectPath, request: Request) -> Result<
     }
 }
 
-/// The resource, if the path has a namespace where it must have one.
+/// Returns the resource, if the path has a namespace exactly where it needs one.
 fn find(resource: Option<&Resource>, path: &ObjectPath) -> Result<Resource, Failure> {
     let resource = resource.ok_or_else(Failure::unknown_path)?;
     let in_namespace = path.namespace.is_some();

@@ -1,10 +1,10 @@
-//! Which objects a request means: label and field selectors.
+//! Label and field selectors.
 
 use serde_json::Value;
 
 use crate::{failure::Failure, query::Query, resources::Resource};
 
-/// Fields that may be selected by, besides name and namespace, for each resource.
+/// The selectable fields of each resource, besides name and namespace.
 const FIELDS: [(&str, &[&str]); 4] = [
     (
         "pods",
@@ -37,7 +37,7 @@ const FIELDS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// A label selector and a field selector; an object must satisfy every term of both.
+/// A label selector and a field selector. An object must satisfy every term of both.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selector {
     labels: Vec<Term>,
@@ -65,7 +65,7 @@ impl Selector {
         Ok(Self { labels, fields })
     }
 
-    /// Whether it leaves nothing out.
+    /// Returns whether the selector matches every object.
     pub(crate) fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
@@ -73,7 +73,7 @@ impl Selector {
     pub(crate) fn matches(&self, object: &Value) -> bool {
         let labels = object.pointer("/metadata/labels");
         let label = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str).map(str::to_owned);
-        // A field that is not there counts as empty, as in a real server.
+        // A missing field counts as empty, as in a real server.
         let field = |path: &str| {
             let pointer = format!("/{}", path.replace('.', "/"));
             Some(match object.pointer(&pointer) {
@@ -143,7 +143,7 @@ fn fields(text: &str, resource: &Resource) -> Result<Vec<Term>, Failure> {
     Ok(terms)
 }
 
-/// `a=b`, `a==b`, `a!=b`: key, whether it must be equal, value.
+/// Parses `a=b`, `a==b` or `a!=b` into the key, whether it must be equal, and the value.
 fn comparison(part: &str) -> Option<(String, bool, String)> {
     let (key, value) = part.split_once('=')?;
     let value = value.strip_prefix('=').unwrap_or(value).trim().to_owned();
@@ -192,7 +192,7 @@ mod tests {
         for no in ["app=db", "app!=web", "app notin (db,web)", "app in (db)", "gone", "!app", "app=web,gone"] {
             assert!(!matches(&format!("labelSelector={no}")), "{no}");
         }
-        // What lacks the label is also not equal.
+        // An object without the label also matches.
         assert!(matches("labelSelector=gone!=x"));
     }
 

@@ -1,4 +1,4 @@
-//! The server: connections in, requests recorded, faults first.
+//! The server: accepts connections, records requests, and applies faults first.
 
 use std::{convert::Infallible, io, net::TcpListener, sync::Arc, time::Duration};
 
@@ -19,17 +19,18 @@ use crate::{
     state::{Recorded, Shared},
 };
 
-/// Bytes of a request's body: what a real server takes.
+/// Maximum size of a request body in bytes, as in a real server.
 const BODY: usize = 3 * 1024 * 1024;
-/// How long to wait after a connection could not be accepted: long enough not to spin while the system is out of files.
+/// Pause after an error in accepting a connection, which avoids a busy loop while the system has no
+/// file descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
 
-/// Why a connection ends without an answer.
+/// Why a connection ends without a response.
 #[derive(Debug)]
 enum Broken {
-    /// A fault on order.
+    /// A fault of the test.
     Ordered,
-    /// The client went away.
+    /// The client disconnected.
     Client,
 }
 
@@ -44,13 +45,13 @@ impl std::fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// Serves on a thread with a runtime of its own until told to stop. A test may block its own thread (to wait for a command, say) or stop its
-/// clock, and still be answered.
+/// Serves on a thread with its own runtime until it is stopped. A test may block its own thread
+/// (for example to wait for a command) or stop its clock, and requests are still answered.
 pub(crate) fn spawn(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken) -> io::Result<()> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let serve = move || {
         runtime.block_on(stop.run_until_cancelled(accept(listener, shared)));
-        // Handlers of exec that still block must not hold up anybody.
+        // Do not wait for exec handlers that still block.
         runtime.shutdown_background();
     };
     std::thread::Builder::new().name("api-double".into()).spawn(serve)?;
@@ -60,7 +61,7 @@ pub(crate) fn spawn(listener: TcpListener, shared: Arc<Shared>, stop: Cancellati
 async fn accept(listener: TcpListener, shared: Arc<Shared>) -> io::Result<Infallible> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     loop {
-        // What fails here is one connection (reset before it was accepted), or the system is out of something for a while.
+        // Errors affect one connection (it was reset), or are temporary shortages of the system.
         match listener.accept().await {
             Ok((stream, _)) => drop(tokio::spawn(connection(stream, Arc::clone(&shared)))),
             Err(_) => sleep(ACCEPT_AGAIN).await,
@@ -69,10 +70,10 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) -> io::Result<Infall
 }
 
 async fn connection(stream: TcpStream, shared: Arc<Shared>) {
-    // Small answers go out at once; where the system cannot do that, they come a little later.
+    // Send small responses at once. If the system does not support that, they are a little later.
     drop(stream.set_nodelay(true));
     let service = service_fn(move |request| serve(Arc::clone(&shared), request));
-    // However a connection ends, the others go on; the client sees it.
+    // An error on one connection does not affect others, and its client sees it.
     drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).with_upgrades().await);
 }
 
@@ -138,7 +139,7 @@ fn answered(shared: &Arc<Shared>, request: Option<route::Request>) -> Answer {
     }
 }
 
-/// The body; none if it is too large.
+/// Returns the body; `None` if it is too large.
 async fn read(body: Incoming) -> Result<Option<Bytes>, Broken> {
     match Limited::new(body, BODY).collect().await {
         Ok(body) => Ok(Some(body.to_bytes())),

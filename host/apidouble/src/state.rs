@@ -1,4 +1,4 @@
-//! What the double knows, behind one lock.
+//! The state of the server, behind one lock.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,27 +17,27 @@ use crate::{
     store::Store,
 };
 
-/// A request as it came, and how it was answered.
+/// A recorded request, and the status of its response.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// `GET`, `POST`, ...
+    /// The method, such as `GET` or `POST`.
     pub method: String,
-    /// The path as it was sent.
+    /// The path as sent.
     pub path: String,
-    /// The query as it was sent, without the question mark; empty if there was none.
+    /// The query as sent, without the question mark; empty if there was none.
     pub query: String,
     /// The whole body.
     pub body: Vec<u8>,
     /// The header `Content-Type`; empty if there was none.
     pub content_type: String,
-    /// The code of the answer; 0 if there was none (yet).
+    /// The status code of the response; 0 if there is none (yet).
     pub status: u16,
 }
 
-/// What carries out commands in containers.
+/// The handler for commands in containers.
 pub(crate) type ExecHandler = Arc<dyn Fn(ExecRequest) -> ExecReply + Send + Sync>;
 
-/// How often streams were ended on order: a stream that began before the count went up ends.
+/// Counts of interruptions. A stream ends if it started before the count was incremented.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cuts {
     pub(crate) watches_expired: u64,
@@ -46,25 +46,25 @@ pub(crate) struct Cuts {
     pub(crate) logs_dropped: u64,
 }
 
-/// Everything.
+/// The state of the server.
 pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) resources: Resources,
     pub(crate) logs: Logs,
-    /// By node and path: code and body.
+    /// The responses of nodes by node and path: status code and body.
     pub(crate) proxied: HashMap<(String, String), (u16, String)>,
     pub(crate) exec: Option<ExecHandler>,
     pub(crate) faults: Vec<Fault>,
-    /// Kept as long as the double lives, which is one test.
+    /// Kept as long as the server lives, which is one test.
     pub(crate) requests: Vec<Recorded>,
-    /// Verb and resource (with subresource) that are forbidden.
+    /// The denied verbs and resources (with subresource).
     pub(crate) denied: HashSet<(String, String)>,
     pub(crate) cuts: Cuts,
     pub(crate) git_version: String,
     pub(crate) strict_namespaces: bool,
 }
 
-/// The state, and who waits for it to change.
+/// The state, with a notification of changes.
 pub(crate) struct Shared {
     state: Mutex<State>,
     changed: watch::Sender<()>,
@@ -97,25 +97,26 @@ impl Shared {
         Self { state: Mutex::new(state), changed: watch::Sender::new(()) }
     }
 
-    /// Looks at the state.
+    /// Reads the state.
     pub(crate) fn look<R>(&self, look: impl FnOnce(&State) -> R) -> R {
-        // A test that panicked in its closure has said what it had to say; the state is whole, for every change is.
+        // The test may have panicked in its closure. The state is still consistent, because every
+        // change is complete.
         look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes the state without waking anybody.
+    /// Changes the state without a notification.
     pub(crate) fn note<R>(&self, note: impl FnOnce(&mut State) -> R) -> R {
         note(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes the state, and wakes who waits.
+    /// Changes the state and notifies watches.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         let result = self.note(change);
         self.changed.send_modify(|()| {});
         result
     }
 
-    /// Hears of changes from now on.
+    /// Subscribes to changes from now on.
     pub(crate) fn listen(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }

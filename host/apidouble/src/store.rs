@@ -1,4 +1,4 @@
-//! The objects.
+//! The store of objects.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -13,18 +13,20 @@ use crate::{
     json,
 };
 
-/// Where versions start: far enough from zero, which has a meaning of its own.
+/// The first resource version: far from zero, which has a special meaning.
 const FIRST_VERSION: u64 = 1000;
 
 /// Namespace and name.
 pub(crate) type Key = (String, String);
 
-/// Every object by resource ([`crate::resources::Resource::id`]), namespace and name, under one counter of versions.
+/// All objects by resource ([`crate::resources::Resource::id`]), namespace and name, with a common
+/// version counter.
 #[derive(Debug)]
 pub(crate) struct Store {
     version: u64,
     objects: HashMap<Arc<str>, BTreeMap<Key, Arc<Value>>>,
-    /// The uids that objects have ever named as those of their owners: whoever is not among them leaves nothing behind.
+    /// The UIDs that objects have ever used in owner references. An object whose UID is not among
+    /// them has no dependents.
     owners: HashSet<String>,
     pub(crate) changes: Changes,
 }
@@ -34,7 +36,7 @@ impl Store {
         Self { version: FIRST_VERSION, objects: HashMap::new(), owners: HashSet::new(), changes: Changes::default() }
     }
 
-    /// The version of the last change.
+    /// Returns the version of the last change.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
@@ -43,25 +45,27 @@ impl Store {
         self.objects.get(resource)?.get(&(namespace.to_owned(), name.to_owned()))
     }
 
-    /// The objects of a resource, by namespace and name.
+    /// Returns the objects of a resource, ordered by namespace and name.
     pub(crate) fn list(&self, resource: &str) -> impl Iterator<Item = (&Key, &Arc<Value>)> + use<'_> {
         self.objects.get(resource).into_iter().flatten()
     }
 
-    /// Whether an object ever named this uid as that of an owner.
+    /// Returns whether an object ever had an owner reference with this UID.
     pub(crate) fn is_owner(&self, uid: &str) -> bool {
         self.owners.contains(uid)
     }
 
-    /// Every object of every resource.
+    /// Returns all objects of all resources.
     pub(crate) fn everything(&self) -> impl Iterator<Item = (&Arc<str>, &Key, &Arc<Value>)> {
         self.objects
             .iter()
             .flat_map(|(resource, objects)| objects.iter().map(move |(key, object)| (resource, key, object)))
     }
 
-    /// Creates or replaces an object, and gives it what the server gives: uid, time, generation, version. A write that changes nothing is
-    /// none. An object that waits for its deletion and has lost its last finalizer goes.
+    /// Creates or replaces an object, and sets its UID, creation time, generation and version.
+    ///
+    /// A write without a change is ignored. An object that is marked as deleted and has lost its
+    /// last finalizer is deleted.
     pub(crate) fn write(&mut self, resource: &str, mut object: Value) -> Arc<Value> {
         let key = key_of(&object);
         let before = self.objects.get(resource).and_then(|objects| objects.get(&key)).cloned();
@@ -94,7 +98,8 @@ impl Store {
         after
     }
 
-    /// Takes an object away, whatever holds it; and the namespace in which it was the last, if that waits for it.
+    /// Deletes an object, ignoring finalizers. Also deletes its namespace, if that is marked as
+    /// deleted and is now empty.
     pub(crate) fn erase(&mut self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
         let before = self.objects.get_mut(resource)?.remove(&(namespace.to_owned(), name.to_owned()))?;
         self.version += 1;
@@ -115,14 +120,14 @@ impl Store {
         Some(last)
     }
 
-    /// Lets every version before now be too old.
+    /// Expires every version before the current one.
     pub(crate) fn forget_changes(&mut self) {
-        // One more, so that also the version of the last list is a former one.
+        // Increment the version, so that the version of the last list expires too.
         self.version += 1;
         self.changes.forget(self.version);
     }
 
-    /// Whether an object is to be deleted and nothing holds it any more.
+    /// Returns whether an object is marked as deleted and nothing holds it any more.
     fn is_released(&self, resource: &str, object: &Value) -> bool {
         let deleted = object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
         let name = json::text(object, "/metadata/name");
@@ -132,12 +137,12 @@ impl Store {
     }
 }
 
-/// Namespace and name of an object.
+/// Returns the namespace and name of an object.
 pub(crate) fn key_of(object: &Value) -> Key {
     (json::text(object, "/metadata/namespace").to_owned(), json::text(object, "/metadata/name").to_owned())
 }
 
-/// The time as objects write it: whole seconds.
+/// Returns the current time as objects have it: in whole seconds.
 pub(crate) fn now() -> String {
     let now = Timestamp::now();
     now.round(Unit::Second).unwrap_or(now).to_string()
@@ -160,7 +165,7 @@ fn fill_in(object: &mut Value, before: Option<&Value>) {
         let generation = if same { former.max(1) } else { former + 1 };
         json::set(object, &["metadata", "generation"], generation);
     }
-    // For the comparison with what is there.
+    // Keep the version for the comparison with the existing object.
     if let Some(version) = kept("/metadata/resourceVersion") {
         json::set(object, &["metadata", "resourceVersion"], version);
     }

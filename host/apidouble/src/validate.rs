@@ -1,24 +1,24 @@
-//! What a server refuses to store: the rules that the objects of a run can break.
+//! Validation of objects: the rules that the objects of a run can violate.
 
 use serde_json::Value;
 
 use crate::{failure::Failure, json, resources::Resource};
 
-/// Bytes of all annotations of one object, keys and values together.
+/// Maximum size in bytes of all annotations of one object, keys and values together.
 const ANNOTATIONS: usize = 256 * 1024;
-/// Bytes of the data of a ConfigMap or a Secret.
+/// Maximum size in bytes of the data of a ConfigMap or a Secret.
 const DATA: usize = 1024 * 1024;
-/// Characters of a name that is a DNS subdomain.
+/// Maximum length of a name that is a DNS subdomain.
 const SUBDOMAIN: usize = 253;
-/// Characters of a DNS label, of the name part of a key, and of a label's value.
+/// Maximum length of a DNS label, of the name part of a key, and of a label value.
 const LABEL: usize = 63;
 
-/// Checks an object that a client wants to be stored.
+/// Validates an object that a client wants to store.
 pub(crate) fn check(resource: &Resource, object: &Value) -> Result<(), Failure> {
     let name = json::text(object, "/metadata/name");
     let invalid = |field: &str, why: String| Err(Failure::invalid(resource, name, field, &why));
     let fits = match resource.group.as_str() {
-        // Names of roles are free, as long as they are one segment of a path.
+        // Names of roles may be any single path segment.
         "rbac.authorization.k8s.io" => !name.is_empty() && !name.contains(['/', '%']) && !matches!(name, "." | ".."),
         _ if matches!(resource.plural.as_str(), "namespaces" | "services") => is_label(name),
         _ => is_subdomain(name),
@@ -52,7 +52,7 @@ pub(crate) fn check(resource: &Resource, object: &Value) -> Result<(), Failure> 
             let size = |field: &str| -> usize {
                 json::members(object, field).map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum()
             };
-            // What is written in base64 counts as what it stands for.
+            // Base64-encoded values count with their decoded size.
             let (plain, encoded) = match resource.plural.as_str() {
                 "secrets" => (0, size("/data")),
                 _ => (size("/data"), size("/binaryData")),
@@ -85,7 +85,7 @@ pub(crate) fn check(resource: &Resource, object: &Value) -> Result<(), Failure> 
     Ok(())
 }
 
-/// A DNS label: small letters, digits, and hyphens inside.
+/// Returns whether a text is a DNS label: lower-case letters, digits, and hyphens inside.
 pub(crate) fn is_label(text: &str) -> bool {
     text.len() <= LABEL && is_part(text)
 }
@@ -105,7 +105,7 @@ fn is_word(text: &str) -> bool {
     (1..=LABEL).contains(&text.len()) && text.chars().all(inner) && text.starts_with(end) && text.ends_with(end)
 }
 
-/// `name`, or `prefix/name` with one slash.
+/// Returns whether a text is a key: `name`, or `prefix/name` with one slash.
 fn is_key(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => is_subdomain(prefix) && is_word(name),

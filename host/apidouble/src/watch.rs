@@ -25,10 +25,10 @@ use crate::{
     store::{Key, key_of},
 };
 
-/// How long a watch lasts that asks for no time: as long as a real server's, at least.
+/// How long a watch without a timeout lasts: the minimum of a real server.
 const LONGEST: Duration = Duration::from_mins(30);
 
-/// One open watch.
+/// An open watch.
 struct Watch {
     shared: Arc<Shared>,
     changed: Receiver<()>,
@@ -38,7 +38,7 @@ struct Watch {
     selector: Selector,
     shape: Shape,
     bookmarks: bool,
-    /// The version up to which everything was told.
+    /// The version up to which all changes were sent.
     told: u64,
     lines: VecDeque<Bytes>,
     cuts: Cuts,
@@ -48,15 +48,15 @@ struct Watch {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// Not yet.
+    /// The watch continues.
     Open,
-    /// After the lines that wait.
+    /// The watch ends after the pending lines.
     Quiet,
-    /// Now, as if the connection had broken.
+    /// The watch ends now, as if the connection had broken.
     Broken,
 }
 
-/// Opens a watch. One that starts from a version that is too old is told so in its stream.
+/// Opens a watch. If its start version has expired, the stream has an error event.
 pub(crate) fn open(
     shared: &Arc<Shared>,
     resource: &Resource,
@@ -118,7 +118,8 @@ impl Watch {
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
         loop {
             if self.end == End::Broken {
-                // An error once, then nothing: the server closes the connection in the middle of the body.
+                // Return an error once and then nothing, so that the server closes the connection
+                // in the middle of the body.
                 self.end = End::Quiet;
                 self.lines.clear();
                 return Some(Err(io::Error::from(io::ErrorKind::ConnectionAborted)));
@@ -129,7 +130,8 @@ impl Watch {
             if self.end == End::Quiet {
                 return None;
             }
-            // Before the look, so that no change between look and wait is missed.
+            // Mark the current state as seen first, so that no change between reading and waiting
+            // is missed.
             self.changed.borrow_and_update();
             let shared = Arc::clone(&self.shared);
             shared.look(|state| self.catch_up(state));
@@ -171,7 +173,8 @@ impl Watch {
             && self.path.name.as_ref().is_none_or(|wanted| wanted == name)
     }
 
-    /// An object that comes to match the selector is new to the watch; one that ceases to is gone.
+    /// Sends an event for a change. An object that starts to match the selector is added for this
+    /// watch, and one that ceases to match is deleted.
     fn tell_change(&mut self, change: &Change) {
         let was = change.before.as_ref().is_some_and(|before| self.selector.matches(before));
         let is = !change.gone && self.selector.matches(&change.after);

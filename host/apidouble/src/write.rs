@@ -1,4 +1,4 @@
-//! Writing objects: create, replace, patch.
+//! Creates, replaces and patches objects.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::{
     failure::Failure, json as at, objects::Call, patch, read::Shape, resources::Resource, state::State, validate,
 };
 
-/// Bytes in the random end of a generated name.
+/// Number of random characters at the end of a generated name.
 const RANDOM_END: usize = 5;
 
-/// POST: a new object.
+/// Creates an object (POST).
 pub(crate) fn create(state: &mut State, resource: &Resource, call: &Call<'_>) -> Result<Value, Failure> {
     let mut object = body(call)?;
     identify(resource, call, &mut object)?;
@@ -40,7 +40,7 @@ pub(crate) fn create(state: &mut State, resource: &Resource, call: &Call<'_>) ->
     keep(state, resource, call, object)
 }
 
-/// PUT: an object in place of the one that is there.
+/// Replaces an object (PUT).
 pub(crate) fn replace(state: &mut State, resource: &Resource, call: &Call<'_>, name: &str) -> Result<Value, Failure> {
     let mut object = body(call)?;
     identify(resource, call, &mut object)?;
@@ -49,7 +49,7 @@ pub(crate) fn replace(state: &mut State, resource: &Resource, call: &Call<'_>, n
     keep(state, resource, call, object)
 }
 
-/// PATCH: 201 and a new object if an apply found none, else 200.
+/// Patches an object (PATCH). The status is 201 if an apply creates the object, otherwise 200.
 pub(crate) fn patch(
     state: &mut State,
     resource: &Resource,
@@ -101,7 +101,7 @@ fn existing(state: &State, resource: &Resource, call: &Call<'_>, name: &str) -> 
     state.store.get(&resource.id(), namespace, name).cloned().ok_or_else(|| Failure::not_found(resource, name))
 }
 
-/// Checks that an object is what the path says, and says so in it.
+/// Checks that an object matches the path, and fills in missing fields.
 fn identify(resource: &Resource, call: &Call<'_>, object: &mut Value) -> Result<(), Failure> {
     for (field, expected) in [("kind", resource.kind.clone()), ("apiVersion", resource.api_version())] {
         let told = at::text(object, &format!("/{field}"));
@@ -158,7 +158,7 @@ fn check_namespace(state: &State, resource: &Resource, namespace: &str, name: &s
     }
 }
 
-/// What the server adds to a new object.
+/// Sets the fields of a new object that the server controls.
 fn begin(state: &State, resource: &Resource, name: &str, object: &mut Value) {
     if resource.status {
         at::unset(object, &["status"]);
@@ -178,7 +178,8 @@ fn begin(state: &State, resource: &Resource, name: &str, object: &mut Value) {
     }
 }
 
-/// What of a changed object counts: status or all else, depending on the path; what only the server may change stays.
+/// Returns the object to store. Depending on the path, only the status or everything else is taken
+/// from the request. Fields that only the server may change are kept.
 fn settle(resource: &Resource, call: &Call<'_>, before: &Value, mut object: Value) -> Result<Value, Failure> {
     let name = at::text(before, "/metadata/name");
     let version = at::text(&object, "/metadata/resourceVersion");
@@ -213,7 +214,7 @@ fn settle(resource: &Resource, call: &Call<'_>, before: &Value, mut object: Valu
     Ok(object)
 }
 
-/// Stores an object, if it is valid and the request is meant.
+/// Stores an object, if it is valid and the request is not a dry run.
 fn keep(state: &mut State, resource: &Resource, call: &Call<'_>, mut object: Value) -> Result<Value, Failure> {
     if resource.id() == "secrets" {
         encode_strings(&mut object);
@@ -227,7 +228,7 @@ fn keep(state: &mut State, resource: &Resource, call: &Call<'_>, mut object: Val
     Ok(shape.show(resource, &stored))
 }
 
-/// `stringData` of a Secret becomes `data`.
+/// Converts the `stringData` of a Secret to `data`.
 fn encode_strings(secret: &mut Value) {
     let Some(Value::Object(strings)) = at::unset(secret, &["stringData"]) else {
         return;

@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Files that are written completely or not at all.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -9,22 +9,24 @@ use tempfile::NamedTempFile;
 
 use crate::disk::{Disk, Step};
 
-/// How the names of temporary files begin. A process that is killed leaves its own behind; this is how a person recognises it.
+/// The prefix of temporary file names. A killed process leaves its temporary file behind, and this
+/// prefix identifies it.
 pub const TEMPORARY_PREFIX: &str = ".plumbline-";
 
-/// Random characters behind [`TEMPORARY_PREFIX`].
+/// The number of random characters after [`TEMPORARY_PREFIX`].
 const TEMPORARY_RANDOM: usize = 6;
 
-/// Whether `name`, without directories, is the name of a temporary file of an [`AtomicFile`]. Such a file is never part of a result:
-/// it was left behind by a process that was killed, or is being written.
+/// Returns whether `name`, without directories, is the name of a temporary file of an
+/// [`AtomicFile`]. Such a file is never part of a result: it is being written, or a killed process
+/// left it behind.
 #[must_use]
 pub fn is_temporary(name: &OsStr) -> bool {
     let random = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY_PREFIX));
     random.is_some_and(|random| random.len() == TEMPORARY_RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-/// A file that is written next to its target, under a temporary name. [`AtomicFile::commit`] moves it to its target. Dropped
-/// without a commit, it is removed, and the target is unchanged.
+/// A file that is written next to its target under a temporary name. [`AtomicFile::commit`] moves
+/// it to the target. If it is dropped without a commit, it is removed, and the target is unchanged.
 #[derive(Debug)]
 pub struct AtomicFile {
     temporary: NamedTempFile,
@@ -33,18 +35,22 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Begins a file that is to become `target`, readable by all under the umask. Its directory must exist.
+    /// Creates a temporary file for `target`, readable by all users as far as the umask permits.
+    /// The directory must exist.
     ///
     /// # Errors
-    /// The error of the operating system.
+    ///
+    /// Returns the error of the operating system.
     pub fn create(target: &Path) -> io::Result<Self> {
         Self::create_on(&Disk::default(), target, 0o644)
     }
 
-    /// Begins a file on `disk` that is to become `target`, with the permissions `mode` under the umask. Its directory must exist.
+    /// Creates a temporary file on `disk` for `target`, with the permissions `mode` under the
+    /// umask. The directory must exist.
     ///
     /// # Errors
-    /// The error of the operating system.
+    ///
+    /// Returns the error of the operating system.
     pub fn create_on(disk: &Disk, target: &Path, mode: u32) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(TEMPORARY_PREFIX).rand_bytes(TEMPORARY_RANDOM);
@@ -60,10 +66,12 @@ impl AtomicFile {
         Ok(Self { temporary, target: target.to_owned(), disk: disk.clone() })
     }
 
-    /// Makes it readable by all, whatever the umask is: who reads a result need not be the user who wrote it.
+    /// Makes the file readable by all users, whatever the umask. The user who reads a result may
+    /// differ from the one who wrote it.
     ///
     /// # Errors
-    /// The error of the operating system.
+    ///
+    /// Returns the error of the operating system.
     #[cfg(unix)]
     pub fn readable_by_all(self) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
@@ -71,22 +79,25 @@ impl AtomicFile {
         Ok(self)
     }
 
-    /// The file, to seek in it and to read it before it is committed.
+    /// Returns the file, for seeking and reading before the commit.
     #[must_use]
     pub fn as_file(&self) -> &File {
         self.temporary.as_file()
     }
 
-    /// Where it is written now.
+    /// Returns the path of the temporary file.
     #[must_use]
     pub fn temporary_path(&self) -> &Path {
         self.temporary.path()
     }
 
-    /// Moves the file to its target, replacing what is there. When this returns, file and directory are durable.
+    /// Moves the file to its target and replaces an existing file. On return, both the file and its
+    /// directory entry are durable.
     ///
     /// # Errors
-    /// The error of the operating system. The temporary file is removed then, unless only the sync of the directory failed.
+    ///
+    /// Returns the error of the operating system. The temporary file is then removed, unless only
+    /// the sync of the directory failed.
     pub fn commit(self) -> io::Result<()> {
         let Self { temporary, target, disk } = self;
         disk.step(Step::Sync(temporary.path()), || temporary.as_file().sync_all())?;
@@ -107,11 +118,13 @@ impl Write for AtomicFile {
 }
 
 impl Disk {
-    /// Replaces `path` by a file with these bytes and these permissions. Readers see the old bytes or the new ones, and a crash
-    /// leaves one of them.
+    /// Replaces the file at `path` by one with these bytes and permissions. Readers see either the
+    /// old or the new bytes, also after a crash.
     ///
     /// # Errors
-    /// The error of the operating system. Unless only the last sync failed, `path` is unchanged.
+    ///
+    /// Returns the error of the operating system. `path` is then unchanged, unless only the last
+    /// sync failed.
     pub fn replace(&self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
         let mut file = AtomicFile::create_on(self, path, mode)?;
         file.write_all(bytes)?;
@@ -119,15 +132,17 @@ impl Disk {
     }
 }
 
-/// Writes `data` to `target`. Readers see the old bytes or the new ones, and a crash leaves one of them.
+/// Writes `data` to `target`. Readers see either the old or the new bytes, also after a crash.
 ///
 /// # Errors
-/// The error of the operating system. Unless only the sync of the directory failed, `target` is unchanged.
+///
+/// Returns the error of the operating system. `target` is then unchanged, unless only the sync of
+/// the directory failed.
 pub fn write_atomic(target: &Path, data: &[u8]) -> io::Result<()> {
     Disk::default().replace(target, data, 0o644)
 }
 
-/// The directory of a file; `.` for a bare name.
+/// Returns the directory of a file, or `.` for a bare name.
 fn directory(file: &Path) -> &Path {
     match file.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
@@ -171,7 +186,7 @@ mod tests {
         file.write_all(b"half").unwrap();
         drop(file);
         assert!(names(dir.path()).is_empty());
-        // A directory in the way: refused, and nothing left beside it.
+        // A directory in the way is an error, and no temporary file is left behind.
         fs::create_dir_all(dir.path().join("taken/x")).unwrap();
         write_atomic(&dir.path().join("taken"), b"data").unwrap_err();
         assert_eq!(names(dir.path()), ["taken"]);

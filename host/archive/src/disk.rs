@@ -1,7 +1,7 @@
-//! Steps on the file system that a crash may separate from one another.
+//! File system steps between which a crash can occur.
 //!
-//! In production, each step is a call of the operating system and nothing else. Tests pass [`Faults`], which fail a step, shorten a
-//! write, or take a copy of a directory between two steps.
+//! In production, each step is a system call and nothing else. Tests pass [`Faults`] to fail a
+//! step, to shorten a write, or to copy a directory between two steps.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -16,9 +16,9 @@ pub enum Step<'a> {
     Create(&'a Path),
     /// Creates a file or directory with a random name in this directory.
     CreateTemporary(&'a Path),
-    /// Writes this many bytes to a file, at its current position.
+    /// Writes this many bytes to a file at its current position.
     Write(&'a Path, usize),
-    /// Cuts a file to this length.
+    /// Truncates a file to this length.
     Truncate(&'a Path, u64),
     /// Makes the content of a file durable.
     Sync(&'a Path),
@@ -26,29 +26,30 @@ pub enum Step<'a> {
     CreateDirectory(&'a Path),
     /// Renames a file or a directory.
     Rename(&'a Path, &'a Path),
-    /// Removes a file, or a directory with everything in it.
+    /// Removes a file, or a directory with all its content.
     Remove(&'a Path),
     /// Makes the entries of a directory durable.
     SyncDirectory(&'a Path),
-    /// Makes a directory and everything below it durable.
+    /// Makes a directory and all its descendants durable.
     SyncTree(&'a Path),
 }
 
-/// Decides what becomes of steps. For tests.
+/// Injects faults into steps, for tests.
 pub trait Faults: Send + Sync {
-    /// Carries out `step` by calling `act` once, or fails in its place.
+    /// Carries out `step` by calling `act` once, or fails instead.
     ///
     /// # Errors
-    /// The error of `act`, or an injected one.
+    ///
+    /// Returns the error of `act`, or an injected one.
     fn step(&self, step: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 
-    /// Returns how many of `bytes` the next write takes, at least 1.
+    /// Returns how many of `bytes` the next write accepts, at least 1.
     fn accept(&self, bytes: usize) -> usize {
         bytes
     }
 }
 
-/// The file system below a run. Cheap to clone; the default is the real one.
+/// The file system that a run writes to. It is cheap to clone, and the default is the real one.
 #[derive(Clone, Default)]
 pub struct Disk(Option<Arc<dyn Faults>>);
 
@@ -59,16 +60,17 @@ impl fmt::Debug for Disk {
 }
 
 impl Disk {
-    /// A file system whose steps go through `faults`.
+    /// Creates a file system that passes its steps to `faults`.
     #[must_use]
     pub fn faulty(faults: Arc<dyn Faults>) -> Self {
         Self(Some(faults))
     }
 
-    /// Carries out `act`, which is what `step` says.
+    /// Carries out `act`, which implements `step`.
     ///
     /// # Errors
-    /// The error of `act`, or an injected one.
+    ///
+    /// Returns the error of `act`, or an injected one.
     pub fn step<T>(&self, step: Step<'_>, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let Some(faults) = &self.0 else { return act() };
         let (mut act, mut result) = (Some(act), None);
@@ -81,10 +83,11 @@ impl Disk {
         result.ok_or_else(|| io::Error::other("the injected fault skipped the step"))
     }
 
-    /// Creates a file at `path`, where nothing may be.
+    /// Creates a new file at `path`.
     ///
     /// # Errors
-    /// The error of the operating system.
+    ///
+    /// Returns the error of the operating system, also if the file already exists.
     pub fn create(&self, path: &Path) -> io::Result<DiskFile> {
         let file = self.step(Step::Create(path), || File::create_new(path))?;
         Ok(self.file(file, path))
@@ -96,10 +99,11 @@ impl Disk {
         DiskFile { file, path: path.to_owned(), disk: self.clone() }
     }
 
-    /// Creates the directory `path` and its missing parents, each durable in its parent.
+    /// Creates the directory `path` and its missing parents, and makes each durable in its parent.
     ///
     /// # Errors
-    /// The error of the operating system.
+    ///
+    /// Returns the error of the operating system.
     pub fn create_directories(&self, path: &Path) -> io::Result<()> {
         match self.step(Step::CreateDirectory(path), || fs::create_dir(path)) {
             Ok(()) => path.parent().map_or(Ok(()), |parent| self.sync_directory(parent)),
@@ -115,7 +119,8 @@ impl Disk {
     /// Renames a file or directory.
     ///
     /// # Errors
-    /// The error of the operating system.
+    ///
+    /// Returns the error of the operating system.
     pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.step(Step::Rename(from, to), || fs::rename(from, to))
     }
@@ -123,34 +128,39 @@ impl Disk {
     /// Removes the file `path` if it exists.
     ///
     /// # Errors
-    /// The error of the operating system.
+    ///
+    /// Returns the error of the operating system.
     pub fn remove_file(&self, path: &Path) -> io::Result<()> {
         self.step(Step::Remove(path), || absent_is_fine(fs::remove_file(path)))
     }
 
-    /// Removes the directory `path` with everything in it if it exists.
+    /// Removes the directory `path` with all its content, if it exists.
     ///
     /// # Errors
-    /// The error of the operating system; a part of the directory may be gone then.
+    ///
+    /// Returns the error of the operating system. A part of the directory may then be gone.
     pub fn remove_directory(&self, path: &Path) -> io::Result<()> {
         self.step(Step::Remove(path), || absent_is_fine(fs::remove_dir_all(path)))
     }
 
-    /// Makes files that were created, renamed or removed in `path` durable.
+    /// Makes created, renamed and removed files in `path` durable.
     ///
     /// # Errors
-    /// The error of the operating system.
+    ///
+    /// Returns the error of the operating system.
     #[cfg(unix)]
     pub fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        // The parent of a bare name is empty.
+        // A bare name has an empty parent.
         let opened = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         self.step(Step::SyncDirectory(path), || File::open(opened)?.sync_all())
     }
 
-    /// Does nothing: other systems cannot open directories, and make renames durable by other means.
+    /// Does nothing. Other systems cannot open directories, and make renames durable by other
+    /// means.
     ///
     /// # Errors
-    /// None.
+    ///
+    /// Never fails.
     #[cfg(not(unix))]
     pub fn sync_directory(&self, _: &Path) -> io::Result<()> {
         Ok(())
@@ -176,15 +186,18 @@ impl DiskFile {
     /// Makes the content durable.
     ///
     /// # Errors
-    /// The error of the operating system. It is unknown then which of the bytes since the last sync are durable.
+    ///
+    /// Returns the error of the operating system. It is then unknown which of the bytes since the
+    /// last sync are durable.
     pub fn sync(&self) -> io::Result<()> {
         self.disk.step(Step::Sync(&self.path), || self.file.sync_all())
     }
 
-    /// Cuts the file to `length` and moves to its end.
+    /// Truncates the file to `length` and seeks to its end.
     ///
     /// # Errors
-    /// The error of the operating system.
+    ///
+    /// Returns the error of the operating system.
     pub fn truncate(&mut self, length: u64) -> io::Result<()> {
         let file = &mut self.file;
         self.disk.step(Step::Truncate(&self.path, length), || {

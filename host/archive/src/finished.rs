@@ -1,6 +1,7 @@
-//! Finished archives in the directory of an aggregator: which there are, and any range of their bytes.
+//! Lists the finished archives in the directory of an aggregator, and reads ranges of them.
 //!
-//! The side that reads them in ranges is a program started anew for each, so what costs time (the digest) is kept in a side file.
+//! The process that reads a range is started again for each one. The digest takes time to compute,
+//! so it is cached in a side file.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,75 +14,78 @@ use crate::atomic::write_atomic;
 use crate::gzip::Sha256Writer;
 use crate::member::{COMPONENT_BYTES, shown};
 
-/// How the name of a results archive ends.
+/// The file extension of a results archive.
 pub const ARCHIVE_EXTENSION: &str = ".tar.gz";
 
-/// Archives in one directory. Default 1,000: an aggregator leaves one per run, and its directory seldom outlives it.
+/// The maximum number of archives in one directory. Default 1,000: an aggregator writes one per
+/// run, and its directory rarely outlives it.
 pub const MAX_ARCHIVES: usize = 1000;
 
-/// Bytes of a side file, which holds one line.
+/// The maximum size in bytes of a side file, which has one line.
 const MAX_SIDE_BYTES: u64 = 4096;
 
 /// A finished archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedArchive {
-    /// File name without directories.
+    /// The file name without directories.
     pub name: String,
-    /// Size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// SHA-256 (FIPS 180-4), 64 lower-case hexadecimal digits.
+    /// The SHA-256 digest (FIPS 180-4): 64 lower-case hexadecimal digits.
     pub sha256: String,
 }
 
-/// The finished archives of a directory. An object, so that keys can be added.
+/// The finished archives of a directory. An object, so that keys can be added later.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ArchiveList {
-    /// In order of names.
+    /// The archives, ordered by name.
     pub archives: Vec<FinishedArchive>,
 }
 
-/// Why archives could not be listed or read.
+/// Error while listing or reading archives.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FinishedError {
-    /// The directory or a file in it could not be read.
+    /// The directory, or a file in it, could not be read.
     #[error("failed to read `{}`: {source}", path.display())]
     Read {
         /// The directory or file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// More archives than anybody makes.
+    /// There are more than [`MAX_ARCHIVES`] archives.
     #[error("more than {MAX_ARCHIVES} archives in `{}`", .0.display())]
     TooMany(PathBuf),
-    /// A name that is not that of a finished archive: not a base name, hidden, or with another extension.
+    /// The name is not that of a finished archive: it has directories, is hidden, or has another
+    /// extension.
     #[error("`{0}` is not the name of an archive: a file name without directories that ends with `.tar.gz`")]
     Name(String),
-    /// The archive changed while it was read: whoever writes it has not finished.
+    /// The archive changed while it was read, so it is still being written.
     #[error("archive `{}` is still being written: it changed while it was read", .0.display())]
     Changing(PathBuf),
-    /// The range begins behind the end of the archive.
+    /// The range starts after the end of the archive.
     #[error("archive `{}` has {size} bytes, and byte {offset} was asked for", path.display())]
     Beyond {
-        /// The archive.
+        /// The path of the archive.
         path: PathBuf,
-        /// Its size.
+        /// The size of the archive in bytes.
         size: u64,
-        /// Where the range begins.
+        /// The start of the range.
         offset: u64,
     },
-    /// The bytes could not be passed on.
+    /// Writing the bytes to the output failed.
     #[error("failed to pass on the bytes of archive `{name}`: {source}")]
     Write {
-        /// The archive.
+        /// The name of the archive.
         name: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// Whether `name` is that of a finished archive: a base name that is not hidden. Archives under way have hidden names.
+/// Returns whether `name` is that of a finished archive: a base name that is not hidden. Unfinished
+/// archives have hidden names.
 #[must_use]
 pub fn is_archive_name(name: &str) -> bool {
     let plain = |c: char| c != '/' && c != '\\' && !c.is_control();
@@ -92,11 +96,12 @@ pub fn is_archive_name(name: &str) -> bool {
         && name.chars().all(plain)
 }
 
-/// The finished archives directly in `dir`, in order of names. Each is read once for its digest, which is then kept beside it in a
-/// hidden file, where the directory can be written to.
+/// Lists the finished archives in `dir`, ordered by name. Each archive is read once to compute its
+/// digest, which is then cached next to it in a hidden file if the directory is writable.
 ///
 /// # Errors
-/// [`FinishedError`]; an archive that is still being written is one.
+///
+/// Returns a [`FinishedError`], also if an archive is still being written.
 pub fn list_archives(dir: &Path) -> Result<ArchiveList, FinishedError> {
     let mut archives = Vec::new();
     for name in archive_names(dir)? {
@@ -106,10 +111,12 @@ pub fn list_archives(dir: &Path) -> Result<ArchiveList, FinishedError> {
     Ok(ArchiveList { archives })
 }
 
-/// Copies `length` bytes of archive `name` in `dir` from `offset` on to `out`, or fewer where the archive ends. Gives how many.
+/// Copies up to `length` bytes of the archive `name` in `dir`, starting at `offset`, to `out`.
+/// Returns the number of bytes copied, which is smaller at the end of the archive.
 ///
 /// # Errors
-/// [`FinishedError`].
+///
+/// Returns a [`FinishedError`].
 pub fn copy_piece(dir: &Path, name: &str, offset: u64, length: u64, out: &mut dyn Write) -> Result<u64, FinishedError> {
     if !is_archive_name(name) {
         return Err(FinishedError::Name(shown(name.as_bytes())));
@@ -138,7 +145,8 @@ pub fn copy_piece(dir: &Path, name: &str, offset: u64, length: u64, out: &mut dy
     Ok(copied)
 }
 
-/// The names of the archives in `dir`, in order. What is no regular file is left out, as is a name that is not UTF-8.
+/// Returns the names of the archives in `dir` in order. Entries that are not regular files, or
+/// whose name is not UTF-8, are left out.
 pub(crate) fn archive_names(dir: &Path) -> Result<Vec<String>, FinishedError> {
     let failed = |source| FinishedError::Read { path: dir.to_owned(), source };
     let mut names = Vec::new();
@@ -156,7 +164,7 @@ pub(crate) fn archive_names(dir: &Path) -> Result<Vec<String>, FinishedError> {
     Ok(names)
 }
 
-/// Opens a regular file, and nothing else: a link could lead anywhere.
+/// Opens a regular file and nothing else, since a link could point anywhere.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
@@ -164,7 +172,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What the side file of an archive holds.
+/// The content of the side file of an archive.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Side {
     size: u64,
@@ -192,7 +200,7 @@ fn digest(dir: &Path, name: &str) -> Result<(u64, String), FinishedError> {
     }
     let known = Side { size: before.0, modified: before.1, sha256: digest.sha256 };
     if let Ok(line) = serde_json::to_vec(&known) {
-        // A directory that cannot be written to costs the next caller the time to read the archive, nothing else.
+        // If the directory is not writable, the next caller only has to read the archive again.
         let _ = write_atomic(&side, &line);
     }
     Ok((known.size, known.sha256))
@@ -203,7 +211,7 @@ fn stamp(metadata: &Metadata) -> io::Result<(u64, Timestamp)> {
     Ok((metadata.len(), modified))
 }
 
-/// A side file that cannot be read counts as none.
+/// Reads a side file. One that cannot be read counts as missing.
 fn read_side(path: &Path) -> Option<Side> {
     let mut line = Vec::new();
     open(path).ok()?.take(MAX_SIDE_BYTES).read_to_end(&mut line).ok()?;

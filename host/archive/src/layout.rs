@@ -1,152 +1,157 @@
-//! What is where in a results archive. All paths are relative to the archive's root, with `/` between components.
+//! The paths in a results archive. All of them are relative to the archive's root, with `/` between
+//! components.
 //!
 //! ```text
-//! meta/config.json                      what the run was asked for
+//! meta/config.json                      the effective configuration of the run
 //! meta/info.json                        {"plugins": [names]}
-//! meta/modules.json                     which modules gave the results their meaning, by digest
-//! meta/query-time.json                  how long each query of the cluster took
+//! meta/modules.json                     the modules that processed the results, by digest
+//! meta/query-time.json                  the duration of each query of the cluster
 //! meta/run.log                          log of the run, one JSON object per line
-//! meta/clusterhealth.json               the cluster's health, where there is a cluster
-//! plugins/PLUGIN/definition.json        what was executed
+//! meta/clusterhealth.json               the health of the cluster, if there is one
+//! plugins/PLUGIN/definition.json        the definition of the plugin
 //! plugins/PLUGIN/sonobuoy_results.yaml  the result tree
-//! plugins/PLUGIN/plumbline_verdict.json what judges made of the result tree, where there are any
-//! plugins/PLUGIN/results/NODE/...       what the plugin sent; NODE is `global` for the cluster as a whole
-//! plugins/PLUGIN/errors/NODE/error.json why there is no result
-//! plugins/PLUGIN/partial/NODE/...       what was there when the time was up
+//! plugins/PLUGIN/plumbline_verdict.json the verdict of the judges, if there are any
+//! plugins/PLUGIN/results/NODE/...       the result; NODE is `global` for the whole cluster
+//! plugins/PLUGIN/errors/NODE/error.json why a result is missing
+//! plugins/PLUGIN/partial/NODE/...       the partial result of a plugin that failed or timed out
 //! ```
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use plumbline_core::{NodeName, PluginName, RunId};
 
-/// What the run was asked for: the effective configuration, as JSON.
+/// The effective configuration of the run, as JSON.
 pub const META_CONFIG: &str = "meta/config.json";
 
-/// Which plugins ran: `{"plugins": [names]}`.
+/// The names of the plugins that ran: `{"plugins": [names]}`.
 pub const META_INFO: &str = "meta/info.json";
 
-/// Where the plugins came from and which modules they used, by digest, as JSON.
+/// The sources of the plugins and the digests of their modules, as JSON.
 pub const META_MODULES: &str = "meta/modules.json";
 
-/// How long each query of the cluster took, as JSON.
+/// The duration of each query of the cluster, as JSON.
 pub const META_QUERY_TIME: &str = "meta/query-time.json";
 
 /// The log of the run, one JSON object per line.
 pub const META_RUN_LOG: &str = "meta/run.log";
 
-/// The cluster's health, as JSON.
+/// The health of the cluster, as JSON.
 pub const META_CLUSTER_HEALTH: &str = "meta/clusterhealth.json";
 
-/// The version of the cluster's API server, as JSON.
+/// The version of the API server, as JSON.
 pub const SERVER_VERSION: &str = "serverversion.json";
 
-/// The directory that holds one directory per plugin.
+/// The directory with one directory per plugin.
 pub const PLUGINS_DIR: &str = "plugins";
 
-/// In a plugin's directory: the directory of what it sent.
+/// The directory of results, in a plugin's directory.
 pub const RESULTS_DIR: &str = "results";
 
-/// In a plugin's directory: the directory of why there is no result.
+/// The directory of errors, in a plugin's directory.
 pub const ERRORS_DIR: &str = "errors";
 
-/// In a plugin's directory: what it had when its time was up.
+/// The directory of partial results, in a plugin's directory.
 pub const PARTIAL_DIR: &str = "partial";
 
-/// In a plugin's directory: the result tree.
+/// The file with the result tree, in a plugin's directory.
 pub const TREE_FILE: &str = "sonobuoy_results.yaml";
 
-/// In a plugin's directory: what judges made of the result tree.
+/// The file with the verdict of the judges, in a plugin's directory.
 pub const VERDICT_FILE: &str = "plumbline_verdict.json";
 
-/// In a plugin's directory: what was executed.
+/// The file with the definition of the plugin, in its directory.
 pub const DEFINITION_FILE: &str = "definition.json";
 
-/// In the directory of an error: the error.
+/// The file with the error, in an error directory.
 pub const ERROR_FILE: &str = "error.json";
 
-/// The file in a result that says in one line what a worker could not pack, such as pipes and links that lead out of the result.
+/// The file in a result in which a worker lists, in one line, what it could not pack. Examples are
+/// pipes, and links that point outside of the result.
 pub const LEFT_OUT_FILE: &str = "plumbline-left-out.txt";
 
-/// The tool's part of an archive's name.
+/// The tool name in the file name of an archive.
 const TOOL: &str = "plumbline";
 
-/// The tools' parts of names that are recognised.
+/// The tool names that are recognized in file names of archives.
 const TOOLS: [&str; 2] = [TOOL, "sonobuoy"];
 
-/// How an archive's name ends.
+/// The file extension of an archive.
 const EXTENSION: &str = ".tar.gz";
 
-/// The time in an archive's name, to the minute, in UTC.
+/// The format of the time in an archive's name: UTC, to the minute.
 const TIME: &str = "%Y%m%d%H%M";
 
-/// Digits of that time.
+/// The number of digits of that time.
 const TIME_DIGITS: usize = 12;
 
-/// The directory of a plugin.
+/// Returns the directory of a plugin.
 #[must_use]
 pub fn plugin_dir(plugin: &PluginName) -> String {
     format!("{PLUGINS_DIR}/{plugin}")
 }
 
-/// The directory of what `plugin` sent from `node`.
+/// Returns the directory of `plugin`'s result from `node`.
 #[must_use]
 pub fn result_dir(plugin: &PluginName, node: &NodeName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{RESULTS_DIR}/{node}")
 }
 
-/// The directory of what `plugin` had on `node` when its time was up. Kept as it is; nothing is computed from it.
+/// Returns the directory of `plugin`'s partial result from `node`. It is kept unchanged and never
+/// post-processed.
 #[must_use]
 pub fn partial_dir(plugin: &PluginName, node: &NodeName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{PARTIAL_DIR}/{node}")
 }
 
-/// The directory of why there is no result of `plugin` from `node`.
+/// Returns the directory of the error that replaces `plugin`'s result from `node`.
 #[must_use]
 pub fn errors_dir(plugin: &PluginName, node: &NodeName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{ERRORS_DIR}/{node}")
 }
 
-/// The file that says why there is no result of `plugin` from `node`.
+/// Returns the file with the error that replaces `plugin`'s result from `node`.
 #[must_use]
 pub fn error_file(plugin: &PluginName, node: &NodeName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{ERRORS_DIR}/{node}/{ERROR_FILE}")
 }
 
-/// The result tree of a plugin.
+/// Returns the file with the result tree of a plugin.
 #[must_use]
 pub fn tree_file(plugin: &PluginName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{TREE_FILE}")
 }
 
-/// What judges made of the result tree of a plugin.
+/// Returns the file with the verdict on a plugin.
 #[must_use]
 pub fn verdict_file(plugin: &PluginName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{VERDICT_FILE}")
 }
 
-/// What was executed for a plugin.
+/// Returns the file with the definition of a plugin.
 #[must_use]
 pub fn definition_file(plugin: &PluginName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{DEFINITION_FILE}")
 }
 
-/// The name of the archive of a run: `202611201300_plumbline_<run>.tar.gz`, with the minute in which it began, in UTC, so that a
-/// listing is in order of time.
+/// Returns the file name of the archive of a run: `202611201300_plumbline_<run>.tar.gz`. It starts
+/// with the time in UTC at which the run started, so that listings are in chronological order.
 #[must_use]
 pub fn archive_name(started: Timestamp, run: &RunId) -> String {
     format!("{}_{TOOL}_{run}{EXTENSION}", started.strftime(TIME))
 }
 
-/// What the name of an archive says.
+/// The parts of an archive's file name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchiveName {
-    /// The minute in which the run began, as written: in UTC if it is ours, in the time zone of the aggregator otherwise.
+    /// The minute in which the run started, as written. It is in UTC for Plumbline's archives, and
+    /// in the time zone of the aggregator otherwise.
     pub started: DateTime,
-    /// The run, as written; a UUID unless someone chose another.
+    /// The ID of the run as written, a UUID unless someone chose another.
     pub run: String,
 }
 
-/// Reads the name of an archive, ours or `..._sonobuoy_...`. `None` for any other name.
+/// Parses the file name of an archive, from Plumbline or Sonobuoy (`..._sonobuoy_...`). Returns
+/// `None` for any other name.
 #[must_use]
 pub fn parse_archive_name(name: &str) -> Option<ArchiveName> {
     let (time, rest) = name.strip_suffix(EXTENSION)?.split_once('_')?;

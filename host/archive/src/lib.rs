@@ -1,19 +1,19 @@
-//! Safe reading and writing of `.tar.gz`, and the layout of the results archive.
+//! Safe reading and writing of `.tar.gz` files, and the layout of the results archive.
 //!
-//! | module | what for |
+//! | module | purpose |
 //! |---|---|
-//! | [`extract`] | an upload, onto disk, under limits |
-//! | [`pack`] | a directory, into a `.tar.gz` that is the same bytes every time |
-//! | [`results`] | a results archive of any version, file by file, without unpacking it |
-//! | [`layout`] | what is where in a results archive |
-//! | [`atomic`] | files that are there whole or not at all |
-//! | [`disk`] | steps on the file system, which tests can fail or interrupt |
-//! | [`finished`] | the finished archives of an aggregator: a list, and ranges of bytes |
-//! | [`splat`], [`unsplat`] | all of them as one stream, and out of it again |
-//! | [`snapshot`] | what a run has gathered so far |
-//! | [`gzip`], [`member`] | the formats underneath |
+//! | [`extract`] | unpack an upload to disk, within limits |
+//! | [`pack`] | pack a directory into a reproducible `.tar.gz` |
+//! | [`results`] | read a results archive of any version, file by file, without unpacking it |
+//! | [`layout`] | the paths in a results archive |
+//! | [`atomic`] | files that are written completely or not at all |
+//! | [`disk`] | file system steps that tests can fail or interrupt |
+//! | [`finished`] | list the finished archives of an aggregator, and read ranges of them |
+//! | [`splat`], [`receive_archives`] | send and receive all of them as one stream |
+//! | [`snapshot`] | pack what a run has gathered so far |
+//! | [`gzip`], [`member`] | the underlying formats |
 //!
-//! Everything here blocks: it is meant for a thread of its own.
+//! All functions block, so call them on a thread of their own.
 #![forbid(unsafe_code)]
 
 pub mod atomic;
@@ -24,8 +24,8 @@ pub mod gzip;
 pub mod layout;
 pub mod member;
 pub mod pack;
+pub mod receive_archives;
 pub mod results;
 pub mod snapshot;
 pub mod splat;
-pub mod unsplat;
 mod walk;

@@ -1,4 +1,4 @@
-//! What a run has gathered so far, as an archive, while it goes on.
+//! Packs what a run has gathered so far as an archive, while the run continues.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,13 +7,13 @@ use std::time::SystemTime;
 
 use crate::pack::{PackError, PackOptions, Packing, pack_directory};
 
-/// How the names of working directories begin, beside the archive-to-be.
+/// The prefix of working directories, which are next to the future archive.
 pub const WORK_PREFIX: &str = ".plumbline-run-";
 
-/// In a working directory: what becomes the archive.
+/// The directory inside a working directory that becomes the archive.
 const TREE: &str = "tree";
 
-/// Why there is no snapshot.
+/// Error while taking a snapshot.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -22,10 +22,11 @@ pub enum SnapshotError {
     Read {
         /// The directory.
         dir: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// No run is under way there: its working directory is gone once it has its archive.
+    /// No run is in progress in the directory. A run removes its working directory once it has
+    /// written its archive.
     #[error("no run is under way in `{}`", .0.display())]
     NoRun(PathBuf),
     /// The tree could not be packed.
@@ -33,15 +34,19 @@ pub enum SnapshotError {
     Pack(#[from] PackError),
 }
 
-/// Packs the tree of the run that is under way in `dir` onto `out`, streaming. Of several (one was broken off), the one that was
-/// worked on last. What is written meanwhile may be in it or not; a file that became shorter while it was packed is an error, and
-/// asking again helps.
+/// Packs the tree of the run in progress in `dir` to `out`, streaming.
+///
+/// If there are several because a run was interrupted, the most recently changed one is packed.
+/// Files that are written meanwhile may or may not be included. A file that becomes shorter while
+/// it is packed is an error, and a retry helps.
 ///
 /// # Errors
-/// [`SnapshotError`]. What was written to `out` by then is no whole archive, and every reader says so.
+///
+/// Returns a [`SnapshotError`]. What was already written to `out` is then an incomplete archive,
+/// which every reader reports.
 pub fn snapshot<W: Write>(dir: &Path, out: W) -> Result<Packing, SnapshotError> {
     let tree = newest(dir)?.ok_or_else(|| SnapshotError::NoRun(dir.to_owned()))?;
-    // In the aggregator's pod, beside an aggregator that needs its cores and its memory.
+    // This runs in the aggregator's pod, next to the aggregator, which needs its cores and memory.
     let (_, packing) = pack_directory(&tree, out, &PackOptions::single_threaded(), &mut || false)?;
     Ok(packing)
 }
@@ -55,7 +60,8 @@ fn newest(dir: &Path) -> Result<Option<PathBuf>, SnapshotError> {
         if !entry.file_name().to_string_lossy().starts_with(WORK_PREFIX) || !tree.is_dir() {
             continue;
         }
-        // The status in it is replaced all the time, which changes the directory.
+        // The status in the directory is replaced all the time, which changes its modification
+        // time.
         let at = entry.metadata().and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
         if newest.as_ref().is_none_or(|(known, _)| at > *known) {
             newest = Some((at, tree));

@@ -1,4 +1,5 @@
-//! All finished archives of a directory as one stream, as clients ask an aggregator for them (docs/protocol.md, «Retrieval»).
+//! Sends all finished archives of a directory as one stream, the form in which clients retrieve
+//! them from an aggregator (docs/protocol.md, "Retrieval").
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -11,10 +12,11 @@ use tar::{Builder, Header};
 use crate::finished::{FinishedError, archive_names, open};
 use crate::gzip::ParallelGzip;
 
-/// Level of the outer gzip. What is in it is compressed already: more would cost time and gain nothing.
+/// The level of the outer gzip. The content is already compressed, so a higher level would only
+/// take time.
 const LEVEL: u32 = 0;
 
-/// Why archives were not sent.
+/// Error while sending archives.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SplatError {
@@ -24,31 +26,35 @@ pub enum SplatError {
     /// An archive could not be read.
     #[error("failed to read archive `{name}`: {source}")]
     Read {
-        /// The archive.
+        /// The name of the archive.
         name: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// An archive changed its size while it was sent: whoever writes it has not finished. What was sent is no whole stream.
+    /// An archive changed its size while it was sent, so it is still being written. What was sent
+    /// is an incomplete stream.
     #[error("archive `{name}` is still being written: it had {expected} bytes when it was opened, and has others now")]
     Changing {
-        /// The archive.
+        /// The name of the archive.
         name: String,
-        /// Its size when it was opened.
+        /// The size when it was opened.
         expected: u64,
     },
-    /// The stream could not be passed on.
+    /// The stream could not be written.
     #[error("failed to pass on the archives: {0}")]
     Write(#[source] io::Error),
 }
 
-/// Writes every finished archive directly in `dir` as a member of one gzipped tar onto `out`, by base name and in order of names,
-/// streaming, and gives `out` back, flushed. Without archives it is an empty tar.
+/// Writes every finished archive in `dir` as a member of one gzipped tar to `out`, streaming.
+/// Members have base names and are ordered by name. Returns `out` after a flush. Without archives,
+/// the tar is empty.
 ///
-/// Archives under way (hidden, under a temporary name) are not among them.
+/// Archives in progress, which have hidden temporary names, are not included.
 ///
 /// # Errors
-/// [`SplatError`]. The stream has no end then, and every reader says that it is truncated.
+///
+/// Returns a [`SplatError`]. The stream then lacks its end, and every reader reports it as
+/// truncated.
 pub fn splat<W: Write>(dir: &Path, out: W) -> Result<W, SplatError> {
     let mut tar = Builder::new(ParallelGzip::new(out, LEVEL, NonZeroUsize::MIN));
     for name in archive_names(dir)? {
@@ -82,7 +88,7 @@ enum Fault {
     Read(io::Error),
 }
 
-/// A file that gives as many bytes as it had when it was opened, or an error.
+/// A reader that returns exactly as many bytes as the file had when it was opened, or an error.
 struct Steady {
     file: File,
     left: u64,
@@ -90,7 +96,7 @@ struct Steady {
 }
 
 impl Steady {
-    /// Whether there is more than there was.
+    /// Returns whether the file has grown.
     fn grew(&mut self) -> io::Result<bool> {
         Ok(self.file.read(&mut [0])? > 0)
     }
@@ -125,7 +131,7 @@ mod tests {
     use std::io::Seek;
 
     use super::*;
-    use crate::unsplat::{UnsplatError, unsplat};
+    use crate::receive_archives::{UnsplatError, receive_archives};
 
     #[test]
     fn every_finished_archive_goes_through() {
@@ -135,9 +141,9 @@ mod tests {
         fs::write(from.path().join("b.tar.gz"), b"").unwrap();
         fs::write(from.path().join(".plumbline-c.tar.gz"), b"half").unwrap();
         let mut stream = splat(from.path(), Vec::new()).unwrap();
-        // What a connection may append is no part of the archives.
+        // Data that a connection appends is not part of the archives.
         stream.extend_from_slice(b"noise");
-        let arrived = unsplat(&stream[..], &mut |name, _| to.path().join(name)).unwrap();
+        let arrived = receive_archives(&stream[..], &mut |name, _| to.path().join(name)).unwrap();
         assert!(fs::read_dir(to.path()).unwrap().all(|e| e.unwrap().file_name().to_string_lossy().starts_with('.')));
         let names: Vec<_> =
             arrived.iter().map(|archive| (archive.archive.name.clone(), archive.archive.size)).collect();
@@ -152,7 +158,7 @@ mod tests {
     fn without_archives_it_is_an_empty_tar() {
         let dir = tempfile::tempdir().unwrap();
         let stream = splat(dir.path(), Vec::new()).unwrap();
-        assert!(unsplat(&stream[..], &mut |_, _| unreachable!()).unwrap().is_empty());
+        assert!(receive_archives(&stream[..], &mut |_, _| unreachable!()).unwrap().is_empty());
     }
 
     #[test]
@@ -161,7 +167,7 @@ mod tests {
         fs::write(from.path().join("a.tar.gz"), vec![7; 100_000]).unwrap();
         let stream = splat(from.path(), Vec::new()).unwrap();
         for cut in [0, 10, 5000, stream.len() - 1] {
-            let error = unsplat(&stream[..cut], &mut |name, _| to.path().join(name)).unwrap_err();
+            let error = receive_archives(&stream[..cut], &mut |name, _| to.path().join(name)).unwrap_err();
             assert!(matches!(error, UnsplatError::Stream(_)), "{cut}: {error}");
             assert_eq!(fs::read_dir(to.path()).unwrap().count(), 0, "{cut}");
         }

@@ -1,4 +1,4 @@
-//! Going through a directory whose content nobody vouches for, in an order that does not depend on the file system.
+//! Traverses an untrusted directory in an order that does not depend on the file system.
 
 use std::ffi::OsString;
 use std::io;
@@ -7,11 +7,11 @@ use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 
 use crate::member::{MemberName, NameFault, NameLimits, shown};
 
-/// Why something in a directory was left out.
+/// Why an entry of a directory was skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum LeftOut {
-    /// A symbolic link: where it leads is nobody's business here.
+pub enum SkipReason {
+    /// A symbolic link, wherever it points.
     #[error("a symbolic link")]
     Symlink,
     /// A socket.
@@ -23,53 +23,55 @@ pub enum LeftOut {
     /// A character or block device.
     #[error("a device")]
     Device,
-    /// Something that is neither file nor directory, of a kind not known here.
+    /// An unknown kind that is neither a file nor a directory.
     #[error("neither a file nor a directory")]
     Other,
-    /// Its name could not be unpacked again.
+    /// A name that could not be unpacked again.
     #[error(transparent)]
     Name(#[from] NameFault),
-    /// It was removed before its turn came.
+    /// The entry was removed before it was read.
     #[error("removed meanwhile")]
     Vanished,
 }
 
-/// What a walk met.
-pub(crate) enum Met<'a> {
-    /// A directory; what is in it follows.
+/// An entry that a traversal found.
+pub(crate) enum WalkEntry<'a> {
+    /// A directory, followed by its content.
     Dir { name: &'a MemberName, metadata: Metadata },
-    /// A regular file, open, with what is known of it.
+    /// An open regular file with its metadata.
     File { name: &'a MemberName, file: File, metadata: Metadata },
-    /// Something that is left out: its name, escaped and cut, and why.
-    LeftOut { shown: String, why: LeftOut },
+    /// A skipped entry with its name, escaped and cut, and the reason.
+    SkipReason { shown: String, why: SkipReason },
 }
 
-/// Why a walk ended early.
+/// Why a traversal ended early.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WalkError {
-    /// More entries than the limit, given here.
+    /// There are more entries than this limit.
     #[error("more than {0} files and directories")]
     TooManyEntries(u64),
-    /// Something could not be read.
+    /// An entry could not be read.
     #[error("failed to read `{shown}`: {source}")]
     Read { shown: String, source: io::Error },
 }
 
-/// What a walk may meet.
+/// The limits of a traversal.
 #[derive(Debug, Clone)]
 pub(crate) struct WalkLimits {
     pub entries: u64,
     pub names: NameLimits,
 }
 
-/// Calls `each` with everything below `root`: a directory before what is in it, and otherwise in the order of the bytes of names.
+/// Calls `each` for everything in `root`: a directory before its content, and otherwise in byte
+/// order of names.
 ///
-/// Nothing leads out of `root`: every step opens one name relative to the directory before it, and names that are links are left
-/// out. One that becomes a link between looking and opening leads, at most, to another place below the same directory.
+/// Nothing leads out of `root`. Every step opens one name relative to the directory before it, and
+/// links are skipped. An entry that becomes a link between checking and opening leads, at most, to
+/// another path inside the same directory.
 pub(crate) fn walk<E: From<WalkError>>(
     root: &Dir,
     limits: &WalkLimits,
-    each: &mut dyn FnMut(Met<'_>) -> Result<(), E>,
+    each: &mut dyn FnMut(WalkEntry<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut walk = Walk { limits, entries: 0, each };
     walk.directory(root, "")
@@ -78,11 +80,11 @@ pub(crate) fn walk<E: From<WalkError>>(
 struct Walk<'a, E> {
     limits: &'a WalkLimits,
     entries: u64,
-    each: &'a mut dyn FnMut(Met<'_>) -> Result<(), E>,
+    each: &'a mut dyn FnMut(WalkEntry<'_>) -> Result<(), E>,
 }
 
 impl<E: From<WalkError>> Walk<'_, E> {
-    /// Recursive, but names have a limit of depth.
+    /// Recursive, but the depth of names is limited.
     fn directory(&mut self, dir: &Dir, path: &str) -> Result<(), E> {
         for base in self.list(dir, path)? {
             self.entry(dir, path, &base)?;
@@ -111,12 +113,14 @@ impl<E: From<WalkError>> Walk<'_, E> {
             raw.push(b'/');
         }
         raw.extend_from_slice(base.as_encoded_bytes());
-        let left_out = |why| Met::LeftOut { shown: shown(&raw), why };
+        let left_out = |why| WalkEntry::SkipReason { shown: shown(&raw), why };
         let failed = |source| WalkError::Read { shown: shown(&raw), source };
 
         let metadata = match dir.symlink_metadata(base) {
             Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return (self.each)(left_out(LeftOut::Vanished)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return (self.each)(left_out(SkipReason::Vanished));
+            }
             Err(error) => return Err(failed(error).into()),
         };
         let file_type = metadata.file_type();
@@ -125,34 +129,37 @@ impl<E: From<WalkError>> Walk<'_, E> {
         }
         let name = match MemberName::parse(&raw, &self.limits.names) {
             Ok(name) => name,
-            Err(fault) => return (self.each)(left_out(LeftOut::Name(fault))),
+            Err(fault) => return (self.each)(left_out(SkipReason::Name(fault))),
         };
         if file_type.is_dir() {
             let below = match dir.open_dir(base) {
                 Ok(below) => below,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return (self.each)(left_out(LeftOut::Vanished));
+                    return (self.each)(left_out(SkipReason::Vanished));
                 }
                 Err(error) => return Err(failed(error).into()),
             };
-            (self.each)(Met::Dir { name: &name, metadata })?;
+            (self.each)(WalkEntry::Dir { name: &name, metadata })?;
             return self.directory(&below, name.as_str());
         }
         let file = match dir.open_with(base, &to_read()) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return (self.each)(left_out(LeftOut::Vanished)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return (self.each)(left_out(SkipReason::Vanished));
+            }
             Err(error) => return Err(failed(error).into()),
         };
-        // Of the file that is open now, which need not be the one that was looked at.
+        // The metadata of the open file, which may differ from the entry that was checked.
         let metadata = file.metadata().map_err(failed)?;
         if !metadata.is_file() {
             return (self.each)(left_out(special(metadata.file_type())));
         }
-        (self.each)(Met::File { name: &name, file, metadata })
+        (self.each)(WalkEntry::File { name: &name, file, metadata })
     }
 }
 
-/// For reading, without waiting for a writer where a named pipe has taken the file's place.
+/// Returns options to open a file for reading, without blocking if a named pipe has replaced the
+/// file.
 pub(crate) fn to_read() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -164,17 +171,17 @@ pub(crate) fn to_read() -> OpenOptions {
     options
 }
 
-fn special(file_type: FileType) -> LeftOut {
+fn special(file_type: FileType) -> SkipReason {
     #[cfg(unix)]
     {
         use cap_std::fs::FileTypeExt;
         if file_type.is_socket() {
-            return LeftOut::Socket;
+            return SkipReason::Socket;
         } else if file_type.is_fifo() {
-            return LeftOut::Fifo;
+            return SkipReason::Fifo;
         } else if file_type.is_block_device() || file_type.is_char_device() {
-            return LeftOut::Device;
+            return SkipReason::Device;
         }
     }
-    if file_type.is_symlink() { LeftOut::Symlink } else { LeftOut::Other }
+    if file_type.is_symlink() { SkipReason::Symlink } else { SkipReason::Other }
 }

@@ -1,7 +1,8 @@
-//! The manifest of the Rust SDK for a copy outside of the workspace. Versions and lints are the workspace's at the time of the build, so the
-//! copy cannot drift.
+//! The manifest of the Rust SDK for a copy outside of the workspace. Versions and lints are those
+//! of the workspace at build time, so the copy cannot drift.
 
-/// Writes what is inherited. The error names the line that could not be resolved.
+/// Returns the member's manifest with all inherited keys resolved. The error names the line that
+/// could not be resolved.
 pub(crate) fn standalone(member: &str, workspace: &str) -> Result<String, String> {
     let mut out = String::new();
     let mut section = String::new();
@@ -14,7 +15,7 @@ pub(crate) fn standalone(member: &str, workspace: &str) -> Result<String, String
             }
             continue;
         }
-        // Replaced as a whole, below.
+        // The whole section is replaced below.
         if section == "lints" {
             continue;
         }
@@ -45,7 +46,8 @@ fn header(line: &str) -> Option<&str> {
     line.strip_prefix('[')?.strip_suffix(']').filter(|name| !name.starts_with('['))
 }
 
-/// The line of `key` in a section; values of several lines do not occur in what the SDK needs.
+/// Returns the line of `key` in a section. Values that span several lines are not supported,
+/// because the SDK has none.
 fn value<'a>(text: &'a str, section: &str, key: &str) -> Option<&'a str> {
     let mut inside = false;
     text.lines().find(|line| {

@@ -1,5 +1,5 @@
-//! What an author of a plugin works with: a new project from a template, its build, checks of everything that would go wrong later, golden
-//! tests.
+//! The library behind the commands for authors of plugins: create a project from a template, build
+//! its module, check and inspect a plugin, run golden tests and fuzz tests, and watch a project.
 #![forbid(unsafe_code)]
 
 pub mod build;

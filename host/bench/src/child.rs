@@ -1,4 +1,4 @@
-//! One measurement in a process of its own, so that its memory is its own.
+//! Runs one measurement in a separate process, so that its memory usage is its own.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,14 +11,14 @@ use plumbline_sandbox::{InputFile, ItemSink, NoLog, PluginInfo, PostProcess, San
 
 use plumbline_bench::Result;
 
-/// What a child measured.
+/// The measurement of a child process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measured {
-    /// Seconds of the work itself.
+    /// Time of the work itself in seconds.
     pub(crate) seconds: f64,
-    /// Items, to see that the work was done.
+    /// Number of items, to check that the work was done.
     pub(crate) items: u64,
-    /// Peak of resident memory in KiB.
+    /// Peak resident memory in KiB.
     pub(crate) peak_kib: u64,
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn spawn(words: &[&str]) -> Result<Measured> {
     parse(&output, words.first().unwrap_or(&""))
 }
 
-/// What a program printed: seconds, items, KiB.
+/// Parses the output of a program: seconds, items, KiB.
 pub(crate) fn parse(output: &std::process::Output, what: &str) -> Result<Measured> {
     let text = String::from_utf8_lossy(&output.stdout);
     let mut words = text.split_whitespace();
@@ -37,7 +37,7 @@ pub(crate) fn parse(output: &std::process::Output, what: &str) -> Result<Measure
     Ok(Measured { seconds: next()?.parse()?, items: next()?.parse()?, peak_kib: next()?.parse()? })
 }
 
-/// Counts items and lets them go.
+/// Counts items and drops them.
 struct Count(u64);
 
 impl ItemSink for Count {
@@ -48,13 +48,14 @@ impl ItemSink for Count {
     }
 }
 
-/// Decode only: the built-in module, or that in a file, in the sandbox, all limits on.
+/// Measures only the decoding: the built-in module, or the one in a file, in the sandbox with all
+/// limits.
 pub(crate) fn sandbox(file: &Path, module: Option<&Path>) -> Result<(f64, u64)> {
     let sandbox = Sandbox::new(SandboxConfig::default())?;
     let module = match module {
         Some(path) => sandbox.load("junit", &fs::read(path)?)?,
         None => {
-            // As the program does: the others are looked at, and not loaded.
+            // As in the program, the other modules are inspected, but not loaded.
             let built_in = plumbline_bundle::built_in::accept(&sandbox)?;
             built_in.into_iter().find(|module| module.name() == "junit").ok_or("no module `junit`")?.load()?
         }
@@ -77,7 +78,7 @@ pub(crate) fn sandbox(file: &Path, module: Option<&Path>) -> Result<(f64, u64)> 
     Ok((start.elapsed().as_secs_f64(), count.0))
 }
 
-/// From the file to the result tree on disk.
+/// Measures the whole way from the file to the result tree on disk.
 pub(crate) fn tree(dir: &Path) -> Result<(f64, u64)> {
     use plumbline_aggregator::{LimitPolicy, Modules, Source, post_process, prepare};
     let sandbox = Sandbox::new(SandboxConfig::default())?;

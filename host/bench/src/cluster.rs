@@ -1,4 +1,5 @@
-//! 5,000 nodes with two plugins in a cluster that is played: see [`plumbline_bench::simulation`].
+//! Measures 5,000 nodes with two plugins in a simulated cluster: see
+//! [`plumbline_bench::simulation`].
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,9 +11,9 @@ use plumbline_bench::Result;
 
 use crate::table;
 
-/// Workers that talk at one moment.
+/// Number of concurrent workers.
 const AT_ONCE: usize = 200;
-/// How long it may take: many times what it takes.
+/// Timeout: many times the expected duration.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
 pub(crate) fn measure(nodes: usize, keep: Option<&Path>) -> Result<()> {

@@ -1,16 +1,17 @@
-//! A JUnit file of the shape that a conformance run of Kubernetes leaves: thousands of test cases, nineteen in twenty of them skipped,
-//! each with a long name and four attributes, indented; and, now and then, a failure with its log.
+//! Generates a JUnit file like that of a Kubernetes conformance run. It has thousands of test cases
+//! with long names, four attributes and indentation. Nineteen of twenty are skipped, and a few are
+//! failures with logs.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// One in so many test cases ran.
+/// One of this many test cases ran.
 const RAN: u64 = 18;
-/// One in so many test cases failed.
+/// One of this many test cases failed.
 const FAILED: u64 = 501;
 
-/// Writes a file of about `bytes` bytes; the number of its test cases.
+/// Writes a file of about `bytes` bytes, and returns the number of its test cases.
 pub(crate) fn write(path: &Path, bytes: u64) -> io::Result<u64> {
     let mut out = Counting { inner: BufWriter::new(File::create(path)?), written: 0 };
     let log =

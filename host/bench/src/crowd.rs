@@ -1,4 +1,5 @@
-//! 500 uploads: one after the other, all at once, and all at once beside a client that sends 10 kB/s.
+//! Measures 500 uploads: sequentially, all at once, and all at once next to a client that sends 10
+//! kB/s.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,14 +26,14 @@ use plumbline_bench::Result;
 
 use crate::table;
 
-/// Uploads of one measurement.
+/// Number of uploads in one measurement.
 const UPLOADS: usize = 500;
-/// Bytes of each.
+/// Size of each upload in bytes.
 const BYTES: usize = 256 << 10;
-/// What the slow client sends in one piece, ten times a second: 10 kB/s.
+/// Number of bytes that the slow client sends ten times a second: 10 kB/s.
 const SLOW_PIECE: usize = 1_000;
 
-/// An aggregator's receiving end, with everything that it needs.
+/// The receiving end of an aggregator, with everything that it needs.
 struct Receiving {
     server: Server,
     config: ClientConfig,
@@ -41,7 +42,7 @@ struct Receiving {
     _dir: TempDir,
 }
 
-/// The authority of a run, and certificates of aggregator and workers.
+/// Creates the CA of a run, and certificates of the aggregator and the workers.
 pub(crate) fn authority(plugin: &PluginName) -> Result<(RunCa, Issued, Issued)> {
     let ca = RunCa::generate(&RunId::random(), RunCa::validity_for(None), Timestamp::now())?;
     let server = ca.issue_server(&["127.0.0.1".to_owned()])?;
@@ -60,7 +61,7 @@ async fn receiving() -> Result<Receiving> {
     let slow = node(UPLOADS)?;
     let (journal, _) = Journal::open(&dir.path().join("journal"))?;
     let (state, mut effects) = State::new(Ledger::replay([])?, journal);
-    // Nobody acts on them here.
+    // No effects are executed here.
     tokio::spawn(async move { while effects.recv().await.is_some() {} });
     let all = keys.iter().cloned().chain([slow.clone()]).collect();
     state.apply_durable(Event::Planned { plugin: plugin.clone(), keys: all }).await?;
@@ -82,7 +83,7 @@ async fn receiving() -> Result<Receiving> {
     Ok(Receiving { server, config, keys, slow, _dir: dir })
 }
 
-/// Seconds of one upload, from its connection to its answer.
+/// Returns the time of one upload in seconds, from its connection to the response.
 async fn upload(config: Arc<ClientConfig>, key: ResultKey, body: Bytes) -> Result<f64> {
     let start = Instant::now();
     let client = Client::new(&config)?;

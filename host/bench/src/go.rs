@@ -1,4 +1,4 @@
-//! The baseline in Go, where Go is installed.
+//! The baseline in Go, if Go is installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use tempfile::TempDir;
 use crate::child::{Measured, parse};
 use plumbline_bench::Result;
 
-/// The program, built.
+/// The compiled program.
 pub(crate) struct GoProgram {
     binary: PathBuf,
     _dir: TempDir,
 }
 
 impl GoProgram {
-    /// Builds it; the reason why not, where there is no Go.
+    /// Builds the program. Without Go, returns the reason why it was not built.
     pub(crate) fn build() -> Result<std::result::Result<Self, String>> {
         let dir = tempfile::tempdir()?;
         fs::write(dir.path().join("go.mod"), include_str!("../go/go.mod"))?;
@@ -30,7 +30,7 @@ impl GoProgram {
         })
     }
 
-    /// Reads the file.
+    /// Measures the program with the file.
     pub(crate) fn run(&self, file: &Path) -> Result<Measured> {
         parse(&Command::new(&self.binary).arg(file).output()?, "go")
     }

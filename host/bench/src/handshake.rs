@@ -1,5 +1,6 @@
-//! What TLS handshakes cost the aggregator, and which part of them costs it. Both ends are in memory, and only the server's part counts. Of each kind
-//! the median of single ones is taken: what else the machine does interrupts a few of them, and makes those dear.
+//! Measures the cost of TLS handshakes for the aggregator, and of their parts. Both ends are in
+//! memory, and only the server's part is measured. Each result is the median of single handshakes,
+//! because other activity of the machine makes a few of them slow.
 
 use std::io;
 use std::sync::Arc;
@@ -21,24 +22,25 @@ use plumbline_bench::Result;
 
 use crate::table;
 
-/// Handshakes of one measurement.
+/// Number of handshakes in one measurement.
 const HANDSHAKES: u32 = 1_000;
-/// Workers of 5,000 nodes with two plugins: each makes one full handshake.
+/// Number of workers of 5,000 nodes with two plugins: each makes one full handshake.
 const WORKERS: f64 = 10_000.0;
 
-/// Seconds of one core for one of each.
+/// Time in seconds of one core for each handshake or part.
 #[derive(Default)]
 struct Measured {
-    /// As rustls does it by itself on both ends: the client's certificate verified each time, SHA-384, X25519, two tickets.
+    /// With the defaults of rustls on both ends: client certificates are always verified, SHA-384,
+    /// X25519, two tickets.
     plain: Vec<f64>,
     /// As the aggregator does it.
     full: Vec<f64>,
-    /// With a ticket of the handshake before.
+    /// With a ticket of an earlier handshake.
     resumed: Vec<f64>,
     verify: Vec<f64>,
     sign: Vec<f64>,
     exchange: Vec<f64>,
-    /// The exchange that clients of others begin with.
+    /// The key exchange that other clients prefer.
     x25519: Vec<f64>,
 }
 
@@ -50,7 +52,7 @@ pub(crate) fn measure(runs: usize) -> Result<()> {
     let plain_client = Arc::new(client_by_itself(&ca, &client)?);
     let resuming = client_config(ca.certificate_pem(), &client.certificate_pem, &client.key_pem)?;
     let mut fresh = resuming.clone();
-    // A worker's first connection: there is no session to resume.
+    // A worker's first connection has no session to resume.
     fresh.resumption = Resumption::disabled();
     let fresh = Arc::new(fresh);
     let resuming = Arc::new(resuming);
@@ -89,7 +91,7 @@ fn print(runs: usize, measured: &Measured) {
     );
 }
 
-/// The server's configuration as rustls makes it: nothing is remembered but what tickets hold.
+/// Returns the server's default configuration of rustls. It caches nothing except in tickets.
 fn verifying_each_time(ca: &RunCa, certificate: &Issued) -> Result<ServerConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(ca.certificate().clone())?;
@@ -106,7 +108,7 @@ fn verifying_each_time(ca: &RunCa, certificate: &Issued) -> Result<ServerConfig>
     Ok(config)
 }
 
-/// The client's configuration as rustls makes it, without a session to resume.
+/// Returns the client's default configuration of rustls, without a session to resume.
 fn client_by_itself(ca: &RunCa, certificate: &Issued) -> Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(ca.certificate().clone())?;
@@ -125,9 +127,9 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// Seconds of one core that one handshake costs the server.
+/// Returns the server's cost of one handshake in seconds of one core.
 fn handshakes(client_side: &Arc<ClientConfig>, server_side: &Arc<ServerConfig>) -> Result<f64> {
-    // The first one has no ticket to resume by, and finds nothing remembered.
+    // The first handshake has no ticket and no cache.
     handshake(client_side, server_side)?;
     let mut times = Vec::new();
     for _ in 0..HANDSHAKES {
@@ -140,7 +142,7 @@ fn handshake(client_side: &Arc<ClientConfig>, server_side: &Arc<ServerConfig>) -
     let mut spent = Duration::ZERO;
     let mut client = ClientConnection::new(Arc::clone(client_side), ServerName::try_from("127.0.0.1")?)?;
     let mut server = ServerConnection::new(Arc::clone(server_side))?;
-    // Once more at the end: tickets follow the handshake.
+    // Do one more round at the end, because tickets follow the handshake.
     let mut rounds_left = 2;
     while rounds_left > 0 {
         if !client.is_handshaking() && !server.is_handshaking() {
@@ -179,7 +181,7 @@ fn feed(mut wire: &[u8], mut read: impl FnMut(&mut dyn io::Read) -> Result<usize
     Ok(())
 }
 
-/// What is signed in a handshake: 64 spaces, a label, and a hash of everything that was said.
+/// The content that a handshake signs: 64 spaces, a label, and a hash of the transcript.
 const SIGNED: [u8; 130] = [0x20; 130];
 
 fn signatures(issued: &Issued) -> Result<f64> {
@@ -193,7 +195,7 @@ fn verifications(issued: &Issued) -> Result<f64> {
     let signer = key.choose_scheme(&[SignatureScheme::ECDSA_NISTP256_SHA256]).ok_or("no ECDSA")?;
     let signature = signer.sign(&SIGNED)?;
     let public = key.public_key().ok_or("no public key")?;
-    // The point stands at the end of the key's description: one byte for its form, and two coordinates.
+    // The point is at the end of the encoded key: one byte for its form, and two coordinates.
     let point = public.len().checked_sub(65).and_then(|at| public.get(at..)).ok_or("no point")?;
     let provider = provider();
     let algorithms = provider.signature_verification_algorithms.mapping;
@@ -215,7 +217,7 @@ fn signing_key(issued: &Issued) -> Result<Arc<dyn rustls::sign::SigningKey>> {
     Ok(provider().key_provider.load_private_key(key)?)
 }
 
-/// Seconds of one call.
+/// Returns the time of one call in seconds.
 fn each(mut call: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut times = Vec::new();
     for _ in 0..HANDSHAKES {

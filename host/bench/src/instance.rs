@@ -1,4 +1,4 @@
-//! One call of a module that has nothing to do: instance, store, limits, and back.
+//! Measures one call of a module that does nothing: instance, store, limits and return.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use plumbline_bench::Result;
 
 use crate::table;
 
-/// Calls of one measurement.
+/// Number of calls in one measurement.
 const CALLS: u32 = 2_000;
 
 pub(crate) fn measure(runs: usize) -> Result<()> {

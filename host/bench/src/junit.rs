@@ -1,4 +1,5 @@
-//! JUnit: in the sandbox with all limits on, native, and in Go; and from the file to the result tree on disk.
+//! Measures JUnit: in the sandbox with all limits, native, in Go, and from the file to the result
+//! tree on disk.
 
 use std::fs;
 
@@ -19,7 +20,7 @@ pub(crate) fn measure(megabytes: u64, runs: usize, module: Option<&str>) -> Resu
     let below = dir.path().display().to_string();
     let go = GoProgram::build()?;
 
-    // Interleaved, so that what else the machine does meets all of them.
+    // Interleave the measurements, so that other activity of the machine affects all of them.
     let (mut sandboxed, mut native, mut in_go, mut tree) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..runs.max(1) {
         let words = ["sandbox", &path].into_iter().chain(module);
@@ -35,7 +36,7 @@ pub(crate) fn measure(megabytes: u64, runs: usize, module: Option<&str>) -> Resu
             return Err(format!("a baseline read {} of {cases} test cases", measured.items).into());
         }
     }
-    // File and suite are items too.
+    // The file and the suite are items too.
     if let Some(odd) = sandboxed.iter().chain(&tree).find(|measured| measured.items != cases + 2) {
         return Err(format!("the module emitted {} items for {cases} test cases", odd.items).into());
     }

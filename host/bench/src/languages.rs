@@ -1,7 +1,9 @@
-//! The same reader of JUnit in every language that modules are written in: what a runtime costs, in bytes, in time and in memory.
+//! Compares the same JUnit module in all languages: the cost of each runtime in size, time and
+//! memory.
 //!
-//! Rust is the built-in module. The others are projects below `host/bench/modules/`, one directory each, built as their authors would build them; a
-//! language whose tools are not there has a row that says so.
+//! Rust is the built-in module. The others are projects below `host/bench/modules/`, one directory
+//! each, which are built as authors would build them. If the tools of a language are missing, a
+//! line below the table says so.
 
 use std::fs;
 use std::io::{self, Cursor, Read};
@@ -20,15 +22,17 @@ use plumbline_bench::Result;
 
 use crate::{corpus, table};
 
-/// Where the projects are.
+/// The directory of the projects.
 const PROJECTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/modules");
-/// Small files, as a plugin leaves them that writes one for each test.
+/// Number of small files, as from a plugin that writes one file per test.
 const SMALL: usize = 10_000;
-/// Bytes of a small file, about.
+/// Approximate size of a small file in bytes.
 const SMALL_BYTES: u64 = 1_500;
-/// Measuring one thing ends after this, however many calls were planned: an interpreter takes minutes for what Rust does in a second.
+/// Time limit of one measurement, whatever number of calls was planned. An interpreter takes
+/// minutes for what Rust does in a second.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What a call may use here: a runtime that needs more than the default is to be measured, not refused.
+/// Limits of a call. They are higher than the defaults, so that a runtime that needs more is
+/// measured instead of rejected.
 const MEMORY: u64 = 1 << 30;
 const WALL_SECONDS: u64 = 900;
 
@@ -38,7 +42,7 @@ struct Candidate {
     component: std::result::Result<Vec<u8>, String>,
 }
 
-/// What was measured of one; the error is a sentence.
+/// The measurements of a language. The error is a sentence.
 struct Row {
     component: usize,
     compile: f64,
@@ -77,7 +81,7 @@ pub(crate) fn measure(megabytes: u64, runs: usize) -> Result<()> {
                 }
                 rows.push(cells(&candidate.name, &row, megabytes, base));
             }
-            // The rest of the row would be empty: why stands below the table.
+            // Print the reason below the table, because the rest of the row would be empty.
             Err(error) => println!("skipped: {}: {error}", candidate.name),
         }
     }
@@ -99,7 +103,7 @@ pub(crate) fn measure(megabytes: u64, runs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Rust first: it is what the others are compared with.
+/// Returns the candidates. Rust is the first, because the others are compared with it.
 fn candidates() -> Result<Vec<Candidate>> {
     let built_in = plumbline_bundle::built_in::embedded()
         .iter()
@@ -153,7 +157,7 @@ fn row(component: &[u8], inputs: &Inputs, runs: usize) -> Result<Row> {
         Ok(median(&all))
     };
     let load = |cache: Option<PathBuf>| -> Result<(f64, Module)> {
-        // A new sandbox each time: nothing is warm but the disk.
+        // Create a new sandbox each time, so that only the disk cache is warm.
         let sandbox = Sandbox::new(config(cache))?;
         let start = Instant::now();
         let module = sandbox.load("junit", component)?;
@@ -212,7 +216,7 @@ fn row(component: &[u8], inputs: &Inputs, runs: usize) -> Result<Row> {
 
 type Called = std::result::Result<(CallStats, u64, f64), (f64, String)>;
 
-/// One call in a fresh instance: what it used, its items, its seconds.
+/// Makes one call in a fresh instance, and returns its usage, items and seconds.
 fn called(module: &Module, files: Vec<Arc<[u8]>>) -> Called {
     let plugin =
         PluginInfo { name: "bench".into(), driver: "Job".into(), format: "junit".into(), ..PluginInfo::default() };
@@ -230,7 +234,7 @@ fn called(module: &Module, files: Vec<Arc<[u8]>>) -> Called {
     stats.map(|stats| (stats, count.0, seconds)).map_err(|failure| (seconds, failure.to_string()))
 }
 
-/// A reader that leaves test cases out is fast for the wrong reason.
+/// Checks the number of items: a module that drops test cases would be fast for the wrong reason.
 fn checked(called: Called, cases: u64) -> Result<(CallStats, f64)> {
     let (stats, items, seconds) = called.map_err(|(_, failure)| failure)?;
     if items < cases {
@@ -239,7 +243,7 @@ fn checked(called: Called, cases: u64) -> Result<(CallStats, f64)> {
     Ok((stats, seconds))
 }
 
-/// Counts items and lets them go.
+/// Counts items and drops them.
 struct Count(u64);
 
 impl ItemSink for Count {

@@ -1,5 +1,5 @@
-//! What the benchmarks measure with: a cluster that is played, which tests use too, and a large one with a real API server. Either has
-//! the aggregator as a process of its own.
+//! Measurements that benchmarks and tests share: a [simulated cluster](simulation), and a [large
+//! cluster](scale) with a real API server. Both run the aggregator as a separate process.
 #![forbid(unsafe_code)]
 
 mod pod_worker;
@@ -10,5 +10,5 @@ pub mod simulation;
 
 pub use process::Kind;
 
-/// An error for whoever runs the benchmarks.
+/// A result with an error message for the user of the benchmarks.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;

@@ -1,6 +1,8 @@
-//! The numbers of docs/benchmarks.md. Each is taken beside its baseline, in one run, and printed as a ratio.
+//! The benchmarks of docs/benchmarks.md. Each is measured together with its baseline in one run,
+//! and printed as a ratio.
 //!
-//! `cargo xtask bench` builds everything that this needs and runs all of it; `cargo xtask bench junit` only one part.
+//! `cargo xtask bench` builds everything that they need and runs all of them. `cargo xtask bench
+//! junit` runs only one part.
 #![forbid(unsafe_code)]
 
 mod child;
@@ -29,43 +31,45 @@ use clap::{Parser, ValueEnum};
 use plumbline_bench::Result;
 use plumbline_bench::proc::status_kib;
 
-/// Runs benchmarks and prints their tables.
+/// Runs benchmarks and prints their results as tables.
 #[derive(Debug, Parser)]
 struct Args {
-    /// What is measured; without it, everything
+    /// Parts to measure (default: all)
     #[arg(value_enum)]
     parts: Vec<Part>,
-    /// Megabytes of the JUnit file
+    /// Size of the JUnit file in megabytes
     #[arg(long, default_value_t = 50)]
     megabytes: u64,
-    /// Runs of each measurement; the median counts
+    /// Number of runs of each measurement; the median is reported
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Nodes of the cluster that is played (`cluster`)
+    /// Number of nodes of the simulated cluster (`cluster`)
     #[arg(long, default_value_t = 5_000)]
     nodes: usize,
-    /// Where the cluster that is played leaves its files, the aggregator's log among them (`cluster`)
+    /// Directory for the files of the simulated cluster, such as the aggregator's log (`cluster`)
     #[arg(long, value_name = "DIR", hide = true)]
     keep: Option<PathBuf>,
-    /// The cluster of `scale` and `sonobuoy`. It must have no nodes of its own, and is changed
+    /// Kubeconfig of the cluster for `scale` and `sonobuoy`; it must have no nodes of its own, and
+    /// is modified
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// The program kwok, which plays that cluster's nodes
+    /// Path of kwok, which simulates the nodes of that cluster
     #[arg(long, value_name = "FILE")]
     kwok: Option<PathBuf>,
-    /// The certificate that the API server trusts as a kubelet's; its key lies beside it, as FILE.key
+    /// Certificate that the API server trusts as a kubelet's; its key is in FILE.key
     #[arg(long, value_name = "FILE.crt")]
     kubelet_certificate: Option<PathBuf>,
-    /// The program Sonobuoy, which is measured beside ours
+    /// Path of Sonobuoy, to compare with
     #[arg(long, value_name = "FILE")]
     sonobuoy: Option<PathBuf>,
-    /// A component to measure in place of the built-in module `junit`
+    /// Component to measure instead of the built-in module `junit`
     #[arg(long, value_name = "FILE.wasm")]
     module: Option<String>,
-    /// A program whose workers are measured in place of the one beside this, such as the static one of the image (`worker`)
+    /// Program whose workers to measure, such as the static one of the image (`worker`; default:
+    /// the one next to this program)
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// One measurement in a process of its own (used by the benchmarks themselves)
+    /// Run one measurement in this process (used by the benchmarks themselves)
     #[arg(long, hide = true, num_args = 1..)]
     child: Option<Vec<String>>,
 }
@@ -74,25 +78,25 @@ struct Args {
 enum Part {
     /// JUnit in the sandbox, native, and in Go
     Junit,
-    /// The same JUnit reader in every language of modules
+    /// The same JUnit module in all languages
     Languages,
-    /// 500 uploads at once, with and without a slow client
+    /// 500 concurrent uploads, with and without a slow client
     Uploads,
-    /// The aggregator until it accepts results
+    /// Start of the aggregator until it accepts results
     Start,
     /// One call of a module
     Instance,
-    /// Memory of a worker that waits
+    /// Memory of a waiting worker
     Worker,
-    /// What TLS handshakes cost the aggregator
+    /// Cost of TLS handshakes for the aggregator
     Handshakes,
     /// 5,000 nodes with two plugins, without an API server
     Nodes,
-    /// 5,000 nodes with two plugins, in a cluster that is played
+    /// 5,000 nodes with two plugins, in a simulated cluster
     Cluster,
     /// 5,000 nodes with two plugins, with a real API server
     Scale,
-    /// Uploads into our aggregator and into Sonobuoy's, with a real API server
+    /// Uploads to Plumbline's aggregator and to Sonobuoy's, with a real API server
     Sonobuoy,
 }
 
@@ -131,7 +135,7 @@ fn all(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The child's side.
+/// Runs one measurement as a child process.
 fn run_child(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (seconds, items) = match words.as_slice() {

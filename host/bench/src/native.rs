@@ -1,5 +1,5 @@
-//! The baseline in Rust: quick-xml without a sandbox or limits, doing the same work — every test case decoded into an item with its
-//! name, status and texts.
+//! The baseline in Rust: quick-xml without a sandbox or limits. It does the same work: it decodes
+//! every test case into an item with its name, status and texts.
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -18,7 +18,7 @@ struct Item {
     details: Vec<(&'static str, String)>,
 }
 
-/// Reads the file; the number of its test cases.
+/// Reads the file, and returns the number of its test cases.
 pub(crate) fn read(path: &Path) -> Result<u64> {
     let mut reader = Reader::from_reader(BufReader::with_capacity(1 << 20, File::open(path)?));
     let mut buffer = Vec::new();

@@ -1,4 +1,5 @@
-//! 5,000 nodes with two plugins: every node's worker says hello and sends two results, over connections of its own.
+//! Measures 5,000 nodes with two plugins. Each node's worker sends a hello and two results, over
+//! its own connections.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,9 +20,9 @@ use plumbline_bench::Result;
 
 use crate::table;
 
-/// Nodes of the cluster that is played.
+/// Number of simulated nodes.
 const NODES: usize = 5_000;
-/// Workers that talk at one moment: what two cores keep busy with.
+/// Number of concurrent workers: enough to keep two cores busy.
 const AT_ONCE: usize = 200;
 
 /// A cluster whose workers answer at once.
@@ -31,7 +32,7 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// A cluster of that many nodes.
+    /// Creates a cluster with this many nodes.
     pub(crate) fn new(nodes: usize) -> Self {
         let node = |n: usize| {
             let name: NodeName = format!("node-{n:05}.example").parse().ok()?;

@@ -1,4 +1,5 @@
-//! The worker that a plugin's pod would run: who it is and whom it talks to, from the pod's environment.
+//! The worker that a plugin's pod would run. Its identity and the aggregator's URL come from the
+//! pod's environment.
 
 use k8s_openapi::ByteString;
 use plumbline_core::ResultKey;
@@ -8,14 +9,15 @@ use serde_json::Value;
 
 use crate::Result;
 
-/// The worker of a pod, ours or Sonobuoy's: both have the same variables.
+/// The worker of a pod, of Plumbline or Sonobuoy: both have the same variables.
 pub(crate) struct PodWorker {
     pub(crate) config: ClientConfig,
     pub(crate) key: ResultKey,
 }
 
 impl PodWorker {
-    /// Reads the environment of `pod` on `node` as a kubelet makes it. `secret` is the Secret that [`secret_of`] names.
+    /// Reads the environment of `pod` on `node`, as a kubelet sets it. `secret` is the Secret that
+    /// [`secret_of`] returns.
     pub(crate) fn of_pod(pod: &Value, node: &str, secret: &Value) -> Result<Self> {
         let environment = Environment { pod, node, secret };
         let config = ClientConfig {
@@ -29,7 +31,7 @@ impl PodWorker {
     }
 }
 
-/// The name of the Secret with the worker's certificate.
+/// Returns the name of the Secret with the worker's certificate.
 pub(crate) fn secret_of(pod: &Value) -> Result<&str> {
     let name = variable(pod, "CLIENT_KEY")?.pointer("/valueFrom/secretKeyRef/name").and_then(Value::as_str);
     name.ok_or_else(|| "the worker's certificate is in no Secret".into())

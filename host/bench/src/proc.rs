@@ -4,19 +4,19 @@ use std::fs;
 
 use crate::Result;
 
-/// A line of `/proc/PID/status` in KiB, such as `VmRSS` or `VmHWM`. `pid` may be `self`.
+/// Returns a field of `/proc/PID/status` in KiB, such as `VmRSS` or `VmHWM`. `pid` may be `self`.
 ///
 /// # Errors
-/// There is no such process, or no such line.
+/// The process or the field does not exist.
 pub fn status_kib(pid: &str, key: &str) -> Result<u64> {
     kib(&format!("/proc/{pid}/status"), key)
 }
 
-/// A line of `/proc/PID/smaps_rollup` in KiB, such as `Rss`, `Pss` or `Private_Dirty`: over all that the process has in its memory. `pid` may be
-/// `self`.
+/// Returns a field of `/proc/PID/smaps_rollup` in KiB, such as `Rss`, `Pss` or `Private_Dirty`. It
+/// is the sum over all mappings of the process. `pid` may be `self`.
 ///
 /// # Errors
-/// There is no such process, or no such line.
+/// The process or the field does not exist.
 pub fn rollup_kib(pid: &str, key: &str) -> Result<u64> {
     kib(&format!("/proc/{pid}/smaps_rollup"), key)
 }
@@ -28,11 +28,11 @@ fn kib(path: &str, key: &str) -> Result<u64> {
     kib.ok_or_else(|| format!("{path} has no `{key}`").into())
 }
 
-/// Seconds of processor time that a process has used, user and system (fields 14 and 15 of /proc/PID/stat, in ticks of 10 ms). `pid` may
-/// be `self`.
+/// Returns the processor time of a process in seconds, user and system (fields 14 and 15 of
+/// /proc/PID/stat, in ticks of 10 ms). `pid` may be `self`.
 ///
 /// # Errors
-/// There is no such process.
+/// The process does not exist.
 pub fn cpu_seconds(pid: &str) -> Result<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let fields = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The aggregator as a process of its own, with what it has in its pod: configuration, definitions, variables.
+//! The aggregator as a separate process, with the configuration, definitions and variables of its
+//! pod.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
@@ -12,16 +13,16 @@ use plumbline_kubernetes::names;
 use crate::Result;
 use crate::proc::{cpu_seconds, status_kib};
 
-/// Whose aggregator a program is. Both take the same files and variables.
+/// The project that an aggregator is from. Both use the same files and variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Ours.
+    /// Plumbline.
     Plumbline,
-    /// Sonobuoy's. It writes its results below `/tmp/sonobuoy`, wherever its other files are.
+    /// Sonobuoy, which writes its results below `/tmp/sonobuoy`, wherever its other files are.
     Sonobuoy,
 }
 
-/// An aggregator to be started.
+/// The settings of an aggregator to start.
 pub(crate) struct Start<'a> {
     pub(crate) program: &'a Path,
     pub(crate) kind: Kind,
@@ -31,23 +32,24 @@ pub(crate) struct Start<'a> {
     pub(crate) plugins: &'a [&'a str],
     /// The format of their results.
     pub(crate) format: &'a str,
-    /// Where everything is that it reads and, if it is ours, writes.
+    /// The directory for everything that it reads. Plumbline also writes there.
     pub(crate) dir: &'a Path,
 }
 
-/// Bytes of the log that are told when something went wrong.
+/// Maximum number of bytes of the log in an error.
 const TOLD: usize = 4096;
 
-/// A running aggregator. It ends when this is dropped.
+/// A running aggregator, which is stopped when this is dropped.
 pub(crate) struct Process {
     child: Child,
     log: PathBuf,
-    /// Where its archive will be.
+    /// The directory of its archive.
     pub(crate) dir: PathBuf,
 }
 
 impl Process {
-    /// Starts it. It records nothing of the cluster at its end, so that the run of its plugins is measured. Logs of their pods are read.
+    /// Starts an aggregator. It surveys nothing in the cluster, so that only the run of its plugins
+    /// is measured. It still reads the logs of the plugins' pods.
     pub(crate) fn start(start: &Start<'_>) -> Result<Self> {
         let dir = start.dir;
         let (home, plugins) = (dir.join("home"), dir.join("plugins.d"));
@@ -81,7 +83,7 @@ impl Process {
         fs::write(&kubeconfig, &start.kubeconfig)?;
         let output = File::create(&log)?;
         let mut command = Command::new(start.program);
-        // It stays at the end, so that what it has used can be asked for.
+        // The process stays at the end, so that its resource usage can be read.
         command.args(["aggregator", "--no-exit"]);
         if start.kind == Kind::Plumbline {
             command.arg("--dir").arg(&home);
@@ -94,7 +96,7 @@ impl Process {
             .env("SONOBUOY_NAMESPACE", names::DEFAULT_NAMESPACE)
             .env("SONOBUOY_POD", names::AGGREGATOR_POD)
             .env("SONOBUOY_ADVERTISE_IP", address.to_string())
-            // The name that it looks for at its start is nowhere here: it is not to wait long for that.
+            // A name that it looks up at its start does not exist here. Do not wait long for that.
             .env("RES_OPTIONS", "timeout:1 attempts:1")
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
@@ -103,7 +105,7 @@ impl Process {
         Ok(Self { child, log, dir: home })
     }
 
-    /// An error with the end of its log, if it has ended.
+    /// Returns an error with the end of its log, if it has ended.
     pub(crate) fn alive(&mut self) -> Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),
@@ -111,7 +113,7 @@ impl Process {
         }
     }
 
-    /// `what`, and the end of its log.
+    /// Returns `what`, and the end of its log.
     pub(crate) fn explain(&self, what: &str) -> String {
         let log = fs::read(&self.log).unwrap_or_default();
         let end = log.get(log.len().saturating_sub(TOLD)..).unwrap_or_default();
@@ -129,14 +131,14 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Nothing of it is needed any more; it may have ended by itself.
+        // The process is no longer needed, and may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// An address of loopback that belongs to this process alone, and a port that is free there: what the system gives to others as their own
-/// end of a connection is on 127.0.0.1, so nobody takes the port between here and the aggregator's start.
+/// Returns a loopback address that only this process uses, with a free port. The system takes local
+/// ports of other connections on 127.0.0.1. So nobody takes the port before the aggregator starts.
 fn free_address() -> Result<(Ipv4Addr, u16)> {
     let [.., b, c] = std::process::id().to_be_bytes();
     let address = Ipv4Addr::new(127, 77, b, c);

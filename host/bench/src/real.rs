@@ -1,4 +1,5 @@
-//! Runs with a real API server: 5,000 nodes, and our aggregator beside Sonobuoy's.
+//! Measures runs with a real API server: 5,000 nodes, and Plumbline's aggregator next to
+//! Sonobuoy's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,12 +17,12 @@ use plumbline_bench::Result;
 
 use crate::{Args, table};
 
-/// How long one run may take: many times what it takes.
+/// Timeout of one run: many times the expected duration.
 const PATIENCE: Duration = Duration::from_secs(1800);
-/// What every container says, as a node keeps it.
+/// The log of every container, in the format of a node.
 const LOG: &str = "2026-01-01T00:00:00.000000000Z stdout F what a plugin says\n";
 
-/// kwok, for as long as this lives.
+/// A running kwok, which is stopped when this is dropped.
 struct Kwok {
     child: Child,
     _dir: TempDir,
@@ -64,7 +65,7 @@ impl Drop for Kwok {
     }
 }
 
-/// What a run with a real API server needs.
+/// The prerequisites of a run with a real API server.
 struct Ground {
     server: ApiServer,
     program: PathBuf,
@@ -72,7 +73,8 @@ struct Ground {
 }
 
 impl Ground {
-    /// `None` if something is missing; a line on stdout says what.
+    /// Sets up the prerequisites. Returns `None` if something is missing, and prints what it is on
+    /// stdout.
     fn of(args: &Args, what: &str, runtime: &Runtime) -> Result<Option<Self>> {
         let (Some(kubeconfig), Some(kwok)) = (&args.kubeconfig, &args.kwok) else {
             println!("\nskipped: {what}: it needs `--kubeconfig FILE` and `--kwok FILE`");
@@ -88,7 +90,7 @@ impl Ground {
     }
 }
 
-/// 5,000 nodes with two plugins.
+/// Measures 5,000 nodes with two plugins.
 pub(crate) fn scale(args: &Args) -> Result<()> {
     let runtime = Runtime::new()?;
     let Some(ground) = Ground::of(args, "a large cluster with a real API server", &runtime)? else { return Ok(()) };
@@ -151,7 +153,8 @@ fn mib(outcome: &Outcome) -> String {
     format!("{:.0} MiB", outcome.peak_kib as f64 / 1024.0)
 }
 
-/// 500 results of 256 KiB and 30 of 20 MiB, into our aggregator and into Sonobuoy's in turns.
+/// Measures 500 results of 256 KiB and 30 of 20 MiB, to Plumbline's aggregator and to Sonobuoy's
+/// alternately.
 pub(crate) fn sonobuoy(args: &Args) -> Result<()> {
     let runtime = Runtime::new()?;
     let what = "uploads into our aggregator and into Sonobuoy's";

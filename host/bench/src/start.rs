@@ -1,4 +1,5 @@
-//! The aggregator from nothing to accepting results, built-in modules loaded.
+//! Measures the start of the aggregator until it accepts results, including the load of the
+//! built-in modules.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +16,8 @@ use plumbline_bench::Result;
 
 use crate::table;
 
-/// Seconds until a new run accepts results. Once per process: a second start would find everything warm.
+/// Returns the time in seconds until a new run accepts results. Call it once per process, because a
+/// second start would use warm caches.
 pub(crate) fn once() -> Result<f64> {
     let dir = tempfile::tempdir()?;
     let start = Instant::now();

@@ -1,11 +1,11 @@
 //! Medians and percentiles.
 
-/// The value that as many are below as above; 0 of nothing.
+/// Returns the median; 0 without values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     percentile(values, 50.0)
 }
 
-/// The value that `percent` of `values` do not exceed.
+/// Returns the given percentile, by the nearest rank; 0 without values.
 pub(crate) fn percentile(values: &[f64], percent: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,5 @@
-//! TLS in front of an API double, so that a client does what it does with a real server: certificates, sessions, a token.
+//! TLS in front of an API double, so that a client behaves as with a real server: certificates,
+//! sessions, a token.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ use tokio_rustls::TlsAcceptor;
 
 use plumbline_bench::Result;
 
-/// Listens, and writes a kubeconfig for what is behind it into `dir`. Serves as long as the runtime lives.
+/// Starts to listen, and writes a kubeconfig for the server behind it to `dir`. It serves as long
+/// as the runtime lives.
 pub(crate) async fn start(double: &ApiDouble, dir: &Path) -> Result<PathBuf> {
     let ca = RunCa::generate(&RunId::random(), RunCa::validity_for(None), Timestamp::now())?;
     let server = ca.issue_server(&["127.0.0.1".to_owned()])?;
@@ -53,7 +55,7 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, behind: SocketAddr
         tokio::spawn(async move {
             let Ok(mut tls) = acceptor.accept(stream).await else { return };
             let Ok(mut plain) = TcpStream::connect(behind).await else { return };
-            // However it ends, both ends see it.
+            // Both ends notice an error.
             let _ = copy_bidirectional(&mut tls, &mut plain).await;
         });
     }

@@ -1,5 +1,5 @@
-//! Memory of workers that wait: the program itself, several times at once as on a node, beside a real aggregator's receiving end, and in a pod of
-//! a cluster that is played.
+//! Measures the memory of waiting workers. Several processes of the program run at once, as on a
+//! node. They talk to a real receiving end of an aggregator, in a pod of a simulated cluster.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,13 +23,14 @@ use plumbline_bench::Result;
 
 use crate::{table, tls_front};
 
-/// How long the worker may take to say hello.
+/// How long the worker may take to send its hello.
 const HELLO: Duration = Duration::from_secs(20);
-/// How long it waits then, for what it does at its start to be over.
+/// How long to wait after that, until the work of its start is over.
 const SETTLE: Duration = Duration::from_secs(3);
 /// The pod of the worker.
 const POD: &str = "bench-1";
-/// Workers at once: their plugins are on one node, and they share the pages of one program. A node has as many as a run has plugins with workers.
+/// Number of concurrent workers. Their plugins are on one node, and they share the pages of one
+/// program. A node has one worker for each plugin of a run that needs one.
 const WORKERS: usize = 4;
 
 pub(crate) fn measure(program: Option<&Path>) -> Result<()> {
@@ -58,19 +59,19 @@ pub(crate) fn measure(program: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// KiB of one worker, on average.
+/// Memory of one worker in KiB, on average.
 #[derive(Default)]
 struct Memory {
-    /// All pages that it has mapped (Rss).
+    /// All mapped pages (Rss).
     resident: u64,
-    /// The same, with pages that several workers have mapped divided among them (Pss).
+    /// The same, with shared pages divided among the workers that map them (Pss).
     share: u64,
-    /// What it has written, and nobody shares (Private_Dirty).
+    /// Private pages that it has written (Private_Dirty).
     own: u64,
 }
 
 impl Memory {
-    /// Of all of them, on average.
+    /// Returns the average over all workers.
     fn of(workers: &[Worker]) -> Result<Self> {
         let mut sum = Self::default();
         for worker in workers {
@@ -84,7 +85,7 @@ impl Memory {
     }
 }
 
-/// An aggregator that accepts a result of each worker.
+/// An aggregator that accepts a result from each worker.
 struct Receiving {
     dir: TempDir,
     state: State,
@@ -128,7 +129,7 @@ async fn receiving() -> Result<Receiving> {
     Ok(Receiving { dir, state, server, keys, environment })
 }
 
-/// A worker, which ends when this is dropped.
+/// A worker, which is stopped when this is dropped.
 struct Worker(Child);
 
 impl Drop for Worker {
@@ -169,7 +170,7 @@ async fn waiting(program: &Path, in_pod: bool) -> Result<Memory> {
     Ok(memory)
 }
 
-/// The pod of the worker: its plugin runs.
+/// Returns the pod of the worker, whose plugin runs.
 fn pod() -> serde_json::Value {
     let running = |name: &str| json!({"name": name, "image": "x", "imageID": "", "ready": true, "restartCount": 0, "state": {"running": {}}});
     json!({
@@ -186,7 +187,7 @@ async fn heard(state: &State, key: &ResultKey) -> Result<()> {
         if Instant::now() > deadline {
             return Err("the worker did not say hello".into());
         }
-        // A change, or time to look at the clock.
+        // Wait for a change, or for the next check of the clock.
         let _ = tokio::time::timeout(Duration::from_secs(1), changes.changed()).await;
     }
     Ok(())

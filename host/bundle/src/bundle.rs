@@ -1,4 +1,4 @@
-//! A bundle in a directory.
+//! Bundles in a directory.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,20 +15,21 @@ use crate::ustar::Writer;
 use crate::walk;
 use crate::warning::BundleWarning;
 
-/// A plugin's definition, its modules, and what belongs to them, in a directory.
+/// A bundle in a directory: the definition of a plugin, its modules, and its other files.
 #[derive(Debug, Clone)]
 pub struct Bundle {
-    /// The directory.
+    /// Directory of the bundle.
     pub dir: PathBuf,
-    /// The definition.
+    /// Definition of the plugin.
     pub definition: Definition,
-    /// The digest of the definition's file.
+    /// Digest of the definition's file.
     pub definition_digest: Digest,
-    /// What is odd; for a person to see.
+    /// Suspicious things that were found, for people to read.
     pub warnings: Vec<BundleWarning>,
     /// The modules, sorted by file name.
     pub modules: Vec<ModuleFile>,
-    /// All files, the modules included, sorted by name. Nothing else of the directory belongs to the bundle.
+    /// All files including modules, sorted by name. Other files in the directory are not part of
+    /// the bundle.
     pub files: Vec<BundleFile>,
     digest: Digest,
     packed_bytes: u64,
@@ -37,42 +38,42 @@ pub struct Bundle {
 /// A file of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleFile {
-    /// Its name, relative to the bundle's directory, with `/` between names.
+    /// Name relative to the bundle's directory, with `/` as the separator.
     pub name: String,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Whether its owner may execute it.
+    /// Whether the owner may execute the file.
     pub executable: bool,
 }
 
 /// A module of a bundle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModuleFile {
-    /// Its file, directly in the bundle's directory.
+    /// File name of the module, directly in the bundle's directory.
     pub file: String,
-    /// What definitions call it: the file's name without `.wasm`.
+    /// Name that definitions use for the module: the file name without `.wasm`.
     pub name: String,
-    /// The digest of the file.
+    /// Digest of the file.
     pub digest: Digest,
-    /// What it says of itself.
+    /// What the module reports about itself.
     pub info: ModuleInfo,
 }
 
-/// A tar that was written.
+/// Digest and size of a tar that [`Bundle::pack`] wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packed {
-    /// The digest of the tar, which is the bundle's.
+    /// Digest of the tar, which is also the digest of the bundle.
     pub digest: Digest,
-    /// The size of the tar.
+    /// Size of the tar in bytes.
     pub bytes: u64,
 }
 
 impl Bundle {
-    /// Opens the bundle in `dir`: reads its definition, chooses its files, looks at its modules, and computes its digest. Every file is
-    /// read once (about 50 ms for 20 MiB).
+    /// Opens the bundle in `dir`: reads the definition, selects files, inspects modules, and
+    /// computes the digest. Every file is read once (about 50 ms for 20 MiB).
     ///
     /// # Errors
-    /// [`BundleError`], which names the file. A `NAME.wasm` that is no component is one.
+    /// [`BundleError`], with the name of the file, also when a `NAME.wasm` is not a component.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self, BundleError> {
         let dir = dir.as_ref();
         let is_there = |name: &&str| dir.join(name).symlink_metadata().is_ok();
@@ -102,35 +103,36 @@ impl Bundle {
         Ok(bundle)
     }
 
-    /// The bundle's digest: that of the tar which [`Bundle::pack`] writes. It depends on names, contents and whether files may be
-    /// executed, and on nothing else.
+    /// Returns the digest of the tar that [`Bundle::pack`] writes. It depends only on file names,
+    /// file contents and execute permissions.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The size of the tar.
+    /// Returns the size of the tar in bytes.
     #[must_use]
     pub fn packed_bytes(&self) -> u64 {
         self.packed_bytes
     }
 
-    /// The plugin's name.
+    /// Returns the name of the plugin.
     #[must_use]
     pub fn name(&self) -> &str {
         self.definition.name.as_str()
     }
 
-    /// What the tar is called: `NAME.bundle.tar`.
+    /// Returns the file name of the tar: `NAME.bundle.tar`.
     #[must_use]
     pub fn file_name(&self) -> String {
         format!("{}.bundle.tar", self.name())
     }
 
-    /// Writes the bundle as a tar: the same bytes for the same content.
+    /// Writes the bundle to `to` as a tar. The same content always yields the same bytes.
     ///
     /// # Errors
-    /// [`BundleError`]; [`BundleError::Changed`] when a file is not what it was when the bundle was opened.
+    /// [`BundleError`], in particular [`BundleError::Changed`] when a file has changed since the
+    /// bundle was opened.
     pub fn pack(&self, to: impl Write) -> Result<Packed, BundleError> {
         let names: Vec<String> = self.files.iter().map(|file| file.name.clone()).collect();
         let writer = write(&names, to, &mut |name| walk::read(&self.dir, name))?;
@@ -178,10 +180,10 @@ impl Bundle {
     }
 }
 
-/// Gives the content of a file, and whether it may be executed.
+/// Reads a file by name and returns its content and whether it is executable.
 type ReadFile<'a> = dyn FnMut(&str) -> Result<(Vec<u8>, bool), BundleError> + 'a;
 
-/// Writes a tar of the files `names`, as `read` gives them.
+/// Writes a tar of the files `names`, with their content from `read`.
 fn write<W: Write>(names: &[String], to: W, read: &mut ReadFile<'_>) -> Result<DigestWriter<W>, BundleError> {
     let mut writer = Writer::new(DigestWriter::new(to));
     for name in names {
@@ -191,7 +193,7 @@ fn write<W: Write>(names: &[String], to: W, read: &mut ReadFile<'_>) -> Result<D
     writer.finish().map_err(BundleError::Write)
 }
 
-/// What is found out about files while their digest is computed.
+/// Files and modules, collected while the digest is computed.
 struct Content<'a> {
     dir: &'a Path,
     bytes: u64,
@@ -212,7 +214,7 @@ impl Content<'_> {
             if self.modules.len() == MAX_MODULES {
                 return Err(BundleError::TooManyModules(self.dir.to_owned()));
             }
-            // Computed while it was inspected.
+            // `inspect` has already computed the digest.
             let digest = format!("sha256:{}", info.digest).parse().unwrap_or_else(|_| Digest::of(&content));
             self.modules.push(ModuleFile { file: name.to_owned(), name: stem.to_owned(), digest, info });
         }

@@ -1,4 +1,5 @@
-//! Bundles of single runs, unpacked: one directory for each digest, so that a run needs no installation, and the next one no unpacking.
+//! Cache of unpacked bundles for runs, with one directory per digest. A run needs no installation,
+//! and later runs need no unpacking.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
@@ -12,43 +13,45 @@ use crate::error::BundleError;
 use crate::unpack::{Access, unpack_as};
 use crate::unpack_error::UnpackError;
 
-/// Bundles that are kept whatever their age.
+/// Number of bundles to keep regardless of their age.
 const KEPT: usize = 32;
 
-/// How long a bundle is kept after its last use, whatever their number: a run that began with it may still need its files.
+/// How long to keep a bundle after its last use, regardless of the number of bundles. A run that
+/// started with it may still need its files.
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 
-/// Why a bundle is not in the cache.
+/// Error while looking up or unpacking a bundle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CacheError {
-    /// There is no place for it.
+    /// The user has no cache directory.
     #[error("there is no directory to unpack bundles to: neither `XDG_CACHE_HOME` nor `HOME` is an absolute path")]
     NoHome,
-    /// The directory cannot be used.
+    /// A file or directory in the cache is not accessible.
     #[error("failed to use `{}`: {source}", path.display())]
     Io {
-        /// The directory.
+        /// The cache directory.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// The tar cannot be unpacked.
+    /// The tar was not unpacked.
     #[error(transparent)]
     Unpack(#[from] UnpackError),
-    /// What was unpacked is no bundle.
+    /// The unpacked files are not a valid bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),
 }
 
-/// A directory of unpacked bundles. It can be removed at any time when no run is under way.
+/// A directory of unpacked bundles. You can delete it whenever no run is in progress.
 #[derive(Debug, Clone)]
 pub struct Cache {
     dir: PathBuf,
 }
 
 impl Cache {
-    /// That of the user: `$XDG_CACHE_HOME/plumbline/bundles`, or `~/.cache/plumbline/bundles`.
+    /// Returns the user's cache: `$XDG_CACHE_HOME/plumbline/bundles`, or
+    /// `~/.cache/plumbline/bundles`.
     ///
     /// # Errors
     /// [`CacheError::NoHome`].
@@ -57,20 +60,22 @@ impl Cache {
         Ok(Self::at(cache.join("plumbline/bundles")))
     }
 
-    /// Where the user's downloads are kept before they are unpacked: `$XDG_CACHE_HOME/plumbline/downloads`, or
-    /// `~/.cache/plumbline/downloads`. `None` without a home.
+    /// Returns the directory that holds the user's downloads before they are unpacked:
+    /// `$XDG_CACHE_HOME/plumbline/downloads`, or `~/.cache/plumbline/downloads`. `None` if the user
+    /// has no home directory.
     #[must_use]
     pub fn downloads() -> Option<PathBuf> {
         Some(dirs::xdg("XDG_CACHE_HOME", ".cache")?.join("plumbline/downloads"))
     }
 
-    /// The one in `dir`.
+    /// Returns the cache in `dir`.
     #[must_use]
     pub fn at(dir: PathBuf) -> Self {
         Self { dir }
     }
 
-    /// The bundle in `tar`, unpacked. One that is there already is used if it still has this digest, and replaced otherwise.
+    /// Returns the bundle in `tar`, unpacked. A copy in the cache is reused if its digest is still
+    /// correct, and replaced otherwise.
     ///
     /// # Errors
     /// [`CacheError`].
@@ -89,18 +94,20 @@ impl Cache {
         tar.rewind().map_err(UnpackError::Source)?;
         let unpacked = unpack_as(tar, &dir, Some(&digest), Access::ReadOnly);
         match (unpacked, sound(&dir, &digest)) {
-            // Another process was faster.
+            // Another process unpacked the bundle first.
             (Ok(_) | Err(UnpackError::Exists(_) | UnpackError::Write { .. }), Some(bundle)) => {
                 self.prune();
                 Ok(bundle)
             }
             (Err(error), _) => Err(error.into()),
-            // It was unpacked, but is no bundle: a module in it is none.
+            // The tar was unpacked, but the result is not a valid bundle: one of its modules is not
+            // a component.
             (Ok(_), None) => Bundle::open(&dir).map_err(CacheError::from),
         }
     }
 
-    /// Removes the oldest. What cannot be removed stays: this is housekeeping, and no reason to stop a run.
+    /// Removes the bundles that have been unused the longest. A failure to remove one is ignored,
+    /// because it must not stop a run.
     fn prune(&self) {
         let Ok(entries) = fs::read_dir(&self.dir) else { return };
         let aged = |entry: fs::DirEntry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()));
@@ -115,10 +122,10 @@ impl Cache {
     }
 }
 
-/// The bundle in `dir`, if it is there and has this digest.
+/// Returns the bundle in `dir`, if it exists and has this digest.
 fn sound(dir: &Path, digest: &Digest) -> Option<Bundle> {
     let bundle = Bundle::open(dir).ok().filter(|bundle| bundle.digest() == *digest)?;
-    // Its last use; without it, it is removed earlier.
+    // Records the last use. If that fails, the bundle is only removed earlier.
     let _ = File::open(dir).and_then(|dir| dir.set_modified(SystemTime::now()));
     Some(bundle)
 }

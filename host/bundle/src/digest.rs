@@ -1,4 +1,4 @@
-//! SHA-256 digests as they are written everywhere: `sha256:` and 64 hexadecimal digits.
+//! SHA-256 digests in their usual form: `sha256:` and 64 hexadecimal digits.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -7,10 +7,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// What stands before the digits (OCI image specification, "Digests").
+/// Prefix before the digits (OCI image specification, "Digests").
 const PREFIX: &str = "sha256:";
 
-/// Bytes read at a time.
+/// Bytes to read at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The SHA-256 digest of some bytes.
@@ -18,19 +18,19 @@ const CHUNK_BYTES: usize = 64 << 10;
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 
-/// A text that is no digest.
+/// Error for a string that is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a digest: write `sha256:` and 64 lower-case hexadecimal digits")]
 pub struct DigestError(String);
 
 impl Digest {
-    /// The digest of `bytes`.
+    /// Returns the digest of `bytes`.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest of everything that `from` gives.
+    /// Reads `from` to its end and returns the digest of everything.
     ///
     /// # Errors
     /// Those of `from`.
@@ -47,13 +47,13 @@ impl Digest {
         }
     }
 
-    /// The bytes of the digest.
+    /// Returns the bytes of the digest.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The 64 digits, without what stands before them: fit for a file name.
+    /// Returns the 64 digits without the prefix, for use in a file name.
     #[must_use]
     pub fn hex(&self) -> String {
         hex::encode(self.0)
@@ -75,7 +75,8 @@ impl fmt::Display for Digest {
 impl FromStr for Digest {
     type Err = DigestError;
 
-    /// Lower case only: one digest has one spelling, so that texts can be compared too.
+    /// Accepts only lower case. A digest has one spelling, so that digests can also be compared as
+    /// strings.
     fn from_str(text: &str) -> Result<Self, DigestError> {
         let wrong = || DigestError(text.chars().take(100).collect());
         let digits = text.strip_prefix(PREFIX).filter(|digits| !digits.contains(|c: char| c.is_ascii_uppercase()));
@@ -99,7 +100,7 @@ impl From<Digest> for String {
     }
 }
 
-/// Passes bytes on, and knows their number and digest.
+/// A writer that passes bytes on and tracks their number and digest.
 #[derive(Debug)]
 pub struct DigestWriter<W> {
     to: W,
@@ -108,18 +109,18 @@ pub struct DigestWriter<W> {
 }
 
 impl<W: Write> DigestWriter<W> {
-    /// Passes what is written on to `to`.
+    /// Creates a writer that passes everything on to `to`.
     pub fn new(to: W) -> Self {
         Self { to, hasher: Sha256::new(), bytes: 0 }
     }
 
-    /// The digest of what was written so far.
+    /// Returns the digest of the bytes written so far.
     #[must_use]
     pub fn digest(&self) -> Digest {
         Digest(self.hasher.clone().finalize().into())
     }
 
-    /// The bytes written so far.
+    /// Returns the number of bytes written so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes

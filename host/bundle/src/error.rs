@@ -1,4 +1,4 @@
-//! Why there is no bundle in a directory, or why it cannot be packed.
+//! Errors while opening or packing a bundle.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,62 +10,62 @@ use plumbline_sandbox::InspectError;
 use crate::limits::{MAX_BUNDLE_BYTES, MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_MODULES, MAX_WALKED};
 use crate::name::EntryFault;
 
-/// Why a bundle cannot be opened or packed.
+/// Error while opening or packing a bundle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BundleError {
-    /// A file or directory cannot be read.
+    /// A file or directory is not readable.
     #[error("failed to read `{}`: {source}", path.display())]
     Read {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// There is no definition.
+    /// The directory has no definition.
     #[error("directory `{}` has no `plugin.yaml`", .0.display())]
     NoDefinition(PathBuf),
-    /// The definition is none.
+    /// The definition is invalid.
     #[error("invalid definition `{}`: {source}", path.display())]
     Definition {
-        /// The file.
+        /// Path of the definition.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the definition.
         source: DefinitionError,
     },
-    /// A pattern of `plumbline.files` is no glob.
+    /// A pattern of `plumbline.files` is not a glob.
     #[error("invalid definition `{}`: `plumbline.files`: {why}", path.display())]
     Pattern {
-        /// The file.
+        /// Path of the definition.
         path: PathBuf,
-        /// A sentence about the pattern.
+        /// Description of the problem with the pattern.
         why: String,
     },
-    /// A file that belongs to the bundle cannot be packed.
+    /// A file that belongs to the bundle must not be packed.
     #[error("failed to pack `{file}`: {why}")]
     Refused {
-        /// The file, escaped and cut.
+        /// Name of the file, escaped and truncated.
         file: String,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         why: EntryFault,
     },
-    /// A module is no component.
+    /// A module is not a valid component.
     #[error("failed to load module `{file}`: {source}")]
     Module {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// What is wrong with it.
+        /// What is wrong with the module.
         source: InspectError,
     },
     /// A file is too large.
     #[error("failed to pack `{file}`: it has {}, more than {}", Bytes(*.bytes), Bytes(MAX_ENTRY_BYTES))]
     FileTooLarge {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// Its size.
+        /// Size of the file.
         bytes: u64,
     },
-    /// All files together are too large.
+    /// The total size of all files is too large.
     #[error("the files of the bundle in `{}` have more than {} together", .0.display(), Bytes(MAX_BUNDLE_BYTES))]
     TooManyBytes(PathBuf),
     /// There are too many files.
@@ -74,19 +74,19 @@ pub enum BundleError {
     /// There are too many modules.
     #[error("the bundle in `{}` has more than {MAX_MODULES} modules", .0.display())]
     TooManyModules(PathBuf),
-    /// There is too much in the directory to look for files.
+    /// The directory has too many files and directories to search.
     #[error("more than {MAX_WALKED} files and directories in `{}` would have to be looked at", .0.display())]
     TooMuchToWalk(PathBuf),
-    /// What is packed is not what was opened.
+    /// The files changed between opening and packing.
     #[error("the files in `{}` changed while they were packed", .0.display())]
     Changed(PathBuf),
-    /// The tar cannot be written.
+    /// The tar could not be written.
     #[error("failed to write the tar: {0}")]
     Write(#[source] io::Error),
 }
 
 impl BundleError {
-    /// What to do about it, where there is something to say.
+    /// Returns a hint with the fix, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -111,7 +111,7 @@ impl BundleError {
         }
     }
 
-    /// Whether this machine is to blame, and not the directory's content.
+    /// Returns whether the cause is this machine, not the content of the directory.
     #[must_use]
     pub fn is_systems(&self) -> bool {
         matches!(self, Self::Write(_))

@@ -1,14 +1,20 @@
-//! Bundles: a plugin's definition with its modules and what belongs to them. Reads them from a directory, packs them as a deterministic tar,
-//! unpacks what strangers packed, installs them under the user's data directory, and locks sets of them by digest.
+//! Bundles: a plugin's definition with its modules and other files.
+//!
+//! This crate reads bundles from a directory, packs them as a deterministic tar, and unpacks
+//! untrusted tars. It installs bundles under the user's data directory, and locks sets of them by
+//! digest.
 //!
 //! | what | where |
 //! |---|---|
 //! | a bundle in a directory, and its digest | [`Bundle`], [`Digest`] |
 //! | the tar | [`Bundle::pack`], [`unpack`], [`unpack_verified`] |
-//! | bundles of the user | [`Store`]; those of single runs: [`Cache`]; definitions of Sonobuoy: [`SonobuoyCache`] |
+//! | installed bundles | [`Store`] |
+//! | bundles of single runs | [`Cache`] |
+//! | definitions that Sonobuoy installed | [`SonobuoyCache`] |
 //! | a set of plugins, by digest | [`Lock`] |
 //!
-//! Everything here blocks: it is meant for threads that may block. Nothing here runs or compiles a module, and nothing uses a network.
+//! All functions block, so call them from threads that may block. They neither run nor compile
+//! modules, and they do not use the network.
 #![forbid(unsafe_code)]
 
 pub mod built_in;

@@ -1,29 +1,33 @@
-//! How large a bundle may be: when it is packed as when it is unpacked, so that nobody packs what nobody takes.
+//! Size limits of bundles. They are the same for packing and for unpacking, so that every packed
+//! bundle can be unpacked.
 
-/// Bytes of all files together: 256 MiB. A bundle with modules in four languages has about 40 MiB; the rest are test results.
+/// Maximum size of all files of a bundle: 256 MiB. A bundle with modules in four languages has
+/// about 40 MiB. The remainder is room for test results.
 pub const MAX_BUNDLE_BYTES: u64 = 256 << 20;
 
-/// Bytes of one file: 64 MiB, as much as the largest component that is compiled. A file is held in memory while it is packed.
+/// Maximum size of one file: 64 MiB, as much as the largest component that is compiled. Packing
+/// holds a file in memory.
 pub const MAX_ENTRY_BYTES: u64 = 64 << 20;
 
-/// Files: 4,096. Golden cases have a few files each.
+/// Maximum number of files: 4,096. Golden cases have a few files each.
 pub const MAX_ENTRIES: u64 = 4_096;
 
-/// Bytes of a file's name with its directories: 240. The tar format has room for 255 without extensions.
+/// Maximum length of a file name with its directories, in bytes: 240. The tar format has room for
+/// 255 without extensions.
 pub const MAX_PATH_BYTES: usize = 240;
 
-/// Names in a path: 16. The deepest golden case has about 8.
+/// Maximum number of components of a path: 16. The deepest golden case has about 8.
 pub const MAX_DEPTH: usize = 16;
 
-/// Modules: 64, as many as the aggregator looks at.
+/// Maximum number of modules: 64, as many as the aggregator inspects.
 pub const MAX_MODULES: usize = 64;
 
-/// Files and directories that are looked at to find those of a bundle: 100,000. A pattern such as `**/*.json` in a directory with the
-/// dependencies of a project meets more.
+/// Maximum number of files and directories to search for the files of a bundle: 100,000. A pattern
+/// such as `**/*.json` exceeds it in a directory that contains a project's dependencies.
 pub const MAX_WALKED: u64 = 100_000;
 
-/// Warnings that are kept of one bundle.
+/// Maximum number of warnings to keep for one bundle.
 pub const MAX_WARNINGS: usize = 100;
 
-/// Bytes of all signatures of one bundle: 1 MiB. One has about 1 KiB.
+/// Maximum size of all signatures of one bundle: 1 MiB. A signature has about 1 KiB.
 pub const MAX_SIGNATURE_BYTES: u64 = 1 << 20;

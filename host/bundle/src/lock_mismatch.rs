@@ -1,71 +1,71 @@
-//! How a plugin differs from the one that is locked, in sentences.
+//! Differences between a plugin and the lock file, as sentences.
 
 use crate::digest::Digest;
 
-/// How a plugin differs from what is locked.
+/// How a plugin differs from the locked one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockMismatch {
-    /// There is no such plugin in the lock.
+    /// The lock has no such plugin.
     #[error("plugin `{name}` (`{origin}`) is not in the lock file, which has {}", listed(known))]
     Unknown {
-        /// The plugin.
+        /// Name of the plugin.
         name: String,
-        /// What was asked for.
+        /// The source that the user requested.
         origin: String,
-        /// The plugins of the lock.
+        /// Names of the plugins in the lock.
         known: Vec<String>,
     },
-    /// It was a bundle, and is a definition alone, or the other way round.
+    /// A bundle is locked and a bare definition was found, or the other way round.
     #[error("plugin `{name}` is locked as a {}, and `{origin}` is a {}", kind(*.bundle), kind(!*.bundle))]
     Kind {
-        /// The plugin.
+        /// Name of the plugin.
         name: String,
-        /// What was asked for.
+        /// The source that the user requested.
         origin: String,
-        /// Whether a bundle was locked.
+        /// Whether a bundle is locked.
         bundle: bool,
     },
-    /// Its definition is another.
+    /// The definition has a different digest.
     #[error(
         "plugin `{name}`: the definition `{origin}` is not the locked one: it has {actual}, and {locked} is locked"
     )]
     Definition {
-        /// The plugin.
+        /// Name of the plugin.
         name: String,
-        /// What was asked for.
+        /// The source that the user requested.
         origin: String,
-        /// The digest that is locked.
+        /// The locked digest.
         locked: Digest,
-        /// The digest that it has.
+        /// The digest that was found.
         actual: Digest,
     },
-    /// Its bundle is another.
+    /// The bundle has a different digest.
     #[error(transparent)]
     Bundle(Box<BundleMismatch>),
 }
 
-/// How a bundle differs from the one that is locked.
+/// How a bundle differs from the locked one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "plugin `{name}`: the bundle `{origin}` is not the locked one: it has {actual}, and {locked} is locked; {}",
     differences(modules)
 )]
 pub struct BundleMismatch {
-    /// The plugin.
+    /// Name of the plugin.
     pub name: String,
-    /// What was asked for.
+    /// The source that the user requested.
     pub origin: String,
-    /// The digest that is locked.
+    /// The locked digest.
     pub locked: Digest,
-    /// The digest that it has.
+    /// The digest that was found.
     pub actual: Digest,
-    /// What is different about its modules, one part of a sentence each; empty if they are the same.
+    /// Differences of the modules, one phrase each. Empty if the modules are the same.
     pub modules: Vec<String>,
 }
 
 impl LockMismatch {
-    /// What to do about it.
+    /// Returns a hint with the fix.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {

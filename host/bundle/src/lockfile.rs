@@ -1,4 +1,4 @@
-//! `plumbline.lock`: which plugins, and which modules, exactly.
+//! The lock file `plumbline.lock`, which pins plugins and modules by digest.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::bundle::Bundle;
 use crate::digest::Digest;
 use crate::lock_mismatch::{BundleMismatch, LockMismatch};
 
-/// What a lock file is called.
+/// Name of the lock file.
 pub const LOCK_FILE: &str = "plumbline.lock";
 
-/// The version of the format. A reader refuses a later one.
+/// Version of the format. A reader rejects any other version.
 const VERSION: u32 = 1;
 
-/// What stands above.
+/// Comment on the first line of the file.
 const HEADING: &str = "# Which plugins, exactly. Written by `plumbline plugin lock`; keep it under version control.\n";
 
-/// A set of plugins by digest.
+/// A set of plugins, pinned by digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lock {
     plugins: BTreeMap<String, LockedPlugin>,
@@ -28,17 +28,17 @@ pub struct Lock {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LockedPlugin {
-    /// The plugin's name in a run.
+    /// Name of the plugin in a run.
     pub name: String,
-    /// What was asked for: a path, an address, a reference, a name.
+    /// The source that the user requested: a path, a URL, a reference, or a name.
     pub source: String,
-    /// The digest of the bundle, if it came as one.
+    /// Digest of the bundle, if the plugin is a bundle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundle: Option<Digest>,
-    /// The digest of the definition's file, if it came alone.
+    /// Digest of the definition's file, if the plugin is a bare definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<Digest>,
-    /// The bundle's modules, sorted by file.
+    /// Modules of the bundle, sorted by file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<LockedModule>,
 }
@@ -47,50 +47,51 @@ pub struct LockedPlugin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockedModule {
-    /// Its file in the bundle.
+    /// File name of the module in the bundle.
     pub file: String,
-    /// Its digest.
+    /// Digest of the file.
     pub digest: Digest,
 }
 
-/// A plugin as it was found.
+/// A plugin as it was found, for comparison with a lock.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
-    /// Its name in the run.
+    /// Name of the plugin in the run.
     pub name: &'a str,
-    /// What was asked for.
+    /// The source that the user requested.
     pub origin: &'a str,
-    /// The digest of its definition's file.
+    /// Digest of the definition's file.
     pub definition: Digest,
-    /// Its bundle, if it came as one.
+    /// The bundle, if the plugin is one.
     pub bundle: Option<&'a Bundle>,
 }
 
-/// Why a text is no lock.
+/// Error while reading or writing a lock file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// It is larger than any lock.
+    /// The file is larger than any lock file.
     #[error("it has more than {MAX_YAML_BYTES} bytes")]
     TooLarge,
-    /// It is not what a lock looks like.
+    /// The file does not have the structure of a lock file.
     #[error("it is not a lock file: {0}")]
     Malformed(String),
-    /// It was written by a later version of this program.
+    /// The file has a version that this program does not read.
     #[error("it has version {0}, and this program reads version {VERSION}")]
     Version(u32),
-    /// A plugin has both digests, or none.
+    /// A plugin has both digests, or neither.
     #[error("plugin `{0}` must have one digest, `bundle` or `definition`")]
     OneDigest(String),
-    /// A plugin stands twice.
+    /// A plugin is listed twice.
     #[error("plugin `{0}` is listed twice")]
     Twice(String),
-    /// It cannot be written down.
+    /// The lock could not be serialized.
     #[error("it cannot be written: {0}")]
     Write(String),
 }
 
-/// The file. What is not known in it is refused: a digest that is not understood must not be passed over.
+/// The lock file. Unknown keys are rejected, because a digest that this program does not understand
+/// must not be ignored.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -98,17 +99,17 @@ struct Document {
     plugins: Vec<LockedPlugin>,
 }
 
-/// What every version has.
+/// The part that every version has.
 #[derive(Debug, Deserialize)]
 struct AnyVersion {
     version: u32,
 }
 
 impl Lock {
-    /// The lock of these plugins.
+    /// Creates a lock of `subjects`.
     ///
     /// # Errors
-    /// [`LockError::Twice`] when two have one name.
+    /// [`LockError::Twice`] when two plugins have the same name.
     pub fn of(subjects: &[Subject<'_>]) -> Result<Self, LockError> {
         let locked = |subject: &Subject<'_>| LockedPlugin {
             name: subject.name.to_owned(),
@@ -129,7 +130,8 @@ impl Lock {
             return Err(LockError::TooLarge);
         }
         let malformed = |error: serde_saphyr::Error| LockError::Malformed(error.to_string());
-        // The version first: what a later one has otherwise would only be called malformed.
+        // Check the version first. Otherwise a file of a later version would only be reported as
+        // malformed.
         let AnyVersion { version } = serde_saphyr::from_str(text).map_err(malformed)?;
         if version != VERSION {
             return Err(LockError::Version(version));
@@ -142,7 +144,8 @@ impl Lock {
         Self::collect(document.plugins)
     }
 
-    /// The text of the lock file: sorted, so that differences are those of the plugins.
+    /// Returns the text of the lock file. Plugins are sorted, so that a diff shows only real
+    /// changes.
     ///
     /// # Errors
     /// [`LockError::Write`].
@@ -152,15 +155,15 @@ impl Lock {
         Ok(format!("{HEADING}{}\n", text.trim_end()))
     }
 
-    /// The plugins, sorted by name.
+    /// Returns the plugins, sorted by name.
     pub fn plugins(&self) -> impl Iterator<Item = &LockedPlugin> {
         self.plugins.values()
     }
 
-    /// Checks that a plugin is the locked one. Where it comes from does not matter, only what it is.
+    /// Checks that a plugin is the locked one. Only its content counts, not its source.
     ///
     /// # Errors
-    /// [`LockMismatch`], a sentence that says what differs.
+    /// [`LockMismatch`], which describes the difference.
     pub fn check(&self, subject: &Subject<'_>) -> Result<(), LockMismatch> {
         let (name, origin) = (subject.name.to_owned(), subject.origin.to_owned());
         let Some(locked) = self.plugins.get(subject.name) else {
@@ -199,7 +202,7 @@ fn modules(bundle: &Bundle) -> Vec<LockedModule> {
     bundle.modules.iter().map(|module| LockedModule { file: module.file.clone(), digest: module.digest }).collect()
 }
 
-/// What is different, as parts of a sentence.
+/// Returns the differences between two lists of modules, as phrases.
 fn compare(locked: &[LockedModule], actual: &[LockedModule]) -> Vec<String> {
     let of =
         |list: &[LockedModule], file: &str| list.iter().find(|module| module.file == file).map(|module| module.digest);

@@ -1,24 +1,24 @@
-//! Names of files in a bundle: one spelling each, safe to join to a directory.
+//! Names of files in a bundle. Each has one spelling and is safe to join to a directory.
 
 use plumbline_archive::member::{MemberName, NameFault, NameLimits};
 
 use crate::limits::{MAX_DEPTH, MAX_PATH_BYTES};
 use crate::ustar;
 
-/// Why a file cannot be part of a bundle.
+/// Reason why a file cannot be part of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryFault {
-    /// Its name leads elsewhere, or is too long.
+    /// The name leads out of the bundle, or is too long.
     #[error(transparent)]
     Name(#[from] NameFault),
-    /// Its name is another spelling of a name, as `./a` or `a//b`.
+    /// The name is not in its plain form, such as `./a` or `a//b`.
     #[error("its name is not in its plain form, without `./`, `//` and a slash at the end")]
     NotPlain,
-    /// Its name holds something that is no part of a name on some system.
+    /// The name contains a backslash or a control character, which some systems do not allow.
     #[error("its name holds a backslash or a control character")]
     Character,
-    /// The tar format has no room for its name.
+    /// The name does not fit into a tar header.
     #[error("its name does not fit into a tar: shorten names of files to 100 bytes")]
     DoesNotFit,
     /// A symbolic link.
@@ -39,33 +39,34 @@ pub enum EntryFault {
     /// A sparse file.
     #[error("a sparse file")]
     Sparse,
-    /// A directory of its own: directories follow from the names of files.
+    /// A separate entry for a directory. Directories follow from the names of files.
     #[error("a directory, where only files are packed")]
     Directory,
-    /// A header that changes the meaning of the next one: what different programs read out of it differs.
+    /// A header that changes the meaning of the next one. Programs interpret such headers
+    /// differently.
     #[error("an extended header ({0}), which a bundle does not need")]
     Extended(&'static str),
-    /// A type that is not known here: the byte in the header.
+    /// An unknown type: the byte in the header.
     #[error("an entry of type {:?}", char::from(*.0))]
     Type(u8),
-    /// Times, owners, modes or the way of writing numbers are not those of a bundle.
+    /// Times, owners, modes or the format of numbers are not those of a bundle.
     #[error("its header is not as `plumbline plugin pack` writes it: times, owners or modes are set")]
     Header,
-    /// It comes twice, or not in its order.
+    /// The entry is a duplicate, or out of order.
     #[error("it is not in its order, or comes twice: files are sorted by name")]
     Order,
-    /// A file stands where a directory is needed.
+    /// An ancestor of the entry is a file.
     #[error("it lies below something that is a file")]
     BelowFile,
-    /// The padding behind a file holds something.
+    /// The padding after a file contains bytes other than zero.
     #[error("there are bytes hidden behind its end")]
     Padding,
-    /// No rule and no pattern takes it into the bundle.
+    /// The file is not selected by any rule or pattern.
     #[error("it is not a part of a bundle: neither a module, text, schema or test, nor listed under `plumbline.files`")]
     NotSelected,
 }
 
-/// Checks that `raw` is a name that a file of a bundle may have.
+/// Checks that `raw` is a valid name for a file of a bundle.
 pub(crate) fn check(raw: &[u8]) -> Result<&str, EntryFault> {
     let limits = NameLimits { path_bytes: MAX_PATH_BYTES, depth: MAX_DEPTH };
     let plain = MemberName::parse(raw, &limits)?;
@@ -82,7 +83,7 @@ pub(crate) fn check(raw: &[u8]) -> Result<&str, EntryFault> {
     Ok(name)
 }
 
-/// A name for people: control characters escaped, cut to 120 characters.
+/// Returns a name for display, with control characters escaped, truncated to 120 characters.
 pub(crate) fn shown(raw: &[u8]) -> String {
     let text = String::from_utf8_lossy(raw);
     let mut short: String = text.chars().take(120).collect::<String>().escape_debug().collect();

@@ -1,25 +1,26 @@
-//! Which files of a directory belong to the bundle in it: few, so that no sources, secrets or dependencies are ever packed unasked.
+//! Selection of the files of a directory that belong to its bundle. The default is small, so that
+//! sources, secrets or dependencies are never packed by accident.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use plumbline_core::definition::Definition;
 
-/// What a definition is called; the first that is there counts.
+/// File names of a definition, in order of precedence.
 pub const DEFINITION_FILES: [&str; 2] = ["plugin.yaml", "plugin.yml"];
 
-/// How the names of texts that travel along begin, in any case.
+/// Prefixes of the names of text files that are packed by default, in any case.
 const TEXTS: [&str; 5] = ["readme", "license", "licence", "copying", "notice"];
 
-/// The directory of golden cases.
+/// Directory of the golden cases.
 const TESTS: &str = "tests";
 
-/// Characters that make a pattern of a name.
+/// Characters that turn a name into a pattern.
 const META: [char; 6] = ['*', '?', '[', ']', '{', '}'];
 
-/// The rule, for one definition.
+/// The selection rules for one definition.
 #[derive(Debug)]
 pub(crate) struct Selection {
     definition: String,
-    /// Files that are named as they are: the command, and patterns without a wildcard.
+    /// Files with an exact name: the command, and patterns without a wildcard.
     literal: Vec<String>,
     command: Option<String>,
     patterns: Vec<String>,
@@ -27,10 +28,10 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// The rule for the definition in the file `file`.
+    /// Creates the rules for `definition`, which is in the file `file`.
     ///
     /// # Errors
-    /// A sentence about a pattern of `plumbline.files` that is no glob.
+    /// A sentence about a pattern of `plumbline.files` that is not a glob.
     pub(crate) fn of(file: &str, definition: &Definition) -> Result<Self, String> {
         let command = command(definition);
         let patterns = definition.plumbline.files.clone();
@@ -45,8 +46,8 @@ impl Selection {
         Ok(Self { definition: file.to_owned(), literal, command, patterns, globs })
     }
 
-    /// Whether the file `name` belongs to the bundle. Names that begin with a dot are hidden: they are taken when they are named as
-    /// they are, never by a wildcard.
+    /// Returns whether the file `name` belongs to the bundle. Names that begin with a dot are
+    /// hidden: only an exact name selects them, never a wildcard.
     pub(crate) fn takes(&self, name: &str) -> bool {
         if name == self.definition || self.literal.iter().any(|literal| literal == name) {
             return true;
@@ -61,7 +62,7 @@ impl Selection {
         }
     }
 
-    /// Whether a file below the directory `dir` could belong to the bundle.
+    /// Returns whether a file below the directory `dir` can belong to the bundle.
     pub(crate) fn may_hold(&self, dir: &str) -> bool {
         let below = |name: &str| name.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
         if self.literal.iter().any(|literal| below(literal)) {
@@ -73,12 +74,12 @@ impl Selection {
         dir == TESTS || dir.starts_with("tests/") || self.patterns.iter().any(|pattern| leads_into(pattern, dir))
     }
 
-    /// What the definition executes, if that is a file of the directory.
+    /// Returns the file that the definition executes, if it is in the directory.
     pub(crate) fn command(&self) -> Option<&str> {
         self.command.as_deref()
     }
 
-    /// The patterns that take none of `names`.
+    /// Returns the patterns that match none of `names`.
     pub(crate) fn idle<'a>(&'a self, names: &[&str]) -> Vec<&'a str> {
         let mut used = vec![false; self.patterns.len()];
         for at in names.iter().flat_map(|name| self.globs.matches(name)) {
@@ -90,20 +91,22 @@ impl Selection {
     }
 }
 
-/// Modules, texts and schemas, beside the definition.
+/// Returns whether `name` is a module, a text file or a schema next to the definition.
 fn is_top_level(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     name.ends_with(".wasm") || name.ends_with(".schema.json") || TEXTS.iter().any(|text| lower.starts_with(text))
 }
 
-/// The file that a relative `spec.command[0]` names, as a local run finds it: with a slash, relative to the working directory.
+/// Returns the file that a relative `spec.command[0]` refers to. Like a local run, it resolves
+/// names with a slash relative to the working directory.
 fn command(definition: &Definition) -> Option<String> {
     let container = &definition.spec;
     let program = container.command().first().or(container.args().first()).filter(|program| program.contains('/'))?;
     beside(definition, program)
 }
 
-/// What a relative path in the command means, as a name in the bundle. `None`: it is elsewhere.
+/// Returns the name in the bundle for a relative path in the command, or `None` if the path leads
+/// elsewhere.
 pub(crate) fn beside(definition: &Definition, path: &str) -> Option<String> {
     let base = definition.spec.working_dir().unwrap_or_default();
     if path.starts_with('/') || base.starts_with('/') {
@@ -114,9 +117,10 @@ pub(crate) fn beside(definition: &Definition, path: &str) -> Option<String> {
     crate::name::check(name.as_bytes()).is_ok().then_some(name)
 }
 
-/// Whether a file below `dir` could match `pattern`. What a wildcard matches is not tried out: a walk that is a little longer does no harm.
+/// Returns whether a file below `dir` can match `pattern`. It assumes that every wildcard matches,
+/// because a longer walk does no harm.
 fn leads_into(pattern: &str, dir: &str) -> bool {
-    // An alternative may hold slashes.
+    // An alternative can contain slashes.
     if pattern.contains('{') {
         return true;
     }
@@ -128,7 +132,7 @@ fn leads_into(pattern: &str, dir: &str) -> bool {
         }
         match dir.next() {
             None => return true,
-            // The last component is the file's own.
+            // The last component matches the file itself.
             Some(_) if components.peek().is_none() => return false,
             Some(name) if name != component && !component.contains(META) => return false,
             Some(_) => {}

@@ -1,4 +1,4 @@
-//! Definitions that Sonobuoy has installed: YAML files in one directory.
+//! Plugin definitions that Sonobuoy has installed: YAML files in one directory.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -9,28 +9,28 @@ use plumbline_core::definition::MAX_YAML_BYTES;
 
 use crate::dirs;
 
-/// Definitions that are listed. People have a dozen.
+/// Maximum number of directory entries to list. Users have about a dozen definitions.
 const MAX_LISTED: usize = 1_000;
 
-/// Sonobuoy's directory for installed plugins: `$SONOBUOY_DIR`, or `~/.sonobuoy`. A plugin `NAME` is the file
-/// `NAME.yaml` there.
+/// Sonobuoy's directory for installed plugins: `$SONOBUOY_DIR`, or `~/.sonobuoy`. The plugin `NAME`
+/// is in the file `NAME.yaml`.
 #[derive(Debug, Clone)]
 pub struct SonobuoyCache {
     dir: PathBuf,
 }
 
-/// Why a definition there cannot be read or written.
+/// Error while reading or writing a definition.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to access `{}`: {source}", path.display())]
 pub struct SonobuoyError {
-    /// The file or directory.
+    /// Path of the file or directory.
     pub path: PathBuf,
-    /// What the system said.
+    /// The underlying I/O error.
     pub source: io::Error,
 }
 
 impl SonobuoyCache {
-    /// That of the user. `None` without a home.
+    /// Returns the user's directory. `None` if the user has no home directory.
     #[must_use]
     pub fn user() -> Option<Self> {
         let home = || dirs::absolute("HOME").map(|home| home.join(".sonobuoy"));
@@ -38,16 +38,17 @@ impl SonobuoyCache {
         named.or_else(home).map(Self::at)
     }
 
-    /// The one in `dir`.
+    /// Returns the directory `dir`.
     #[must_use]
     pub fn at(dir: PathBuf) -> Self {
         Self { dir }
     }
 
-    /// The names of the plugins there, sorted, and their files. Without the directory there are none.
+    /// Returns the names of the installed plugins, sorted, with their files. Empty if the directory
+    /// does not exist.
     ///
     /// # Errors
-    /// [`SonobuoyError`] when the directory is there and cannot be read.
+    /// [`SonobuoyError`] when the directory exists but is not readable.
     pub fn list(&self) -> Result<Vec<(String, PathBuf)>, SonobuoyError> {
         let failed = |source| SonobuoyError { path: self.dir.clone(), source };
         let entries = match fs::read_dir(&self.dir) {
@@ -72,10 +73,11 @@ impl SonobuoyCache {
         Ok(found)
     }
 
-    /// The file of the plugin `name` (with or without `.yaml`) and what is in it, up to one byte more than a definition may have.
+    /// Returns the path and content of the plugin `name` (with or without `.yaml`). It reads at
+    /// most one byte more than a definition may have.
     ///
     /// # Errors
-    /// [`SonobuoyError`] when the file is there and cannot be read.
+    /// [`SonobuoyError`] when the file exists but is not readable.
     pub fn find(&self, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>, SonobuoyError> {
         let name = name.strip_suffix(".yaml").unwrap_or(name);
         if !is_plain(name) {
@@ -95,10 +97,11 @@ impl SonobuoyCache {
 }
 
 impl SonobuoyCache {
-    /// Writes the definition `text` as the plugin `name` (with or without `.yaml`), in place of an earlier one. Returns its file.
+    /// Writes the definition `text` as the plugin `name` (with or without `.yaml`) and returns its
+    /// path. An existing definition is replaced.
     ///
     /// # Errors
-    /// [`SonobuoyError`] when `name` cannot name a file there, or the file cannot be written.
+    /// [`SonobuoyError`] when `name` is not a valid file name, or the file cannot be written.
     pub fn install(&self, name: &str, text: &[u8]) -> Result<PathBuf, SonobuoyError> {
         let name = name.strip_suffix(".yaml").unwrap_or(name);
         let path = self.dir.join(format!("{name}.yaml"));
@@ -114,7 +117,7 @@ impl SonobuoyCache {
     }
 }
 
-/// Whether `name` is that of a file in the directory, and leads nowhere else.
+/// Returns whether `name` is a visible file name that stays in the directory.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0'])
 }

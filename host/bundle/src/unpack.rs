@@ -1,4 +1,4 @@
-//! The tar of a bundle, onto disk: whole, or not at all.
+//! Unpacking of a bundle's tar to disk, completely or not at all.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -14,35 +14,44 @@ use crate::selection::{DEFINITION_FILES, Selection};
 use crate::unpack_error::UnpackError;
 use crate::ustar::Reader;
 
-/// How the names of directories under way begin. A process that is killed leaves its own behind; this is how a person recognises it.
+/// Name prefix of temporary directories. It identifies directories that a killed process left
+/// behind.
 pub(crate) const TEMPORARY_PREFIX: &str = ".plumbline-";
 
-/// Whether what was unpacked may be written to.
+/// Permissions of unpacked files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// By its owner.
+    /// Files are writable by their owner.
     Writable,
-    /// By nobody: files are 0444 and 0555. Directories stay writable, so that it can be removed as any other.
+    /// Files are read-only: 0444 and 0555. Directories stay writable, so that the tree can be
+    /// removed normally.
     ReadOnly,
 }
 
-/// Unpacks the tar of a bundle from `tar` into the directory `into`, which must not exist, and gives the tar's digest.
+/// Unpacks the tar of a bundle from `tar` to the directory `into`, which must not exist, and
+/// returns the tar's digest.
 ///
-/// Only what [`Bundle::pack`](crate::Bundle::pack) writes is taken, byte for byte, so that a bundle has one digest and means the same to
-/// every program: no links, devices, directories, extended headers, owners or times; files sorted and once; names relative and plain;
-/// nothing behind the end; within the [limits](crate::limits). `plugin.yaml` must be a definition, and every file must be one that a bundle
-/// with this definition holds. Modules are not looked at: [`Bundle::open`](crate::Bundle::open) does that.
+/// Only tars exactly as [`Bundle::pack`](crate::Bundle::pack) writes them are accepted. A bundle
+/// therefore has one digest and means the same to every program:
 ///
-/// All happens in a new directory beside `into`, which is synced and renamed at the end. Modes do not depend on the umask: 0644, or 0755
-/// for what may be executed.
+/// * It has no links, devices, directories, extended headers, owners or times.
+/// * Files are sorted and unique, and their names are relative and plain.
+/// * Nothing follows the end of the tar.
+/// * Sizes are within the [limits](crate::limits).
+/// * `plugin.yaml` is a valid definition, and the definition selects every file.
+///
+/// Modules are not inspected. [`Bundle::open`](crate::Bundle::open) does that.
+///
+/// Files are written to a new directory next to `into`, which is synced and renamed at the end.
+/// Modes do not depend on the umask: 0644, or 0755 for executable files.
 ///
 /// # Errors
-/// [`UnpackError`]; nothing is left of it then.
+/// [`UnpackError`]. No files are left behind.
 pub fn unpack(tar: impl Read, into: &Path) -> Result<Digest, UnpackError> {
     unpack_as(tar, into, None, Access::Writable)
 }
 
-/// The same, for a tar that must have the digest `expected`: any other is refused.
+/// Unpacks a tar like [`unpack`], and requires that it has the digest `expected`.
 ///
 /// # Errors
 /// [`UnpackError`], also [`UnpackError::Digest`].
@@ -82,13 +91,13 @@ pub(crate) fn unpack_as(
 
     let failed = |source| UnpackError::Write { path: into.to_owned(), source };
     fs::rename(staging.path(), into).map_err(failed)?;
-    // Nothing is at its old place that could be removed.
+    // The directory was renamed, so there is nothing to remove at its old path.
     let _ = staging.keep();
     sync_directory(parent).map_err(failed)?;
     Ok(digest)
 }
 
-/// Whether these are the files of a bundle.
+/// Checks that the definition is valid and selects all files.
 fn check_files(root: &Path, files: &BTreeSet<String>) -> Result<(), UnpackError> {
     let name = DEFINITION_FILES.into_iter().find(|name| files.contains(*name)).ok_or(UnpackError::NoDefinition)?;
     let mut text = Vec::new();
@@ -102,8 +111,8 @@ fn check_files(root: &Path, files: &BTreeSet<String>) -> Result<(), UnpackError>
     }
 }
 
-/// Writes files below a new, private directory. No link is ever made there, and names were checked to be plain: joining them leads
-/// nowhere else.
+/// Writes files to a new, private directory. It never contains links, and names were checked to be
+/// plain, so joined paths stay inside.
 struct Sink<'a> {
     root: &'a Path,
     dirs: BTreeSet<PathBuf>,
@@ -120,7 +129,8 @@ impl Sink<'_> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(failed)?;
         }
-        // Exclusive: where a file system holds two names for the same, the second does not replace the first.
+        // Create exclusively. If a file system treats two names as the same file, the second must
+        // not replace the first.
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
         let mode = match (self.access, executable) {
             (Access::Writable, false) => 0o644,
@@ -132,7 +142,7 @@ impl Sink<'_> {
         Ok((path, file))
     }
 
-    /// Makes what was written last.
+    /// Syncs the directories to disk and sets their modes.
     fn finish(self) -> Result<(), UnpackError> {
         for dir in self.dirs.iter().map(PathBuf::as_path).chain([self.root]) {
             let done = fs::set_permissions(dir, Permissions::from_mode(0o755)).and_then(|()| sync_directory(dir));
@@ -142,7 +152,7 @@ impl Sink<'_> {
     }
 }
 
-/// Makes what was created or renamed in `dir` last.
+/// Syncs the entries of `dir` to disk.
 pub(crate) fn sync_directory(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }

@@ -1,4 +1,4 @@
-//! Why a tar was not unpacked.
+//! Errors while unpacking a tar.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,89 +11,91 @@ use crate::limits::{MAX_BUNDLE_BYTES, MAX_ENTRIES, MAX_ENTRY_BYTES};
 use crate::name::EntryFault;
 use crate::ustar::ReadError;
 
-/// Why a tar was not unpacked. Nothing of it is left anywhere then.
+/// Error while unpacking a tar. No files are left behind.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnpackError {
-    /// The source failed: says nothing about the tar.
+    /// The source could not be read. This says nothing about the tar.
     #[error("reading the tar failed: {0}")]
     Source(#[source] io::Error),
-    /// It is compressed, and a bundle is not: its digest would depend on the compressor.
+    /// The input is compressed. Bundles are not, because their digest would depend on the
+    /// compressor.
     #[error("it is compressed ({0}), and a bundle is a plain tar")]
     Compressed(&'static str),
-    /// It is something else.
+    /// The input is not a tar.
     #[error("it is not a tar")]
     NotATar,
-    /// Its end is missing.
+    /// The tar is truncated.
     #[error("it ends early, after {0} whole files")]
     Truncated(u64),
-    /// It makes no sense from somewhere on.
+    /// The tar is malformed after some files.
     #[error("it is damaged after {0} whole files")]
     Damaged(u64),
-    /// Something follows its end.
+    /// Bytes follow the end of the tar.
     #[error("there are bytes behind its end")]
     Trailing,
-    /// It has too many files.
+    /// The tar has too many files.
     #[error("it has more than {MAX_ENTRIES} files")]
     TooManyEntries,
-    /// Its files are too large together.
+    /// The total size of its files is too large.
     #[error("its files have more than {} together", Bytes(MAX_BUNDLE_BYTES))]
     TooManyBytes,
     /// One of its files is too large.
     #[error("file `{entry}` in it has {}: more than {}", Bytes(*.bytes), Bytes(MAX_ENTRY_BYTES))]
     EntryTooLarge {
-        /// The file, escaped and cut.
+        /// Name of the file, escaped and truncated.
         entry: String,
-        /// The size that is announced.
+        /// Size in the header.
         bytes: u64,
     },
-    /// An entry is no part of a bundle. The whole is refused: who sends one such entry does not deserve trust in the others.
+    /// An entry cannot be part of a bundle. The whole tar is rejected, because its other entries
+    /// are not trustworthy either.
     #[error("entry `{entry}` is refused: {why}")]
     Refused {
-        /// The entry, escaped and cut.
+        /// Name of the entry, escaped and truncated.
         entry: String,
-        /// What is wrong with it.
+        /// What is wrong with the entry.
         why: EntryFault,
     },
-    /// There is no definition in it.
+    /// The tar has no definition.
     #[error("it has no `plugin.yaml`")]
     NoDefinition,
-    /// Its definition is none.
+    /// The definition is invalid.
     #[error("its definition cannot be used: {0}")]
     Definition(#[source] DefinitionError),
-    /// A pattern of its definition is no glob.
+    /// A pattern of the definition is not a glob.
     #[error("its definition cannot be used: `plumbline.files`: {0}")]
     Pattern(String),
-    /// It is another one than was announced.
+    /// The digest is not the expected one.
     #[error("its digest is {actual}, and {expected} was expected")]
     Digest {
-        /// What was announced.
+        /// The expected digest.
         expected: Digest,
-        /// What it has.
+        /// The actual digest.
         actual: Digest,
     },
-    /// There is something where it is to be unpacked to.
+    /// The target already exists.
     #[error("`{}` already exists", .0.display())]
     Exists(PathBuf),
-    /// It could not be written.
+    /// A file or directory could not be written.
     #[error("failed to write `{}`: {source}", path.display())]
     Write {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
 }
 
 impl UnpackError {
-    /// What to do about it, where there is something to say.
+    /// Returns a hint with the fix, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Compressed("zip") => Some("unpack it, and pack the directory: `plumbline plugin pack DIR`"),
             Self::Compressed(_) => Some("decompress it first, for example with `gunzip`"),
             Self::Truncated(_) | Self::Damaged(_) => Some("fetch or copy it again"),
-            Self::Digest { .. } => Some("fetch it again; if it stays so, do not use it: somebody changed it"),
+            Self::Digest { .. } => Some("fetch it again; if that does not help, do not use it: somebody changed it"),
             Self::NotATar | Self::Trailing | Self::NoDefinition | Self::Refused { .. } => Some(
                 "bundles are what `plumbline plugin pack DIR` writes; a tar of other tools can be unpacked, looked at, and packed with that",
             ),
@@ -104,7 +106,7 @@ impl UnpackError {
         }
     }
 
-    /// Whether this machine is to blame, and not the tar.
+    /// Returns whether the cause is this machine or the source, not the tar.
     #[must_use]
     pub fn is_systems(&self) -> bool {
         matches!(self, Self::Source(_) | Self::Write { .. })

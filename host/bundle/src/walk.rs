@@ -1,4 +1,4 @@
-//! Finding the files of a bundle in a directory.
+//! Search for the files of a bundle in a directory.
 
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Read};
@@ -12,9 +12,10 @@ use crate::limits::{MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_WALKED};
 use crate::name::{self, EntryFault, shown};
 use crate::selection::Selection;
 
-/// The names of the files that belong to the bundle in `root`, sorted.
+/// Returns the names of the files that belong to the bundle in `root`, sorted.
 ///
-/// Links are not followed anywhere. Who selected a link by name or pattern hears of it, instead of missing the file later.
+/// Links are never followed. A link that is selected by name or pattern is an error, so that no
+/// file goes missing unnoticed.
 pub(crate) fn walk(root: &Path, selection: &Selection) -> Result<Vec<String>, BundleError> {
     let mut walk = Walk { root, selection, names: Vec::new(), seen: 0 };
     walk.directory("")?;
@@ -44,7 +45,7 @@ impl Walk<'_> {
                 raw.push(b'/');
             }
             raw.extend_from_slice(entry.file_name().as_encoded_bytes());
-            // Not of what a link leads to.
+            // The type of the link itself, not of its target.
             let kind = entry.file_type().map_err(failed)?;
             self.entry(&raw, kind)?;
         }
@@ -52,10 +53,12 @@ impl Walk<'_> {
     }
 
     fn entry(&mut self, raw: &[u8], kind: FileType) -> Result<(), BundleError> {
-        // A name that is no text is matched as people read it, so that it is told and not passed over.
+        // A name that is not UTF-8 is matched as it would be displayed, so that it causes an error
+        // instead of being skipped.
         let text = String::from_utf8_lossy(raw);
         if kind.is_dir() {
-            // As deep as names may be; what is deeper is told by the name of a file.
+            // The limit is the longest possible path. A file whose path is too deep causes an error
+            // itself.
             return match self.selection.may_hold(&text) && raw.len() <= 4096 {
                 true => self.directory(&text),
                 false => Ok(()),
@@ -94,7 +97,7 @@ fn special(kind: FileType) -> Option<EntryFault> {
     }
 }
 
-/// The content of the file `name` of `root`, and whether its owner may execute it.
+/// Returns the content of the file `name` in `root`, and whether its owner may execute it.
 pub(crate) fn read(root: &Path, name: &str) -> Result<(Vec<u8>, bool), BundleError> {
     let path = root.join(name);
     let failed = |source| BundleError::Read { path: path.clone(), source };
@@ -116,7 +119,8 @@ pub(crate) fn read(root: &Path, name: &str) -> Result<(Vec<u8>, bool), BundleErr
     Ok((content, metadata.permissions().mode() & 0o100 != 0))
 }
 
-/// For reading; neither through a link nor waiting for the writer of a named pipe, should one have taken the file's place.
+/// Opens a file for reading. If a link or named pipe has replaced it, the call neither follows the
+/// link nor waits for a writer.
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)

@@ -1,28 +1,28 @@
-//! What is odd about a bundle, but does not stop it.
+//! Warnings about a bundle.
 
 use std::fmt;
 
 use plumbline_core::definition::Warning;
 
-/// Something odd about a bundle.
+/// A suspicious property of a bundle that does not make it unusable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BundleWarning {
-    /// In its definition.
+    /// A warning about the definition.
     Definition(Warning),
     /// Two files whose names differ only in case.
     Case(String, String),
-    /// A module whose file name cannot be named by a definition.
+    /// A module whose file name cannot be used in a definition.
     ModuleName(String),
-    /// A pattern of `plumbline.files` that takes no file.
+    /// A pattern of `plumbline.files` that matches no file.
     Idle(String),
-    /// The file that the definition executes is not there.
+    /// The file that the definition executes does not exist.
     NoCommand(String),
-    /// The file that the definition executes may not be executed.
+    /// The file that the definition executes is not executable.
     NotExecutable(String),
-    /// An argument of the command names a file that is not packed.
+    /// An argument of the command is the name of a file that is not packed.
     NotPacked(String),
-    /// There are more than [`MAX_WARNINGS`](crate::limits::MAX_WARNINGS).
+    /// There are more than [`MAX_WARNINGS`](crate::limits::MAX_WARNINGS) warnings.
     More,
 }
 

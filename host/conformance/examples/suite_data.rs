@@ -1,7 +1,8 @@
-//! Writes what this crate knows of the suite's tests: `cargo xtask suite-data` calls it.
+//! Generates this crate's data about the suite's tests. `cargo xtask suite-data` calls it.
 //!
-//! The argument is a directory with one directory for each version (`v1.37.2`). It holds `conformance.yaml`, and in `tests.txt` what
-//! `e2e.test --list-tests` printed, if the suite's program could be built.
+//! The argument is a directory with one subdirectory per version (`v1.37.2`). Each has a
+//! `conformance.yaml`. If the suite's program could be built, it also has a `tests.txt` with the
+//! output of `e2e.test --list-tests`.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -39,15 +40,15 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Lists of one kind, from the newest version to the oldest. The first is kept whole, each other one as what differs from the version
-/// after it.
+/// Lists of one kind, from the newest version to the oldest. The first one is stored in full. The
+/// others are stored as differences to the next newer version.
 struct Kind {
     directory: PathBuf,
     newer: Option<(String, BTreeSet<String>)>,
 }
 
 impl Kind {
-    /// Empties `directory` but for what is written about it.
+    /// Empties `directory`, except for its documentation.
     fn new(directory: &Path) -> Result<Self> {
         for entry in fs::read_dir(directory)? {
             let path = entry?.path();
@@ -68,7 +69,7 @@ impl Kind {
                 there.difference(&names).for_each(|name| text += &format!("-{name}\n"));
             }
         }
-        // Without a time, the same lists give the same bytes.
+        // Without a time stamp, the same lists yield the same bytes.
         let mut packed: GzEncoder<Vec<u8>> = GzBuilder::new().write(Vec::new(), Compression::best());
         packed.write_all(text.as_bytes())?;
         let packed = packed.finish()?;

@@ -1,16 +1,16 @@
-//! What this program knows of the suite, by version of Kubernetes. `cargo xtask suite-data` writes it.
+//! Embedded data about the suite, by Kubernetes version. `cargo xtask suite-data` generates it.
 
-/// The lists in a directory of data, oldest version first.
+/// Embeds the lists in a data directory, oldest version first.
 macro_rules! lists {
     ($directory:literal: $($version:literal)*) => {
         &[$(($version, include_bytes!(concat!("../data/", $directory, "/", $version, ".gz")))),*]
     };
 }
 
-/// All tests. Where a version is missing, its suite could not be built.
+/// All tests. A version is missing if its suite could not be built.
 pub(crate) const TESTS: &[(&str, &[u8])] =
     lists!("e2e-lists": "v1.29.15" "v1.30.14" "v1.33.13" "v1.34.4" "v1.35.4" "v1.36.3" "v1.37.2");
 
-/// The tests that a submission must have passed.
+/// Tests that a submission must have passed.
 pub(crate) const REQUIRED: &[(&str, &[u8])] =
     lists!("required": "v1.29.15" "v1.30.14" "v1.31.14" "v1.32.13" "v1.33.13" "v1.34.4" "v1.35.4" "v1.36.3" "v1.37.2");

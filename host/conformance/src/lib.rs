@@ -1,13 +1,13 @@
-//! The Kubernetes conformance suite: its modes and what they set, the names of its tests and how they are selected, its images, what of its results is
-//! submitted, and the chains of judges that its users ask for.
+//! The Kubernetes conformance suite: modes, tests, images, submissions and judges.
 //!
-//! * [`suite`]: modes and settings become a definition; versions.
-//! * [`lists`]: names of tests by version, and selections by regular expressions as Go writes them.
-//! * [`images`]: which images a run needs, under which names they are behind a registry of one's own, and programs out of the suite's image.
-//! * [`submission`]: which tests are required, the four files, and the rules of their verifier.
-//! * [`chain`]: what options of a command line become in the chain `verdict` of a definition.
+//! * [`suite`]: applies modes and settings to a definition.
+//! * [`lists`]: names of tests by version, and selections by Go regular expressions.
+//! * [`images`]: the images of a run, their names in a private registry, and programs from the
+//!   suite's image.
+//! * [`submission`]: required tests, the four files of a submission, and the rules of its verifier.
+//! * [`chain`]: converts command-line options to the chain `verdict` of a definition.
 //!
-//! Nothing here knows of clusters.
+//! The crate does not access clusters.
 #![forbid(unsafe_code)]
 
 pub mod chain;

@@ -1,10 +1,12 @@
-//! An error with its causes, in one line.
+//! Formats an error and its causes as one line.
 
 use std::error::Error;
 use std::fmt::Write as _;
 
-/// The error and all its causes, parted by `: `. A cause whose words stand in what was said already is left out: some libraries repeat their
-/// causes in their own message.
+/// Returns the message of `error` and of all its causes, separated by `: `.
+///
+/// A cause is left out if the text so far already contains its message. Some libraries repeat the
+/// message of a cause in their own.
 #[must_use]
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
@@ -12,7 +14,7 @@ pub fn chain(error: &dyn Error) -> String {
     while let Some(cause) = next {
         let told = cause.to_string();
         if !text.contains(&told) {
-            // Cannot fail: writing to a String.
+            // Writing to a String cannot fail.
             let _ = write!(text, ": {told}");
         }
         next = cause.source();

@@ -1,11 +1,13 @@
-//! What somebody most likely meant.
+//! Suggestions for mistyped names.
 
-/// The longest text for which a similar one is looked for, in bytes: keys and names that are mistyped are shorter, and a stranger's text
-/// may be as long as a document.
+/// The length in bytes above which a string gets no suggestion. Real keys and names are shorter,
+/// and a string from outside may be as long as a document.
 const MAX_LENGTH: usize = 64;
 
-/// The one of `known` that `typed` was most likely meant to be; `None` where none looks like it: a third of the letters may be wrong, but
-/// not all of them. Case does not count, nor `_` for `-`; two letters that changed places are one mistake.
+/// Returns the entry of `known` that `typed` most likely stands for, or `None` if none is similar.
+///
+/// Up to a third of the letters may differ, but not all of them. Case is ignored, `_` equals `-`,
+/// and two swapped letters count as one mistake.
 #[must_use]
 pub fn closest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if typed.len() > MAX_LENGTH {

@@ -1,7 +1,9 @@
-//! The status of a run, made to fit: what can be spared goes first, what is in trouble goes last.
+//! Compacts the status of a run to a size limit: healthy entries are dropped first, entries in
+//! trouble last.
 //!
-//! An annotation holds a fixed number of bytes, whatever the number of nodes and however long the names of failed tests are. Readers that
-//! know nothing of this still find an array of plugins with the keys that they know.
+//! An annotation holds a fixed number of bytes, however many nodes there are and however long the
+//! names of failed tests are. Readers that do not know the compacted form still find an array of
+//! plugins with the usual keys.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,38 +16,40 @@ use crate::status::Status;
 use crate::text::excerpt;
 use crate::verdict::Seen;
 
-/// The smallest limit that can be kept, 8 KiB: what [`Level::Totals`] takes at most.
+/// The smallest limit that can always be met, 8 KiB: the maximum size of [`Level::Totals`].
 pub const MIN_LIMIT: usize = 8 << 10;
-/// Bytes of names of failed tests that each entry keeps at first. They are about 100 bytes long: twenty are enough to see what is going on.
+/// Bytes of names of failed tests that each entry keeps at the first level. A name has about 100
+/// bytes, and twenty names are enough to see what is going wrong.
 const SOME_NAMES: usize = 2 << 10;
-/// Characters of each reason that stay at first.
+/// Characters of each reason that the first level keeps.
 const SHORT_REASON: usize = 120;
-/// How many entries in trouble stay when not all of them can; each is tried in turn.
+/// How many entries in trouble to keep when not all of them fit, tried in this order.
 const TROUBLED: [usize; 4] = [400, 100, 20, 0];
-/// A worker says every 30 s that it is there. One that was silent for three times as long may be in trouble.
+/// The silence after which a worker may be in trouble: three times the interval of 30 s between its
+/// heartbeats.
 const SILENT: SignedDuration = SignedDuration::from_secs(90);
-/// Characters of a foreign word that the last level keeps.
+/// Characters of an unknown status word that the last level keeps.
 const MAX_WORD: usize = 64;
 
-/// How much was left out.
+/// How much of a status was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Nothing.
+    /// Nothing was left out.
     Full,
-    /// Names of failed tests, some of them or all, and messages; the counts are there.
+    /// Messages, and some or all names of failed tests, were left out. Their counts remain.
     Names,
-    /// Results that are in and passed stand together, one entry per plugin.
+    /// Results that were received and passed are folded into one entry per plugin.
     Passed,
-    /// So do all that are not in trouble, one entry per plugin, status and result.
+    /// All entries that are not in trouble are folded, one entry per plugin, status and result.
     Healthy,
-    /// So do those in trouble, but for the first of them as far as they fit.
+    /// Entries in trouble are folded too, except for the first ones that fit.
     Plugins,
-    /// All plugins stand together, one entry per status and result, which is one of the standard ones.
+    /// All plugins are folded, one entry per status and standard result.
     Totals,
 }
 
 impl Level {
-    /// The level as the key `compacted` has it.
+    /// Returns the level as written under the key `compacted`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,19 +63,21 @@ impl Level {
     }
 }
 
-/// A status that fits.
+/// A status that fits a size limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compacted {
-    /// One line of JSON.
+    /// The status as one line of JSON.
     pub json: String,
-    /// How much was left out.
+    /// How much of the status was left out.
     pub level: Level,
 }
 
-/// `status` as JSON of at most `limit_bytes` bytes (never less than [`MIN_LIMIT`]), with `heartbeat` as the moment at which it was written.
+/// Returns `status` as JSON of at most `limit_bytes` bytes, with `heartbeat` as the time of
+/// writing. Limits below [`MIN_LIMIT`] are raised to it.
 ///
-/// The number of results by status and the verdict over the run are the same at every level. An entry that stands for several has them
-/// counted under `folded`, and `<n> nodes` in the place of the node.
+/// The number of results by status and the verdict on the run are the same at every level. An entry
+/// that represents several results counts them under `folded`, and has `<n> nodes` in place of the
+/// node.
 #[must_use]
 pub fn compact(status: &RunStatus, heartbeat: Timestamp, limit_bytes: usize) -> Compacted {
     let limit = limit_bytes.max(MIN_LIMIT);
@@ -112,7 +118,8 @@ pub fn compact(status: &RunStatus, heartbeat: Timestamp, limit_bytes: usize) -> 
     }
     shown.plugins = Some(totals(&entries, shown.verdicts.as_ref()));
     shown.compacted = Some(Level::Totals.as_str().to_owned());
-    // As many as there are plugins. Who reads this level wants to know how many results are missing.
+    // There may be as many of these as plugins. A reader of this level needs the number of missing
+    // results.
     shown.withdrawn.clear();
     shown.launched.clear();
     if let RunPhase::Other(word) = &shown.status {
@@ -125,7 +132,8 @@ pub fn compact(status: &RunStatus, heartbeat: Timestamp, limit_bytes: usize) -> 
         shown.failure = shown.failure.as_ref().map(RunFailure::short);
         shown.delivery = shown.delivery.as_deref().map(short);
     }
-    // Cannot fail: maps with text for keys. If it did, a reader would be told that there is no plan yet.
+    // Serializing maps with string keys cannot fail. If it did, readers would see a run without a
+    // plan.
     let json = serde_json::to_string(&shown).unwrap_or_else(|_| "{}".to_owned());
     Compacted { json, level: Level::Totals }
 }
@@ -134,8 +142,8 @@ fn fitting(status: &RunStatus, limit: usize) -> Option<String> {
     serde_json::to_string(status).ok().filter(|json| json.len() <= limit)
 }
 
-/// Leaves `kept` bytes of names and a short reason to each entry; with `None`, no name, no message
-/// and no reason.
+/// Keeps `kept` bytes of names and a short reason in each entry. With `None`, drops names, messages
+/// and reasons.
 fn drop_names(status: &mut RunStatus, kept: Option<usize>) {
     for entry in status.plugins.iter_mut().flatten() {
         match kept {
@@ -144,11 +152,11 @@ fn drop_names(status: &mut RunStatus, kept: Option<usize>) {
         }
     }
     for progress in status.plugins.iter_mut().flatten().filter_map(|entry| entry.progress.as_mut()) {
-        // Names of errors are not counted as failures, so they must not become omitted failures either.
+        // Names of errors do not count as failures, so they must not become omitted failures.
         progress.errors.clear();
         progress.trim_names(kept.unwrap_or(0));
         if kept.is_none() {
-            // An empty name is no bytes, so it survives any trimming.
+            // An empty name has no bytes and would survive any trimming.
             progress.omitted = progress.failed();
             progress.failures.clear();
             progress.msg.clear();
@@ -174,8 +182,8 @@ fn is_in_trouble(entry: &PluginStatus, now: Timestamp) -> bool {
     }
 }
 
-/// Puts the entries of a plugin that agree in status, result and what it means for a verdict together, where `folds` says so. One that
-/// is alone stays as it is.
+/// Folds the entries for which `folds` returns true, if they agree in plugin, status, result and
+/// class. An entry without a partner stays unchanged.
 fn fold(entries: &[PluginStatus], mut folds: impl FnMut(&PluginStatus) -> bool) -> Vec<PluginStatus> {
     let mut folded: Vec<PluginStatus> = Vec::new();
     let mut places = HashMap::new();
@@ -196,7 +204,7 @@ fn add(into: &mut PluginStatus, entry: &PluginStatus) {
     into.node = format!("{count} nodes");
     into.progress = None;
     into.reason = None;
-    // The oldest sign of life is the one that matters; nobody has one if one of them has none.
+    // The oldest heartbeat is the relevant one. If one entry has none, the folded entry has none.
     into.last_heartbeat = into.last_heartbeat.zip(entry.last_heartbeat).map(|(a, b)| a.min(b));
     match (&mut into.result_counts, &entry.result_counts) {
         (Some(sums), Some(counts)) => {
@@ -210,10 +218,11 @@ fn add(into: &mut PluginStatus, entry: &PluginStatus) {
     }
 }
 
-/// Stands for all plugins that were judged, where there is no room for each. No plugin has this name.
+/// The name that replaces the plugins with a verdict when there is no room for each. No plugin can
+/// have this name.
 const ALL_JUDGED: &str = "all judged";
 
-/// The worst of all verdicts, in place of each.
+/// Combines all verdicts into one with the worst status.
 fn one_verdict(verdicts: &BTreeMap<String, VerdictSummary>) -> BTreeMap<String, VerdictSummary> {
     let has = |status| verdicts.values().any(|verdict| verdict.status == status);
     let status = [VerdictStatus::Failed, VerdictStatus::Unknown].into_iter().find(|status| has(*status));
@@ -233,11 +242,12 @@ fn one_verdict(verdicts: &BTreeMap<String, VerdictSummary>) -> BTreeMap<String, 
     [(ALL_JUDGED.to_owned(), one)].into()
 }
 
-/// One entry per status and standard result, over all plugins: at most 4 × 8.
+/// Returns one entry per status and standard result over all plugins, at most 4 × 8.
 fn totals(entries: &[PluginStatus], verdicts: Option<&BTreeMap<String, VerdictSummary>>) -> Vec<PluginStatus> {
     let ran = plugins_that_ran(entries);
     let class = |entry: &PluginStatus| match class(entry) {
-        // Whether it was all that the plugin has can no longer be seen once the plugins stand together.
+        // Once plugins are folded, a reader can no longer see whether skipped results were all that
+        // the plugin had.
         Some(Status::Skipped) if ran.contains(entry.plugin.as_str()) => Some(Status::Passed),
         Some(Status::Skipped) => Some(Status::Unknown),
         other => other,
@@ -249,11 +259,11 @@ fn totals(entries: &[PluginStatus], verdicts: Option<&BTreeMap<String, VerdictSu
             plugin: String::new(),
             node: String::new(),
             status: match &entry.status {
-                // Whatever it is: it is neither in nor given up.
+                // An unknown status is neither complete nor given up.
                 EntryStatus::Other(_) => EntryStatus::Running,
                 known => known.clone(),
             },
-            // What was judged is told by its plugin's name, which goes.
+            // A verdict is looked up by the plugin's name, which is dropped here.
             result_status: match (verdict(entry), &entry.status) {
                 (Some(verdict), EntryStatus::Complete) => Some(judged_class(verdict.status, class(entry))),
                 _ => class(entry),
@@ -274,12 +284,12 @@ fn totals(entries: &[PluginStatus], verdicts: Option<&BTreeMap<String, VerdictSu
     sums
 }
 
-/// The plugins that ran something that did not fail.
+/// Returns the plugins with a result that did not fail.
 fn plugins_that_ran(entries: &[PluginStatus]) -> BTreeSet<&str> {
     entries.iter().filter(|entry| seen(entry).good).map(|entry| entry.plugin.as_str()).collect()
 }
 
-/// The result of a plugin that was judged, such that the verdict over it is the same.
+/// Returns a result status for a plugin with a verdict that leads to the same verdict on the run.
 fn judged_class(verdict: VerdictStatus, class: Option<Status>) -> Status {
     match (verdict, class) {
         (VerdictStatus::Passed, _) => Status::Passed,
@@ -290,12 +300,13 @@ fn judged_class(verdict: VerdictStatus, class: Option<Status>) -> Status {
     }
 }
 
-/// Something is known, and something is not.
+/// A status with both known and unknown results.
 const PARTLY_UNKNOWN: &str = "passed: 1, unknown: 1";
-/// Counts that are all zero.
+/// A status whose counts are all zero.
 const NOTHING: &str = "passed: 0";
 
-/// The result as one of few, such that the verdict over it is the same; `None`: there is no result.
+/// Reduces the result to one of a few statuses that lead to the same verdict. Returns `None` if
+/// there is no result.
 fn class(entry: &PluginStatus) -> Option<Status> {
     entry.result_status.as_ref()?;
     Some(match seen(entry) {
@@ -306,7 +317,7 @@ fn class(entry: &PluginStatus) -> Option<Status> {
         Seen { good: true, .. } => Status::Passed,
         Seen { skipped: true, .. } => Status::Skipped,
         Seen { not_read: true, .. } => Status::NotRead,
-        // Counts that are all zero: nothing is known either way, and nothing was judged.
+        // The counts are all zero: nothing is known, and no verdict exists.
         Seen { .. } => Status::Custom(NOTHING.to_owned()),
     })
 }

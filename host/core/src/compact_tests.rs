@@ -1,4 +1,4 @@
-//! Always below the limit, always the same sums.
+//! Tests that a compacted status stays below its limit and keeps its sums.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn read(compacted: &Compacted) -> RunStatus {
     serde_json::from_str(&compacted.json).unwrap()
 }
 
-/// How many results have which status.
+/// Counts results by status.
 fn sums(status: &RunStatus) -> BTreeMap<String, u64> {
     let mut sums = BTreeMap::new();
     for entry in status.plugins.iter().flatten() {
@@ -48,7 +48,7 @@ fn sums(status: &RunStatus) -> BTreeMap<String, u64> {
     sums
 }
 
-/// 5,000 nodes × 2 plugins.
+/// Builds a run of 5,000 nodes and 2 plugins.
 fn large(mut make: impl FnMut(usize, &str, &str) -> PluginStatus) -> RunStatus {
     let mut entries = Vec::new();
     for plugin in ["systemd-logs", "kube-bench"] {
@@ -190,7 +190,7 @@ fn any_entry() -> impl Strategy<Value = PluginStatus> {
 
 fn any_verdict() -> impl Strategy<Value = VerdictSummary> {
     let status = prop::sample::select(vec![VerdictStatus::Passed, VerdictStatus::Failed, VerdictStatus::Unknown]);
-    // Long names of classes, so that the last level has to spare them.
+    // Class names are long enough that the last level has to drop them.
     let classes = prop::collection::btree_map("[a-z]{60,64}", any::<u64>(), 0..9);
     (status, any::<u64>(), classes).prop_map(|(status, failures, classes)| VerdictSummary {
         status,
@@ -229,11 +229,11 @@ proptest! {
         phase in prop::sample::select(&["running", "complete", "complete", "post-processing", "failed"][..]),
         limit in 0usize..(64 << 10),
         verdicts in prop::option::of(prop::collection::btree_map("[a-c]{1,2}", any_verdict(), 1..9)),
-        // Quotes are twice as long once they are written.
+        // Quotes take twice as many bytes once they are escaped.
         failure in prop::option::of(("[\"a]{0,3000}", prop::option::of("[\"a]{0,2000}"))),
         delivery in prop::option::of("[\"a]{0,9000}"),
     ) {
-        // Only what is part of the run can have been judged.
+        // Only plugins of the run can have a verdict.
         let verdicts = verdicts.map(|mut verdicts| {
             verdicts.retain(|plugin, _| entries.iter().any(|entry| entry.plugin == *plugin));
             verdicts

@@ -1,24 +1,24 @@
-//! How a plugin is executed.
+//! The driver of a plugin.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How a plugin is executed. Read without regard to case; written as in Kubernetes kinds.
+/// How a plugin runs. Parsing ignores case. The written form matches Kubernetes kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Driver {
-    /// Once per cluster.
+    /// Runs once per cluster.
     Job,
-    /// Once per node.
+    /// Runs once per node.
     DaemonSet,
-    /// A process on the machine of the aggregator.
+    /// Runs as a process on the machine of the aggregator.
     Process,
 }
 
 impl Driver {
-    /// The name as written in a definition.
+    /// Returns the name as written in a definition.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,14 +28,15 @@ impl Driver {
         }
     }
 
-    /// Whether results arrive per node (each node's files are a result set of their own) rather than once.
+    /// Returns whether there is one result per node, with a result set for each, instead of a
+    /// single one.
     #[must_use]
     pub fn is_per_node(self) -> bool {
         matches!(self, Self::DaemonSet)
     }
 }
 
-/// A driver that is not known.
+/// Error for an unknown driver.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("driver `{0}` is not known: use `Job`, `DaemonSet` or `Process`")]
 pub struct UnknownDriver(pub String);

@@ -1,9 +1,9 @@
-//! Durations as people and configuration write them: `90s`, `1h30m`, `500ms` (the syntax of Go's `time.ParseDuration`, which
-//! environment variables of this field use).
+//! Durations as users and configurations write them: `90s`, `1h30m`, `500ms`. The syntax is that of
+//! Go's `time.ParseDuration`, which common environment variables use.
 
 use std::time::Duration;
 
-/// Nanoseconds in each unit, longest name first so that `ms` is not read as `m`.
+/// Nanoseconds per unit. Longer names come first, so that `ms` is not read as `m`.
 const UNITS: [(&str, u64); 8] = [
     ("ns", 1),
     ("us", 1_000),
@@ -15,34 +15,35 @@ const UNITS: [(&str, u64); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// The longest duration that a text can say, in whole seconds: about 584 years.
+/// The longest duration in whole seconds, about 584 years.
 pub const MAX_SECONDS: u64 = u64::MAX / 1_000_000_000;
 
-/// The longest text that is read as a duration.
+/// The maximum length of a duration as text.
 const MAX_TEXT: usize = 64;
 
-/// Why a text is not a duration.
+/// Error while parsing a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// The text has another form.
+    /// The text does not have the form of a duration.
     #[error("`{0}` is not a duration: write numbers with units, such as `90s`, `1h30m` or `500ms`")]
     Invalid(String),
     /// A number has no unit.
     #[error("`{0}` is not a duration: its unit is missing, such as in `{0}s`")]
     NoUnit(String),
-    /// Time does not run backwards here.
+    /// The duration is negative.
     #[error("`{0}` is negative: a duration must not be")]
     Negative(String),
-    /// It does not fit: about 584 years is the most.
+    /// The duration exceeds the maximum of about 584 years.
     #[error("`{0}` is too long for a duration")]
     TooLong(String),
 }
 
-/// Reads a duration: one or more decimal numbers, each with a unit of `ns`, `us`, `µs`, `ms`, `s`, `m`, `h`, or `0` alone. What is
-/// below a nanosecond is cut off.
+/// Parses a duration: `0`, or one or more decimal numbers with a unit each. Units are `ns`, `us`,
+/// `µs`, `ms`, `s`, `m` and `h`. Fractions of a nanosecond are dropped.
 ///
 /// # Errors
-/// [`DurationError`], with the text cut to 64 characters.
+///
+/// Returns a [`DurationError`], with the text cut to 64 characters.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let shown = || text.chars().take(MAX_TEXT).collect::<String>();
     if text.len() > MAX_TEXT {
@@ -89,7 +90,8 @@ fn digits(text: &str) -> (&str, &str) {
 
 fn nanoseconds(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
     let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    // Exact: at most 18 digits of a fraction matter, and 10^18 times the longest unit fits in 128 bits.
+    // This is exact: at most 18 digits of a fraction matter, and 10^18 times the longest unit fits
+    // in 128 bits.
     let fraction = fraction.get(..18).unwrap_or(fraction);
     let scale = 10u128.pow(u32::try_from(fraction.len()).ok()?);
     let digits: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
@@ -97,8 +99,8 @@ fn nanoseconds(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
     whole.checked_mul(unit)?.checked_add(part)
 }
 
-/// Writes a duration so that [`parse_duration`] reads the same: `1h30m`, `90s` as `1m30s`, `500ms`. More than about 584 years are
-/// written as that.
+/// Formats a duration such that [`parse_duration`] reads the same value: `1h30m`, `1m30s`, `500ms`.
+/// Longer durations become the maximum of about 584 years.
 #[must_use]
 pub fn format_duration(duration: Duration) -> String {
     let mut rest = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);

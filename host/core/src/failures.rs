@@ -1,23 +1,23 @@
-//! Failures of a plugin, grouped: a test that failed on many nodes is one entry.
+//! Groups the failures of a plugin, so that a test that failed on many nodes is one entry.
 
 use std::collections::HashMap;
 
 use crate::item::Item;
 use crate::test_id::{Level, TestId};
 
-/// Nodes that an entry names.
+/// The maximum number of nodes that an entry lists.
 pub const MAX_NODES: usize = 20;
 
-/// A test that failed, on one node or on several.
+/// A test that failed on one or more nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FailedTest<T> {
-    /// The test; its node is the first one on which it failed.
+    /// The identity of the test, with the first node on which it failed.
     pub id: TestId,
-    /// The nodes on which it failed, in the order of the tree: the first [`MAX_NODES`].
+    /// The first [`MAX_NODES`] nodes on which the test failed, in the order of the tree.
     pub nodes: Vec<String>,
-    /// On how many nodes it failed.
+    /// The number of nodes on which the test failed.
     pub failed_nodes: u64,
-    /// What the caller keeps of it.
+    /// Data of the caller.
     pub data: T,
     last_node: Option<String>,
 }
@@ -36,7 +36,7 @@ impl<T> FailedTest<T> {
     }
 }
 
-/// Gathers failures in the order of the tree.
+/// Collects failures in the order of the tree.
 #[derive(Debug, Clone)]
 pub struct FailedTests<T> {
     tests: Vec<FailedTest<T>>,
@@ -45,15 +45,17 @@ pub struct FailedTests<T> {
 }
 
 impl<T: Default> FailedTests<T> {
-    /// Keeps at most so many different tests: of further ones nothing is kept.
+    /// Creates a collection of at most `most` different tests. Further tests are dropped.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { tests: Vec::new(), by_name: HashMap::new(), most }
     }
 
-    /// Counts a failure, and gives the entry of its test. `None`: there is no room for another test.
+    /// Counts a failure and returns the entry of its test, or `None` if there is no room for
+    /// another test.
     ///
-    /// Tests of one identity on one node stay entries of their own: nothing says that they are the same test.
+    /// Failures with the same identity on one node remain separate entries, since they may be
+    /// different tests.
     pub fn entry(&mut self, id: TestId) -> Option<&mut FailedTest<T>> {
         let known = self.by_name.get(&id.name).into_iter().flatten().copied().find(|at| {
             let test = self.tests.get(*at);
@@ -87,7 +89,8 @@ impl<T: Default> FailedTests<T> {
         Some(test)
     }
 
-    /// Appends what was gathered from nodes that come after those seen so far. `merge` joins what callers keep.
+    /// Appends failures from nodes that come after those seen so far. `merge` combines the data of
+    /// the caller.
     pub fn append(&mut self, other: Self, mut merge: impl FnMut(&mut T, T)) {
         for test in other.tests {
             let known = self.by_name.get(&test.id.name).into_iter().flatten().copied().find(|at| {
@@ -117,14 +120,14 @@ impl<T: Default> FailedTests<T> {
         }
     }
 
-    /// The tests, in the order of their first failures.
+    /// Returns the tests, in the order of their first failures.
     #[must_use]
     pub fn into_tests(self) -> Vec<FailedTest<T>> {
         self.tests
     }
 }
 
-/// How many nodes have results in the tree below `root`.
+/// Returns the number of nodes with results in the tree below `root`.
 #[must_use]
 pub fn nodes_in(root: &Item) -> u64 {
     let nodes = root.items.iter().filter(|item| Level::of(&item.meta) == Level::Node);

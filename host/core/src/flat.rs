@@ -1,35 +1,39 @@
-//! Between the tree and its pre-order list, the form that modules emit and that lies on disk.
+//! Converts between the tree and its pre-order list. Modules emit the list, and it is also the form
+//! on disk.
 
 use crate::item::{FlatItem, Item};
 
-/// Levels of a tree: 1,000. Far above what a module may emit ([`crate::ModuleLimits::depth`]) with the levels that the host adds, and
-/// low enough that a tree can be dropped, compared and cloned, all of which call themselves for each level.
+/// The maximum number of levels of a tree: 1,000.
+///
+/// This is far above what a module may emit ([`crate::ModuleLimits::depth`]) plus the levels that
+/// the host adds. Dropping, comparing and cloning a tree recurse once per level, which this depth
+/// allows.
 pub const MAX_DEPTH: u32 = 1_000;
 
-/// Why a list is not the pre-order of a tree.
+/// Error for a list that is not the pre-order of a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
     /// An item is more than one level below the item before it.
     #[error("item {index} has depth {depth}, but the item before it allows at most {allowed}")]
     DepthJump {
-        /// Which item, counted from 0.
+        /// The index of the item, counted from 0.
         index: u64,
-        /// Its depth.
+        /// The depth of the item.
         depth: u32,
-        /// The greatest depth that would have been right.
+        /// The maximum depth at this position.
         allowed: u32,
     },
-    /// An item is on a level that there must not be.
+    /// An item exceeds [`MAX_DEPTH`].
     #[error("item {index} has depth {depth}: a tree has at most {MAX_DEPTH} levels")]
     TooDeep {
-        /// Which item, counted from 0.
+        /// The index of the item, counted from 0.
         index: u64,
-        /// Its depth.
+        /// The depth of the item.
         depth: u32,
     },
 }
 
-/// The items of a tree in pre-order, the root with depth 0.
+/// Returns the items of a tree in pre-order, with depth 0 for the root.
 #[must_use]
 pub fn flatten(root: &Item) -> Vec<FlatItem> {
     let mut walk = root.walk();
@@ -46,13 +50,15 @@ pub fn flatten(root: &Item) -> Vec<FlatItem> {
     list
 }
 
-/// The trees whose pre-order is `items`. An item without a status is `unknown` until it is rolled up.
+/// Builds the trees whose pre-order is `items`. An item without a status is `unknown` until it is
+/// rolled up.
 ///
 /// # Errors
-/// [`TreeError`], at the first item that does not fit.
+///
+/// Returns a [`TreeError`] for the first item that does not fit.
 pub fn build(items: impl IntoIterator<Item = FlatItem>) -> Result<Vec<Item>, TreeError> {
     let mut roots = Vec::new();
-    // The way from a root to the item before this one.
+    // The path from a root to the previous item.
     let mut way: Vec<Item> = Vec::new();
     for (index, flat) in (0u64..).zip(items) {
         let allowed = u32::try_from(way.len()).unwrap_or(u32::MAX);
@@ -75,7 +81,7 @@ pub fn build(items: impl IntoIterator<Item = FlatItem>) -> Result<Vec<Item>, Tre
     Ok(roots)
 }
 
-/// Hands each item from level `depth` on to the one above it.
+/// Moves each item from level `depth` on into its parent.
 fn close(way: &mut Vec<Item>, depth: usize, roots: &mut Vec<Item>) {
     while way.len() > depth {
         let Some(done) = way.pop() else { return };

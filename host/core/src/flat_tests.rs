@@ -1,4 +1,4 @@
-//! Between tree and list.
+//! Tests for the conversion between tree and list.
 
 use proptest::prelude::*;
 
@@ -68,7 +68,7 @@ proptest! {
         let list = flatten(&tree);
         prop_assert_eq!(list.len(), tree.walk().count());
         prop_assert_eq!(build(list.clone()), Ok(vec![tree.clone()]));
-        // By way of the disk.
+        // Goes through the form on disk.
         let lines: Vec<String> = list.iter().map(|item| serde_json::to_string(item).unwrap()).collect();
         let back: Vec<FlatItem> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
         prop_assert_eq!(back, list);

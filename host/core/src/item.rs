@@ -6,24 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::status::Status;
 
-/// Short facts of an item. Known keys: `type` (`summary` at the root, `node`, `file`), `file` (path below the plugin's
-/// directory), `error`.
+/// Short facts about an item. Known keys: `type` (`summary` at the root, `node`, `file`), `file`
+/// (path below the plugin's directory), `error`.
 pub type Meta = BTreeMap<String, String>;
 
-/// One node of the result tree, as it stands in `sonobuoy_results.yaml`: keys in the order `name`, `status`, `meta`, `details`,
-/// `items`; empty ones are left out, `name` and `status` never.
+/// One node of the result tree, as written in `sonobuoy_results.yaml`.
+///
+/// The order of keys is `name`, `status`, `meta`, `details`, `items`. Empty keys are left out,
+/// except for `name` and `status`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Item {
-    /// What a person sees.
+    /// The display name.
     #[serde(default)]
     pub name: String,
-    /// How it ended; for an item with children, rolled up from them.
+    /// The status. For an item with children, it is rolled up from them.
     #[serde(default)]
     pub status: Status,
-    /// Short facts.
+    /// Short facts about the item.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub meta: Meta,
-    /// What a person reads when something went wrong.
+    /// Information for users who look into a failure.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub details: serde_json::Map<String, serde_json::Value>,
     /// The children, in order.
@@ -31,19 +33,22 @@ pub struct Item {
     pub items: Vec<Item>,
 }
 
-/// An item on its way, in pre-order, before the tree exists: what modules emit and what is spooled to disk.
+/// An item in pre-order, before the tree is built. Modules emit this form, and it is spooled to
+/// disk.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FlatItem {
-    /// 0 is a root of the list; an item is the child of the nearest earlier item that is one level up.
+    /// The depth, 0 for a root of the list. The parent of an item is the nearest earlier item one
+    /// level up.
     pub depth: u32,
-    /// What a person sees.
+    /// The display name.
     pub name: String,
-    /// `None`: rolled up from the children, or `unknown` where there are none.
+    /// The status. `None` means that it is rolled up from the children, or `unknown` if there are
+    /// none.
     pub status: Option<Status>,
-    /// Short facts.
+    /// Short facts about the item.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub meta: Meta,
-    /// What a person reads when something went wrong.
+    /// Information for users who look into a failure.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub details: serde_json::Map<String, serde_json::Value>,
 }

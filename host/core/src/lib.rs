@@ -1,6 +1,8 @@
-//! What a run is, as plain data and rules: names, definitions, expected results, the ledger, progress, and the result tree.
+//! The data model and the rules of a run, free of I/O: names, plugin definitions, expected results,
+//! the ledger, progress, and the result tree.
 //!
-//! No I/O, no async, no WebAssembly, no Kubernetes: everything here can be tested by calling it.
+//! The crate has no I/O, no async code, and no dependency on WebAssembly or Kubernetes. Tests call
+//! every rule directly.
 #![forbid(unsafe_code)]
 
 pub mod chain;

@@ -1,34 +1,39 @@
-//! What modules and uploads may use. Every bound has a default and its reason.
+//! The limits of modules and uploads, each with a default and its reason.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What one call of a module may use.
+/// The resource limits of one module call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ModuleLimits {
-    /// Wall clock of one call, in seconds. Default 300: a 1 GiB JUnit file takes under 20 s on a slow core.
+    /// The wall-clock time of one call, in seconds. Default 300: a 1 GiB JUnit file takes less than
+    /// 20 s on a slow core.
     pub wall_seconds: u64,
-    /// Linear memory of the instance, in bytes. Default 256 MiB: a runtime such as CPython needs about 60 MiB.
+    /// The linear memory of the instance, in bytes. Default 256 MiB: a runtime such as CPython
+    /// needs about 60 MiB.
     pub memory: u64,
-    /// Elements of all tables together. Default 100,000: an interpreter with its function table needs about 20,000.
+    /// The number of elements of all tables together. Default 100,000: an interpreter with its
+    /// function table needs about 20,000.
     pub table_elements: u64,
-    /// Stack of the guest in bytes. Default 1 MiB. One engine has one stack size: a plugin cannot ask for more.
+    /// The stack of the guest, in bytes. Default 1 MiB. An engine has one stack size, so a plugin
+    /// cannot request more.
     pub stack: u64,
-    /// Bytes of all files of a result set together that a call may read. Default 4 GiB.
+    /// The total size in bytes of the files of a result set that a call may read. Default 4 GiB.
     pub input_bytes: u64,
-    /// Items that a call may emit. Default 5,000,000.
+    /// The number of items that a call may emit. Default 5,000,000.
     pub items: u64,
-    /// Bytes of everything emitted by a call: names, meta and details. Default 2 GiB.
+    /// The total size in bytes of names, metadata and details that a call emits. Default 2 GiB.
     pub output_bytes: u64,
-    /// Bytes of one item. Default 16 MiB: the largest failure text seen in the wild is 3 MiB.
+    /// The size of one item, in bytes. Default 16 MiB: the largest failure text known is 3 MiB.
     pub item_bytes: u64,
-    /// Levels of the tree. Default 64.
+    /// The number of levels of the tree. Default 64.
     pub depth: u32,
-    /// Bytes copied across the boundary by one host call. Default 32 MiB.
+    /// The number of bytes that one host call may copy between host and guest. Default 32 MiB.
     pub hostcall_bytes: u64,
-    /// Bytes of log lines, standard output and standard error together. Default 64 KiB; the rest is dropped, and said once.
+    /// The size in bytes of log lines, standard output and standard error together. Default 64 KiB.
+    /// The rest is dropped, which is logged once.
     pub log_bytes: u64,
 }
 
@@ -51,8 +56,8 @@ impl Default for ModuleLimits {
 }
 
 impl ModuleLimits {
-    /// The most that a definition or module may ask for, unless the operator says otherwise: several times the defaults, and what
-    /// a machine that aggregates can spare.
+    /// Returns the maximum that a definition or module may request by default. The values are
+    /// several times the defaults, and within what a machine that aggregates can spare.
     #[must_use]
     pub fn cap() -> Self {
         Self {
@@ -71,79 +76,90 @@ impl ModuleLimits {
     }
 }
 
-/// The largest component that is compiled, in bytes: 64 MiB. A component of CPython is 18 MiB; compilation takes memory and time
-/// in proportion to the size, so this is checked before it begins.
+/// The maximum size of a component in bytes: 64 MiB. A component of CPython has 18 MiB. Compilation
+/// takes memory and time in proportion to the size, so the size is checked first.
 pub const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 
-/// Memory that compiling one component may take, 1 GiB, or what there is in a pod ([`module_memory`]).
+/// The memory in bytes that compiling one component may take: 1 GiB, or less in a pod
+/// ([`module_memory`]).
 pub const COMPILE_MEMORY: u64 = 1 << 30;
 
-/// Processor time that compiling one component may take, 300 s. CPython takes some seconds.
+/// The CPU time that compiling one component may take: 300 s. CPython takes a few seconds.
 pub const COMPILE_CPU_SECONDS: u64 = 300;
 
-/// The default limit on the memory of the aggregator's pod, 1 GiB. What it leaves for modules ([`module_memory`]) is enough for three
-/// calls at their default limit, or to compile an interpreter.
+/// The default memory limit of the aggregator's pod: 1 GiB. The share for modules
+/// ([`module_memory`]) is enough for three calls at their default limit, or to compile an
+/// interpreter.
 pub const POD_MEMORY: u64 = 1 << 30;
 
-/// Memory for modules and their compilation in an aggregator whose own limit on memory is `limit`, in bytes. The rest, a quarter and at
-/// least 128 MiB, is for everything else.
+/// Returns the memory in bytes for modules and their compilation, in an aggregator with the memory
+/// limit `limit`. The rest, a quarter and at least 128 MiB, is for everything else.
 #[must_use]
 pub fn module_memory(limit: u64) -> u64 {
     let rest = (limit / 4).max(128 << 20);
     limit.saturating_sub(rest).max(limit / 2)
 }
 
-/// Different statuses of its own that one call of a module may emit: 1,000. Real formats use a handful, and every item above has a list
-/// of them.
+/// The number of different custom statuses that one module call may emit: 1,000. Real formats use a
+/// handful, and every item further up has a list of them.
 pub const CALL_STATUSES: u64 = 1_000;
 
-/// Components of a path in a results archive, 64: real results nest eight deep. Packing and reading use the same bound.
+/// The maximum number of path components in a results archive: 64. Real results nest eight deep.
+/// Packing and reading use the same limit.
 pub const ARCHIVE_DEPTH: usize = 64;
 
-/// Components of a path in an uploaded result, 60. In the archive it has four more, `plugins/NAME/results/NODE`, so every result
-/// that is accepted also fits into the archive.
+/// The maximum number of path components in an uploaded result: 60. The archive adds the four of
+/// `plugins/NAME/results/NODE`, so every accepted result fits into it.
 pub const RESULT_DEPTH: usize = ARCHIVE_DEPTH - 4;
 
-/// Bytes of a path in a results archive, 4,096: `PATH_MAX` of Linux.
+/// The maximum length of a path in a results archive, in bytes: 4,096, the `PATH_MAX` of Linux.
 pub const ARCHIVE_PATH_BYTES: usize = 4096;
 
-/// Bytes of a path in an uploaded result, 3,072. The rest of [`ARCHIVE_PATH_BYTES`] is for what is in front of it: the directory of
-/// the run, and at most 340 bytes for plugin and node.
+/// The maximum length of a path in an uploaded result, in bytes: 3,072. The rest of
+/// [`ARCHIVE_PATH_BYTES`] is for the prefix: the directory of the run, and at most 340 bytes for
+/// plugin and node.
 pub const RESULT_PATH_BYTES: usize = 3072;
 
-/// Bytes of the names of all files and directories of an uploaded result, 32 MiB. They are held in memory while the result is read.
+/// The maximum total length of all file and directory names in an uploaded result, in bytes: 32
+/// MiB. They are in memory while the result is read.
 pub const RESULT_NAME_BYTES: u64 = 32 << 20;
 
-/// Files and directories of a results archive, 2,000,000. Packing and reading use the same bound. It is twice the default of
-/// [`ReceiveLimits::run_entries`], because the run adds its own documents.
+/// The maximum number of files and directories of a results archive: 2,000,000. Packing and reading
+/// use the same limit. It is twice the default of [`ReceiveLimits::run_entries`], because the run
+/// adds its own documents.
 pub const ARCHIVE_ENTRIES: u64 = 2_000_000;
 
-/// What one upload may use. The defaults leave room for a journal of a busy node and end a hostile one.
+/// The resource limits of uploads. The defaults leave room for the journal of a busy node and stop
+/// a malicious upload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ReceiveLimits {
-    /// Bytes of a body as sent. Default 4 GiB.
+    /// The size of a body as sent, in bytes. Default 4 GiB.
     pub body_bytes: u64,
-    /// Bytes of all members of an archive, unpacked. Default 16 GiB.
+    /// The total unpacked size of all members of an archive, in bytes. Default 16 GiB.
     pub unpacked_bytes: u64,
-    /// Files and directories of an upload, counting directories that appear only in names of files. Default 100,000.
+    /// The number of files and directories of an upload, including directories that only occur in
+    /// names of files. Default 100,000.
     pub entries: u64,
-    /// Files and directories of all uploads of a run. Default 1,000,000: ten plugins on 5,000 nodes, twenty files each. At most half
-    /// of [`ARCHIVE_ENTRIES`].
+    /// The number of files and directories of all uploads of a run. Default 1,000,000: ten plugins
+    /// on 5,000 nodes with twenty files each. At most half of [`ARCHIVE_ENTRIES`].
     pub run_entries: u64,
-    /// Bytes that all results of a plugin take on disk, with uploads under way. Default 64 GiB: 13 MiB from each of 5,000 nodes.
+    /// The disk space of all results of a plugin and its uploads in progress, in bytes. Default 64
+    /// GiB: 13 MiB from each of 5,000 nodes.
     pub plugin_bytes: u64,
-    /// Bytes that all results of a run take on disk, with uploads under way. Default 256 GiB.
+    /// The disk space of all results of a run and its uploads in progress, in bytes. Default 256
+    /// GiB.
     pub run_bytes: u64,
-    /// Bytes of a progress update, hello or heartbeat. Default 1 MiB.
+    /// The size of a progress update, hello or heartbeat, in bytes. Default 1 MiB.
     pub message_bytes: u64,
-    /// Seconds within which the head of a request must have arrived. Default 10.
+    /// The time in seconds within which the head of a request must arrive. Default 10.
     pub head_seconds: u64,
-    /// Seconds without one byte of a body after which an upload is given up. Default 60.
+    /// The time in seconds without a single byte of a body after which an upload is aborted.
+    /// Default 60.
     pub idle_seconds: u64,
-    /// Seconds for a whole upload. Default 6 hours.
+    /// The time for a whole upload, in seconds. Default 6 hours.
     pub upload_seconds: u64,
-    /// Connections open at once. Default 16,384: 5,000 nodes with three plugins each.
+    /// The number of open connections. Default 16,384: 5,000 nodes with three plugins each.
     pub connections: usize,
 }
 
@@ -166,7 +182,7 @@ impl Default for ReceiveLimits {
 }
 
 impl ReceiveLimits {
-    /// [`ReceiveLimits::idle_seconds`] as a duration.
+    /// Returns [`ReceiveLimits::idle_seconds`] as a duration.
     #[must_use]
     pub fn idle(&self) -> Duration {
         Duration::from_secs(self.idle_seconds)

@@ -1,17 +1,18 @@
-//! Names that must not be mixed: of plugins, nodes, results and runs. Parsed once at the edge; inside, the type is trusted.
+//! Typed names of plugins, nodes, results and runs, so that they cannot be mixed up. They are
+//! validated on input, and code can rely on the types.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The node name that stands for "the whole cluster" in a result key.
+/// The node name that represents the whole cluster in a result key.
 pub const GLOBAL: &str = "global";
 
-/// A name of a Kubernetes object may have at most this many bytes (DNS-1123 subdomain, RFC 1123).
+/// The maximum length of a Kubernetes object name in bytes (DNS-1123 subdomain, RFC 1123).
 const MAX_SUBDOMAIN: usize = 253;
 
-/// Why a text is not a name.
+/// Error while parsing a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// The text is not a DNS-1123 subdomain.
@@ -19,12 +20,12 @@ pub enum NameError {
         "{what} `{text}` is not a valid name: use lower-case letters, digits, `-` and `.`, begin and end with a letter or digit, at most 253 characters"
     )]
     NotASubdomain {
-        /// Which kind of name was being read.
+        /// The kind of name.
         what: &'static str,
         /// The text, cut to 300 characters.
         text: String,
     },
-    /// The name is taken by the product itself.
+    /// The name is reserved.
     #[error("plugin name `{0}` is reserved: choose another")]
     Reserved(String),
     /// The text is not `PLUGIN/NODE`.
@@ -55,7 +56,7 @@ fn cut(text: &str) -> String {
 macro_rules! text_newtype {
     ($name:ident) => {
         impl $name {
-            /// The name as text.
+            /// Returns the name as a string.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -85,7 +86,8 @@ macro_rules! text_newtype {
     };
 }
 
-/// The name of a plugin: a DNS-1123 subdomain, unique in a run. `sonobuoy` and `plumbline` are reserved.
+/// The name of a plugin: a DNS-1123 subdomain, unique in a run. `sonobuoy` and `plumbline` are
+/// reserved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PluginName(String);
@@ -104,20 +106,21 @@ impl FromStr for PluginName {
     }
 }
 
-/// The name of a node, or [`GLOBAL`]. A DNS-1123 subdomain, so it is safe as one segment of a path and of a URL.
+/// The name of a node, or [`GLOBAL`]. It is a DNS-1123 subdomain, so it is safe as one segment of a
+/// path or URL.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct NodeName(String);
 text_newtype!(NodeName);
 
 impl NodeName {
-    /// The name that stands for the whole cluster.
+    /// Returns the name that represents the whole cluster.
     #[must_use]
     pub fn global() -> Self {
         Self(GLOBAL.to_owned())
     }
 
-    /// Whether this stands for the whole cluster.
+    /// Returns whether this name represents the whole cluster.
     #[must_use]
     pub fn is_global(&self) -> bool {
         self.0 == GLOBAL
@@ -135,24 +138,25 @@ impl FromStr for NodeName {
     }
 }
 
-/// What must arrive, and what did: one result of one plugin, from one node or for the whole cluster. Written `PLUGIN/NODE`.
+/// The key of one result of one plugin, from one node or for the whole cluster. Written
+/// `PLUGIN/NODE`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ResultKey {
-    /// The plugin.
+    /// The name of the plugin.
     pub plugin: PluginName,
-    /// The node, or [`GLOBAL`].
+    /// The name of the node, or [`GLOBAL`].
     pub node: NodeName,
 }
 
 impl ResultKey {
-    /// The key of `plugin`'s result on `node`.
+    /// Creates the key of `plugin`'s result on `node`.
     #[must_use]
     pub fn new(plugin: PluginName, node: NodeName) -> Self {
         Self { plugin, node }
     }
 
-    /// The key of `plugin`'s cluster-wide result.
+    /// Creates the key of `plugin`'s cluster-wide result.
     #[must_use]
     pub fn global(plugin: PluginName) -> Self {
         Self { plugin, node: NodeName::global() }
@@ -186,19 +190,19 @@ impl From<ResultKey> for String {
     }
 }
 
-/// The identity of a run: a random UUID. Its first six hexadecimal digits are what a person sees.
+/// The ID of a run: a random UUID. Users see its first six hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(uuid::Uuid);
 
 impl RunId {
-    /// A new random id.
+    /// Creates a random ID.
     #[must_use]
     pub fn random() -> Self {
         Self(uuid::Uuid::new_v4())
     }
 
-    /// The short form for people: six hexadecimal digits.
+    /// Returns the short form for users: six hexadecimal digits.
     #[must_use]
     pub fn short(&self) -> String {
         self.0.simple().to_string().chars().take(6).collect()

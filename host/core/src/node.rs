@@ -1,4 +1,4 @@
-//! Nodes as the expectations see them.
+//! Nodes as expectations modules see them.
 
 use std::collections::BTreeMap;
 
@@ -9,35 +9,35 @@ use crate::name::NodeName;
 /// A taint of a node (Kubernetes core/v1 `Taint`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taint {
-    /// The taint's key.
+    /// The key of the taint.
     pub key: String,
-    /// The taint's value; may be empty.
+    /// The value of the taint. May be empty.
     #[serde(default)]
     pub value: String,
-    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    /// The effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: String,
 }
 
 /// A node of the cluster, or this machine in a local run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
-    /// The node's name.
+    /// The name of the node.
     pub name: NodeName,
-    /// Its labels.
+    /// The labels of the node.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// Its taints.
+    /// The taints of the node.
     #[serde(default)]
     pub taints: Vec<Taint>,
-    /// The condition `Ready` is `True`.
+    /// Whether the condition `Ready` is `True`.
     pub ready: bool,
-    /// The node is cordoned.
+    /// Whether the node is cordoned.
     #[serde(default)]
     pub unschedulable: bool,
-    /// `linux`, `windows`, ...; empty when unknown.
+    /// The operating system, such as `linux` or `windows`. Empty if unknown.
     #[serde(default)]
     pub os: String,
-    /// `amd64`, `arm64`, ...; empty when unknown.
+    /// The CPU architecture, such as `amd64` or `arm64`. Empty if unknown.
     #[serde(default)]
     pub arch: String,
 }

@@ -1,4 +1,4 @@
-//! What a plugin says about how far it is, and how one update follows another (docs/protocol.md, «Progress»).
+//! The progress of a plugin, and the rules for applying updates (docs/protocol.md, "Progress").
 
 use std::collections::BTreeMap;
 
@@ -9,56 +9,59 @@ use serde_json::Value;
 use crate::name::ResultKey;
 use crate::time::never;
 
-/// Names kept in all lists of one state together. A complete end-to-end suite has about 7,000 tests: more names than this help nobody.
+/// The maximum number of names in all lists of one state together. A complete end-to-end suite has
+/// about 7,000 tests, and more names help nobody.
 pub const MAX_NAMES: usize = 10_000;
 
-/// Bytes of all names of one state together: 1 MiB, as much as one update may have.
+/// The maximum size of all names of one state together, in bytes: 1 MiB, the limit of one update.
 pub const MAX_NAME_BYTES: usize = 1 << 20;
 
-/// Bytes of a message; the rest is cut off. It is one line for a person.
+/// The maximum length of a message in bytes. The rest is cut off, since a message is one line.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 10;
 
-/// An update as a plugin sends it, and the state that updates add up to, as the status shows it.
+/// An update as a plugin sends it. It is also the state that results from all updates, as the
+/// status shows it.
 ///
-/// Every key may be missing or `null`. The state never carries the keys that begin with `append`.
+/// Every key may be missing or `null`. The state never has the keys that begin with `append`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProgressUpdate {
-    /// The plugin. Set by the server.
+    /// The name of the plugin. Set by the server.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
-    /// The node, or `global`. Set by the server.
+    /// The name of the node, or `global`. Set by the server.
     #[serde(deserialize_with = "or_default")]
     pub node: String,
     /// When the server received the update.
     #[serde(default = "never", deserialize_with = "or_never")]
     pub timestamp: Timestamp,
-    /// One line for a person.
+    /// A one-line message for users.
     #[serde(deserialize_with = "or_default")]
     pub msg: String,
-    /// How many tests are expected; 0 when nobody knows.
+    /// The number of expected tests, or 0 if unknown.
     #[serde(deserialize_with = "or_default")]
     pub total: i64,
-    /// How many tests ended, those that failed not counted.
+    /// The number of finished tests, without those that failed.
     #[serde(deserialize_with = "or_default")]
     pub completed: i64,
-    /// Names of what could not be run.
+    /// Names of tests that could not run.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
-    /// Names of the tests that failed.
+    /// Names of failed tests.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
-    /// Append mode: `total` grows too.
+    /// Append mode: whether `total` grows too.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub appendtotals: bool,
-    /// Append mode: how much `completed` grows.
+    /// Append mode: the increase of `completed`.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero")]
     pub appendcompleted: i64,
     /// Append mode: names to add to `failures`.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub appendfailing: Vec<String>,
-    /// How many names were left out of the lists: because of [`MAX_NAMES`] or [`MAX_NAME_BYTES`], or by a sender who knows only how many
-    /// tests failed. Ours: other readers ignore it.
+    /// The number of names left out of the lists, because of [`MAX_NAMES`] or [`MAX_NAME_BYTES`]. A
+    /// sender that only knows the number of failed tests sets it too. Plumbline only: other readers
+    /// ignore it.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero_unsigned")]
     pub omitted: u64,
 }
@@ -100,10 +103,10 @@ fn is_zero_unsigned(n: &u64) -> bool {
     *n == 0
 }
 
-/// Why the body of a progress update is refused (status 400).
+/// Error for the body of a progress update (HTTP status 400).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgressError {
-    /// The body is not JSON, or a key has a value of another type.
+    /// The body is not JSON, or a value has the wrong type.
     #[error("progress update is not valid: {0}")]
     Invalid(String),
     /// The body is JSON but not an object.
@@ -112,13 +115,17 @@ pub enum ProgressError {
 }
 
 impl ProgressUpdate {
-    /// Reads the body of a request. Keys are matched without regard to case and unknown ones are ignored. `name`, `node` and
-    /// `timestamp` are left for [`ProgressUpdate::stamp`]: what the plugin wrote there does not count, and is not even looked at.
+    /// Reads the body of a request. Keys match without regard to case, and unknown keys are
+    /// ignored.
     ///
-    /// The caller bounds the size of `body` (see [`crate::ReceiveLimits::message_bytes`]).
+    /// `name`, `node` and `timestamp` are left for [`ProgressUpdate::stamp`]. The values of the
+    /// plugin are ignored, whatever their types.
+    ///
+    /// The caller limits the size of `body` (see [`crate::ReceiveLimits::message_bytes`]).
     ///
     /// # Errors
-    /// [`ProgressError`], when the body is not an object of the form above.
+    ///
+    /// Returns a [`ProgressError`] if the body does not have the form above.
     pub fn from_body(body: &[u8]) -> Result<Self, ProgressError> {
         let value: Value = serde_json::from_slice(body).map_err(|e| ProgressError::Invalid(e.to_string()))?;
         let Value::Object(fields) = value else { return Err(ProgressError::NotAnObject) };
@@ -134,34 +141,34 @@ impl ProgressUpdate {
         Ok(update)
     }
 
-    /// Sets what the server knows better than the plugin: who sent it, and when.
+    /// Sets the sender and the time, which only the server knows reliably.
     pub fn stamp(&mut self, key: &ResultKey, at: Timestamp) {
         self.name = key.plugin.to_string();
         self.node = key.node.to_string();
         self.timestamp = at;
     }
 
-    /// Whether this adds to what was said before, rather than replacing it.
+    /// Returns whether this update adds to the state instead of replacing it.
     #[must_use]
     pub fn is_appending(&self) -> bool {
         self.appendtotals || self.appendcompleted > 0 || !self.appendfailing.is_empty()
     }
 
-    /// How many tests failed, those whose names were left out counted.
+    /// Returns the number of failed tests, including those whose names were left out.
     #[must_use]
     pub fn failed(&self) -> u64 {
         (self.failures.len() as u64).saturating_add(self.omitted)
     }
 
-    /// How many tests are still to come; `None` when `total` does not say so much.
+    /// Returns the number of remaining tests, or `None` if `total` is too small to tell.
     #[must_use]
     pub fn remaining(&self) -> Option<u64> {
         let failed = i64::try_from(self.failed()).unwrap_or(i64::MAX);
         u64::try_from(self.total.saturating_sub(self.completed).saturating_sub(failed)).ok()
     }
 
-    /// The progress of a plugin whose result has arrived, with so many leaves of each status: nothing remains. A plugin that reported all
-    /// its tests keeps its own counts.
+    /// Returns the final progress of a plugin whose result was received, from its leaves by status.
+    /// Nothing remains. A plugin that reported all its tests keeps its own counts.
     #[must_use]
     pub fn settled(mut self, counts: &BTreeMap<String, u64>) -> Self {
         if self.remaining() == Some(0) {
@@ -178,13 +185,14 @@ impl ProgressUpdate {
         self
     }
 
-    /// Bytes of all names, the measure of [`MAX_NAME_BYTES`].
+    /// Returns the size of all names in bytes, as limited by [`MAX_NAME_BYTES`].
     #[must_use]
     pub fn name_bytes(&self) -> usize {
         [&self.failures, &self.errors, &self.appendfailing].into_iter().flatten().map(String::len).sum()
     }
 
-    /// Drops names from the end of the lists until at most `bytes` bytes of names are left, and counts them as omitted.
+    /// Drops names from the end of the lists until at most `bytes` bytes of names are left. The
+    /// dropped names count as omitted.
     pub fn trim_names(&mut self, bytes: usize) {
         let (mut count, mut left) = (MAX_NAMES, bytes);
         for list in [&mut self.failures, &mut self.errors, &mut self.appendfailing] {
@@ -218,17 +226,19 @@ impl ProgressUpdate {
     }
 }
 
-/// The state after `update`, given the state before it.
+/// Returns the state after `update`, given the previous state.
 ///
 /// * An update that does not append replaces the state.
-/// * An update that appends to a state: who, when and the message are the update's; `completed` grows by `appendcompleted`; with
-///   `appendtotals`, `total` grows by `appendcompleted` and the number of names in `appendfailing`; these names go to `failures`.
-///   The result does not append.
-/// * Two updates that both append become one that does: `appendcompleted` is summed, `appendfailing` joined, `appendtotals` is the
-///   update's, and so are who, when and the message.
+/// * An update that appends to a state sets the sender, time and message. `completed` grows by
+///   `appendcompleted`. With `appendtotals`, `total` grows by `appendcompleted` and the number of
+///   names in `appendfailing`. These names are added to `failures`. The result does not append.
+/// * Two updates that both append become one that does. `appendcompleted` is summed, and
+///   `appendfailing` concatenated. `appendtotals`, sender, time and message are those of the
+///   update.
 ///
-/// With no state before, the update meets an empty one. Counters saturate; lists are bounded by [`MAX_NAMES`] and [`MAX_NAME_BYTES`],
-/// the oldest names stay, and [`ProgressUpdate::omitted`] counts the rest.
+/// Without a previous state, the update applies to an empty one. Counters saturate. Lists are
+/// limited by [`MAX_NAMES`] and [`MAX_NAME_BYTES`]: the oldest names stay, and
+/// [`ProgressUpdate::omitted`] counts the rest.
 #[must_use]
 pub fn combine(old: Option<&ProgressUpdate>, update: ProgressUpdate) -> ProgressUpdate {
     let mut state = match old {

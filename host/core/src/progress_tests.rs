@@ -1,4 +1,4 @@
-//! Progress: what is read, and how one update follows another.
+//! Tests for parsing and combining progress updates.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -157,7 +157,7 @@ fn names_and_messages_are_bounded() {
     let state = combine(None, read(json!({"failures": many, "errors": ["e"]})));
     assert_eq!((state.failures.len(), state.errors.len(), state.omitted), (MAX_NAMES, 0, 6));
     assert_eq!(state.failed(), MAX_NAMES as u64 + 6);
-    // The oldest stay, and what is left out adds up.
+    // The oldest names stay, and the number of omitted names adds up.
     let more = combine(Some(&state), read(json!({"appendfailing": ["late"]})));
     assert_eq!(
         (more.failures.first().map(String::as_str), more.failures.len(), more.omitted),
@@ -260,15 +260,15 @@ fn progress_does_not_contradict_a_result() {
         [("passed".to_owned(), passed), ("failed".to_owned(), failed), ("skipped".to_owned(), 7_000)].into()
     };
     let numbers = |progress: &ProgressUpdate| (progress.completed, progress.failed(), progress.remaining());
-    // A suite that posted only its start.
+    // A test suite that only reported its start.
     let start = ProgressUpdate { total: 1, ..ProgressUpdate::default() };
     assert_eq!(numbers(&start.clone().settled(&counts(1, 0))), (1, 0, Some(0)));
     let failing = ProgressUpdate { total: 9, failures: vec!["a".to_owned()], ..ProgressUpdate::default() };
     let settled = failing.settled(&counts(5, 2));
     assert_eq!((numbers(&settled), settled.failures.len()), ((5, 2, Some(0)), 1));
-    // Its own counts, where it reported all tests.
+    // A plugin that reported all tests keeps its own counts.
     let whole = ProgressUpdate { total: 3, completed: 2, omitted: 1, ..ProgressUpdate::default() };
     assert_eq!(whole.clone().settled(&counts(7, 7)), whole);
-    // A format with statuses of its own.
+    // A format with custom statuses.
     assert_eq!(numbers(&start.settled(&[("warning".to_owned(), 3)].into())), (0, 0, Some(0)));
 }

@@ -1,11 +1,11 @@
-//! Text quoted for another language: regular expressions of Go, and POSIX shells.
+//! Quoting for Go regular expressions and POSIX shells.
 
 use std::path::Path;
 
-/// Characters that mean something in a regular expression of Go: those that its own quoting puts a backslash before.
+/// The special characters of Go regular expressions, as in Go's own `QuoteMeta`.
 const SPECIAL: &[char] = &['\\', '.', '+', '*', '?', '(', ')', '|', '[', ']', '{', '}', '^', '$'];
 
-/// `text` as a regular expression of Go (RE2) that matches this very text.
+/// Returns a Go regular expression (RE2) that matches exactly `text`.
 #[must_use]
 pub fn go_quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 16);
@@ -18,7 +18,8 @@ pub fn go_quote(text: &str) -> String {
     quoted
 }
 
-/// `text` as one word of a POSIX shell command: as it is where that is safe, else in single quotes.
+/// Quotes `text` as one word of a POSIX shell command. Text that is safe stays unchanged, and other
+/// text is put in single quotes.
 #[must_use]
 pub fn shell_quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "@%_+=:,./-".contains(c);
@@ -28,7 +29,7 @@ pub fn shell_quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// `path` as one argument of a POSIX shell command, which no program takes for an option.
+/// Quotes `path` as one argument of a POSIX shell command that no program mistakes for an option.
 #[must_use]
 pub fn shell_path(path: &Path) -> String {
     let text = path.to_string_lossy();

@@ -1,4 +1,4 @@
-//! Why a test failed, in one line.
+//! Extracts the reason of a test failure as one line.
 
 use std::iter;
 
@@ -6,20 +6,21 @@ use serde_json::{Map, Value};
 
 use crate::item::Meta;
 
-/// Characters of a reason.
+/// The maximum length of a reason in characters.
 const MAX_REASON: usize = 400;
 
-/// Lines that are joined where the first one only announces the others.
+/// The maximum number of lines to join if the first one only introduces the others.
 const MAX_LINES: usize = 8;
 
-/// The details that say why an item failed.
+/// The details that contain the reason of a failure.
 const DETAILS: [&str; 2] = ["failure", "error"];
 
-/// The first line that says why an item failed, at most 400 characters of it. `None`: nothing says more than the name.
+/// Returns the first line that explains why an item failed, cut to 400 characters. `None` means
+/// that nothing says more than the name.
 ///
-/// Formats put the reason in the details `failure` or `error`, or their messages, and the host in the meta key `error`. Places in
-/// source code, markers of test runners and repetitions of the name are passed over. The last line of the detail `output` is the
-/// last resort.
+/// Formats put the reason in the details `failure` or `error`, or their messages. The host puts it
+/// in the metadata key `error`. Source locations, markers of test runners and repetitions of the
+/// name are skipped. The last line of the detail `output` is the fallback.
 #[must_use]
 pub fn reason(name: &str, details: &Map<String, Value>, meta: &Meta) -> Option<String> {
     let told = DETAILS.iter().flat_map(|key| {
@@ -33,7 +34,8 @@ pub fn reason(name: &str, details: &Map<String, Value>, meta: &Meta) -> Option<S
     })
 }
 
-/// The message and the body of a failure: the item's detail `key`, which may begin with the message that another detail holds alone.
+/// Returns the message and the body of a failure. The body is the item's detail `key`, without the
+/// message if it starts with it.
 #[must_use]
 pub fn message_and_body<'a>(key: &str, details: &'a Map<String, Value>) -> (Option<&'a str>, Option<&'a str>) {
     let text = |key: &str| details.get(key).and_then(Value::as_str);
@@ -43,7 +45,7 @@ pub fn message_and_body<'a>(key: &str, details: &'a Map<String, Value>) -> (Opti
     (message, body)
 }
 
-/// The first line of `text` that tells something, with those that it announces.
+/// Returns the first informative line of `text`, together with the lines that it introduces.
 fn telling(name: &str, text: &str) -> Option<String> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_place(line) && !is_marker(line));
     let first = lines.find(|line| *line != name && !is_empty_word(line))?;
@@ -58,8 +60,8 @@ fn cut(text: &str) -> String {
     text.chars().take(MAX_REASON).collect()
 }
 
-/// Whether the line is nothing but a place in source code, such as `/src/framework.go:630`,
-/// `In [It] at: /src/job.go:90 @ 06/30/26` or `thread 'tests::a' (7) panicked at src/lib.rs:4:24:`.
+/// Returns whether the line is only a source location, such as `/src/framework.go:630`, `In [It]
+/// at: /src/job.go:90 @ 06/30/26` or `thread 'tests::a' (7) panicked at src/lib.rs:4:24:`.
 fn is_place(line: &str) -> bool {
     if let Some(rest) = line.strip_prefix("In [") {
         return rest.contains("] at: ");
@@ -67,25 +69,25 @@ fn is_place(line: &str) -> bool {
     let panicked = line.strip_prefix("thread '").and_then(|rest| rest.split_once(" panicked at "));
     let mut words = panicked.map_or(line, |(_, place)| place).split_whitespace();
     let Some(word) = words.next() else { return false };
-    // Stack traces of Go add an offset.
+    // Go stack traces add an offset.
     if words.any(|word| !word.starts_with("+0x")) {
         return false;
     }
     let word = word.trim_end_matches([':', ',']);
     let Some((path, number)) = word.rsplit_once(':') else { return false };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    // A column may follow the line.
+    // A column may follow the line number.
     let path = path.rsplit_once(':').filter(|(_, line)| digits(line)).map_or(path, |(path, _)| path);
     let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
     digits(number) && (file.contains('.') && !file.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether a test runner marks with it where a test begins or ends.
+/// Returns whether a test runner prints the line to mark the start or end of a test.
 fn is_marker(line: &str) -> bool {
     ["=== RUN", "=== PAUSE", "=== CONT", "=== NAME", "--- FAIL"].iter().any(|marker| line.starts_with(marker))
 }
 
-/// Whether the line is only another word for the status.
+/// Returns whether the line only repeats the status.
 fn is_empty_word(line: &str) -> bool {
     ["failed", "failure", "error", "test failed"]
         .iter()

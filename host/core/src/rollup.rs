@@ -1,39 +1,43 @@
-//! How the status of an item follows from those of its children (docs/architecture.md, «Result tree»).
+//! Rolls up the status of an item from those of its children (docs/architecture.md, "Result tree").
 //!
-//! In the standard mode the status of an item with children is the first of these that applies:
+//! In the standard mode, the status of an item with children is the first match of this list:
 //!
-//! 1. `failed`, if a child is `failed` or `timeout`;
-//! 2. `unknown`, if a child is;
-//! 3. `passed`, if a child is;
-//! 4. `skipped`, if a child is;
-//! 5. `not-read`, if all children are.
+//! 1. `failed`, if a child is `failed` or `timeout`
+//! 2. `unknown`, if a child is
+//! 3. `passed`, if a child is
+//! 4. `skipped`, if a child is
+//! 5. `not-read`, if all children are
 //!
-//! So what ran nothing is not `passed`. As soon as one leaf of a plugin's tree has a status of the plugin's own, the whole tree is in the custom mode: the status
-//! of every item with children is a list of counts, such as `failed: 1, warning: 3`.
+//! An item in which nothing ran is therefore not `passed`.
 //!
-//! Every status of an item with children is overwritten, whatever the post-processor or a hand-written file said. A leaf keeps its
-//! own: a suite without test cases is a leaf, with whatever status the post-processor gave it.
+//! If one leaf of a plugin's tree has a custom status, the whole tree is in custom mode. The status
+//! of every item with children is then a list of counts, such as `failed: 1, warning: 3`.
+//!
+//! The status of an item with children is always overwritten, whatever the post-processor or a
+//! hand-written file says. A leaf keeps its status. A test suite without test cases is a leaf.
 
 use std::collections::BTreeMap;
 
 use crate::item::Item;
 use crate::status::Status;
 
-/// Statuses of a plugin's own that are counted by name in one item; the lexically greatest beyond this are counted as
-/// [`OTHER_STATUSES`]. Real plugins have a handful; the bound ends a module that invents a status per item, whose text would
-/// otherwise be repeated on every level.
+/// The maximum number of custom statuses that one item counts by name. The lexically greatest ones
+/// beyond it are counted as [`OTHER_STATUSES`].
+///
+/// Real plugins have a handful. The limit stops a module that invents a status per item, which
+/// would otherwise be repeated on every level.
 pub const MAX_CUSTOM_STATUSES: usize = 100;
 
-/// What statuses beyond [`MAX_CUSTOM_STATUSES`] are counted as.
+/// The status under which statuses beyond [`MAX_CUSTOM_STATUSES`] are counted.
 pub const OTHER_STATUSES: &str = "other";
 
-/// The key in the meta of a root without any item under which [`NO_RESULTS_REASON`] stands.
+/// The metadata key of an empty root under which [`NO_RESULTS_REASON`] is stored.
 pub const REASON: &str = "reason";
 
-/// Why a root without any item is `unknown`.
-pub const NO_RESULTS_REASON: &str = "the plugin has no results: nothing can be said of it";
+/// The reason why an empty root is `unknown`.
+pub const NO_RESULTS_REASON: &str = "the plugin has no results";
 
-/// The counts in a text that looks like `failed: 1, warning: 3`; `None` for any other text.
+/// Parses text of the form `failed: 1, warning: 3`. Returns `None` for any other text.
 #[must_use]
 pub fn counts_in(text: &str) -> Option<Vec<(&str, u64)>> {
     text.split(", ")
@@ -45,8 +49,8 @@ pub fn counts_in(text: &str) -> Option<Vec<(&str, u64)>> {
         .collect()
 }
 
-/// Statuses, counted: what is needed to know the status of the item above them. Needs no tree, so a tree that lies on disk in
-/// pre-order can be rolled up from back to front:
+/// Counts of statuses, from which the status of the parent item follows. It needs no tree, so a
+/// tree on disk in pre-order can be rolled up from back to front:
 ///
 /// ```
 /// use plumbline_core::{Status, rollup::Tally};
@@ -54,7 +58,7 @@ pub fn counts_in(text: &str) -> Option<Vec<(&str, u64)>> {
 /// // root > (suite > (passed, failed), passed), in pre-order: depth, and the status of leaves.
 /// let tree = [(0, None), (1, None), (2, Some(Status::Passed)), (2, Some(Status::Failed)), (1, Some(Status::Passed))];
 /// let custom = tree.iter().flat_map(|(_, status)| status).any(Status::is_custom);
-/// let mut open: Vec<Tally> = Vec::new(); // open[d]: the items of depth d seen since the last item above them
+/// let mut open: Vec<Tally> = Vec::new(); // open[d]: the items of depth d seen since their parent
 /// let mut rolled = Vec::new();
 /// for (depth, status) in tree.iter().rev() {
 ///     let depth: usize = *depth;
@@ -68,7 +72,7 @@ pub fn counts_in(text: &str) -> Option<Vec<(&str, u64)>> {
 /// assert_eq!(rolled.pop(), Some(Status::Failed)); // the suite
 /// ```
 ///
-/// Bounded: see [`MAX_CUSTOM_STATUSES`]. The order of additions makes no difference.
+/// Its size is limited by [`MAX_CUSTOM_STATUSES`]. The order of additions makes no difference.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tally {
     passed: u64,
@@ -82,15 +86,15 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts the status of one child. In one that is a list of counts, each count is added on its own.
+    /// Counts the status of one child. If it is a list of counts, each count is added separately.
     pub fn add(&mut self, status: &Status) {
         self.add_many(status, 1);
     }
 
-    /// Counts the status of `n` children that have the same: what [`Tally::add`] does `n` times.
+    /// Counts the status of `n` children, like `n` calls of [`Tally::add`].
     pub fn add_many(&mut self, status: &Status, n: u64) {
         match status {
-            // Not even a name: a status that nobody has does not take the place of one that somebody has.
+            // Do not even keep the name: an unused status must not displace a used one.
             _ if n == 0 => {}
             Status::Custom(text) => match counts_in(text) {
                 Some(parts) => {
@@ -102,7 +106,8 @@ impl Tally {
         }
     }
 
-    /// Counts the status of one leaf as it is, for a summary of leaves by status ([`Tally::counts`]).
+    /// Counts the status of one leaf unchanged, for a summary of leaves by status
+    /// ([`Tally::counts`]).
     pub fn add_leaf(&mut self, status: &Status) {
         self.add_named(status, 1);
     }
@@ -121,8 +126,10 @@ impl Tally {
         *count = count.saturating_add(n);
     }
 
-    /// Keeps the lexically smallest names. A name that was pushed out is greater than all that are kept, then and later, so it never
-    /// comes back with a part of its count: the order of additions makes no difference.
+    /// Counts a custom status and keeps the lexically smallest names.
+    ///
+    /// A dropped name is greater than all names that are kept, then and later, so it never returns
+    /// with a partial count. The order of additions therefore makes no difference.
     fn add_custom(&mut self, name: &str, n: u64) {
         if let Some(count) = self.custom.get_mut(name) {
             *count = count.saturating_add(n);
@@ -140,14 +147,16 @@ impl Tally {
         self.custom.insert(name.to_owned(), n);
     }
 
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The status of the item above what was counted; `unknown` if nothing was, so that an empty run never passes. `custom_mode` says
-    /// whether any leaf of the plugin's whole tree has a status of the plugin's own.
+    /// Returns the status of the parent item. It is `unknown` if nothing was counted, so that an
+    /// empty run never passes.
+    ///
+    /// `custom_mode` says whether any leaf of the plugin's whole tree has a custom status.
     #[must_use]
     pub fn result(&self, custom_mode: bool) -> Status {
         if self.is_empty() {
@@ -168,7 +177,7 @@ impl Tally {
         }
     }
 
-    /// What was counted, by status.
+    /// Returns the counts by status.
     #[must_use]
     pub fn counts(&self) -> BTreeMap<String, u64> {
         let mut counts = self.custom.clone();
@@ -189,8 +198,10 @@ impl Tally {
     }
 }
 
-/// Rolls up the tree of one plugin: sets the status of every item with children, and that of a root without any to `unknown`, with
-/// the [`REASON`] in its meta unless it gives one of its own. Not recursive, so a deep tree costs memory and not the stack.
+/// Rolls up the tree of one plugin by setting the status of every item with children.
+///
+/// A root without children becomes `unknown`, with a [`REASON`] in its metadata unless it already
+/// has one. The function is not recursive, so a deep tree takes memory and no stack.
 pub fn roll_up(root: &mut Item) {
     if root.items.is_empty() {
         root.status = Status::Unknown;
@@ -199,7 +210,8 @@ pub fn roll_up(root: &mut Item) {
     }
     let custom_mode = root.leaves().any(|leaf| is_custom(&leaf.status));
     let statuses = rolled_up(root, custom_mode);
-    // The same order, with the right to write: pre-order needs no way back up, so a stack of iterators is enough.
+    // Applies the statuses in the same order. Pre-order never needs the parent, so a stack of
+    // iterators is enough.
     let mut statuses = statuses.into_iter();
     root.status = statuses.next().unwrap_or_default();
     let mut open = vec![root.items.iter_mut()];
@@ -220,7 +232,7 @@ fn is_custom(status: &Status) -> bool {
     matches!(status, Status::Custom(text) if !text.is_empty())
 }
 
-/// The statuses of all items in pre-order, rolled up.
+/// Returns the rolled-up statuses of all items in pre-order.
 fn rolled_up(root: &Item, custom_mode: bool) -> Vec<Status> {
     struct Open<'a> {
         children: std::slice::Iter<'a, Item>,
@@ -256,7 +268,8 @@ fn rolled_up(root: &Item, custom_mode: bool) -> Vec<Status> {
     statuses
 }
 
-/// The leaves of a tree by status. An item without children is its own leaf. Not recursive; bounded by [`MAX_CUSTOM_STATUSES`].
+/// Counts the leaves of a tree by status. An item without children is its own leaf. Not recursive,
+/// and limited by [`MAX_CUSTOM_STATUSES`].
 #[must_use]
 pub fn counts(item: &Item) -> BTreeMap<String, u64> {
     let mut tally = Tally::default();

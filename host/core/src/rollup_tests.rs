@@ -1,4 +1,4 @@
-//! Roll-up: the rules one by one, and what holds for every tree.
+//! Tests for roll-up: each rule, and properties of every tree.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ fn leaf(status: &str) -> Item {
 }
 
 fn over(items: Vec<Item>) -> Item {
-    // The status is a lie, which must not survive.
+    // This status is wrong and must be overwritten.
     Item { name: "suite".to_owned(), status: "passed".into(), items, ..Item::default() }
 }
 
@@ -41,13 +41,13 @@ fn the_status_of_a_parent_follows_from_its_children() {
         (&[""], "unknown"),
         (&["", "passed"], "unknown"),
         (&["", "failed"], "failed"),
-        // A status of the plugin's own: all of the tree is counted.
+        // With a custom status, the whole tree is counted.
         (&["foobar"], "foobar: 1"),
         (&["passed", "foo", "failed", "passed"], "failed: 1, foo: 1, passed: 2"),
         (&["foo", ""], "foo: 1, unknown: 1"),
         (&["foo", "timeout", "skipped"], "foo: 1, skipped: 1, timeout: 1"),
         (&["a: 1, b: 2", "b: 3", "passed"], "a: 1, b: 5, passed: 1"),
-        // Upper case is not the standard word.
+        // Capitalized words are not standard statuses.
         (&["Passed"], "Passed: 1"),
     ] {
         let root = rolled(over(children.iter().map(|child| leaf(child)).collect()));
@@ -70,7 +70,7 @@ fn a_plugin_without_any_item_is_unknown_and_says_why() {
 
 #[test]
 fn a_leaf_keeps_its_status_and_an_empty_one_is_unknown() {
-    // A node without files, beside one with a suite that has no test cases.
+    // A node without files, next to one with a test suite that has no test cases.
     let root = rolled(over(vec![leaf(""), over(vec![leaf("passed")])]));
     let statuses: Vec<&str> = root.items.iter().map(|item| item.status.as_str()).collect();
     assert_eq!((root.status.as_str(), &statuses[..]), ("unknown", &["unknown", "passed"][..]));
@@ -84,7 +84,7 @@ fn one_custom_leaf_counts_the_whole_tree() {
     assert_eq!(root.items[0].status.as_str(), "failed: 1, passed: 1");
     assert_eq!(root.items[1].items[0].status.as_str(), "warning: 1");
     assert_eq!(root.status.as_str(), "failed: 1, passed: 1, warning: 1");
-    // On an item with children, a status of the plugin's own says nothing: it is overwritten.
+    // A custom status of an item with children is overwritten.
     let root = rolled(over(vec![Item { status: "warning".into(), ..over(vec![leaf("passed")]) }]));
     assert_eq!((root.status.as_str(), root.items[0].status.as_str()), ("passed", "passed"));
 }
@@ -100,7 +100,7 @@ fn counts_are_told_from_other_texts() {
         ("a: -1", None),
         ("a: +1", None),
         (": 1", None),
-        // Not two counts, but one of an odd name.
+        // This is one count with a strange name, not two counts.
         ("a: 1,b: 2", Some(vec![("a: 1,b", 2)])),
         ("a: 1, b", None),
         ("a: 99999999999999999999", None),
@@ -175,7 +175,7 @@ fn tree(custom: bool) -> impl Strategy<Value = Item> {
     prop::collection::vec(inner, 1..5).prop_map(|items| Item { name: "root".to_owned(), items, ..Item::default() })
 }
 
-/// The rules once more, in the plainest words: recursive, and without a tally.
+/// A reference implementation of the rules: recursive and without a tally.
 fn expected(item: &Item, custom: bool) -> Status {
     if item.items.is_empty() {
         return item.status.clone();
@@ -215,7 +215,7 @@ proptest! {
             prop_assert!(custom || !after.status.is_custom());
             prop_assert!(after.is_leaf() || after.status != Status::Timeout);
         }
-        // Nothing but statuses changes, leaves are counted alike, and once is enough.
+        // Only statuses change, leaf counts stay the same, and roll-up is idempotent.
         prop_assert_eq!(tree.walk().count(), done.walk().count());
         prop_assert_eq!(counts(&tree), counts(&done));
         prop_assert_eq!(rolled(done.clone()), done);

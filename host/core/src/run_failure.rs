@@ -1,30 +1,33 @@
-//! Why a run failed as a whole, in the run's status: what no result of a plugin says.
+//! The failure of a run as a whole, in the run's status, which no result of a plugin shows.
 
 use serde::{Deserialize, Serialize};
 
 use crate::text::printable;
 
-/// Bytes of a reason at most, 2 KiB: an error and its causes. An annotation holds it beside the results of thousands of nodes.
+/// The maximum length of a reason in bytes, 2 KiB: an error and its causes. It shares an annotation
+/// with the results of thousands of nodes.
 pub const MAX_REASON_BYTES: usize = 2 << 10;
-/// Bytes of a hint at most, 1 KiB.
+/// The maximum length of a hint in bytes, 1 KiB.
 pub const MAX_HINT_BYTES: usize = 1 << 10;
-/// Bytes that stay where nothing else fits any more: what failed, mostly without why.
+/// The length in bytes to which a reason is cut when nothing else fits: what failed, mostly without
+/// the cause.
 const SHORT_BYTES: usize = 512;
-/// The mark of what was cut off.
+/// The marker for text that was cut off.
 const CUT: char = '…';
 
-/// Why a run failed as a whole or was ended before its time. Bounded, and one line each, whoever wrote it.
+/// Why a run failed as a whole or was interrupted. Both strings have a limited length and are one
+/// line, whoever wrote them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RunFailureRead")]
 pub struct RunFailure {
     /// What failed, and why.
     pub reason: String,
-    /// What to do.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// [`RunFailure`] as it is read: of any length.
+/// The parsed form of [`RunFailure`], with strings of any length.
 #[derive(Deserialize)]
 struct RunFailureRead {
     reason: String,
@@ -39,25 +42,25 @@ impl From<RunFailureRead> for RunFailure {
 }
 
 impl RunFailure {
-    /// A failure with these texts, cut to [`MAX_REASON_BYTES`] and [`MAX_HINT_BYTES`].
+    /// Creates a failure with these strings, cut to [`MAX_REASON_BYTES`] and [`MAX_HINT_BYTES`].
     #[must_use]
     pub fn new(reason: &str, hint: Option<&str>) -> Self {
         let hint = hint.map(|hint| line(hint, MAX_HINT_BYTES)).filter(|hint| !hint.is_empty());
         Self { reason: line(reason, MAX_REASON_BYTES), hint }
     }
 
-    /// What of it stays where there is hardly any room.
+    /// Returns a shorter form for when there is hardly any room.
     pub(crate) fn short(&self) -> Self {
         Self { reason: short(&self.reason), hint: None }
     }
 }
 
-/// The beginning of a text.
+/// Returns the start of a text.
 pub(crate) fn short(text: &str) -> String {
     line(text, SHORT_BYTES)
 }
 
-/// `text` in one line of at most `limit` bytes. The same again gives the same.
+/// Returns `text` as one line of at most `limit` bytes. The function is idempotent.
 fn line(text: &str, limit: usize) -> String {
     let mut kept = String::new();
     for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {

@@ -1,4 +1,4 @@
-//! The status of a run as others read it: one JSON object (docs/protocol.md, «Status»).
+//! The status of a run in its public form: one JSON object (docs/protocol.md, "Status").
 
 use std::collections::BTreeMap;
 
@@ -12,46 +12,52 @@ use crate::status::Status;
 use crate::text::excerpt;
 use crate::time::{NEVER, never};
 
-/// Characters of [`PluginStatus::reason`].
+/// The maximum length of [`PluginStatus::reason`] in characters.
 pub const MAX_REASON: usize = 400;
 
-/// The status of a run. Reading is lenient: keys may be missing or `null`, unknown ones are ignored.
+/// The status of a run. Parsing is lenient: keys may be missing or `null`, and unknown ones are
+/// ignored.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunStatus {
-    /// One entry per expected result, in the order of the plan; `None` (written `null`) before there is a plan.
+    /// One entry per expected result, in the order of the plan. `None` (written `null`) before
+    /// there is a plan.
     #[serde(default)]
     pub plugins: Option<Vec<PluginStatus>>,
-    /// How far the run is.
+    /// The phase of the run.
     #[serde(default)]
     pub status: RunPhase,
-    /// The archive; all zero until the run is complete.
+    /// The archive. All values are zero until the run is complete.
     #[serde(rename = "tar-info", default)]
     pub tar_info: TarInfo,
-    /// The run was ended before its time. Ours: left out when false.
+    /// Whether the run was interrupted. Plumbline only, omitted if false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// Why the run failed as a whole, or was ended before its time, where no result says it. Ours: left out when there is nothing to say.
+    /// Why the run failed as a whole or was interrupted, if no result shows it. Plumbline only,
+    /// omitted if there is nothing to report.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub failure: Option<RunFailure>,
-    /// How much was left out to make it fit where it stands ([`crate::compact::Level`] as text); `None`: nothing. Ours.
+    /// How much was left out to meet a size limit ([`crate::compact::Level`] as text). `None` means
+    /// nothing. Plumbline only.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub compacted: Option<String>,
-    /// Where the archive was sent to, or why it could not be sent. Ours: left out when nobody wanted it sent.
+    /// Where the archive was uploaded, or why the upload failed. Plumbline only, omitted if no
+    /// upload was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<String>,
-    /// When the aggregator wrote it. Ours: an old one tells a dead aggregator from a quiet one.
+    /// When the aggregator wrote the status. An old heartbeat distinguishes a dead aggregator from
+    /// a quiet one. Plumbline only.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<Timestamp>,
-    /// The id of the run. Ours.
+    /// The ID of the run. Plumbline only.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// Plugins that are part of the run no longer, and why. Ours: left out when there are none.
+    /// The skipped plugins, with reasons. Plumbline only, omitted if there are none.
     #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
     pub withdrawn: BTreeMap<String, String>,
-    /// When each plugin was launched. Ours: left out when none was.
+    /// When each plugin was launched. Plumbline only, omitted if none was.
     #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
     pub launched: BTreeMap<String, Timestamp>,
-    /// What judges made of plugins, by plugin. Ours: left out when nothing was judged.
+    /// The verdicts of judges, by plugin. Plumbline only, omitted if there are none.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub verdicts: Option<BTreeMap<String, VerdictSummary>>,
 }
@@ -60,41 +66,44 @@ pub struct RunStatus {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(from = "PluginStatusRead")]
 pub struct PluginStatus {
-    /// The plugin. Text and not a [`crate::PluginName`]: old runs have names that are refused today. Also read from the key `name`.
+    /// The name of the plugin. It is not a [`crate::PluginName`], because old runs have names that
+    /// are invalid today. Also read from the key `name`.
     pub plugin: String,
-    /// The node, or `global`.
+    /// The name of the node, or `global`.
     pub node: String,
-    /// Whether the result is in.
+    /// Whether the result was received.
     pub status: EntryStatus,
-    /// How the result came out; `None` (written as empty text) until it is post-processed.
+    /// The status of the result. `None` (written as an empty string) until it is post-processed.
     #[serde(rename = "result-status", serialize_with = "empty_if_none")]
     pub result_status: Option<Status>,
-    /// How many leaves of the result tree have which status; `None` (written `null`) until it is post-processed.
+    /// The number of leaves of the result tree by status. `None` (written `null`) until it is
+    /// post-processed.
     #[serde(rename = "result-counts")]
     pub result_counts: Option<BTreeMap<String, u64>>,
-    /// How far the plugin says it is.
+    /// The progress that the plugin reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressUpdate>,
-    /// When its worker was heard of last. Ours: left out when it never was.
+    /// When its worker last sent a message. Plumbline only, omitted if it never did.
     #[serde(rename = "last-heartbeat", skip_serializing_if = "Option::is_none")]
     pub last_heartbeat: Option<Timestamp>,
-    /// Why the result failed, or what keeps it from arriving; at most [`MAX_REASON`] characters on
-    /// one line. Ours: left out when there is nothing to report.
+    /// Why the result failed, or what prevents it from arriving, as one line of at most
+    /// [`MAX_REASON`] characters. Plumbline only, omitted if there is nothing to report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How many results this one entry stands for, if it stands for more than one: their node is `<n> nodes`. Ours.
+    /// The number of results that this entry represents, if more than one. Their node is then `<n>
+    /// nodes`. Plumbline only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folded: Option<u64>,
 }
 
 impl RunStatus {
-    /// How many expected results there are.
+    /// Returns the number of expected results.
     #[must_use]
     pub fn expected(&self) -> u64 {
         self.count(|_| true)
     }
 
-    /// How many expected results did not arrive, and how many of these timed out.
+    /// Returns the number of expected results that are missing, and how many of these timed out.
     #[must_use]
     pub fn missing(&self) -> (u64, u64) {
         (self.count(|status| *status != EntryStatus::Complete), self.count(|status| *status == EntryStatus::TimedOut))
@@ -107,7 +116,7 @@ impl RunStatus {
 }
 
 impl EntryStatus {
-    /// The result is in, or it is certain that it will not arrive.
+    /// Returns whether the result was received, or is certain not to arrive.
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Complete | Self::Failed | Self::TimedOut)
@@ -115,7 +124,7 @@ impl EntryStatus {
 }
 
 impl PluginStatus {
-    /// How many expected results this entry stands for.
+    /// Returns the number of expected results that this entry represents.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.folded.unwrap_or(1)
@@ -126,7 +135,7 @@ fn empty_if_none<S: Serializer>(status: &Option<Status>, to: S) -> Result<S::Ok,
     to.serialize_str(status.as_ref().map_or("", Status::as_str))
 }
 
-/// [`PluginStatus`] as it is read: `plugin` and `name` may both be there.
+/// The parsed form of [`PluginStatus`]. Both `plugin` and `name` may be present.
 #[derive(Deserialize)]
 struct PluginStatusRead {
     plugin: Option<String>,
@@ -146,7 +155,8 @@ struct PluginStatusRead {
     folded: Option<u64>,
 }
 
-/// A value of another type than ours is nobody's loss: the key may mean something else to whoever wrote it.
+/// Ignores a value of an unexpected type, because another tool may use the key with another
+/// meaning.
 fn or_none<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(de: D) -> Result<Option<T>, D::Error> {
     serde_json::Value::deserialize(de).map(|value| serde_json::from_value(value).ok())
 }
@@ -175,14 +185,14 @@ impl From<PluginStatusRead> for PluginStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TarInfo {
-    /// File name without directories; empty when there is no archive yet.
+    /// The file name without directories, empty if there is no archive yet.
     pub name: String,
-    /// When the archive was finished.
+    /// When the archive was completed.
     #[serde(default = "never", deserialize_with = "lenient_time")]
     pub created: Timestamp,
-    /// Digest of the file: 64 lower-case hexadecimal digits.
+    /// The SHA-256 digest of the file: 64 lower-case hexadecimal digits.
     pub sha256: String,
-    /// Size of the file in bytes.
+    /// The size of the file in bytes.
     pub size: u64,
 }
 
@@ -196,7 +206,7 @@ fn lenient_time<'de, D: Deserializer<'de>>(de: D) -> Result<Timestamp, D::Error>
     Option::<Timestamp>::deserialize(de).map(|at| at.unwrap_or(NEVER))
 }
 
-/// An enum over words, written as its words; a word that is not known is kept as it is.
+/// Defines an enum that is written as words. An unknown word is kept unchanged.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident = $first_word:literal, $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*
@@ -211,7 +221,7 @@ macro_rules! words {
             Other(String),
         }
         impl $name {
-            /// The word as it is written.
+            /// Returns the word as written.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -247,30 +257,31 @@ macro_rules! words {
 }
 
 words! {
-    /// How far a run is.
+    /// The phase of a run.
     RunPhase {
-        /// Results are awaited.
+        /// The run waits for results.
         Running = "running",
-        /// Every expected result is in or has failed; the results are being read and packed.
+        /// Every expected result was received or has failed. The results are being post-processed
+        /// and packed.
         PostProcessing = "post-processing",
-        /// The archive exists.
+        /// The archive was written.
         Complete = "complete",
-        /// The run broke down without an archive.
+        /// The run failed without an archive.
         Failed = "failed",
     }
 }
 
 words! {
-    /// Whether an expected result is in.
+    /// The state of an expected result.
     EntryStatus {
-        /// It is awaited.
+        /// The run waits for the result.
         Running = "running",
-        /// It arrived.
+        /// The result was received.
         Complete = "complete",
-        /// It will not arrive: an error is recorded in its place.
+        /// The result will not arrive. An error is recorded in its place.
         Failed = "failed",
-        /// It did not arrive in time: the error in its place is a timeout. Sonobuoy writes `failed`
-        /// here.
+        /// The result did not arrive in time. The error in its place is a timeout. Sonobuoy writes
+        /// `failed` in this case.
         TimedOut = "timed_out",
     }
 }

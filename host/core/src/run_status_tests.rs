@@ -1,11 +1,11 @@
-//! The status as existing readers and writers have it.
+//! Tests for the status as existing readers and writers use it.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 
-/// What today's aggregators write, key by key.
+/// The status as Sonobuoy's aggregators write it today, key by key.
 const TODAY: &str = r#"{"plugins":[{"plugin":"e2e","node":"global","status":"complete","result-status":"failed","result-counts":{"failed":1,"passed":1,"skipped":4896},"progress":{"name":"e2e","node":"global","timestamp":"2026-07-01T10:00:00.123456789Z","msg":"Test Suite completed","total":2,"completed":1,"failures":["[sig-x] some test"]}},{"plugin":"systemd-logs","node":"kind-worker","status":"running","result-status":"","result-counts":null}],"status":"running","tar-info":{"name":"","created":"0001-01-01T00:00:00Z","sha256":"","size":0}}"#;
 
 #[test]

@@ -1,12 +1,15 @@
-//! The session id: one life of one plugin, as labels and object names carry it.
+//! The session ID of a plugin in a run, as used in labels and object names.
 
 use crate::name::{PluginName, RunId};
 
-/// The id of a plugin in a run: 16 lower-case hexadecimal digits, the same whenever it is asked for, so that a restarted aggregator
-/// finds what it created before. Different for every plugin of a run: selectors of two DaemonSets must not overlap.
+/// Returns the session ID of a plugin in a run: 16 lower-case hexadecimal digits.
+///
+/// The same input always yields the same ID, so that a restarted aggregator finds the objects that
+/// it created before. Every plugin of a run has a different ID, because selectors of two DaemonSets
+/// must not overlap.
 #[must_use]
 pub fn session_id(run: &RunId, plugin: &PluginName) -> String {
-    // FNV-1a, 64 bit: only names have to differ, nobody is kept from anything by it.
+    // FNV-1a with 64 bits is enough: the IDs only have to differ and are not a security measure.
     let bytes = run.to_string().into_bytes().into_iter().chain([0]).chain(plugin.as_str().bytes());
     let hash =
         bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));

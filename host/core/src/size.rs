@@ -1,8 +1,9 @@
-//! Sizes in bytes as people write them: `256MiB`, `1.5Gi`, `64k`.
+//! Sizes in bytes as users write them: `256MiB`, `1.5Gi`, `64k`.
 
 use std::fmt;
 
-/// What a unit is worth. Those of people (`MiB`, `MB`) and those of Kubernetes (`Mi`, `M`).
+/// The number of bytes per unit, for common units (`MiB`, `MB`) and those of Kubernetes (`Mi`,
+/// `M`).
 const UNITS: [(&str, u64); 20] = [
     ("B", 1),
     ("k", 1_000),
@@ -26,18 +27,20 @@ const UNITS: [(&str, u64); 20] = [
     ("", 1),
 ];
 
-/// The longest text that is read as a size.
+/// The maximum length of a size as text.
 const MAX_TEXT: usize = 64;
 
-/// A text that is not a size.
+/// Error while parsing a size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a size: write a number of bytes, or one with a unit, such as `256MiB`, `1.5GiB` or `64kB`")]
 pub struct SizeError(pub String);
 
-/// Reads a size: a decimal number and a unit, with or without a space between. No unit is bytes; a fraction of a byte is cut off.
+/// Parses a size: a decimal number with an optional unit, which may follow a space. Without a unit,
+/// the number is in bytes. Fractions of a byte are dropped.
 ///
 /// # Errors
-/// [`SizeError`] for any other text, and for a size that does not fit into 64 bits.
+///
+/// Returns a [`SizeError`] for any other text, and for a size that does not fit into 64 bits.
 pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     let error = || SizeError(text.chars().take(MAX_TEXT).collect());
     if text.len() > MAX_TEXT {
@@ -56,7 +59,8 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
     whole.checked_mul(*unit).and_then(|bytes| bytes.checked_add(part)).ok_or_else(error)
 }
 
-/// A size as a person reads it: `256 MiB`, `1.5 GiB`, `17 B`. At most one digit after the point, rounded down.
+/// A size in bytes that displays as `256 MiB`, `1.5 GiB` or `17 B`, with at most one decimal,
+/// rounded down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
 

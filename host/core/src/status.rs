@@ -1,4 +1,4 @@
-//! How an item ended.
+//! The status of an item.
 
 use std::fmt;
 
@@ -6,36 +6,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::text;
 
-/// Counts that a brief status lists.
+/// The maximum number of counts that a brief status lists.
 const MAX_COUNTS: usize = 10;
 
-/// The text of [`Status::NotRead`]. A module emits it as a custom status, which the host takes for this one.
+/// The text of [`Status::NotRead`]. A module emits it as a custom status, and the host maps it to
+/// this variant.
 pub const NOT_READ: &str = "not-read";
 
-/// How an item ended. Everything but the first six is a status of the plugin's own.
+/// The status of an item. Every status other than the first six is custom.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Status {
-    /// It did what it should.
+    /// The test passed.
     Passed,
-    /// It did not.
+    /// The test failed.
     Failed,
-    /// It was not tried.
+    /// The test did not run.
     Skipped,
-    /// It did not end in time.
+    /// The test did not finish in time.
     Timeout,
-    /// Nobody can say: no result, or one that could not be read.
+    /// The outcome is unknown: there is no result, or it could not be read.
     #[default]
     Unknown,
-    /// It was collected and not looked into, such as a file of format `raw`. It says neither that something passed nor that
-    /// something failed, so it never counts as a check that passed.
+    /// The file was collected but not read, such as a file of format `raw`. It says neither that
+    /// something passed nor that it failed, so it never counts as a passed check.
     NotRead,
-    /// A status of the plugin's own, such as `warning`; for an item with children also counts such as `failed: 1, warning: 3`.
+    /// A custom status of the plugin, such as `warning`. For an item with children, also counts
+    /// such as `failed: 1, warning: 3`.
     Custom(String),
 }
 
 impl Status {
-    /// The status as text.
+    /// Returns the status as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -49,14 +51,15 @@ impl Status {
         }
     }
 
-    /// The status for a line that a person reads: of counts, the first ten and how many more there are.
+    /// Returns a short form for output: of a list of counts, the first ten and the number of the
+    /// rest.
     #[must_use]
     pub fn brief(&self) -> String {
         let counts: Vec<&str> = self.as_str().split(", ").collect();
         text::listed(&counts, MAX_COUNTS, ", ")
     }
 
-    /// Whether this is a status of the plugin's own.
+    /// Returns whether this is a custom status.
     #[must_use]
     pub fn is_custom(&self) -> bool {
         matches!(self, Self::Custom(_))
@@ -64,7 +67,7 @@ impl Status {
 }
 
 impl From<&str> for Status {
-    /// Empty text is [`Status::Unknown`].
+    /// Converts text to a status. Empty text becomes [`Status::Unknown`].
     fn from(text: &str) -> Self {
         match text {
             "passed" => Self::Passed,
@@ -114,7 +117,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Status>(&format!("\"{text}\"")).unwrap(), status);
         }
         assert_eq!(Status::from("timeout"), Status::Timeout);
-        // Words are taken as they are: only these six in lower case are the standard ones.
+        // Words are matched exactly: only these six in lower case are standard statuses.
         assert!(Status::from("Passed").is_custom());
         assert_eq!(Status::from(""), Status::Unknown);
     }

@@ -1,25 +1,27 @@
-//! What tells one test of a plugin from another.
+//! The identity of a test within a plugin.
 
 use crate::item::{Item, Meta};
 
-/// The key of [`Item::meta`] for the class of a test, which tells tests of one name and suite apart.
+/// The key of [`Item::meta`] for the class of a test, which distinguishes tests of the same name
+/// and suite.
 pub const CLASSNAME: &str = "classname";
 
-/// The identity of a test: the same test has the same identity in each run and, apart from `node`, on each node.
+/// The identity of a test, which is the same in each run and, apart from `node`, on each node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TestId {
-    /// The node, for results per node.
+    /// The name of the node, for results per node.
     pub node: Option<String>,
-    /// The suites around the test, outermost first. Files are not among them: tools name them differently from run to run.
+    /// The suites around the test, outermost first. Files are not included, because tools name them
+    /// differently from run to run.
     pub suites: Vec<String>,
-    /// The class; empty without one.
+    /// The class, empty if there is none.
     pub classname: String,
-    /// The name.
+    /// The name of the test.
     pub name: String,
 }
 
 impl TestId {
-    /// The identity of `leaf`, whose `ancestors` come with the plugin's root first.
+    /// Returns the identity of `leaf`. `ancestors` starts with the plugin's root.
     pub fn of<'a>(ancestors: impl Iterator<Item = &'a Item>, leaf: &Item) -> Self {
         let mut id = Self {
             classname: leaf.meta.get(CLASSNAME).cloned().unwrap_or_default(),
@@ -36,33 +38,33 @@ impl TestId {
         id
     }
 
-    /// The suites in one line.
+    /// Returns the suites as one line.
     #[must_use]
     pub fn place(&self) -> String {
         self.suites.join(" › ")
     }
 
-    /// Whether both are the same test, perhaps on different nodes.
+    /// Returns whether both are the same test, possibly on different nodes.
     #[must_use]
     pub fn same_test(&self, other: &Self) -> bool {
         self.name == other.name && self.classname == other.classname && self.suites == other.suites
     }
 }
 
-/// What an item with children stands for.
+/// What an item with children represents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Level {
     /// A node of the cluster.
     Node,
-    /// A file of results.
+    /// A result file.
     File,
-    /// A suite of tests, or any other group.
+    /// A test suite, or any other group.
     #[default]
     Suite,
 }
 
 impl Level {
-    /// What an item with that meta stands for.
+    /// Returns what an item with this metadata represents.
     #[must_use]
     pub fn of(meta: &Meta) -> Self {
         match meta.get("type").map(String::as_str) {

@@ -1,14 +1,17 @@
-//! Text from outside (results, files, servers, modules) as it may be shown on a terminal.
+//! Makes untrusted text (from results, files, servers and modules) safe to print on a terminal.
 
-/// Whether a terminal acts on `c` instead of showing it, or shows the text around it in another order: control characters, line
-/// and paragraph separators, and the marks that control the direction of text (Unicode UAX #9).
+/// Returns whether a terminal acts on `c` instead of displaying it, or reorders the text around it.
+///
+/// These are control characters, line and paragraph separators, and marks that control the
+/// direction of text (Unicode UAX #9).
 #[must_use]
 pub fn steers_terminal(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `c`, or a replacement for a character that steers a terminal: a space for a tab, U+FFFD for any other.
+/// Replaces a character that controls a terminal: a tab by a space, any other by U+FFFD. Returns
+/// all other characters unchanged.
 #[must_use]
 pub fn printable(c: char) -> char {
     match c {
@@ -18,7 +21,7 @@ pub fn printable(c: char) -> char {
     }
 }
 
-/// `text` on one line: line breaks become spaces.
+/// Returns `text` as one printable line. Line breaks become spaces.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     text.trim_end_matches(['\n', '\r'])
@@ -28,8 +31,8 @@ pub fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// A line of a log as it may be shown on a terminal: as [`one_line`], but sequences that only set
-/// colours stay.
+/// Returns a log line as printable text, like [`one_line`], but keeps escape sequences that only
+/// set colors.
 #[must_use]
 pub fn coloured_line(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
@@ -55,7 +58,7 @@ pub fn coloured_line(line: &str) -> String {
     shown
 }
 
-/// The first `most` characters of `text` on one line, followed by `…` if there are more.
+/// Returns the first `most` characters of `text` as one line, followed by `…` if there are more.
 #[must_use]
 pub fn excerpt(text: &str, most: usize) -> String {
     let cut = text.char_indices().nth(most).map(|(at, _)| at);
@@ -66,15 +69,15 @@ pub fn excerpt(text: &str, most: usize) -> String {
     shown
 }
 
-/// The lines of `text`, each safe to show; lines after the first begin with `indent`, so that none of them can pass for a message of its
-/// own.
+/// Returns the lines of `text` as printable text. Lines after the first start with `indent`, so
+/// that none of them looks like a separate message.
 #[must_use]
 pub fn indented(text: &str, indent: &str) -> String {
     let lines: Vec<String> = text.trim_end().lines().map(one_line).collect();
     lines.join(&format!("\n{indent}"))
 }
 
-/// The first `most` of `items`, separated by `separator`, and how many more there are.
+/// Joins the first `most` of `items` with `separator`, and appends how many more there are.
 #[must_use]
 pub fn listed<T: AsRef<str>>(items: &[T], most: usize, separator: &str) -> String {
     let mut shown: Vec<String> = items.iter().take(most).map(|item| one_line(item.as_ref())).collect();

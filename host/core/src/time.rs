@@ -1,12 +1,12 @@
-//! The one special moment: "never", as JSON of this protocol writes it.
+//! The timestamp that means "never" in the JSON of the protocol.
 
 use jiff::Timestamp;
 
-/// The moment that stands for "not yet": `0001-01-01T00:00:00Z`. Readers of the status annotation expect it where a time is required
-/// and none is known (docs/protocol.md, «Status»).
+/// The timestamp that means "not yet": `0001-01-01T00:00:00Z`. Readers of the status annotation
+/// expect it where a time is required and none is known (docs/protocol.md, "Status").
 pub const NEVER: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 
-/// [`NEVER`], for serde's `default`.
+/// Returns [`NEVER`], for serde's `default`.
 pub(crate) fn never() -> Timestamp {
     NEVER
 }

@@ -1,21 +1,25 @@
-//! A result tree as text.
+//! Parsing of result trees.
 
 use crate::item::Item;
 
-/// Levels of a tree, each of which is two of YAML. Modules may go 64 deep, and recursion in the parser costs stack.
+/// The maximum nesting depth of the YAML. Each level of the tree takes two levels of YAML. Modules
+/// may emit 64 levels, and the parser's recursion takes stack.
 const MAX_DEPTH: usize = 300;
 
 impl Item {
-    /// The tree that `text` is: YAML, of which JSON is a part. How long it may be, who has read it decides.
+    /// Parses a result tree from YAML, of which JSON is a subset. The caller limits the length of
+    /// `text`.
     ///
     /// # Errors
-    /// A sentence: why it is none.
+    ///
+    /// Returns a message that says why `text` is not a result tree.
     pub fn parse(text: &str) -> Result<Self, String> {
         serde_saphyr::from_str_with_options(text, options(text.len())).map_err(|error| error.to_string())
     }
 }
 
-/// As much as the text can need without aliases: those multiply, and no tool writes them into a tree.
+/// Allows as much as the text can need without aliases. Aliases multiply content, and no tool
+/// writes them into a tree.
 fn options(bytes: usize) -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {

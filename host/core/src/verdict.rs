@@ -1,4 +1,4 @@
-//! From the status of a run to its verdict and exit code.
+//! The verdict of a run and its exit code.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,26 +8,26 @@ use crate::rollup::counts_in;
 use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use crate::status::Status;
 
-/// What a run comes to, and the exit code that every command giving a verdict ends with. Exit code 2 is not among them: it belongs to
-/// command lines and input files that are wrong, before there is a run.
+/// The verdict of a run, and the exit code of every command that produces one. Exit code 2 is
+/// reserved for invalid command lines and input files, before there is a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// Complete, and everything passed: 0.
+    /// The run is complete and everything passed. Exit code 0.
     Passed,
-    /// Complete, and something failed: 1.
+    /// The run is complete and something failed. Exit code 1.
     Failed,
-    /// A timeout, or results missing or unreadable: 3.
+    /// There was a timeout, or results are missing or unreadable. Exit code 3.
     Incomplete,
-    /// The system failed, not what was tested: 4.
+    /// The system itself failed, not what was tested. Exit code 4.
     SystemFailure,
-    /// No results, or only unknown ones: 5.
+    /// There are no results, or only unknown ones. Exit code 5.
     NothingToJudge,
-    /// Somebody ended the run; what was gathered is kept: 130.
+    /// The run was interrupted, and what was gathered is kept. Exit code 130.
     Interrupted,
 }
 
 impl Verdict {
-    /// The exit code of a command that ends with this verdict.
+    /// Returns the exit code of a command that ends with this verdict.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -40,7 +40,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict as one word or two.
+    /// Returns the verdict in one or two words.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -53,28 +53,32 @@ impl Verdict {
         }
     }
 
-    /// The verdict over a run. The first that applies:
+    /// Returns the verdict of a run. The first matching rule applies:
     ///
-    /// 1. the run was interrupted: [`Verdict::Interrupted`];
-    /// 2. its phase is `failed`: [`Verdict::SystemFailure`];
-    /// 3. it is not complete, an expected result is missing (awaited, or an error stands in its place), or something ended with status
-    ///    `timeout`: [`Verdict::Incomplete`], even if something else failed, because "failed" speaks of a complete run;
-    /// 4. something failed: [`Verdict::Failed`];
-    /// 5. nothing ran: there are no results, or only `unknown`, `skipped` and `not-read` ones: [`Verdict::NothingToJudge`];
-    /// 6. something is `unknown` next to items that ran, in the same plugin or another, or a plugin has only skipped items: [`Verdict::Incomplete`], because nobody
-    ///    can say how that part came out;
-    /// 7. [`Verdict::Passed`]. Skipped items of a plugin that ran something, statuses of a plugin's own and items that are
-    ///    `not-read` are no failures.
+    /// 1. The run was interrupted: [`Verdict::Interrupted`].
+    /// 2. Its phase is `failed`: [`Verdict::SystemFailure`].
+    /// 3. The run is not complete, an expected result is missing, or something has the status
+    ///    `timeout`: [`Verdict::Incomplete`]. This applies even if something else failed, because
+    ///    "failed" describes a complete run.
+    /// 4. Something failed: [`Verdict::Failed`].
+    /// 5. Nothing ran, so there are no results, or only `unknown`, `skipped` and `not-read` ones:
+    ///    [`Verdict::NothingToJudge`].
+    /// 6. Something is `unknown` while other items ran, in the same plugin or another:
+    ///    [`Verdict::Incomplete`], because the outcome of that part is unknown. The same applies to
+    ///    a plugin with only skipped items.
+    /// 7. Otherwise: [`Verdict::Passed`]. Skipped items of a plugin that ran something, custom
+    ///    statuses and `not-read` items are not failures.
     ///
-    /// Where judges have spoken ([`RunStatus::verdicts`]), their verdict over a plugin takes the place of the statuses and counts of its
-    /// results; a result that is missing stays missing.
+    /// For plugins with judges ([`RunStatus::verdicts`]), the verdict on the plugin replaces the
+    /// statuses and counts of its results. A missing result stays missing.
     #[must_use]
     pub fn from_run(run: &RunStatus) -> Self {
         Self::judge(run, [])
     }
 
-    /// Like [`Verdict::from_run`], with further results (plugins that were not judged, with statuses and leaf counts of their whole
-    /// trees) taken into account.
+    /// Returns the verdict of a run like [`Verdict::from_run`], with further results taken into
+    /// account: plugins without a verdict of judges, with the statuses and leaf counts of their
+    /// whole trees.
     #[must_use]
     pub fn judge<'a>(run: &'a RunStatus, more: impl IntoIterator<Item = (&'a str, &'a Status, &'a Counts)>) -> Self {
         if run.interrupted {
@@ -115,29 +119,29 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Leaves by status.
+/// The number of leaves by status.
 type Counts = BTreeMap<String, u64>;
 
-/// What results say, as far as a verdict depends on it.
+/// The properties of results that determine a verdict.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Seen {
     pub(crate) failed: bool,
     pub(crate) timeout: bool,
     pub(crate) unknown: bool,
-    /// Something ran, and did not fail.
+    /// Whether something ran and did not fail.
     pub(crate) good: bool,
     pub(crate) skipped: bool,
     pub(crate) not_read: bool,
 }
 
 impl Seen {
-    /// The result of `entry`; `unknown` where there is none.
+    /// Adds the result of `entry`, or `unknown` if there is none.
     pub(crate) fn look_at_entry(&mut self, entry: &PluginStatus) {
         self.look_at(entry.result_status.as_ref().unwrap_or(&Status::Unknown), entry.result_counts.as_ref());
     }
 
-    /// What judges made of the plugin whose results were seen. Where nobody can say how it came out, it is still told from a
-    /// plugin that has nothing to judge.
+    /// Replaces what was seen of a plugin with the verdict of its judges. An unknown verdict still
+    /// distinguishes a plugin that ran from one with nothing to judge.
     fn judged(&mut self, verdict: VerdictStatus) {
         *self = match verdict {
             VerdictStatus::Passed => Self { good: true, ..Self::default() },
@@ -148,7 +152,7 @@ impl Seen {
         };
     }
 
-    /// Adds a plugin. One that skipped everything and ran nothing is as good as one of which nothing is known.
+    /// Adds a plugin. One that skipped everything and ran nothing counts as unknown.
     fn add(&mut self, plugin: Self) {
         self.failed |= plugin.failed;
         self.timeout |= plugin.timeout;
@@ -156,13 +160,13 @@ impl Seen {
         self.unknown |= plugin.unknown || plugin.ran_nothing();
     }
 
-    /// Whether everything of a plugin with results was skipped.
+    /// Returns whether all results of the plugin were skipped.
     pub(crate) fn ran_nothing(self) -> bool {
         self.skipped && !self.good
     }
 
-    /// A result whose status is `passed`. Sonobuoy gives this status also to a plugin that skipped everything, and to one without
-    /// any result.
+    /// Adds a result with status `passed`. Sonobuoy also assigns this status to a plugin that
+    /// skipped everything, or that has no result.
     fn passed(&mut self, counts: Option<&Counts>) {
         let Some(counts) = counts else {
             self.good = true;
@@ -206,12 +210,12 @@ impl Seen {
     }
 }
 
-/// Whether a leaf has a status that `wanted` accepts.
+/// Returns whether any leaf has a status that `wanted` accepts.
 fn has(counts: &Counts, wanted: fn(&Status) -> bool) -> bool {
     counts.iter().any(|(status, &n)| n > 0 && wanted(&Status::from(status.as_str())))
 }
 
-/// Whether a leaf with this status ran to an end that somebody read.
+/// Returns whether a leaf with this status ran to completion and was read.
 fn ran(status: &Status) -> bool {
     matches!(status, Status::Passed | Status::Custom(_))
 }

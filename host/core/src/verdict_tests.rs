@@ -1,4 +1,4 @@
-//! From status to verdict.
+//! Tests for the verdict of a run.
 
 use super::*;
 use crate::judgement::VerdictSummary;
@@ -73,21 +73,21 @@ fn a_plugin_that_ran_nothing_has_not_passed() {
         ..entry(status, counts)
     };
     for (entries, verdict) in [
-        // Sonobuoy calls a plugin passed that skipped everything, or has no result at all.
+        // In Sonobuoy, a plugin that skipped everything or has no result has passed.
         (vec![of("p", "passed", &[("skipped", 3)])], Verdict::NothingToJudge),
         (vec![of("p", "passed", &[("passed", 0)])], Verdict::NothingToJudge),
         (vec![of("p", "passed", &[("not-read", 3)])], Verdict::NothingToJudge),
         (vec![of("p", "passed", &[("skipped", 3), ("passed", 1)])], Verdict::Passed),
-        // A part of it ran, and nobody can say how the rest came out.
+        // A part of the plugin ran, and the outcome of the rest is unknown.
         (vec![of("p", "unknown", &[("passed", 1), ("unknown", 1)])], Verdict::Incomplete),
         (vec![of("p", "unknown", &[("skipped", 1), ("unknown", 1)])], Verdict::NothingToJudge),
-        // On another node it ran.
+        // It ran on another node.
         (vec![of("p", "passed", &[("passed", 1)]), of("p", "skipped", &[("skipped", 3)])], Verdict::Passed),
-        // Another plugin that passed does not speak for it.
+        // Another plugin that passed does not make up for it.
         (vec![of("p", "passed", &[("passed", 1)]), of("q", "skipped", &[("skipped", 3)])], Verdict::Incomplete),
         (vec![of("p", "passed", &[("passed", 1)]), of("q", "passed", &[("skipped", 3)])], Verdict::Incomplete),
         (vec![of("p", "failed", &[("failed", 1)]), of("q", "skipped", &[("skipped", 3)])], Verdict::Failed),
-        // Files that nobody reads are neutral.
+        // Files that no module reads are neutral.
         (vec![of("p", "passed", &[("passed", 1)]), of("q", "not-read", &[("not-read", 3)])], Verdict::Passed),
         (vec![of("p", "skipped", &[("skipped", 1)]), of("q", "not-read", &[("not-read", 3)])], Verdict::NothingToJudge),
     ] {
@@ -172,7 +172,7 @@ fn what_judges_say_takes_the_place_of_a_plugin_s_results() {
     ] {
         assert_eq!(Verdict::from_run(&judged(results, verdict)), expected, "{results:?} {verdict}");
     }
-    // What is missing stays missing, and other plugins are what they are.
+    // A missing result stays missing, and other plugins keep their results.
     let mut run = judged(&["failed"], VerdictStatus::Passed);
     run.plugins.as_mut().unwrap().push(PluginStatus { plugin: "q".to_owned(), ..entry("failed", &[]) });
     assert_eq!(Verdict::from_run(&run), Verdict::Failed);

@@ -1,10 +1,12 @@
-//! Ways through the result tree. None is recursive: a deep tree costs memory, not the stack.
+//! Traversal of the result tree. No iterator is recursive, so a deep tree takes memory and no
+//! stack.
 
 use std::slice;
 
 use crate::item::Item;
 
-/// All items of a tree, parents before children. Knows the way to the item that it gave last:
+/// An iterator over all items of a tree, parents before children, which knows the path to the
+/// current item:
 ///
 /// ```
 /// # let root: plumbline_core::Item = serde_json::from_str(
@@ -20,24 +22,25 @@ use crate::item::Item;
 #[derive(Debug, Clone)]
 pub struct Walk<'a> {
     root: Option<&'a Item>,
-    /// The way to the item given last, that item included, each with those of its children that are still to come.
+    /// The path to the current item, including it. Each entry has the children that are still to
+    /// visit.
     way: Vec<(&'a Item, slice::Iter<'a, Item>)>,
 }
 
 impl<'a> Walk<'a> {
-    /// The items above the one given last, root first.
+    /// Returns the ancestors of the current item, root first.
     pub fn ancestors(&self) -> impl Iterator<Item = &'a Item> {
         let above = self.way.len().saturating_sub(1);
         self.way.iter().take(above).map(|(item, _)| *item)
     }
 
-    /// The names from the root to the item given last, both included.
+    /// Returns the names from the root to the current item, both included.
     #[must_use]
     pub fn path(&self) -> Vec<&'a str> {
         self.way.iter().map(|(item, _)| item.name.as_str()).collect()
     }
 
-    /// How many items are above the one given last.
+    /// Returns the number of ancestors of the current item.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.way.len().saturating_sub(1)
@@ -66,12 +69,13 @@ impl<'a> Iterator for Walk<'a> {
     }
 }
 
-/// The leaves of a tree, in order: a [`Walk`] that gives only items without children.
+/// An iterator over the leaves of a tree in order: a [`Walk`] that yields only items without
+/// children.
 #[derive(Debug, Clone)]
 pub struct Leaves<'a>(Walk<'a>);
 
 impl<'a> Leaves<'a> {
-    /// The walk below: the way to the leaf given last.
+    /// Returns the underlying walk, which knows the path to the current leaf.
     #[must_use]
     pub fn walk(&self) -> &Walk<'a> {
         &self.0
@@ -86,25 +90,26 @@ impl<'a> Iterator for Leaves<'a> {
 }
 
 impl Item {
-    /// Whether this has no children.
+    /// Returns whether this item has no children.
     #[must_use]
     pub fn is_leaf(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// This item and all below it, parents before children.
+    /// Returns an iterator over this item and its descendants, parents before children.
     #[must_use]
     pub fn walk(&self) -> Walk<'_> {
         Walk { root: Some(self), way: Vec::new() }
     }
 
-    /// The leaves below this item, in order; the item itself when it has no children.
+    /// Returns an iterator over the leaves below this item, in order. An item without children is
+    /// its own leaf.
     #[must_use]
     pub fn leaves(&self) -> Leaves<'_> {
         Leaves(self.walk())
     }
 
-    /// The first item of this name, depth first, this item included.
+    /// Returns the first item with this name, depth first, including this item.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Item> {
         self.walk().find(|item| item.name == name)
@@ -112,9 +117,11 @@ impl Item {
 
     /// Drops the tree without recursion.
     ///
-    /// Dropping an [`Item`] as usual calls itself for each level. Trees that come from outside cannot be deep enough for that to
-    /// matter: [`crate::flat::build`] stops at [`crate::flat::MAX_DEPTH`], and parsers of JSON and YAML have bounds of their own. Who
-    /// builds deeper trees by hand ends them with this. (There is no `Drop`, because it would forbid to take an item apart.)
+    /// The regular drop of an [`Item`] recurses once per level. Trees from outside are never deep
+    /// enough for that to matter: [`crate::flat::build`] stops at [`crate::flat::MAX_DEPTH`], and
+    /// JSON and YAML parsers have their own limits. Code that builds deeper trees by hand should
+    /// drop them with this function. There is no `Drop` implementation, because it would prevent
+    /// moving fields out of an item.
     pub fn dismantle(mut self) {
         let mut open = std::mem::take(&mut self.items);
         while let Some(mut item) = open.pop() {
@@ -172,7 +179,7 @@ mod tests {
         for _ in 0..200_000 {
             deep = item("level", vec![deep]);
         }
-        // Both would overflow this stack if they called themselves.
+        // Recursive versions of both would overflow this stack.
         let thread = std::thread::Builder::new().stack_size(128 << 10);
         let counted = thread.spawn(move || {
             let counted = deep.walk().count();

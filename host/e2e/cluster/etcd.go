@@ -1,4 +1,4 @@
-// Command etcdlab runs one etcd without peers on loopback, for a cluster of tests.
+// Command etcdlab runs one etcd without peers on loopback, for the test cluster.
 package main
 
 import (

@@ -1,5 +1,5 @@
-/* The shell of the suite's busybox image: that of busybox, whose messages tests compare. It drops variables whose names are no
-   names of a shell; a container that has such variables gets Bash. */
+/* The shell of the suite's busybox image. It is that of busybox, because tests compare its messages. That shell drops
+   variables whose names are not valid in a shell, so a container with such variables gets Bash. */
 #include <ctype.h>
 #include <stdio.h>
 #include <unistd.h>

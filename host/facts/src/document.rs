@@ -1,4 +1,4 @@
-//! What was found out, and writing it down.
+//! The document with the gathered facts, and how it is written.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,59 +7,63 @@ use plumbline_archive::atomic::AtomicFile;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The facts of a machine, and what could not be found out.
+/// The facts of a machine, and errors for those that could not be gathered.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Document {
-    /// `plumbline`, or `ansible` where the machine's own Ansible was asked for [`Document::ansible_facts`].
+    /// `plumbline`, or `ansible` if [`Document::ansible_facts`] come from the machine's own
+    /// Ansible.
     pub gathered_by: String,
-    /// The facts that Ansible's `setup` has, under its names, with its types.
+    /// The facts of Ansible's `setup` module, under its names and with its types.
     pub ansible_facts: Map<String, Value>,
-    /// What matters on a node of a cluster besides.
+    /// Further facts that matter on a cluster node.
     pub plumbline_facts: Map<String, Value>,
-    /// What could not be found out, in the order in which it was tried.
+    /// The facts that could not be gathered, in the order of the attempts.
     pub errors: Vec<FactError>,
 }
 
-/// A fact that could not be found out.
+/// A fact that could not be gathered, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactError {
-    /// Its key (`ansible_mounts`, `plumbline_facts.kubelet`), or `KEY.PART` where only a part is missing.
+    /// The key (`ansible_mounts`, `plumbline_facts.kubelet`), or `KEY.PART` if only a part is
+    /// missing.
     pub fact: String,
-    /// What was tried and what was wrong with it.
+    /// What was attempted, and why it failed.
     pub reason: String,
 }
 
-/// The facts could not be written.
+/// Error while writing the facts to a file.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the facts to {path}: {source}")]
+#[error("failed to write the facts to {path}: {source}")]
 pub struct WriteError {
-    /// Where they should have gone.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What the system said.
+    /// The underlying I/O error.
     pub source: std::io::Error,
 }
 
 impl Document {
-    /// A fact of Ansible's by its name without the prefix.
+    /// Returns a fact of [`Document::ansible_facts`] by its name without the prefix `ansible_`.
     #[must_use]
     pub fn fact(&self, name: &str) -> Option<&Value> {
         self.ansible_facts.get(&format!("ansible_{name}"))
     }
 
-    /// The facts as a JSON document (RFC 8259), indented, with a newline at its end.
+    /// Returns the facts as an indented JSON document (RFC 8259) that ends with a newline.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Text keys and plain values only: there is nothing in it that JSON cannot hold.
+        // The document has only string keys and plain values, so serialization cannot fail.
         let mut json = serde_json::to_string_pretty(self).unwrap_or_default();
         json.push('\n');
         json
     }
 
-    /// Writes [`Document::to_json`] to `path`, which then holds all of it or is what it was before.
+    /// Writes [`Document::to_json`] to `path` atomically: a failure leaves the previous content in
+    /// place.
     ///
     /// # Errors
-    /// When the directory of `path` cannot be written to.
+    /// Returns an error if the file cannot be written, for example because its directory is not
+    /// writable.
     pub fn write_to(&self, path: &Path) -> Result<(), WriteError> {
         replace(path, self.to_json().as_bytes())
     }
@@ -88,6 +92,6 @@ mod tests {
         assert_eq!(serde_json::from_str::<Document>(&text).unwrap(), facts);
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "no temporary file stays behind");
         let error = facts.write_to(&place.path().join("none/facts.json")).unwrap_err().to_string();
-        assert!(error.starts_with("cannot write the facts to ") && error.contains("none/facts.json"), "{error}");
+        assert!(error.starts_with("failed to write the facts to ") && error.contains("none/facts.json"), "{error}");
     }
 }

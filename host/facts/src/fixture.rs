@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// A directory that is removed when dropped.
+/// A temporary directory that is removed when dropped.
 pub(crate) struct Tree(tempfile::TempDir);
 
 impl Tree {
@@ -14,14 +14,14 @@ impl Tree {
         self.0.path()
     }
 
-    /// Writes a file, and the directories above it.
+    /// Writes a file, and creates the directories above it.
     pub(crate) fn file(&self, path: &str, content: &str) {
         let place = self.root().join(path.trim_start_matches('/'));
         std::fs::create_dir_all(place.parent().unwrap()).unwrap();
         std::fs::write(place, content).unwrap();
     }
 
-    /// Makes a link, and the directories above it.
+    /// Makes a symbolic link, and creates the directories above it.
     pub(crate) fn link(&self, path: &str, target: &str) {
         let place = self.root().join(path.trim_start_matches('/'));
         std::fs::create_dir_all(place.parent().unwrap()).unwrap();

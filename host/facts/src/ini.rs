@@ -1,16 +1,17 @@
-//! INI, as Python's `configparser` reads it: what Ansible takes for facts that are not JSON.
+//! INI as Python's `configparser` reads it. Ansible accepts it for local facts that are not JSON.
 
 use serde_json::{Map, Value};
 
-/// The section whose options every other section has too.
+/// The section whose options every other section inherits.
 const DEFAULT: &str = "DEFAULT";
 
-/// Sections, and in them options (their names in small letters) with texts.
+/// Parses the text into sections, each with its options as strings. Option names are in lower case.
 ///
-/// Values are taken as they are: `%(name)s` is not replaced.
+/// Values are taken literally: `%(name)s` is not expanded.
 ///
 /// # Errors
-/// A line that is none of section, option, continuation and comment, or an option before the first section; the text names the line.
+/// Returns a message with the line number for a line that is not valid INI, or for an option before
+/// the first section.
 pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     let mut sections: Vec<(String, Vec<(String, String)>)> = Vec::new();
     for (index, line) in text.lines().enumerate() {

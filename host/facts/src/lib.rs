@@ -1,12 +1,14 @@
-//! Facts of a machine: what `plumbline worker facts` prints and the plugin `host-facts` collects.
+//! Gathers facts about a machine, for `plumbline worker facts` and the plugin `host-facts`.
 //!
-//! [`gather`] takes the root of a file tree: `/` for this machine, or the place where another root is mounted. It never fails as a whole:
-//! a fact that cannot be read is left out and named, with the reason, in [`Document::errors`]. Every file is read up to a bound, because
-//! a tree that is not ours may hold anything, and nothing is ever written below the root. Programs of the machine run only where the
-//! [`Options`] say so, within bounds of time and output.
+//! [`gather`] takes the root of a file tree: `/` for this machine, or the directory where another
+//! root is mounted. It never fails as a whole. A fact that cannot be read is left out, and
+//! [`Document::errors`] lists it with the reason. Every file read has a size limit, because a
+//! foreign tree may hold anything. Nothing is ever written below the root. Programs of the machine
+//! run only where the [`Options`] allow it, with limits on time and output.
 //!
-//! The shape is that of Ansible's module `setup`: [`Document::ansible_facts`] has its names and its types of values. What it does not
-//! have and matters on a node of a cluster stands in [`Document::plumbline_facts`]. `docs/host-facts.md` lists both.
+//! The format follows Ansible's `setup` module: [`Document::ansible_facts`] uses its names and its
+//! value types. [`Document::plumbline_facts`] holds further facts that matter on a cluster node.
+//! `docs/host-facts.md` lists both.
 //!
 //! ```no_run
 //! let facts = plumbline_facts::gather(&plumbline_facts::Options::new("/"));

@@ -1,30 +1,34 @@
-//! What facts are gathered from, and with what.
+//! The options for gathering facts.
 
 use std::path::PathBuf;
 
-/// Where Ansible looks for facts that a machine's owner put there.
+/// The directory in which Ansible looks for local facts.
 pub const DEFAULT_FACTS_DIR: &str = "/etc/ansible/facts.d";
 
-/// What to gather, and what may be done for it.
+/// Selects the machine and the permitted actions.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where the machine's file tree begins: `/` for this one.
+    /// The root of the machine's file tree: `/` for this machine.
     pub root: PathBuf,
-    /// The directory of additional facts, a path below the root.
+    /// The directory of local facts, a path below the root.
     pub facts_dir: String,
-    /// Whether executable files of [`Options::facts_dir`] are run. Else each is named among the errors.
+    /// Whether to run executable files in [`Options::facts_dir`]. If false, each of them is listed
+    /// among the errors.
     pub run_collectors: bool,
-    /// Whether the machine's own `kubelet`, container runtime and `chronyc` are run to ask what no file tells.
+    /// Whether to run the machine's `kubelet`, container runtime and `chronyc` for facts that are
+    /// not in any file.
     pub run_programs: bool,
-    /// A program, with its first arguments, that makes the directory after them its root and becomes the program after that, as `chroot` does.
-    /// Without it nothing runs below a foreign root.
+    /// The program that executes another program in a root, with its first arguments.
+    ///
+    /// Like `chroot`, it is called with a root, a program and the program's arguments. Without a
+    /// helper, nothing runs below a foreign root.
     pub helper: Option<(PathBuf, Vec<String>)>,
-    /// The program `ansible`, where it is not to be searched for.
+    /// The path of the program `ansible`, or `None` to search for it.
     pub ansible: Option<PathBuf>,
 }
 
 impl Options {
-    /// Files below `root` only.
+    /// Returns options that only read files below `root`.
     #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self {

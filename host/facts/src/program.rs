@@ -1,7 +1,8 @@
-//! Running a program of the machine, within bounds.
+//! Runs a program of the machine, with limits.
 //!
-//! Below a foreign root a program runs with that root as its own (`chroot(2)`), so that it finds its libraries, and only for root. The
-//! call has to be made between the fork and the start of the program; a program of the caller does it, see [`Options::helper`].
+//! Below a foreign root, a program runs with that root as its own (`chroot(2)`), so that it finds
+//! its libraries. Only root can do that. The call has to happen between the fork and the start of
+//! the program, so a helper program makes it (see [`Options::helper`]).
 
 use std::ffi::OsString;
 use std::fmt;
@@ -17,28 +18,28 @@ use rustix::process::{Pid, Signal};
 
 use crate::options::Options;
 
-/// Where programs of a machine are looked for.
+/// Directories in which programs are searched.
 const DIRECTORIES: [&str; 7] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/opt/bin"];
 
-/// Most bytes of complaints that are kept.
+/// Maximum number of bytes of stderr to keep.
 const MAX_COMPLAINT: u64 = 2048;
 
-/// How often a program that closed its output is asked whether it has ended.
+/// Interval between checks whether a program that closed its output has exited.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What a program may use.
+/// Limits for running a program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) patience: Duration,
-    /// Most bytes that it may print.
+    /// Maximum size of its output in bytes.
     pub(crate) bytes: u64,
 }
 
-/// A program gave no answer.
+/// Error while running a program.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProgramError {
-    #[error("cannot run {program}: {source}")]
+    #[error("failed to run {program}: {source}")]
     Start { program: String, source: io::Error },
     #[error("{0} was not run: only root can run a program below another root")]
     NotRoot(String),
@@ -50,11 +51,11 @@ pub(crate) enum ProgramError {
     Talkative { program: String, bytes: u64 },
     #[error("{program} exited with {status}{complaint}")]
     Failed { program: String, status: ExitStatus, complaint: Complaint },
-    #[error("{0} printed what is not UTF-8")]
+    #[error("{0} printed invalid UTF-8")]
     NotText(String),
 }
 
-/// The last line that a program complained with.
+/// The stderr of a program. It is displayed as its last line.
 #[derive(Debug)]
 pub(crate) struct Complaint(String);
 
@@ -68,7 +69,7 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// Runs programs of a machine.
+/// Runs programs below a root.
 pub(crate) struct Programs<'a> {
     root: &'a Path,
     helper: Option<&'a (PathBuf, Vec<String>)>,
@@ -80,24 +81,25 @@ impl<'a> Programs<'a> {
         Self { root: &options.root, helper: options.helper.as_ref(), variables: Vec::new() }
     }
 
-    /// Adds a variable to the environment, of which a program has next to nothing: it must not learn what ours knows.
+    /// Adds an environment variable. Programs get a minimal environment, because this process's own
+    /// may hold secrets.
     pub(crate) fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
         self
     }
 
-    /// The path of a program of this name below the root.
+    /// Returns the path of a program with this name below the root.
     pub(crate) fn find(source: &crate::source::Source, name: &str) -> Option<String> {
         let candidates = DIRECTORIES.iter().map(|directory| format!("{directory}/{name}"));
         candidates.into_iter().find(|path| source.stat(path).is_ok_and(|stat| stat.st_mode & 0o111 != 0))
     }
 
-    /// What it prints. `program` is a path below the root.
+    /// Runs a program and returns its output. `program` is a path below the root.
     pub(crate) fn run(&self, program: &str, arguments: &[&str], bounds: Bounds) -> Result<String, ProgramError> {
         let mut command = self.command(program)?;
         command.args(arguments).env_clear().env("PATH", DIRECTORIES.join(":")).env("LANG", "C.UTF-8").env("HOME", "/");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        // A group of its own, so that what it starts can be ended with it.
+        // The program gets its own process group, so that its children can be killed with it.
         command.current_dir("/").process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().map_err(|source| ProgramError::Start { program: program.to_owned(), source })?;
         let bytes = Running { child, ended: false }.answer(program, bounds)?;
@@ -118,7 +120,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// A program under way; it and what it started ends with this.
+/// A running program. It is killed with its children on drop.
 struct Running {
     child: Child,
     ended: bool,
@@ -157,31 +159,32 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).filter(|_| !self.ended) {
-            // The program is not waited for yet, so its number is still its own.
+            // The program has not been waited for yet, so its PID has not been reused.
             let _ = rustix::process::kill_process_group(group, Signal::KILL);
             let _ = self.child.wait();
         }
     }
 }
 
-/// Reads at most `limit` bytes on a thread of its own, and lets the rest go to nobody.
+/// Reads at most `limit` bytes on a separate thread, and discards the rest.
 fn read(stream: Option<impl Read + Send + 'static>, limit: u64) -> mpsc::Receiver<Vec<u8>> {
     let (tell, bytes) = mpsc::sync_channel(1);
     if let Some(stream) = stream {
         thread::spawn(move || {
             let mut kept = Vec::new();
             let mut limited = stream.take(limit);
-            // What was read before an error is what there is.
+            // After a read error, use what was read before.
             let _ = limited.read_to_end(&mut kept);
             let _ = tell.send(kept);
-            // A program that complains at length must not wait for a reader; one that prints too much is ended.
+            // A program with a long stderr must not block on a full pipe. One that prints too much
+            // is killed.
             let _ = io::copy(&mut limited.into_inner(), &mut io::sink());
         });
     }
     bytes
 }
 
-/// The first program of this name in the directories of `path`, a list as in the variable `PATH`.
+/// Returns the first program of this name in `path`, a list in the format of the variable `PATH`.
 pub(crate) fn search(path: &std::ffi::OsStr, name: &str) -> Option<PathBuf> {
     let found = std::env::split_paths(path).map(|directory| directory.join(name));
     found.into_iter().find(|candidate| candidate.is_absolute() && candidate.is_file())
@@ -204,10 +207,10 @@ mod tests {
         assert_eq!(run("printf 12345", enough, 4).unwrap_err(), "/bin/sh printed more than 4 bytes");
         assert_eq!(
             run("echo first >&2; echo second >&2; exit 3", enough, 100).unwrap_err(),
-            "/bin/sh ended with exit status: 3: second"
+            "/bin/sh exited with exit status: 3: second"
         );
-        assert_eq!(run("printf '\\377'", enough, 100).unwrap_err(), "/bin/sh printed what is not UTF-8");
-        // More complaints than a pipe holds do not stop it.
+        assert_eq!(run("printf '\\377'", enough, 100).unwrap_err(), "/bin/sh printed invalid UTF-8");
+        // More stderr than a pipe holds does not block the program.
         assert_eq!(run("head -c 300000 /dev/zero >&2; printf done", enough, 100).unwrap(), "done");
     }
 
@@ -219,7 +222,7 @@ mod tests {
         let error = run(&script, Duration::from_millis(700), 100).unwrap_err();
         assert!(error.starts_with("/bin/sh did not end within "), "{error}");
         let child = std::fs::read_to_string(&mark).unwrap();
-        // Told to end, it ends when the kernel comes to it.
+        // The kernel delivers the signal asynchronously.
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let state = std::fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Bounded reading below a root.
+//! Reads files below a root, with size limits.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,57 +8,60 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Dir, Mode, OFlags, ResolveFlags, Stat, StatVfs};
 use rustix::io::Errno;
 
-/// The bound for files that hold a value or a few lines. The largest of them, `/proc/meminfo`, has 2 KiB.
+/// Size limit for files with a value or a few lines, in bytes. The largest of them,
+/// `/proc/meminfo`, has 2 KiB.
 pub(crate) const SMALL: u64 = 64 << 10;
 
-/// The bound for tables that grow with what runs on a machine. A node with 1,000 containers has about 600 KiB of mounts.
+/// Size limit for tables that grow with the load of a machine, in bytes. A node with 1,000
+/// containers has about 600 KiB of mounts.
 pub(crate) const TABLE: u64 = 1 << 20;
 
-/// Most entries of a directory that are looked at. A node with 250 pods has about 500 network interfaces.
+/// Maximum number of directory entries to read. A node with 250 pods has about 500 network
+/// interfaces.
 const MAX_NAMES: usize = 16_384;
 
-/// What is wrong with a file without content.
+/// The message for an empty file.
 const EMPTY: &str = "is empty";
 
-/// Why a file told nothing.
+/// Error while reading a file.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
-    /// It could not be opened or read.
-    #[error("cannot read {path}: {source}")]
+    /// The file could not be opened or read.
+    #[error("failed to read {path}: {source}")]
     Io {
         /// The path below the root, with a leading slash.
         path: String,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// It is something that must not be read, such as a pipe or a device.
+    /// The path is not a regular file, but for example a pipe or a device.
     #[error("{0} is not a regular file")]
     NotAFile(String),
-    /// It holds more than the bound.
+    /// The file exceeds the size limit.
     #[error("{path} holds more than {bound} bytes")]
     TooLarge {
         /// The path below the root, with a leading slash.
         path: String,
-        /// The bound that was exceeded.
+        /// The size limit in bytes.
         bound: u64,
     },
-    /// It does not say what it should.
+    /// The file does not have the expected content.
     #[error("{path}: {what}")]
     Malformed {
         /// The path below the root, with a leading slash.
         path: String,
-        /// What is missing or wrong.
+        /// The problem with the content.
         what: String,
     },
 }
 
 impl Unreadable {
-    /// Whether there simply is no such file.
+    /// Returns true if the file does not exist.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether the file is there and holds nothing.
+    /// Returns true if the file exists but is empty.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Malformed { what, .. } if what == EMPTY)
     }
@@ -70,9 +73,9 @@ impl Unreadable {
 
 /// The beginning of a file.
 pub(crate) struct Head {
-    /// What was read; bytes that are not UTF-8 are replaced.
+    /// The text that was read. Bytes that are not UTF-8 are replaced.
     pub(crate) text: String,
-    /// Whether there was more.
+    /// Whether the file is longer.
     pub(crate) cut: bool,
 }
 
@@ -80,7 +83,8 @@ pub(crate) struct Head {
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     root: PathBuf,
-    /// The root is not this machine's own: links are resolved inside, and what `/proc/self` says is not about it.
+    /// Whether the root is not this machine's own. If so, links are resolved inside it, and
+    /// `/proc/self` is not used.
     foreign: bool,
 }
 
@@ -89,13 +93,13 @@ impl Source {
         Self { root: root.to_owned(), foreign: root != Path::new("/") }
     }
 
-    /// The whole of a file of at most `bound` bytes.
+    /// Returns the content of a file of at most `bound` bytes.
     pub(crate) fn text(&self, path: &str, bound: u64) -> Result<String, Unreadable> {
         let head = self.head(path, bound)?;
         if head.cut { Err(Unreadable::TooLarge { path: path.to_owned(), bound }) } else { Ok(head.text) }
     }
 
-    /// The first `bound` bytes of a file.
+    /// Returns the first `bound` bytes of a file.
     pub(crate) fn head(&self, path: &str, bound: u64) -> Result<Head, Unreadable> {
         let (bytes, cut) = self.read(path, bound)?;
         Ok(Head { text: String::from_utf8_lossy(&bytes).into_owned(), cut })
@@ -103,7 +107,7 @@ impl Source {
 
     fn read(&self, path: &str, bound: u64) -> Result<(Vec<u8>, bool), Unreadable> {
         let io = |source| Unreadable::Io { path: path.to_owned(), source };
-        // Without waiting: opening a pipe would wait for its writer.
+        // Opening a pipe would otherwise block until it has a writer.
         let file = File::from(self.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(io)?);
         if !file.metadata().map_err(io)?.is_file() {
             return Err(Unreadable::NotAFile(path.to_owned()));
@@ -116,27 +120,27 @@ impl Source {
         Ok((bytes, cut))
     }
 
-    /// The whole of a file of at most `bound` bytes, as it is.
+    /// Returns the raw content of a file of at most `bound` bytes.
     pub(crate) fn bytes(&self, path: &str, bound: u64) -> Result<Vec<u8>, Unreadable> {
         let (bytes, cut) = self.read(path, bound)?;
         if cut { Err(Unreadable::TooLarge { path: path.to_owned(), bound }) } else { Ok(bytes) }
     }
 
-    /// A file that holds one value, without the white space around it.
+    /// Returns the content of a file with one value, without surrounding white space.
     pub(crate) fn value(&self, path: &str) -> Result<String, Unreadable> {
         let text = self.text(path, SMALL)?;
-        // Values of the device tree end in NUL.
+        // Values of the device tree end with NUL.
         let value = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         if value.is_empty() { Err(Unreadable::malformed(path, EMPTY)) } else { Ok(value.to_owned()) }
     }
 
-    /// A file that holds one number.
+    /// Returns the content of a file with one number.
     pub(crate) fn number(&self, path: &str) -> Result<u64, Unreadable> {
         let value = self.value(path)?;
         value.parse().map_err(|_| Unreadable::malformed(path, format!("expected a number, found `{}`", brief(&value))))
     }
 
-    /// The names in a directory, sorted.
+    /// Returns the names in a directory, sorted.
     pub(crate) fn names(&self, path: &str) -> Result<Vec<String>, Unreadable> {
         let io = |source| Unreadable::Io { path: path.to_owned(), source };
         let descriptor = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY).map_err(io)?;
@@ -156,45 +160,47 @@ impl Source {
         Ok(names)
     }
 
-    /// Whether there is something at `path`. What may not be looked at counts as absent.
+    /// Returns true if `path` exists. An inaccessible path counts as absent.
     pub(crate) fn exists(&self, path: &str) -> bool {
         self.open(path, OFlags::PATH | OFlags::NOFOLLOW).is_ok()
     }
 
-    /// Whether there is a directory at `path`, links followed.
+    /// Returns true if there is a directory at `path`, after following links.
     pub(crate) fn is_directory(&self, path: &str) -> bool {
         self.open(path, OFlags::PATH | OFlags::DIRECTORY).is_ok()
     }
 
-    /// Whether what is at `path` belongs to another user than root, or cannot be looked at.
+    /// Returns true if `path` belongs to a user other than root, or cannot be inspected.
     pub(crate) fn is_foreign_user(&self, path: &str) -> bool {
         self.stat(path).map_or(true, |stat| stat.st_uid != 0)
     }
 
-    /// What is at `path`, links followed.
+    /// Returns the metadata of `path`, after following links.
     pub(crate) fn stat(&self, path: &str) -> Result<Stat, Unreadable> {
         let io = |source| Unreadable::Io { path: path.to_owned(), source };
         let descriptor = self.open(path, OFlags::PATH).map_err(io)?;
         rustix::fs::fstat(descriptor).map_err(|errno| io(errno.into()))
     }
 
-    /// Size and use of the filesystem that `path` is on. May block for ever on a filesystem whose server is gone.
+    /// Returns size and use of the filesystem that contains `path`. May block forever if the
+    /// filesystem's server is gone.
     pub(crate) fn filesystem(&self, path: &str) -> Result<StatVfs, Unreadable> {
         let io = |source| Unreadable::Io { path: path.to_owned(), source };
         let descriptor = self.open(path, OFlags::PATH).map_err(io)?;
         rustix::fs::fstatvfs(descriptor).map_err(|errno| io(errno.into()))
     }
 
-    /// The number of the kind of filesystem that `path` is on.
+    /// Returns the type number of the filesystem that contains `path`.
     pub(crate) fn filesystem_kind(&self, path: &str) -> Result<u64, Unreadable> {
         let io = |source| Unreadable::Io { path: path.to_owned(), source };
         let descriptor = self.open(path, OFlags::PATH).map_err(io)?;
         let told = rustix::fs::fstatfs(descriptor).map_err(|errno| io(errno.into()))?;
-        // Its type differs between architectures, and may have a sign; the numbers have 32 bits.
+        // The type of this field differs between architectures, and may be signed. The numbers have
+        // 32 bits.
         Ok(u64::try_from(i128::from(told.f_type) & 0xffff_ffff).unwrap_or_default())
     }
 
-    /// Where the link at `path` points.
+    /// Returns the target of the link at `path`.
     pub(crate) fn link(&self, path: &str) -> Result<String, Unreadable> {
         let io = |source| Unreadable::Io { path: path.to_owned(), source };
         let descriptor = self.open(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(io)?;
@@ -202,26 +208,28 @@ impl Source {
         Ok(target.to_string_lossy().into_owned())
     }
 
-    /// The last part of where the link at `path` points.
+    /// Returns the last component of the target of the link at `path`.
     pub(crate) fn link_name(&self, path: &str) -> Option<String> {
         let target = self.link(path).ok()?;
         target.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_owned)
     }
 
-    /// Whether the root is another than this process's own.
+    /// Returns true if the root is not this machine's own.
     pub(crate) fn is_foreign(&self) -> bool {
         self.foreign
     }
 
-    /// Where the kernel tells what a process sees: of this process on this machine, of the first process in a foreign root (there,
-    /// `/proc/self` would be about the reader's own namespaces).
+    /// Returns the path of a `/proc` file about a process: this one, or the first process in a
+    /// foreign root.
+    ///
+    /// In a foreign root, `/proc/self` would describe the reader's own namespaces.
     pub(crate) fn process_file(&self, name: &str) -> String {
         let process = if self.foreign { "1" } else { "self" };
         let path = format!("/proc/{process}/{name}");
         if self.exists(&path) { path } else { format!("/proc/{name}") }
     }
 
-    /// Opens; in a foreign root, without leaving it through a link.
+    /// Opens a path. In a foreign root, links cannot lead outside.
     fn open(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
         let flags = flags | OFlags::CLOEXEC;
         let inside = self.root.join(path.trim_start_matches('/'));
@@ -230,14 +238,15 @@ impl Source {
         }
         let root = rustix::fs::open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         match rustix::fs::openat2(&root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
-            // Kernels before 5.6 do not know this call and old seccomp profiles forbid it: then a path that is a link is refused.
+            // Kernels before 5.6 lack this call, and old seccomp profiles forbid it. Then a path
+            // that is a link is rejected.
             Err(Errno::NOSYS | Errno::PERM) => Ok(rustix::fs::open(inside, flags | OFlags::NOFOLLOW, Mode::empty())?),
             other => Ok(other?),
         }
     }
 }
 
-/// Foreign text in a message: at most 60 characters of it.
+/// Returns at most 60 characters of untrusted text, escaped, for a message.
 pub(crate) fn brief(text: &str) -> String {
     text.chars().take(60).flat_map(char::escape_debug).collect()
 }
@@ -295,6 +304,6 @@ mod tests {
         assert_eq!(source.value("/empty").unwrap_err().to_string(), "/empty: is empty");
         assert_eq!(source.number("/word").unwrap_err().to_string(), "/word: expected a number, found `many`");
         assert_eq!(source.value("/tree").unwrap(), "Raspberry Pi 4");
-        assert!(source.value("/none").unwrap_err().to_string().starts_with("cannot read /none: "));
+        assert!(source.value("/none").unwrap_err().to_string().starts_with("failed to read /none: "));
     }
 }

@@ -1,4 +1,4 @@
-//! Sizes of filesystems, without waiting for one whose server is gone.
+//! Sizes of filesystems, without blocking on one whose server is gone.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use crate::source::Source;
 
-/// How long one filesystem may take. A disk answers in microseconds.
+/// Timeout for one filesystem. A disk answers in microseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How many filesystems may stay silent before no further one is asked: each leaves a thread behind that waits for it.
+/// Number of unresponsive filesystems after which no more are queried. Each leaves a blocked thread
+/// behind.
 const MAX_SILENT: usize = 4;
 
-/// Filesystems that are another machine's, or a program's. Asking for their size may block for ever, so nobody does.
+/// Filesystem types that are backed by another machine or by a program. Querying their size may
+/// block forever, so they are skipped.
 const REMOTE: [&str; 16] = [
     "9p",
     "afs",
@@ -36,37 +38,38 @@ const REMOTE: [&str; 16] = [
 /// Size and use of a filesystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// What blocks are counted in, in bytes.
+    /// The unit of the block counts, in bytes.
     pub(crate) unit: u64,
-    /// What the filesystem prefers to read and write at once, in bytes.
+    /// The preferred I/O size of the filesystem, in bytes.
     pub(crate) block_size: u64,
     pub(crate) blocks: u64,
-    /// Blocks that anybody may still use.
+    /// Blocks available to unprivileged users.
     pub(crate) available: u64,
-    /// Blocks that nobody uses, those included that only root may.
+    /// Free blocks, including those reserved for root.
     pub(crate) free: u64,
     pub(crate) inodes: u64,
     pub(crate) inodes_available: u64,
 }
 
-/// Whether the size of such a filesystem is not asked for.
+/// Returns true for types of filesystems whose size is not queried.
 pub(crate) fn is_remote(fstype: &str) -> bool {
     REMOTE.contains(&fstype) || fstype.starts_with("fuse")
 }
 
-/// Asks on a thread of its own, and goes on without an answer.
-pub(crate) struct Asked {
+/// Queries sizes on a separate thread with a timeout, and caches the answers.
+pub(crate) struct SizeCache {
     source: Source,
     silent: usize,
     known: BTreeMap<String, Result<Sizes, String>>,
 }
 
-impl Asked {
+impl SizeCache {
     pub(crate) fn new(source: &Source) -> Self {
         Self { source: source.clone(), silent: 0, known: BTreeMap::new() }
     }
 
-    /// The sizes of the filesystem of type `fstype` at `mount`, or why they are not known.
+    /// Returns the sizes of the filesystem of type `fstype` at `mount`, or the reason why they are
+    /// unknown.
     pub(crate) fn sizes(&mut self, mount: &str, fstype: &str) -> Result<Sizes, String> {
         if is_remote(fstype) {
             return Err(format!(
@@ -89,7 +92,7 @@ impl Asked {
         let (source, path) = (self.source.clone(), mount.to_owned());
         let asking = move || {
             let found = source.filesystem(&path);
-            // Nobody listens any more where the answer came too late.
+            // After a timeout, the receiver is gone.
             let _ = tell.send(found.map_err(|reason| reason.to_string()));
         };
         thread::Builder::new().spawn(asking).map_err(|error| format!("no thread to ask on: {error}"))?;
@@ -120,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_filesystem_of_another_machine_is_not_asked() {
-        let mut asked = Asked::new(&Source::new(Path::new("/")));
+        let mut asked = SizeCache::new(&Source::new(Path::new("/")));
         assert!(asked.sizes("/", "nfs4").unwrap_err().contains("`nfs4`"));
         assert!(asked.sizes("/", "fuse.sshfs").is_err());
         let sizes = asked.sizes("/", "ext4").unwrap();

@@ -1,4 +1,4 @@
-//! The machine's own Ansible, asked for its facts.
+//! Gathers facts with the machine's own Ansible.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,43 +11,45 @@ use crate::options::Options;
 use crate::program::{Bounds, Programs, search};
 use crate::source::Source;
 
-/// Ansible takes three seconds on a quiet machine, and waits for filesystems that do not answer.
+/// Timeout for Ansible. It takes three seconds on a quiet machine, and waits for filesystems that
+/// do not answer.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// A machine with 1,000 interfaces has 3 MiB of facts.
+/// Maximum size of the output in bytes. A machine with 1,000 interfaces has 3 MiB of facts.
 const MAX_BYTES: u64 = 32 << 20;
 
-/// What stands before the facts in Ansible's answer.
+/// The text before the facts in Ansible's output.
 const MARKS: [&str; 2] = ["SUCCESS => ", "FAILED! => "];
 
-/// Facts that are not passed on: the environment of a process holds what it was given in confidence.
+/// Facts that are dropped. The environment of a process may hold secrets.
 const LEFT_OUT: [&str; 1] = ["ansible_env"];
 
-/// Ansible gave no facts.
+/// Error while gathering facts with Ansible.
 #[derive(Debug, thiserror::Error)]
 pub enum AnsibleError {
-    /// There is none.
+    /// There is no Ansible on the machine.
     #[error("no program `ansible` {0}")]
     Missing(String),
-    /// It cannot be run, does not end, or ends badly.
+    /// Ansible could not be run, timed out, or failed.
     #[error("{0}")]
     Program(String),
-    /// It ran, and `setup` failed.
+    /// Ansible ran, but `setup` failed.
     #[error("Ansible's `setup` failed: {0}")]
     Setup(String),
-    /// Its answer is not understood.
-    #[error("Ansible's answer is not understood: {0}")]
+    /// The output could not be parsed.
+    #[error("failed to parse Ansible's output: {0}")]
     Answer(String),
 }
 
-/// Facts from the machine's own Ansible, and ours about a node besides.
+/// Gathers the facts of the machine's own Ansible, and Plumbline's facts about the node.
 ///
 /// # Errors
-/// [`AnsibleError`] where there is no Ansible, or it does not answer as it should within three minutes.
+/// Returns [`AnsibleError`] if there is no Ansible, or if it fails, prints something unexpected, or
+/// takes more than three minutes.
 pub fn gather_via_ansible(options: &Options) -> Result<Document, AnsibleError> {
     let source = Source::new(&options.root);
     let program = find(options, &source)?;
-    // Ansible refuses to start without a place to write to; what it leaves there goes with this directory. Below a foreign root, that
-    // root's own place for passing things has to do.
+    // Ansible needs a writable home directory, and what it leaves there is removed with this one.
+    // Below a foreign root, `/tmp` of that root is used instead.
     let place =
         tempfile::tempdir().map_err(|error| AnsibleError::Program(format!("no directory for Ansible: {error}")))?;
     let home = if source.is_foreign() { PathBuf::from("/tmp") } else { place.path().to_owned() };
@@ -60,16 +62,19 @@ pub fn gather_via_ansible(options: &Options) -> Result<Document, AnsibleError> {
         .with("ANSIBLE_LOCALHOST_WARNING", "False")
         .with("ANSIBLE_INVENTORY_UNPARSED_WARNING", "False")
         .with("LC_ALL", "C.UTF-8");
-    // An Ansible that was found by our `PATH` finds what it needs by the same.
+    // An Ansible that was found through this process's `PATH` needs the same `PATH` for its own
+    // programs.
     let programs = match std::env::var_os("PATH").filter(|_| !source.is_foreign()) {
         Some(path) => programs.with("PATH", path),
         None => programs,
     };
-    // The interpreter is the one that Ansible itself runs on: it is there. Ansible searches for another where it reaches other machines.
+    // Use the interpreter on which Ansible itself runs, because it exists. Ansible would search for
+    // another one, as it does for remote machines.
     let facts_dir = format!("fact_path={}", options.facts_dir);
     let mut arguments = vec!["localhost", "-i", "localhost,", "-c", "local", "-m", "setup"];
     arguments.extend(["-e", "ansible_python_interpreter={{ansible_playbook_python}}"]);
-    // Without leave to run collectors, Ansible must not run them either: the files beside them are then read here.
+    // If collectors may not run, Ansible must not run them either. The plain files are then read by
+    // `gather_own`.
     let subset = if options.run_collectors { facts_dir } else { "gather_subset=!local".to_owned() };
     arguments.extend(["-a", subset.as_str()]);
     let answer = programs.run(&program, &arguments, Bounds { patience: PATIENCE, bytes: MAX_BYTES });
@@ -96,7 +101,7 @@ fn find(options: &Options, source: &Source) -> Result<String, AnsibleError> {
 fn facts(answer: &str) -> Result<Map<String, Value>, AnsibleError> {
     let begin = MARKS.iter().find_map(|mark| answer.find(mark).map(|at| at + mark.len()));
     let text = begin.and_then(|begin| answer.get(begin..)).unwrap_or_default();
-    // There may be words after the document.
+    // There may be more text after the document.
     let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let document = match documents.next() {
         Some(Ok(document)) => document,

@@ -1,4 +1,4 @@
-//! Which pod is the aggregator's.
+//! Finds the aggregator's pod.
 
 use kube::Api;
 use kube::api::ListParams;
@@ -7,10 +7,10 @@ use crate::error::ClusterError;
 use crate::names;
 use crate::pod_view::{PodObject, PodView};
 
-/// Pods that are looked at to find the one: there is one, or an old one and its successor.
+/// Maximum number of pods to list. There is usually one, or an old one and its successor.
 const MAX_PODS: u32 = 50;
 
-/// The aggregator's pod: by its label, by the label that old versions gave it, by its name.
+/// Finds the aggregator's pod by its label, then by the label of old versions, then by its name.
 pub(crate) async fn find(pods: &Api<PodObject>, namespace: &str) -> Result<Option<PodView>, ClusterError> {
     let what = format!("find the aggregator's pod in namespace `{namespace}`");
     let (old_label, old_value) = names::LEGACY_AGGREGATOR_LABEL;
@@ -21,7 +21,7 @@ pub(crate) async fn find(pods: &Api<PodObject>, namespace: &str) -> Result<Optio
                     return Ok(Some(pod));
                 }
             }
-            // Whoever may not list may still read the one pod by its name.
+            // An account without permission to list may still get the pod by name.
             Err(kube::Error::Api(status)) if status.code == 403 => {}
             Err(error) => return Err(ClusterError::api(what, &error)),
         }
@@ -30,7 +30,7 @@ pub(crate) async fn find(pods: &Api<PodObject>, namespace: &str) -> Result<Optio
     Ok(found.map(PodView::from))
 }
 
-/// The first that is not being deleted, else the first.
+/// Returns the first pod that is not being deleted, or else the first.
 pub(crate) fn choose(mut pods: Vec<PodView>) -> Option<PodView> {
     let alive = pods.iter().position(|pod| pod.deleting.is_none());
     (!pods.is_empty()).then(|| pods.swap_remove(alive.unwrap_or(0)))

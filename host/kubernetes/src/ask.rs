@@ -1,4 +1,4 @@
-//! One request to the API server as plain JSON, and its answer.
+//! Sends one request to the API server as plain JSON, and returns its answer.
 
 use std::time::Duration;
 
@@ -11,36 +11,39 @@ use serde_json::Value;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 
-/// The longest wait that the API server is granted when it names one. It asks for seconds; more would be a mistake or malice.
+/// The longest `Retry-After` that is honored. The API server asks for seconds. A larger value is a
+/// mistake or malicious.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 
-/// Characters of an answer that is no document of Kubernetes, for a message.
+/// Maximum number of characters to quote from an answer that is not a Kubernetes document.
 const MAX_TEXT: usize = 500;
 
-/// An answer that is an error, or none at all.
+/// A failed request: an error response, or none at all.
 #[derive(Debug)]
 pub struct Refusal {
-    /// What went wrong.
+    /// The error.
     pub error: ClusterError,
-    /// After how long the API server wants to be asked again, if it says so; at most 30 s.
+    /// The delay before the next attempt that the API server asks for, if any, at most 30 s.
     pub retry_after: Option<Duration>,
 }
 
 impl Refusal {
-    /// An error of this side, or one that says nothing of when to ask again.
+    /// Wraps an error without a retry delay, for example one of the client itself.
     #[must_use]
     pub fn of(error: ClusterError) -> Self {
         Self { error, retry_after: None }
     }
 }
 
-/// Sends `request` once; `what` reads after «failed to». There is no limit of time here: the caller sets one.
+/// Sends `request` once. `what` completes the message "failed to …". There is no timeout: the
+/// caller sets one.
 ///
 /// # Errors
-/// Whatever is not an answer of success with a JSON document.
+/// Returns an error unless the response is a success with a JSON document.
 pub async fn ask(cluster: &Cluster, what: &str, request: Request<Body>) -> Result<Value, Refusal> {
     let failed = |error: kube::Error| Refusal::of(ClusterError::api(what, &error));
-    // Not `Client::request`: it keeps the headers of a refusal to itself, and `Retry-After` is one.
+    // `Client::request` is not used here because it hides the headers of an error response, such as
+    // `Retry-After`.
     let (head, body) = cluster.client().send(request).await.map_err(failed)?.into_parts();
     let body = body.collect_bytes().await.map_err(failed)?;
     if head.status.is_success() {
@@ -49,7 +52,8 @@ pub async fn ask(cluster: &Cluster, what: &str, request: Request<Body>) -> Resul
     let code = head.status.as_u16();
     let status = match serde_json::from_slice::<Status>(&body) {
         Ok(status) if status.code != 0 || !status.message.is_empty() => status.with_code(code),
-        // From a proxy, or from the part of the API server that turns requests away before they are read.
+        // This comes from a proxy, or from the filter of the API server that rejects requests
+        // before parsing them.
         _ => {
             let text: String = String::from_utf8_lossy(&body).trim().chars().take(MAX_TEXT).collect();
             Status::failure(&text, head.status.canonical_reason().unwrap_or("unknown")).with_code(code)

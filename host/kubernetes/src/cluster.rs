@@ -1,4 +1,4 @@
-//! The way to the API server: kubeconfig, context, or the service account of a pod.
+//! Connects to the API server with a kubeconfig and context, or with a pod's service account.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,37 +8,41 @@ use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 
 use crate::error::{ClusterError, chain};
 
-/// How long it may take to reach the API server.
+/// Timeout for connecting to the API server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Which cluster. Nothing given: `$KUBECONFIG`, `~/.kube/config`, or the service account of the pod that this runs in.
+/// Selects the cluster to connect to.
+///
+/// By default this is `$KUBECONFIG`, `~/.kube/config`, or the service account of the pod in which
+/// this process runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConnectOptions {
-    /// The kubeconfig file; `None` for the usual ones.
+    /// The kubeconfig file, or `None` for the default ones.
     pub kubeconfig: Option<PathBuf>,
-    /// The context in it; `None` for the current one.
+    /// The context in the kubeconfig, or `None` for the current one.
     pub context: Option<String>,
 }
 
-/// The way to one cluster. Cheap to clone.
+/// A client for one cluster. Cheap to clone.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
-    /// For people: the context, the server's address, or «this pod's cluster».
+    /// The name for messages: the context, the server's URL, or "this pod's cluster".
     name: String,
 }
 
 impl Cluster {
-    /// Finds the configuration and makes a client. Nothing is asked of the server yet.
+    /// Loads the configuration and creates a client, without sending a request.
     ///
     /// # Errors
-    /// When no usable configuration is found.
+    /// Returns an error if there is no usable configuration.
     pub async fn connect(options: &ConnectOptions) -> Result<Self, ClusterError> {
         let (mut config, name) = load(options).await?;
         config.connect_timeout = Some(CONNECT_TIMEOUT);
-        // Who asks decides how long it is worth trying, and wants to know what the server said meanwhile.
+        // The caller decides how long to retry, and reports the server's errors meanwhile.
         config.default_retry = false;
-        // Logs, watches and exec sessions may be silent for long: no read timeout (it is what the client does by itself).
+        // Logs, watches and exec sessions may be silent for a long time, so there is no read
+        // timeout. This is the client's default.
         let client = Client::try_from(config).map_err(|error| {
             ClusterError::new("use the kubeconfig", chain(&error))
                 .hint("check the certificates and the credentials plugin that the context names")
@@ -46,10 +50,11 @@ impl Cluster {
         Ok(Self { client, name })
     }
 
-    /// The cluster of the pod that this process runs in, by its service account.
+    /// Creates a client for the cluster of the pod in which this process runs, with its service
+    /// account.
     ///
     /// # Errors
-    /// When there is no service account.
+    /// Returns an error if there is no service account.
     pub fn in_pod() -> Result<Self, ClusterError> {
         let failed = |error: &dyn std::error::Error| {
             ClusterError::new("use the service account of this pod", chain(error))
@@ -57,33 +62,33 @@ impl Cluster {
         };
         let mut config = Config::incluster().map_err(|error| failed(&error))?;
         config.connect_timeout = Some(CONNECT_TIMEOUT);
-        // Who asks decides how long it is worth trying, and wants to know what the server said meanwhile.
+        // The caller decides how long to retry, and reports the server's errors meanwhile.
         config.default_retry = false;
         let client = Client::try_from(config).map_err(|error| failed(&error))?;
         Ok(Self { client, name: "this pod's cluster".to_owned() })
     }
 
-    /// A cluster behind a client that is there already.
+    /// Wraps an existing client.
     pub fn new(client: Client, name: impl Into<String>) -> Self {
         Self { client, name: name.into() }
     }
 
-    /// The client.
+    /// Returns a clone of the client.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// For people: the context, or the server's address.
+    /// Returns the name for messages: the context, or the server's URL.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The version of the API server.
+    /// Returns the version of the API server.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// Returns an error if the request fails, or if the version cannot be parsed.
     pub async fn version(&self) -> Result<ServerVersion, ClusterError> {
         let info = self
             .client
@@ -91,7 +96,7 @@ impl Cluster {
             .await
             .map_err(|error| ClusterError::api("ask the API server for its version", &error))?;
         ServerVersion::parse(&info.git_version).ok_or_else(|| {
-            ClusterError::new("read the API server's version", format!("`{}` is none", info.git_version))
+            ClusterError::new("read the API server's version", format!("invalid version `{}`", info.git_version))
         })
     }
 }
@@ -136,7 +141,7 @@ fn name(kubeconfig: &Kubeconfig, options: &ConnectOptions) -> String {
 /// The version of an API server, as far as decisions depend on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerVersion {
-    /// As the server says it, such as `v1.30.2-eks-1234`.
+    /// The version as the server reports it, such as `v1.30.2-eks-1234`.
     pub git_version: String,
     /// The major version.
     pub major: u32,
@@ -145,7 +150,7 @@ pub struct ServerVersion {
 }
 
 impl ServerVersion {
-    /// Reads a `gitVersion`.
+    /// Parses a `gitVersion`. Returns `None` if it has no major and minor version.
     #[must_use]
     pub fn parse(git_version: &str) -> Option<Self> {
         let mut parts = git_version.strip_prefix('v')?.split('.');
@@ -155,14 +160,17 @@ impl ServerVersion {
         Some(Self { git_version: git_version.to_owned(), major, minor: digits.parse().ok()? })
     }
 
-    /// Init containers with `restartPolicy: Always` are on by default from 1.29 on (KEP-753).
+    /// Returns true if init containers with `restartPolicy: Always` are enabled by default, which
+    /// is since 1.29 (KEP-753).
     #[must_use]
     pub fn has_native_sidecars(&self) -> bool {
         (self.major, self.minor) >= (1, 29)
     }
 
-    /// The version without what vendors append: `v1.30.2`, or `v1.31.0-rc.1`. Build metadata goes, and so does every pre-release that
-    /// does not begin with `rc`, `alpha` or `beta`: images of the project exist for these versions only.
+    /// Returns the version without vendor suffixes, such as `v1.30.2` or `v1.31.0-rc.1`.
+    ///
+    /// Build metadata is removed, and so is a pre-release that does not begin with `rc`, `alpha` or
+    /// `beta`. The project publishes images only for the remaining versions.
     #[must_use]
     pub fn image_version(&self) -> String {
         let plain = self.git_version.split('+').next().unwrap_or_default();

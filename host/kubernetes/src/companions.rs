@@ -1,4 +1,5 @@
-//! Whether the containers beside a worker have ended: then a plugin that writes no done file is done all the same.
+//! Detects that the containers next to a worker have ended. A plugin that writes no done file is
+//! then done anyway.
 
 use std::time::Duration;
 
@@ -11,17 +12,23 @@ use crate::error::ClusterError;
 use crate::pod_view::{ContainerView, PodObject, PodView, Role, pod_api};
 use crate::watch::watch;
 
-/// How long it must stay so: a plugin's last writes have time to arrive, and the done file its precedence.
+/// How long the containers must stay ended. The plugin's last writes have time to arrive, and a
+/// done file takes precedence.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Between two looks at the pod where the account may get it and not watch it: as long as between two heartbeats. 5,000 nodes with two plugins
-/// are 330 requests a second then, which is why it is the second choice.
+/// Interval between reads of the pod if the account may get but not watch it.
+///
+/// This is the heartbeat interval. With 5,000 nodes and two plugins it causes 330 requests per
+/// second, so watching is preferred.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// Returns once every container of the pod but `worker` has ended with exit code 0, and 5 s later still so. Never returns if one of them
-/// fails. What keeps the API server from answering is told once.
+/// Returns once every container of the pod except `worker` has ended with exit code 0, and is still
+/// ended 5 s later.
 ///
-/// The pod is watched: thousands of workers that wait for hours ask the API server for something every five minutes.
+/// Never returns if one of them fails. An error of the API server is reported once.
+///
+/// The pod is watched, so that each of thousands of workers sends a request only every five minutes
+/// while it waits for hours.
 pub async fn companions_ended(cluster: Cluster, namespace: String, pod: String, worker: String) {
     Companions { api: pod_api(&cluster, &namespace), pod, worker, pause: PAUSE, look: LOOK, told: false }.ended().await;
 }
@@ -32,7 +39,7 @@ struct Companions {
     worker: String,
     pause: Duration,
     look: Duration,
-    /// That something is wrong.
+    /// Whether an error was already reported.
     told: bool,
 }
 
@@ -49,9 +56,9 @@ impl Companions {
         }
     }
 
-    /// Until the watch shows that they have ended; `false` if the account may not watch.
+    /// Watches the pod until the containers have ended. Returns false if the account may not watch.
     async fn watch(&mut self) -> bool {
-        // Whatever the server has at hand: what is old is followed by what is new.
+        // Accept whatever state the server has cached. Newer events follow an old state.
         let config = Config::default().fields(&format!("metadata.name={}", self.pod)).any_semantic();
         let mut events = watch(self.api.clone(), config, self.what());
         while let Some(event) = events.next().await {
@@ -69,7 +76,7 @@ impl Companions {
         false
     }
 
-    /// The same by looking now and then.
+    /// Reads the pod at intervals until the containers have ended.
     async fn look(&mut self) {
         while !self.is_over().await {
             tokio::time::sleep(self.look).await;
@@ -104,7 +111,7 @@ fn all_ended_well(pod: PodObject, worker: &str) -> bool {
     others.peek().is_some() && others.all(ended_well)
 }
 
-/// Now, or before it was started again.
+/// Returns true if the container ended with exit code 0, now or before its last restart.
 fn ended_well(container: &ContainerView) -> bool {
     [container.ended(), container.last.as_ref()].into_iter().flatten().any(|end| end.code == 0)
 }
@@ -165,7 +172,8 @@ mod tests {
         assert!(!all_ended_well(serde_json::from_value(object).unwrap(), "w"));
     }
 
-    /// A double with the pod `p`, whose container `a` runs, and the task that waits for it.
+    /// Starts an API double with the pod `p`, whose container `a` runs, and a task that waits for
+    /// it.
     async fn waiting() -> (ApiDouble, JoinHandle<()>) {
         let double = ApiDouble::start().await.unwrap();
         double.put("pods", with_container(json!({"running": {}})));

@@ -1,8 +1,8 @@
-//! Creates the objects of a run in order. When one fails, what was done before is undone.
+//! Creates the objects of a run in order, and rolls back if one fails.
 //!
-//! A cluster role or binding of an earlier run, which `kubectl delete namespace` leaves behind, is compared with the
-//! one that is needed and replaced where it differs. An object whose creation succeeded while the answer was lost is
-//! recognised by an annotation.
+//! `kubectl delete namespace` leaves cluster roles and bindings of an earlier run behind. Such an
+//! object is compared with the needed one, and replaced if it differs. If a creation succeeds but
+//! its response is lost, an annotation identifies the object.
 
 use std::time::Duration;
 
@@ -19,20 +19,21 @@ use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
 
-/// How often a request is sent when the server is busy or cannot be reached for a moment.
+/// Maximum number of retries of a request while the server is busy or briefly unreachable.
 const ATTEMPTS: usize = 5;
 
-/// Annotation on what one command creates: the same value on every object.
+/// Annotation on every object that one command creates, with the same value on each.
 const CREATION_ANNOTATION: &str = "plumbline.dev/creation";
 
-/// What happens to one object, or would happen.
+/// What happens, or would happen, to one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It is created.
+    /// The object is created.
     Create,
-    /// It is cluster-wide and of an earlier run with other content: it is replaced.
+    /// The object is cluster-wide and left from an earlier run with different content, and is
+    /// replaced.
     Update,
-    /// It is cluster-wide and exists with the same content, or is a namespace: it stays.
+    /// The object stays: it is a namespace, or cluster-wide with the same content.
     Keep,
 }
 
@@ -42,10 +43,10 @@ enum Undo<'a> {
     Restore(&'a Value, Box<DynamicObject>),
 }
 
-/// Creates `objects` in their order. `told` hears of each.
+/// Creates `objects` in order. `told` is called for each object with its title and the change.
 ///
 /// # Errors
-/// The first that cannot be created. What was changed before it is undone, as far as that can be done.
+/// Returns the first failure. Earlier changes are rolled back as far as possible.
 pub async fn create(
     cluster: &Cluster,
     objects: &[Value],
@@ -68,10 +69,10 @@ pub async fn create(
     Ok(())
 }
 
-/// What [`create`] would do with `object`. An object that cannot be read counts as absent.
+/// Returns what [`create`] would do with `object`. An object that cannot be read counts as absent.
 ///
 /// # Errors
-/// When an object of that name exists and [`create`] would fail because of it.
+/// Returns an error if an object of that name exists and [`create`] would fail because of it.
 pub async fn plan_creation(cluster: &Cluster, object: &Value) -> Result<Change, ClusterError> {
     let (api, wanted) = target(cluster, object)?;
     let name = wanted.metadata.name.as_deref().unwrap_or_default();
@@ -99,7 +100,7 @@ async fn create_one<'a>(
     let name = wanted.metadata.name.as_deref().unwrap_or_default();
     let found = match retried(|| async { api.get(name).await }).await {
         Ok(found) => found,
-        // A namespace may be used by those who may not look at it.
+        // Users without permission to get a namespace may still be able to use it.
         Err(_) if is_namespace(object) => return Ok((Change::Keep, None)),
         Err(_) => {
             return Err(ClusterError::api(format!("create {}", title(object)), &conflict).hint(LEFT_OVER));
@@ -107,7 +108,7 @@ async fn create_one<'a>(
     };
     let ours = found.metadata.annotations.as_ref().and_then(|all| all.get(CREATION_ANNOTATION));
     if ours.map(String::as_str) == Some(creation) {
-        // The first attempt succeeded, and its answer was lost.
+        // The first attempt succeeded, but its response was lost.
         return Ok((Change::Create, Some(Undo::Delete(object))));
     }
     let change = compare(object, &found)?;
@@ -130,7 +131,7 @@ where
     attempt.retry(pauses).when(is_transient).await
 }
 
-/// What is to be done where `found` has the name of `object`.
+/// Returns the required change when `found` has the name of `object`.
 fn compare(object: &Value, found: &DynamicObject) -> Result<Change, ClusterError> {
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
     let same = match kind {
@@ -157,7 +158,7 @@ fn compare(object: &Value, found: &DynamicObject) -> Result<Change, ClusterError
     Err(error.hint("delete or rename it, or use another namespace with `-n`"))
 }
 
-/// Whether both have the same content, as the type of their kind reads it.
+/// Returns true if both have the same content when parsed as their kind.
 fn same<K: DeserializeOwned, T: PartialEq>(object: &Value, found: &DynamicObject, content: fn(K) -> T) -> bool {
     let found = serde_json::to_value(found).and_then(serde_json::from_value);
     match (serde_json::from_value(object.clone()), found) {
@@ -211,7 +212,7 @@ fn target(cluster: &Cluster, object: &Value) -> Result<(Api<DynamicObject>, Dyna
     Ok((api, dynamic))
 }
 
-/// For people: `pod `sonobuoy` in namespace `x``.
+/// Returns a title for messages, such as ``pod `sonobuoy` in namespace `x` ``.
 #[must_use]
 pub fn title(object: &Value) -> String {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);

@@ -1,28 +1,29 @@
-//! What went wrong with the cluster, told so that a person can act: what failed, why, what to do.
+//! The error type for cluster operations. It states what failed, why, and how to fix it.
 
 pub(crate) use plumbline_core::chain;
 
-/// An operation on a cluster that failed.
+/// Error while working with a cluster.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {what}: {cause}")]
 pub struct ClusterError {
-    /// What was tried, in words that read after «failed to»: `list nodes`, `create pod `x` in namespace `y``.
+    /// The failed operation, which completes "failed to …": ``list nodes``, ``create pod `x` in
+    /// namespace `y` ``.
     pub what: String,
-    /// Why, in one sentence.
+    /// The cause, in one sentence.
     pub cause: String,
-    /// What to do, if that can be told.
+    /// How to fix it, if known.
     pub hint: Option<String>,
-    /// The HTTP status that the API server answered with, if it answered.
+    /// The HTTP status of the API server's response, if there was one.
     pub code: Option<u16>,
 }
 
 impl ClusterError {
-    /// An error that the API server is not the cause of.
+    /// Creates an error that did not come from the API server.
     pub fn new(what: impl Into<String>, cause: impl Into<String>) -> Self {
         Self { what: what.into(), cause: cause.into(), hint: None, code: None }
     }
 
-    /// What the client could not do, explained.
+    /// Converts an error of the client, with a hint if one is known.
     pub fn api(what: impl Into<String>, error: &kube::Error) -> Self {
         let what = what.into();
         match error {
@@ -49,32 +50,33 @@ impl ClusterError {
         }
     }
 
-    /// With advice.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The object or resource is not there.
+    /// Returns true if the object or resource does not exist (404).
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.code == Some(404)
     }
 
-    /// The account may not do this (401 or 403).
+    /// Returns true if the account lacks permission (401 or 403).
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         matches!(self.code, Some(401 | 403))
     }
 
-    /// The object is there already, or was changed by somebody else (409).
+    /// Returns true if the object already exists, or another client changed it (409).
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.code == Some(409)
     }
 
-    /// Trying again may help: no answer at all, too many requests, or a failure of the server.
+    /// Returns true if a retry may help: there was no response, too many requests (429), or a
+    /// server error.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.code.is_none_or(|code| code == 429 || code >= 500)

@@ -1,4 +1,4 @@
-//! One command in a container, over the API server.
+//! Executes one command in a container through the API server.
 
 use std::future::Future;
 use std::io;
@@ -16,16 +16,18 @@ use tokio::time::{Instant, Sleep};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 
-/// How long the API server may take until the command runs: it goes on to the node, which may be slow.
+/// Timeout until the command starts. The API server forwards the request to the node, which may be
+/// slow.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Bytes of standard output between the connection and the reader. When they are full, nothing more is read from the connection.
+/// Buffer size for standard output in bytes. While the buffer is full, nothing more is read from
+/// the connection.
 const STDOUT_BYTES: usize = 256 << 10;
 
-/// Bytes of standard error that are kept: enough for a message with its usage text.
+/// Maximum size of standard error to keep in bytes: enough for a message with its usage text.
 const STDERR_BYTES: usize = 64 << 10;
 
-/// Where a command is to run.
+/// The container in which to run a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecTarget {
     /// The pod's namespace.
@@ -36,28 +38,28 @@ pub struct ExecTarget {
     pub container: String,
 }
 
-/// Why a command gave no exit code.
+/// The kind of failure to execute a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecFault {
-    /// The pod is not there.
+    /// The pod does not exist.
     NotFound,
     /// The account may not execute commands in pods.
     Forbidden,
-    /// The container does not run, or the command is not in it.
+    /// The container is not running, or does not contain the command.
     NotRunning,
-    /// The connection was lost, or nothing came for too long. Trying again may help.
+    /// The connection was lost, or no data arrived for too long. A retry may help.
     Dropped,
-    /// The API server answered with something else.
+    /// The API server returned another error.
     Other,
 }
 
-/// A command that could not be run, or whose end was not heard of.
+/// Error while running a command: it did not start, or its exit was not observed.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct ExecError {
-    /// What kind of fault it is.
+    /// The kind of failure.
     pub fault: ExecFault,
-    /// For people.
+    /// The error for the user.
     pub error: Box<ClusterError>,
 }
 
@@ -67,39 +69,43 @@ impl From<ExecError> for ClusterError {
     }
 }
 
-/// How a command ended.
+/// How a command exited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
-    /// Its exit code.
+    /// The exit code.
     pub code: i32,
-    /// What it said on standard error, at most 64 KiB of it, without control characters other than line breaks.
+    /// The standard error, at most 64 KiB, without control characters other than line breaks.
     pub stderr: String,
 }
 
 type StatusFuture = Pin<Box<dyn Future<Output = Option<Status>> + Send>>;
 
-/// A command that runs. Reading gives its standard output, with back-pressure: what is not read is not asked for. Standard error is
-/// collected meanwhile. When the connection is lost, or nothing comes for as long as was said, reading is an error, after
-/// everything that had arrived was read. Dropped, the connection is closed.
+/// A running command.
+///
+/// Reading returns its standard output, with back-pressure: data that is not read is not requested.
+/// Standard error is collected meanwhile. If the connection is lost, or no data arrives for the
+/// configured time, reading fails after all received data was read. Dropping this closes the
+/// connection.
 pub struct ExecStream {
-    // Held for its task: dropped, it ends the connection.
+    // This keeps the background task alive. Dropping it closes the connection.
     _process: AttachedProcess,
     what: String,
     stdout: ReadHalf<SimplexStream>,
     stderr: Option<ReadHalf<SimplexStream>>,
     told: Vec<u8>,
     status: StatusFuture,
-    /// `Some(None)`: the connection has ended without telling how the command did.
+    /// `Some(None)` means that the connection ended without reporting the command's exit.
     ended: Option<Option<Status>>,
     patience: Duration,
     stall: Pin<Box<Sleep>>,
 }
 
 impl ExecStream {
-    /// Starts `command`. `patience`: how long nothing may come before the connection counts as lost.
+    /// Starts `command`. `patience` is how long no data may arrive before the connection counts as
+    /// lost.
     ///
     /// # Errors
-    /// [`ExecError`] when the command cannot be started.
+    /// Returns [`ExecError`] if the command cannot be started.
     pub async fn start(
         cluster: &Cluster,
         target: &ExecTarget,
@@ -142,10 +148,10 @@ impl ExecStream {
         })
     }
 
-    /// Reads what is left of standard output, at most `limit` bytes, and waits for the end.
+    /// Reads the rest of standard output, at most `limit` bytes, and waits for the command to exit.
     ///
     /// # Errors
-    /// [`ExecError`], also where there are more than `limit` bytes.
+    /// Returns [`ExecError`] if the connection is lost, or if there are more than `limit` bytes.
     pub async fn collect(mut self, limit: usize) -> Result<(Exit, Vec<u8>), ExecError> {
         let mut out = Vec::new();
         let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
@@ -158,10 +164,11 @@ impl ExecStream {
         Ok((self.finish().await?, out))
     }
 
-    /// Waits for the end. What is left of standard output is thrown away.
+    /// Waits for the command to exit, and discards the rest of standard output.
     ///
     /// # Errors
-    /// [`ExecError`]: the connection was lost before the end was told, or the command never ran.
+    /// Returns [`ExecError`] if the connection is lost before the exit was reported, or if the
+    /// command never ran.
     pub async fn finish(mut self) -> Result<Exit, ExecError> {
         let rest = tokio::io::copy(&mut self, &mut tokio::io::sink()).await;
         rest.map_err(|error| self.lost(&error))?;
@@ -172,7 +179,7 @@ impl ExecStream {
         let Some(Some(status)) = self.ended.take() else {
             return Err(self.lost(&io::Error::from(io::ErrorKind::ConnectionReset)));
         };
-        // Everything has arrived by now.
+        // All data has arrived by now.
         futures_util::future::poll_fn(|cx| {
             self.drain_stderr(cx);
             Poll::Ready(())
@@ -189,7 +196,7 @@ impl ExecStream {
         }
     }
 
-    /// What a failed read means.
+    /// Converts an I/O error of a read.
     pub(crate) fn lost(&self, error: &io::Error) -> ExecError {
         let cause = match error.kind() {
             io::ErrorKind::TimedOut => format!("nothing came for {} s", self.patience.as_secs()),
@@ -198,7 +205,8 @@ impl ExecStream {
         ExecError { fault: ExecFault::Dropped, error: Box::new(ClusterError::new(&self.what, cause)) }
     }
 
-    /// Takes what there is of standard error: unread, it would stop standard output too, which comes over the same connection.
+    /// Reads the available standard error. Unread, it would also block standard output, which uses
+    /// the same connection.
     fn drain_stderr(&mut self, cx: &mut Context<'_>) {
         let Some(stderr) = &mut self.stderr else { return };
         let mut chunk = [0; 4096];
@@ -223,7 +231,8 @@ impl AsyncRead for ExecStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         this.drain_stderr(cx);
-        // Whether the connection has ended is looked at before standard output, so that what had arrived by then is read first.
+        // The end of the connection is checked before standard output, so that all data received
+        // until then is read first.
         if this.ended.is_none()
             && let Poll::Ready(status) = this.status.as_mut().poll(cx)
         {
@@ -233,7 +242,8 @@ impl AsyncRead for ExecStream {
             this.stall.as_mut().reset(Instant::now() + this.patience);
             return Poll::Ready(result);
         }
-        // The client ends its side of the pipe only after a good end. After a lost connection the pipe stays open for ever.
+        // The client closes its side of the pipe only after a regular end. After a lost connection
+        // the pipe stays open forever.
         if matches!(this.ended, Some(None)) {
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
         }
@@ -241,7 +251,7 @@ impl AsyncRead for ExecStream {
     }
 }
 
-/// The exit code that the end of a command tells, or why it never ran.
+/// Returns the exit code from the final status, or the reason why the command never ran.
 fn exit_code(status: &Status) -> Result<i32, String> {
     if status.status.as_deref() == Some("Success") {
         return Ok(0);
@@ -254,7 +264,7 @@ fn exit_code(status: &Status) -> Result<i32, String> {
     }
 }
 
-/// Text of a program for people.
+/// Makes the output of a program safe to print.
 fn printable(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     plumbline_core::text::indented(&text, "")

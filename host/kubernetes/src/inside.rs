@@ -1,24 +1,24 @@
-//! What the aggregator looks at before anything long starts: that names resolve in pods, and that it can be reached where workers
-//! will dial it.
+//! Checks that the aggregator performs before any long work: names resolve in pods, and the
+//! aggregator is reachable at the URL that workers use.
 
 use std::time::Duration;
 
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-/// A name that every cluster with DNS has.
+/// A name that exists in every cluster with DNS.
 const KNOWN_NAME: &str = "kubernetes.default.svc";
-/// How long each try may take.
+/// Timeout of each attempt.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What does not work, each as a sentence with what was tried. `url` is the aggregator's, as workers get it.
+/// Returns one sentence for each failed check. `url` is the aggregator's URL, as workers get it.
 pub async fn check(url: &str) -> Vec<String> {
     let (names, reach) = tokio::join!(resolves(KNOWN_NAME), reachable(url));
     names.into_iter().chain(reach).collect()
 }
 
 async fn resolves(name: &str) -> Option<String> {
-    // The port is only there because the call wants one.
+    // The port has no meaning here, but the call requires one.
     let why = match timeout(PATIENCE, lookup_host((name, 443))).await {
         Ok(Ok(mut found)) => match found.next() {
             Some(_) => return None,

@@ -1,4 +1,5 @@
-//! Plumbline on Kubernetes: a dispatcher over the API server, and what a person needs of a run in a cluster.
+//! Runs Plumbline on Kubernetes: a dispatcher that uses the API server, and the client side of a
+//! run in a cluster.
 //!
 //! ```text
 //! person   plumbline run ── manifest ──▶ API server ──▶ aggregator pod ── Dispatcher ──▶ pods and DaemonSets of plugins
@@ -6,7 +7,11 @@
 //!          plumbline retrieve ◀─ exec, in ranges ──────── archive          query ──────▶ resources, logs, health
 //! ```
 //!
-//! What depends on objects only is written as plain functions over them and tested as such; talking to the server stands at the edge.
+//! [`Cluster`] is the connection to the API server, [`manifest`] builds the objects of a run, and
+//! [`KubernetesDispatcher`] starts plugins as pods and DaemonSets.
+//!
+//! Logic that depends only on objects is in plain functions, which are tested without a server.
+//! Only the outermost code sends requests.
 #![forbid(unsafe_code)]
 
 mod aggregator_pod;
@@ -20,7 +25,6 @@ pub mod driver;
 mod error;
 pub mod exec;
 pub mod inside;
-mod insist;
 pub mod logs;
 pub mod manifest;
 pub mod monitor;
@@ -34,6 +38,7 @@ pub mod preflight;
 pub mod query;
 mod reasons;
 pub mod retrieve;
+mod retry;
 pub mod status;
 mod vault;
 mod watch;
@@ -47,4 +52,4 @@ pub use error::ClusterError;
 pub use nodes::{NodeList, list_nodes};
 pub use own_pod::own_pod_uid;
 pub use pods::plugin_pods;
-pub use vault::SecretVault;
+pub use vault::CaSecretStore;

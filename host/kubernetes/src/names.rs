@@ -1,12 +1,14 @@
-//! Names that others rely on: labels, annotations, objects, paths (docs/protocol.md, «In a cluster»).
+//! Names on which other programs rely: labels, annotations, objects and paths (docs/protocol.md,
+//! "In a cluster").
 
 use plumbline_core::PluginName;
 
-/// Label on everything that belongs to a run: [`COMPONENT_VALUE`].
+/// Label on every object of a run, with the value [`COMPONENT_VALUE`].
 pub const COMPONENT_LABEL: &str = "component";
-/// The value of [`COMPONENT_LABEL`], whatever the namespace is called.
+/// The value of [`COMPONENT_LABEL`], independent of the name of the namespace.
 pub const COMPONENT_VALUE: &str = "sonobuoy";
-/// Label that tells the aggregator's pod ([`AGGREGATOR`]) from those of plugins ([`PLUGIN`]).
+/// Label that distinguishes the aggregator's pod ([`AGGREGATOR`]) from pods of plugins
+/// ([`PLUGIN`]).
 pub const ROLE_LABEL: &str = "sonobuoy-component";
 /// The value of [`ROLE_LABEL`] on the aggregator's pod.
 pub const AGGREGATOR: &str = "aggregator";
@@ -14,90 +16,92 @@ pub const AGGREGATOR: &str = "aggregator";
 pub const PLUGIN: &str = "plugin";
 /// Label and annotation with the name of a plugin.
 pub const PLUGIN_LABEL: &str = "sonobuoy-plugin";
-/// Label with the session id: one life of one plugin.
+/// Label with the session ID, which identifies one execution of one plugin.
 pub const SESSION_LABEL: &str = "sonobuoy-run";
-/// Annotation with the driver as the definition writes it.
+/// Annotation with the driver, spelled as in the definition.
 pub const DRIVER_ANNOTATION: &str = "sonobuoy-driver";
-/// Label on aggregator and plugin pods: [`TIER_VALUE`].
+/// Label on the pods of the aggregator and of plugins, with the value [`TIER_VALUE`].
 pub const TIER_LABEL: &str = "tier";
 /// The value of [`TIER_LABEL`].
 pub const TIER_VALUE: &str = "analysis";
-/// Label on cluster-wide objects (roles and their bindings): the namespace of the run that they belong to.
+/// Label on cluster-wide objects (roles and bindings) with the namespace of their run.
 pub const NAMESPACE_LABEL: &str = "namespace";
-/// Label of old aggregator pods; only looked for.
+/// Label of the aggregator's pod in old versions. Plumbline searches for it but never sets it.
 pub const LEGACY_AGGREGATOR_LABEL: (&str, &str) = ("run", "sonobuoy-master");
-/// Label that marks a namespace as made for a run: only such a namespace is deleted with the run.
+/// Label of a namespace that was created for a run. Only such a namespace is deleted with the run.
 pub const OWNED_LABEL: &str = "plumbline.dev/run-namespace";
 
-/// Annotation on the aggregator's pod: the status, as every client reads it.
+/// Annotation on the aggregator's pod with the status, under the key that every client reads.
 pub const STATUS_ANNOTATION: &str = "sonobuoy.hept.io/status";
-/// The same under the key that the field's documents name.
+/// Annotation with the same status, under the key that Sonobuoy's documentation names.
 pub const STATUS_ANNOTATION_ALIAS: &str = "sonobuoy.heptio.com/status";
-/// Annotation on plugin pods: what their worker was heard of last.
+/// Annotation on plugin pods with the last known state of their worker.
 pub const WORKER_STATUS_ANNOTATION: &str = "sonobuoy.heptio.com/status.worker";
 
-/// The namespace of a run if nothing else is said.
+/// The default namespace of a run.
 pub const DEFAULT_NAMESPACE: &str = "sonobuoy";
-/// The aggregator's pod.
+/// The name of the aggregator's pod.
 pub const AGGREGATOR_POD: &str = "sonobuoy";
-/// The aggregator's container.
+/// The name of the aggregator's container.
 pub const AGGREGATOR_CONTAINER: &str = "kube-sonobuoy";
-/// The worker's container in plugin pods.
+/// The name of the worker's container in plugin pods.
 pub const WORKER_CONTAINER: &str = "sonobuoy-worker";
-/// The variable for `--sleep` of a worker. Sonobuoy's workers ignore it.
+/// The environment variable for the worker's `--sleep`. Sonobuoy's workers ignore it.
 pub const WORKER_SLEEP_VARIABLE: &str = "PLUMBLINE_WORKER_SLEEP";
-/// The Service in front of the aggregator.
+/// The name of the Service in front of the aggregator.
 pub const AGGREGATOR_SERVICE: &str = "sonobuoy-aggregator";
-/// The NetworkPolicy that says who may connect to the aggregator.
+/// The name of the NetworkPolicy that controls access to the aggregator.
 pub const NETWORK_POLICY: &str = "plumbline-aggregator";
 /// The default service account of the aggregator.
 pub const SERVICE_ACCOUNT: &str = "sonobuoy-serviceaccount";
-/// The service account of plugins that ask for no permissions, and the prefix of the others.
+/// The service account of plugins without permissions, and the name prefix of the accounts of other
+/// plugins.
 pub const PLUGIN_ACCOUNT: &str = "plumbline-plugin";
-/// The service account of plugins where the run makes no accounts: every namespace has it.
+/// The service account of plugins if the run creates none. It exists in every namespace.
 pub const EXISTING_PLUGIN_ACCOUNT: &str = "default";
 /// ConfigMap with `config.json`.
 pub const CONFIG_MAP: &str = "sonobuoy-config-cm";
 /// ConfigMap with `plugin-0.yaml`, ...
 pub const PLUGINS_CONFIG_MAP: &str = "sonobuoy-plugins-cm";
-/// Secret with the run's authority, so that a restarted aggregator is still trusted.
-pub const AUTHORITY_SECRET: &str = "plumbline-authority";
+/// Secret with the run's CA, so that workers still trust a restarted aggregator.
+pub const CA_SECRET: &str = "plumbline-authority";
 /// Secret with the certificates of the workers of all plugins.
 pub const CERTIFICATES_SECRET: &str = "plumbline-certificates";
-/// Annotation with the run that an object belongs to.
+/// Annotation with the ID of the run that an object belongs to.
 pub const RUN_ANNOTATION: &str = "plumbline.dev/run";
-/// ConfigMap with the status in full, compressed, when the annotation holds a summary.
+/// ConfigMap with the full status, compressed, if the annotation holds only a summary.
 pub const STATUS_CONFIG_MAP: &str = "plumbline-status";
-/// Prefix of ConfigMaps with the modules of bundles.
+/// Name prefix of ConfigMaps with the modules of bundles.
 pub const MODULES_CONFIG_MAP: &str = "plumbline-modules";
 
-/// The binary in the image. Other tools call it by this path.
+/// The path of the binary in the image. Other tools call it by this path.
 pub const BINARY: &str = "/sonobuoy";
-/// Where the aggregator keeps the run and its archive.
+/// The directory in which the aggregator keeps the run and its archive.
 pub const AGGREGATOR_DIR: &str = "/tmp/sonobuoy";
-/// Where the aggregator's ConfigMap is mounted.
+/// The mount point of the aggregator's ConfigMap.
 pub const CONFIG_DIR: &str = "/etc/sonobuoy";
-/// Where the definitions are mounted in the aggregator.
+/// The mount point of the definitions in the aggregator.
 pub const PLUGINS_DIR: &str = "/plugins.d";
-/// Where the modules of bundles are mounted in the aggregator.
+/// The mount point of the modules of bundles in the aggregator.
 pub const MODULES_DIR: &str = "/modules.d";
-/// Where the aggregator's image has the bundles that were baked into it, each in a directory of its plugin's name.
+/// The directory of the bundles that are built into the aggregator's image, each in a directory
+/// named after its plugin.
 pub const BAKED_BUNDLES_DIR: &str = "/usr/share/plumbline/bundles";
-/// Where the Secret for pulling images is mounted in an aggregator that fetches bundles.
+/// The mount point of the image pull Secret, in an aggregator that downloads bundles.
 pub const PULL_SECRET_DIR: &str = "/etc/plumbline/pull-secret";
-/// Where plugin and worker meet if nothing else is said.
+/// The default results directory, which plugin and worker share.
 pub const RESULTS_DIR: &str = "/tmp/sonobuoy/results";
-/// Where the `config-map` of a definition is mounted.
+/// The mount point of the `config-map` of a definition.
 pub const PLUGIN_CONFIG_DIR: &str = "/tmp/sonobuoy/config";
 /// The volume that plugin and worker share.
 pub const RESULTS_VOLUME: &str = "results";
 /// The aggregator's port.
 pub const AGGREGATOR_PORT: u16 = 8080;
 
-/// What a status says in the place of the archive's address when it could not be sent; the reason follows.
+/// The prefix of a status's archive URL if the upload failed. The reason follows it.
 pub const NOT_DELIVERED: &str = "failed: ";
 
-/// The name of the service account of a plugin with permissions, and of its Role and RoleBinding.
+/// Returns the name of the service account, Role and RoleBinding of a plugin with permissions.
 #[must_use]
 pub fn plugin_object(plugin: &PluginName) -> String {
     format!("{PLUGIN_ACCOUNT}-{plugin}")

@@ -1,4 +1,4 @@
-//! Reads the nodes that the monitor watches.
+//! Parses the nodes that the monitor watches.
 
 use plumbline_core::NodeName;
 use serde::Deserialize;
@@ -11,9 +11,9 @@ use crate::pod_view::line;
 pub(crate) struct NodeView {
     pub(crate) name: String,
     pub(crate) ready: bool,
-    /// Why it is not ready.
+    /// Why the node is not ready.
     pub(crate) reason: Option<String>,
-    /// Its taints as people write them: `key=value:effect`.
+    /// The taints in the usual notation: `key=value:effect`.
     pub(crate) taints: Vec<String>,
 }
 
@@ -58,7 +58,8 @@ struct Condition {
 }
 
 impl NodeView {
-    /// Reads a node. `None` if the object is malformed, or its name is not safe in a path.
+    /// Parses a node. Returns `None` if the object is malformed, or if its name is not safe in a
+    /// path.
     pub(crate) fn read(object: &Value) -> Option<Self> {
         let node = NodeObject::deserialize(object).ok()?;
         let conditions = node.status.conditions.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The nodes of a cluster, as the expectations see them.
+//! The nodes of a cluster, as needed for the expected results.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,13 @@ use serde_json::{Map, Value};
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
-use crate::insist::{Listing, PATIENCE, list};
+use crate::retry::{Listing, PATIENCE, list};
 
-/// Nodes per page of a list: one has 10 to 20 KiB, most of it names of images, and five times that while it is JSON in memory.
+/// Nodes per page of a list. A node has 10 to 20 KiB, mostly image names, and takes five times as
+/// much as JSON in memory.
 pub(crate) const NODES_PAGE: u32 = 100;
 
-/// The nodes of a cluster, and what a person should know about the list.
+/// The nodes of a cluster, and warnings about the list.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NodeList {
     /// The nodes, by name.
@@ -21,10 +22,13 @@ pub struct NodeList {
     pub warnings: Vec<String>,
 }
 
-/// All nodes. An account that may not list nodes sees none, and a sentence says so: plugins that run once per cluster need no more.
+/// Lists all nodes.
+///
+/// If the account may not list nodes, the list is empty and has a warning. That is enough for
+/// plugins that run once per cluster.
 ///
 /// # Errors
-/// When the API server does not answer, or refuses for another reason.
+/// Returns an error if the API server does not answer, or rejects the request for another reason.
 pub async fn list_nodes(cluster: &Cluster) -> Result<NodeList, ClusterError> {
     let listing = Listing {
         what: "list nodes",
@@ -60,7 +64,7 @@ fn collect(nodes: Vec<Result<Node, String>>) -> NodeList {
     list
 }
 
-/// One node. Whatever is missing is unknown; only without a name it is none.
+/// Parses one node. Only the name is required.
 fn node(object: &Map<String, Value>) -> Result<Node, String> {
     let at = |path: &[&str]| path.iter().skip(1).try_fold(object.get(*path.first()?)?, |value, key| value.get(key));
     let text = |path: &[&str]| at(path).and_then(Value::as_str).map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The pod that this process runs in.
+//! The pod in which this process runs.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use kube::Api;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 
-/// How often it is asked for: right after the start of a pod its network may not be ready.
+/// Number of attempts to read the pod. Its network may not be ready immediately after its start.
 const ATTEMPTS: usize = 6;
 
-/// The uid of a pod: what objects that are to go with it name as their owner.
+/// Returns the UID of a pod, for owner references to it.
 ///
 /// # Errors
-/// When the pod cannot be read, or has no uid.
+/// Returns an error if the pod cannot be read, or has no UID.
 pub async fn own_pod_uid(cluster: &Cluster, namespace: &str, pod: &str) -> Result<String, ClusterError> {
     let what = format!("read pod `{pod}` in namespace `{namespace}`");
     let api: Api<Pod> = Api::namespaced(cluster.client(), namespace);

@@ -1,4 +1,5 @@
-//! The one place where a pod is interpreted. Monitor, status, logs and workers read a [`PodView`], never the object of the API server.
+//! The only place where pods are interpreted. Monitor, status, logs and workers read a [`PodView`],
+//! never the object of the API server.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
@@ -11,42 +12,44 @@ use crate::cluster::Cluster;
 use crate::names;
 use crate::query::is_safe_name;
 
-/// Characters of a message that are kept. The longest known messages, the scheduler's on a cluster with many kinds of nodes, are shorter.
+/// Maximum length of a message in characters. The longest known ones, from the scheduler on a
+/// cluster with many kinds of nodes, are shorter.
 const MAX_MESSAGE: usize = 1000;
 
-/// The longest grace period of a deletion that is believed, in seconds.
+/// Upper limit for the grace period of a deletion, in seconds. A larger value is treated as this
+/// one.
 const MAX_DELETION_GRACE: u64 = 600;
 
-/// The parts of a pod that Plumbline decides on.
+/// The parts of a pod on which Plumbline's decisions depend.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PodView {
     pub(crate) name: String,
     pub(crate) namespace: String,
     pub(crate) uid: String,
-    /// The plugin that it belongs to, by its label.
+    /// The plugin to which the pod belongs, from its label.
     pub(crate) plugin: Option<String>,
-    /// The session of that plugin, by its label.
+    /// The session of that plugin, from its label.
     pub(crate) session: Option<String>,
     pub(crate) is_aggregator: bool,
-    /// The annotation with the status of the run, which aggregators write on their pod.
+    /// The annotation with the status of the run, which the aggregator writes on its pod.
     pub(crate) run_status: Option<String>,
     pub(crate) created: Option<Timestamp>,
-    /// The node that it was assigned to.
+    /// The node to which the pod is assigned.
     pub(crate) node: Option<String>,
-    /// The node that a DaemonSet made it for, before it is assigned.
+    /// The node for which a DaemonSet created the pod, before it is assigned.
     pub(crate) target: Option<String>,
-    /// It is being deleted, and its containers have so many seconds to end.
+    /// If the pod is being deleted, the grace period of its containers in seconds.
     pub(crate) deleting: Option<u64>,
     pub(crate) phase: String,
     pub(crate) reason: Option<String>,
     pub(crate) message: Option<String>,
-    /// The scheduler has not assigned it.
+    /// Why the scheduler has not assigned the pod.
     pub(crate) unscheduled: Option<Unscheduled>,
-    /// Why the cluster ends it: its condition `DisruptionTarget`.
+    /// Why the cluster terminates the pod, from its condition `DisruptionTarget`.
     pub(crate) disruption: Option<String>,
     /// Init containers first, then the others, each in the order of the spec.
     pub(crate) containers: Vec<ContainerView>,
-    /// Names of the ephemeral containers.
+    /// The names of the ephemeral containers.
     pub(crate) ephemeral: Vec<String>,
 }
 
@@ -58,10 +61,10 @@ pub(crate) struct Unscheduled {
     pub(crate) since: Option<Timestamp>,
 }
 
-/// What a container is for.
+/// The role of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {
-    /// Runs to its end before the others start.
+    /// An init container, which ends before the others start.
     Init,
     /// A native sidecar: an init container that keeps running next to the main containers.
     Sidecar,
@@ -78,14 +81,14 @@ pub(crate) struct ContainerView {
     pub(crate) memory_limit: Option<String>,
     pub(crate) restarts: u64,
     pub(crate) state: ContainerState,
-    /// How it ended the time before.
+    /// How its previous instance ended.
     pub(crate) last: Option<Ended>,
 }
 
 /// The state of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum ContainerState {
-    /// The kubelet has not reported any yet.
+    /// The kubelet has not reported a state yet.
     #[default]
     Unknown,
     Waiting {
@@ -105,7 +108,8 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// The kernel killed a process of the container for memory. The first process of the container may have ended well all the same.
+    /// Returns true if the kernel killed a process of the container because of memory. The first
+    /// process of the container may still have exited successfully.
     pub(crate) fn was_out_of_memory(&self) -> bool {
         self.reason.as_deref() == Some("OOMKilled")
     }
@@ -116,7 +120,7 @@ impl Ended {
 }
 
 impl ContainerView {
-    /// It has run, so it may have a log.
+    /// Returns true if the container has run, so that it may have a log.
     pub(crate) fn has_run(&self) -> bool {
         matches!(self.state, ContainerState::Running | ContainerState::Ended(_)) || self.last.is_some()
     }
@@ -134,7 +138,7 @@ impl ContainerView {
 }
 
 impl PodView {
-    /// The node that it runs on or is made for.
+    /// Returns the node on which the pod is running, or for which it was created.
     pub(crate) fn place(&self) -> Option<&str> {
         self.node.as_deref().or(self.target.as_deref())
     }
@@ -143,37 +147,40 @@ impl PodView {
         self.containers.iter().find(|container| container.name == name)
     }
 
-    /// It has ended, and none of its containers will start again.
+    /// Returns true if the pod has ended, so that none of its containers will start again.
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.phase.as_str(), "Succeeded" | "Failed")
     }
 
-    /// What tells it from an earlier pod of the same name, on every server.
+    /// Returns an identifier that distinguishes the pod from an earlier one of the same name, on
+    /// every server.
     pub(crate) fn identity(&self) -> &str {
         if self.uid.is_empty() { &self.name } else { &self.uid }
     }
 
-    /// The names of all containers, in the order in which they begin.
+    /// Returns the names of all containers in start order.
     pub(crate) fn container_names(&self) -> impl Iterator<Item = &str> {
         self.containers.iter().map(|container| container.name.as_str()).chain(self.ephemeral.iter().map(String::as_str))
     }
 
-    /// The first name in it that must not become a part of a path or a URL.
+    /// Returns the first name in the pod that is not safe in a path or URL.
     pub(crate) fn unsafe_name(&self) -> Option<&str> {
         [self.name.as_str()].into_iter().chain(self.container_names()).find(|name| !is_safe_name(name))
     }
 
-    /// Reads a pod. `None` if the object is malformed, or contains a name that is not safe in a path.
+    /// Parses a pod. Returns `None` if the object is malformed, or if it contains a name that is
+    /// not safe in a path.
     pub(crate) fn read(object: &Value) -> Option<Self> {
         let pod = Self::from(PodObject::deserialize(object).ok()?);
         pod.unsafe_name().is_none().then_some(pod)
     }
 }
 
-/// A pod as far as Plumbline reads it. Reading all of it takes a worker more code than everything else it does while it waits.
+/// The parts of a pod that Plumbline reads. The code to parse a whole pod would be larger than the
+/// rest of a waiting worker.
 pub(crate) type PodObject = Object<PodSpec, PodStatus>;
 
-/// The pods of `namespace`.
+/// Returns the API for the pods of `namespace`.
 pub(crate) fn pod_api(cluster: &Cluster, namespace: &str) -> Api<PodObject> {
     Api::namespaced_with(cluster.client(), namespace, &ApiResource::erase::<Pod>(&()))
 }
@@ -343,14 +350,16 @@ impl From<PodObject> for PodView {
     }
 }
 
-/// The annotation with the status: under the key that every client reads, else under the other. An empty one says nothing.
+/// Returns the status annotation under the key that every client reads, or else under the other
+/// key. An empty one is ignored.
 fn run_status(metadata: &ObjectMeta) -> Option<String> {
     let annotations = metadata.annotations.as_ref()?;
     let keys = [names::STATUS_ANNOTATION, names::STATUS_ANNOTATION_ALIAS];
     keys.iter().filter_map(|key| annotations.get(*key)).find(|text| !text.is_empty()).cloned()
 }
 
-/// The node that the controller of a DaemonSet made a pod for: it asks the scheduler for exactly that one.
+/// Returns the node for which a DaemonSet controller created a pod. The controller sets a node
+/// affinity for exactly that node.
 fn target(spec: &PodSpec) -> Option<String> {
     let required = spec.affinity.as_ref()?.node_affinity.as_ref()?.required.as_ref()?;
     let fields = required.node_selector_terms.iter().flatten().flat_map(|term| term.match_fields.iter().flatten());
@@ -398,14 +407,14 @@ fn state(state: &StateObject) -> ContainerState {
 
 fn ended(terminated: &TerminatedObject) -> Ended {
     Ended {
-        // Without a code nobody knows that it went well.
+        // Without an exit code, success cannot be assumed.
         code: terminated.exit_code.unwrap_or(-1),
         reason: line(terminated.reason.as_deref()),
         message: line(terminated.message.as_deref()),
     }
 }
 
-/// Text for people: on one line, and of bounded length.
+/// Returns text for people on one line, with a limited length.
 pub(crate) fn line(text: Option<&str>) -> Option<String> {
     let mut line: String = text?.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((end, _)) = line.char_indices().nth(MAX_MESSAGE) {

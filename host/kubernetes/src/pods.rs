@@ -1,4 +1,4 @@
-//! Pods of plugins, by name.
+//! Lists the pods of plugins.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
@@ -8,13 +8,13 @@ use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names::{COMPONENT_LABEL, COMPONENT_VALUE, PLUGIN, PLUGIN_LABEL, ROLE_LABEL};
 
-/// Pods asked for at a time: the API server's own chunk size.
+/// Pods per page: the API server's own chunk size.
 const PAGE: u32 = 500;
 
-/// The names of the pods of plugins in `namespace`, or of one plugin, in order.
+/// Returns the sorted names of the pods of all plugins in `namespace`, or of one plugin.
 ///
 /// # Errors
-/// When they cannot be listed.
+/// Returns an error if the pods cannot be listed.
 pub async fn plugin_pods(
     cluster: &Cluster,
     namespace: &str,

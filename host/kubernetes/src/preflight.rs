@@ -1,4 +1,4 @@
-//! What is looked at before anything is created: that the run can work where it is meant to.
+//! Checks before anything is created that a run can work in the cluster.
 
 use std::collections::BTreeSet;
 
@@ -13,27 +13,27 @@ use crate::cluster::{Cluster, ServerVersion};
 use crate::error::ClusterError;
 use crate::names;
 
-/// The oldest server that a run works with.
+/// The oldest supported server version.
 pub const OLDEST: (u32, u32) = (1, 17);
 
-/// A check, by the name that `--skip-preflight` takes.
+/// A check, as named by `--skip-preflight`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Check {
     /// There is a DNS server for pods.
     Dns,
-    /// The server's version.
+    /// The server's version is supported.
     Version,
-    /// No run is under way in the namespace.
+    /// The namespace has no active run.
     ExistingRun,
-    /// The account may create what a run consists of.
+    /// The account may create the objects of a run.
     Permissions,
 }
 
 impl Check {
-    /// All of them, in the order in which they are made.
+    /// All checks, in execution order.
     pub const ALL: [Self; 4] = [Self::Version, Self::Permissions, Self::ExistingRun, Self::Dns];
 
-    /// The name; the three that other tools of the field know are called as there.
+    /// Returns the name of the check. Three of them have the same name in Sonobuoy.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -45,29 +45,29 @@ impl Check {
     }
 }
 
-/// Where and for what.
+/// The options of the checks.
 #[derive(Debug, Clone)]
 pub struct Preflight {
     /// The namespace of the run.
     pub namespace: String,
-    /// Where the DNS server's pods are.
+    /// The namespace of the DNS server's pods.
     pub dns_namespace: String,
-    /// Label selectors, one of which finds them.
+    /// Label selectors, of which one must match those pods.
     pub dns_labels: Vec<String>,
-    /// Left out.
+    /// The checks to skip.
     pub skip: Vec<Check>,
 }
 
-/// What was found.
+/// A problem that a check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// By which check.
+    /// The check.
     pub check: Check,
-    /// Whether a run makes no sense.
+    /// Whether the problem prevents a run.
     pub fatal: bool,
-    /// What, in one sentence.
+    /// The problem, in one sentence.
     pub what: String,
-    /// What to do.
+    /// How to fix it.
     pub hint: String,
 }
 
@@ -82,10 +82,10 @@ impl Finding {
 }
 
 impl Preflight {
-    /// Makes every check but that of [`Preflight::permissions`], whatever the others found.
+    /// Performs all checks except [`Preflight::permissions`], and does not stop at a finding.
     ///
     /// # Errors
-    /// When the server cannot be asked at all.
+    /// Returns an error if the server cannot be reached, or if a request fails.
     pub async fn run(&self, cluster: &Cluster) -> Result<(ServerVersion, Vec<Finding>), ClusterError> {
         let version = cluster.version().await?;
         let mut findings = Vec::new();
@@ -113,7 +113,7 @@ impl Preflight {
                     ),
                 )));
             }
-            // Who may not look at namespaces may still have one.
+            // An account that may not read namespaces may still be able to use one.
             Ok(_) => {}
             Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403) => {}
             Err(error) => return Err(ClusterError::api(format!("look for namespace `{name}`"), &error)),
@@ -135,7 +135,8 @@ impl Preflight {
         }))
     }
 
-    /// A label says little about whether names resolve: nobody is kept from a run by it. The aggregator tries it from inside.
+    /// Looks for a DNS server. A label is weak evidence, so this is never fatal. The aggregator
+    /// tests DNS from inside the cluster.
     async fn dns(&self, cluster: &Cluster) -> Option<Finding> {
         let pods: Api<Pod> = Api::namespaced(cluster.client(), &self.dns_namespace);
         for labels in &self.dns_labels {
@@ -152,7 +153,7 @@ impl Preflight {
         ))
     }
 
-    /// Asks whether this account may create each of `objects`, unless the check is skipped.
+    /// Checks whether this account may create each of `objects`, unless the check is skipped.
     pub async fn permissions(&self, cluster: &Cluster, objects: &[Value]) -> Vec<Finding> {
         if self.skip.contains(&Check::Permissions) {
             return Vec::new();
@@ -173,7 +174,8 @@ impl Preflight {
     }
 }
 
-/// Group, resource and namespace of an object. A namespace is not asked for: it may exist, and then it stays.
+/// Returns group, resource and namespace of an object. Namespaces are skipped, because they may
+/// exist, and are then kept.
 fn kind_of(object: &Value) -> Option<(String, String, Option<String>)> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let kind = text("/kind").filter(|kind| *kind != "Namespace")?;
@@ -192,7 +194,7 @@ fn version_finding(version: &ServerVersion) -> Option<Finding> {
     })
 }
 
-/// `None`: the server does not say.
+/// Asks the server for a permission. Returns `None` if there is no answer.
 async fn may(cluster: &Cluster, verb: &str, group: &str, resource: &str, namespace: Option<&str>) -> Option<bool> {
     let review = SelfSubjectAccessReview {
         spec: SelfSubjectAccessReviewSpec {

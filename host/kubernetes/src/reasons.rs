@@ -1,6 +1,6 @@
-//! The reasons for which kubelets let containers wait.
+//! The reasons of the kubelet for waiting containers.
 
-/// The image is not there.
+/// The image is not available.
 pub(crate) const IMAGE: [&str; 7] = [
     "ErrImagePull",
     "ImagePullBackOff",
@@ -11,7 +11,7 @@ pub(crate) const IMAGE: [&str; 7] = [
     "SignatureValidationFailed",
 ];
 
-/// It could not be made or started.
+/// The container could not be created or started.
 pub(crate) const CREATE: [&str; 6] = [
     "CreateContainerConfigError",
     "CreateContainerError",
@@ -21,6 +21,8 @@ pub(crate) const CREATE: [&str; 6] = [
     "PostStartHookError",
 ];
 
-/// It is about to start, as every container is for a while: volumes are mounted, images are pulled, the network is made. What goes wrong there
-/// is told by events only.
+/// The container is about to start, which is a normal phase: volumes are mounted, images are
+/// pulled, and the network is set up.
+///
+/// Problems in this phase are reported only by events.
 pub(crate) const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];

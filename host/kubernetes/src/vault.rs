@@ -1,4 +1,4 @@
-//! The run's authority in a Secret: a restarted aggregator is still trusted by the workers that are there.
+//! Stores the run's CA in a Secret, so that existing workers still trust a restarted aggregator.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -10,29 +10,30 @@ use plumbline_core::RunId;
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
-use crate::insist::{PATIENCE, insist_on};
 use crate::names;
+use crate::retry::{PATIENCE, retry_until};
 
 /// The key in the Secret.
 const KEY: &str = "authority.pem";
 
-/// Keeps the authority of one run in the Secret [`names::AUTHORITY_SECRET`].
-pub struct SecretVault {
+/// Stores the CA of one run in the Secret [`names::CA_SECRET`].
+pub struct CaSecretStore {
     api: Api<Secret>,
     run: RunId,
     owner: Option<OwnerReference>,
 }
 
-impl SecretVault {
-    /// A vault in this namespace. With an owner, the Secret goes when the owner goes.
+impl CaSecretStore {
+    /// Creates a vault in this namespace. With an owner, the Secret is deleted together with the
+    /// owner.
     #[must_use]
     pub fn new(cluster: &Cluster, namespace: &str, run: RunId, owner: Option<OwnerReference>) -> Self {
         Self { api: Api::namespaced(cluster.client(), namespace), run, owner }
     }
 
     async fn read(&self) -> Result<Option<String>, ClusterError> {
-        let what = format!("read secret `{}`", names::AUTHORITY_SECRET);
-        let found = self.api.get_opt(names::AUTHORITY_SECRET).await;
+        let what = format!("read secret `{}`", names::CA_SECRET);
+        let found = self.api.get_opt(names::CA_SECRET).await;
         let Some(secret) = found.map_err(|error| ClusterError::api(&what, &error))? else { return Ok(None) };
         let run = secret.metadata.annotations.as_ref().and_then(|all| all.get(names::RUN_ANNOTATION));
         if run != Some(&self.run.to_string()) {
@@ -45,18 +46,19 @@ impl SecretVault {
         Ok(Some(pem))
     }
 
-    /// A Secret whose owner is gone is about to go too, and the cluster may have decided that already: it makes way for one of ours.
+    /// Replaces a Secret whose owner is gone. The cluster is about to delete it, and may have
+    /// decided that already.
     async fn take_over(&self, secret: &Secret, pem: &str) -> Result<(), ClusterError> {
         let owners = secret.metadata.owner_references.as_deref().unwrap_or_default();
         let Some(owner) = &self.owner else { return Ok(()) };
         if owners.is_empty() || owners.iter().any(|one| one.uid == owner.uid) {
             return Ok(());
         }
-        let name = names::AUTHORITY_SECRET;
+        let name = names::CA_SECRET;
         let same = Preconditions { uid: secret.metadata.uid.clone(), resource_version: None };
         match self.api.delete(name, &DeleteParams::default().preconditions(same)).await {
             Ok(_) => {}
-            // Gone already.
+            // The Secret is already gone.
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
             Err(error) => return Err(ClusterError::api(format!("replace secret `{name}`"), &error)),
         }
@@ -64,7 +66,7 @@ impl SecretVault {
     }
 
     async fn write(&self, pem: &str) -> Result<(), ClusterError> {
-        let name = names::AUTHORITY_SECRET;
+        let name = names::CA_SECRET;
         let data = [(KEY.to_owned(), ByteString(pem.as_bytes().to_vec()))].into();
         let secret = Secret {
             metadata: ObjectMeta {
@@ -83,27 +85,28 @@ impl SecretVault {
             Err(kube::Error::Api(status)) if status.code == 409 => kube::Error::Api(status),
             Err(error) => return Err(ClusterError::api(create, &error)),
         };
-        // Of an earlier run, which is over: there is one run in a namespace.
+        // The Secret belongs to an earlier run. There is only one run per namespace, so that run is
+        // over.
         match self.api.patch(name, &PatchParams::default(), &Patch::Merge(&secret)).await {
             Ok(_) => Ok(()),
-            // It is gone, or the conflict was another one, such as a quota that was being counted.
+            // The Secret is gone, or the conflict had another cause, such as quota accounting.
             Err(kube::Error::Api(status)) if status.code == 404 => Err(ClusterError::api(create, &conflict)),
             Err(error) => Err(ClusterError::api(format!("replace secret `{name}`"), &error)),
         }
     }
 }
 
-impl Vault for SecretVault {
+impl Vault for CaSecretStore {
     fn load(&self) -> BoxFuture<'_, Result<Option<String>, DispatchError>> {
         Box::pin(async {
-            let read = insist_on(PATIENCE, || self.read()).await;
+            let read = retry_until(PATIENCE, || self.read()).await;
             read.map_err(|error| DispatchError::new(error.to_string()))
         })
     }
 
     fn keep<'a>(&'a self, pem: &'a str) -> BoxFuture<'a, Result<(), DispatchError>> {
         Box::pin(async move {
-            let written = insist_on(PATIENCE, || self.write(pem)).await;
+            let written = retry_until(PATIENCE, || self.write(pem)).await;
             written.map_err(|error| DispatchError::new(error.to_string()))
         })
     }

@@ -1,4 +1,5 @@
-//! Watches of the API server. They recover by themselves from whatever ends them, with growing pauses.
+//! Watches of the API server. They recover by themselves from every interruption, with increasing
+//! delays.
 
 use std::fmt::Debug;
 
@@ -11,12 +12,15 @@ use serde::de::DeserializeOwned;
 
 use crate::error::ClusterError;
 
-/// The code of a watch whose place in history is forgotten. Nothing is wrong: a list follows.
+/// The status code of a watch whose resource version has expired. This is normal, and a list
+/// follows.
 const GONE: u16 = 410;
 
-/// The objects that `api` and `config` select, as a list and the changes after it. An error says that the watch is interrupted: it is
-/// given out once for each interruption, and the stream goes on. A connection that breaks and is there again at once is no interruption.
-/// `what` says what the caller does, such as "watch the nodes".
+/// Returns the objects that `api` and `config` select, as a list followed by changes.
+///
+/// An error says that the watch is interrupted. It is returned once for each interruption, and the
+/// stream continues. A connection that drops and recovers at once does not count. `what` is the
+/// caller's activity, such as "watch the nodes".
 pub(crate) fn watch<K>(
     api: Api<K>,
     config: watcher::Config,
@@ -30,7 +34,7 @@ where
     let events = watcher(api, config).default_backoff().filter_map(move |event| {
         future::ready(match event {
             Ok(event) => {
-                // `Init` comes before the server was asked.
+                // `Init` comes before any request to the server.
                 if !matches!(event, Event::Init) {
                     broken = false;
                     if std::mem::take(&mut interrupted) {

@@ -1,4 +1,4 @@
-//! Which program a definition's `spec.command` is on this machine.
+//! Finds the program of a definition's `spec.command` on this machine.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use plumbline_aggregator::DispatchError;
 use plumbline_core::definition::Definition;
 
-/// A program with its arguments, and the directory that it starts in.
+/// A program with its arguments and working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LocalCommand {
     pub(crate) program: PathBuf,
@@ -16,8 +16,11 @@ pub(crate) struct LocalCommand {
     pub(crate) directory: PathBuf,
 }
 
-/// The command of `definition`. Its `workingDir`, and a program with a slash in its name, are relative to `base`, the directory of the
-/// definition. Without a `workingDir` the command starts in `current`, where the user started the run.
+/// Resolves the command of `definition`.
+///
+/// Its `workingDir`, and a program with a slash in its name, are relative to `base`, the directory
+/// of the definition. Without a `workingDir`, the command starts in `current`, where the user
+/// started the run.
 pub(crate) fn resolve(definition: &Definition, base: &Path, current: &Path) -> Result<LocalCommand, DispatchError> {
     let container = &definition.spec;
     let mut words = container.command().iter().chain(container.args());
@@ -50,7 +53,8 @@ pub(crate) fn resolve(definition: &Definition, base: &Path, current: &Path) -> R
     Ok(LocalCommand { program: found, args: words.map(OsString::from).collect(), directory })
 }
 
-/// Looks a program up as a shell does: with a slash in its name relative to `directory`, otherwise along `PATH`.
+/// Looks up a program like a shell: relative to `directory` if its name has a slash, and in `PATH`
+/// otherwise.
 fn find(program: &str, directory: &Path) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(directory.join(program)).filter(|path| is_executable(path));

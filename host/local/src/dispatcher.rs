@@ -8,53 +8,55 @@ use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, R
 use plumbline_core::{Node, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::execution::{self, Control, Execution, Ground, LastOutput};
+use crate::execution::{self, Control, Execution, ExecutionContext, LastOutput};
 use crate::leftovers;
 use crate::machine::this_machine;
 use crate::start::StartDirectories;
 
-/// Where a local run keeps its things.
+/// The directories and the program of a local run.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
-    /// Directory for the executions' own directories; removed with the run.
+    /// The directory for the working directories of executions, removed with the run.
     pub work: PathBuf,
-    /// Directory for the output of plugins and workers: `PLUGIN/logs/NODE.txt` below it.
+    /// The directory for the output of plugins and workers, in files `PLUGIN/logs/NODE.txt`.
     pub logs: PathBuf,
-    /// The program that runs as `worker global` and `worker single-node`: this very binary.
+    /// The program that runs as `worker global` and `worker single-node`: this binary.
     pub binary: PathBuf,
-    /// Where plugins start.
+    /// The directories in which plugins start.
     pub start: StartDirectories,
 }
 
 /// Runs plugins as processes on this machine.
 pub struct LocalDispatcher {
-    ground: Ground,
+    ground: ExecutionContext,
     node: Node,
     running: Mutex<BTreeMap<PluginName, Vec<mpsc::Sender<Control>>>>,
 }
 
 impl LocalDispatcher {
-    /// A dispatcher with its directories in place. Processes that an earlier life of the same run left behind are ended.
+    /// Creates a dispatcher and its directories. Processes that a killed aggregator of the same run
+    /// left behind are terminated.
     ///
     /// # Errors
-    /// When the directories cannot be used.
+    ///
+    /// Returns an error if the directories cannot be used.
     pub fn new(options: LocalOptions) -> std::io::Result<Self> {
         let LocalOptions { work, logs, binary, start } = options;
         let leftovers = work.join("processes");
         std::fs::create_dir_all(&work)?;
         leftovers::end_all(&leftovers)?;
-        let ground = Ground { work, logs, binary, start, leftovers, last_output: LastOutput::default() };
+        let ground = ExecutionContext { work, logs, binary, start, leftovers, last_output: LastOutput::default() };
         Ok(Self { ground, node: this_machine(), running: Mutex::default() })
     }
 
-    /// Kills every process at once, without waiting for its end: for a program that is about to exit.
+    /// Kills all processes without waiting for their end, for a program that is about to exit.
     pub fn kill_all(&self) {
         if let Err(error) = leftovers::end_all(&self.ground.leftovers) {
             tracing::warn!("failed to end the processes of the run: {error}");
         }
     }
 
-    /// The last output of each plugin that has ended, at most 4 KiB each.
+    /// Returns the last output of each plugin that has ended, at most 4 KiB each.
     #[must_use]
     pub fn last_output(&self) -> BTreeMap<ResultKey, String> {
         self.ground.last_output.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -67,7 +69,7 @@ impl LocalDispatcher {
     async fn start(&self, launch: Launch, reports: mpsc::Sender<Report>) -> Result<(), DispatchError> {
         for key in &launch.missing {
             let execution = Execution::start(&self.ground, &launch, key, self.node.name.as_str())?;
-            // One message at most: to settle or to end.
+            // There is at most one message: to settle or to kill.
             let (control, told) = mpsc::channel(1);
             tokio::spawn(execution.watch(told, reports.clone()));
             self.running
@@ -118,7 +120,7 @@ impl Dispatcher for LocalDispatcher {
                 }
             }
             for done in ended {
-                // It ended by itself before the answer.
+                // The execution ended by itself before it could answer.
                 let _ = done.await;
             }
             Ok(())

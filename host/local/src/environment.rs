@@ -1,4 +1,4 @@
-//! What plugin and worker see in their environment: the same as in a pod (docs/protocol.md, «Environment»).
+//! The environment of plugin and worker: the same as in a pod (docs/protocol.md, "Environment").
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use plumbline_core::ResultKey;
 use plumbline_core::definition::{EnvValue, PROGRESS_VARIABLE};
 use serde_json::json;
 
-/// Where things are for one execution.
+/// The paths and the port of one execution.
 pub(crate) struct Places<'a> {
     pub(crate) results: &'a Path,
     pub(crate) config: &'a Path,
@@ -16,7 +16,8 @@ pub(crate) struct Places<'a> {
     pub(crate) binary: &'a Path,
 }
 
-/// The plugin's variables, on top of those of this process. The definition's own come first; the automatic ones win, as in a cluster.
+/// Returns the plugin's variables, in addition to those of this process. As in a cluster, the
+/// automatic variables override those of the definition.
 pub(crate) fn plugin(launch: &Launch, key: &ResultKey, node: &str, places: &Places<'_>) -> BTreeMap<String, String> {
     let mut variables = BTreeMap::new();
     for variable in launch.definition.spec.env() {
@@ -45,7 +46,7 @@ pub(crate) fn plugin(launch: &Launch, key: &ResultKey, node: &str, places: &Plac
     variables
 }
 
-/// The worker's variables: all that it has.
+/// Returns the complete environment of the worker.
 pub(crate) fn worker(launch: &Launch, key: &ResultKey, places: &Places<'_>) -> BTreeMap<String, String> {
     let access = &launch.access;
     let results = places.results.display().to_string();
@@ -60,7 +61,8 @@ pub(crate) fn worker(launch: &Launch, key: &ResultKey, places: &Places<'_>) -> B
         ("RESULTS_DIR", results.clone()),
         ("SONOBUOY_RESULTS_DIR", results),
         ("SONOBUOY_PROGRESS_PORT", places.progress_port.to_string()),
-        // On this machine plugin and worker share a file system and no volume is intercepted: there is nothing to settle for long.
+        // On this machine, plugin and worker share a file system without any volumes in between, so
+        // a short delay is enough.
         ("SONOBUOY_DONE_FILE_DELAY", "100ms".to_owned()),
     ]
     .into_iter()

@@ -1,4 +1,4 @@
-//! One execution: a plugin's process and its worker, watched until their end.
+//! One execution: a plugin's process and its worker, monitored until they end.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,29 +25,31 @@ use crate::start::StartDirectories;
 const RESULTS: &str = "results";
 /// The directory of an execution for the files of its definition.
 const CONFIG: &str = "config";
-/// How long a process may go on after its results arrived. Many have a last thing to do; some loop for ever, so that a pod is not restarted.
+/// How long a process may continue after its results were received. Many have some cleanup to do.
+/// Some loop forever to prevent the restart of their pod.
 const SETTLE: Duration = Duration::from_secs(2);
-/// The file that says that results are complete (docs/protocol.md, «Done file»).
+/// The name of the done file (docs/protocol.md, "Done file").
 const DONE: &str = "done";
-/// The directory that takes what a plugin left behind without a done file: the done file must not become part of the result.
+/// The directory for the files of a plugin that ended without a done file. The done file must not
+/// become part of the result.
 const COLLECTED: &str = ".plumbline-collected";
 /// The name of that directory until it is complete.
 const COLLECTING: &str = ".plumbline-collecting";
-/// The archive that a worker makes of a directory.
+/// The archive that a worker creates of a directory.
 const PACKED: &str = "results.tar.gz";
 
-/// Where executions live, and what runs workers.
+/// The directories and the program that all executions share.
 #[derive(Debug, Clone)]
-pub(crate) struct Ground {
-    /// Directories of executions.
+pub(crate) struct ExecutionContext {
+    /// The working directories of executions.
     pub(crate) work: PathBuf,
-    /// Logs, kept in the archive.
+    /// The directory of logs, which are part of the archive.
     pub(crate) logs: PathBuf,
-    /// The program that has the role `worker`.
+    /// The program that runs workers.
     pub(crate) binary: PathBuf,
-    /// Where plugins start.
+    /// The directories in which plugins start.
     pub(crate) start: StartDirectories,
-    /// What its own processes are written down in.
+    /// The directory with the records of started processes.
     pub(crate) leftovers: PathBuf,
     /// The last output of each plugin that has ended.
     pub(crate) last_output: LastOutput,
@@ -56,12 +58,12 @@ pub(crate) struct Ground {
 /// The last output of plugins that have ended.
 pub(crate) type LastOutput = Arc<Mutex<BTreeMap<ResultKey, String>>>;
 
-/// The directory of an execution, below `work`.
+/// Returns the directory of an execution in `work`.
 fn home(work: &Path, key: &ResultKey) -> PathBuf {
     work.join(key.plugin.as_str()).join(key.node.as_str())
 }
 
-/// The files that the plugin had written and that no worker has sent; `None` if there are none.
+/// Returns the files that the plugin wrote and no worker has sent, or `None` if there are none.
 pub(crate) fn unsent(work: &Path, key: &ResultKey) -> Option<Unsent> {
     let results = home(work, key).join("results");
     let collected = [COLLECTED, COLLECTING].map(|name| results.join(name)).into_iter().find(|dir| dir.is_dir());
@@ -72,16 +74,19 @@ pub(crate) fn unsent(work: &Path, key: &ResultKey) -> Option<Unsent> {
     any.then_some(Unsent { directory, exclude })
 }
 
-/// What an execution is told.
+/// A request to an execution.
 pub(crate) enum Control {
-    /// The results are in: end, and say how it went.
+    /// The results were received: end, and return how the plugin's process ended.
     Settle(oneshot::Sender<Option<Exit>>),
     /// End at once.
     Kill(oneshot::Sender<()>),
 }
 
-/// The directories for results, and for the files of the definition, of a plugin that runs once in a local run whose
-/// [`LocalOptions::work`](crate::LocalOptions::work) is `work`: what a command line must name before the run begins.
+/// Returns the directories for results and for the files of the definition, for a plugin that runs
+/// once in a local run.
+///
+/// `work` is the [`LocalOptions::work`](crate::LocalOptions::work) of the run. A command line that
+/// contains these paths needs them before the run starts.
 #[must_use]
 pub fn directories(work: &Path, plugin: &PluginName) -> (PathBuf, PathBuf) {
     let home = work.join(plugin.as_str()).join(GLOBAL);
@@ -94,13 +99,18 @@ pub(crate) struct Execution {
     plugin: Process,
     worker: Process,
     last_output: LastOutput,
-    /// Exit codes by which the plugin's process says that it found no test.
+    /// Exit codes with which the plugin's process reports that it found no test.
     no_tests: Vec<u8>,
 }
 
 impl Execution {
     /// Starts both processes.
-    pub(crate) fn start(ground: &Ground, launch: &Launch, key: &ResultKey, node: &str) -> Result<Self, DispatchError> {
+    pub(crate) fn start(
+        ground: &ExecutionContext,
+        launch: &Launch,
+        key: &ResultKey,
+        node: &str,
+    ) -> Result<Self, DispatchError> {
         let failed = |what: &str, error: io::Error| {
             DispatchError::new(format!("plugin `{}`: failed to {what}: {error}", key.plugin))
         };
@@ -149,12 +159,13 @@ impl Execution {
         Ok(Self { key: key.clone(), results, plugin, worker, last_output, no_tests })
     }
 
-    /// Watches both until told to end.
+    /// Monitors both processes until the execution is asked to end.
     pub(crate) async fn watch(mut self, mut control: mpsc::Receiver<Control>, reports: mpsc::Sender<Report>) {
         let mut plugin_ended: Option<ExitStatus> = None;
         let mut worker_ended = false;
         let mut reported = false;
-        // Whether the report tells how the plugin's process ended: then that is no second failure.
+        // Whether the report already says how the plugin's process ended, so that it is not a
+        // second failure.
         let mut told_end = false;
         loop {
             let failure = tokio::select! {
@@ -162,7 +173,7 @@ impl Execution {
                     match told {
                         Some(Control::Settle(answer)) => {
                             let exit = self.settle(plugin_ended, told_end).await;
-                            // The run is being given up while it settles: nobody asks any more.
+                            // The run was abandoned meanwhile, and there is no receiver.
                             let _ = answer.send(exit);
                         }
                         Some(Control::Kill(answer)) => {
@@ -204,9 +215,11 @@ impl Execution {
         }
     }
 
-    /// The plugin's process has ended: the worker has a done file, or gets one for whatever the plugin left behind, as in a pod whose
-    /// containers have all ended. However the process ended, its files are read; a bad exit code is reported beside them.
-    /// Returns the failure to report if there is nothing to read.
+    /// Handles the end of the plugin's process. The worker either has a done file already, or gets
+    /// one for the files that the plugin left behind, as in a pod whose containers have all ended.
+    ///
+    /// The files are read however the process ended, and a failing exit code is reported in
+    /// addition. Returns the failure to report if there is nothing to read.
     fn after_plugin(&self, status: ExitStatus) -> Option<String> {
         if self.results.join(DONE).exists() {
             return None;
@@ -234,12 +247,12 @@ impl Execution {
     }
 
     async fn settle(mut self, mut ended: Option<ExitStatus>, told_end: bool) -> Option<Exit> {
-        // A plugin whose results were sent may have a last thing to do. One that is given up ends now.
+        // A plugin whose results were sent may still have cleanup to do. An abandoned one ends now.
         if ended.is_none() && self.worker.has_succeeded().await {
             ended = tokio::time::timeout(SETTLE, self.plugin.wait()).await.ok().and_then(Result::ok);
         }
         let key = self.key.clone();
-        // What had to be ended did not fail.
+        // A process that had to be terminated has not failed.
         let no_tests = |status: &ExitStatus| {
             status.code().and_then(|code| u8::try_from(code).ok()).is_some_and(|code| self.no_tests.contains(&code))
         };
@@ -264,7 +277,7 @@ impl Execution {
     }
 }
 
-/// Hands everything in the results directory to the worker; whether there is anything.
+/// Submits everything in the results directory to the worker. Returns whether there is anything.
 fn submit_all(results: &Path) -> io::Result<bool> {
     let mut entries = fs::read_dir(results)?.collect::<io::Result<Vec<_>>>()?;
     entries.retain(|entry| !is_temporary(&entry.file_name()));
@@ -278,7 +291,7 @@ fn submit_all(results: &Path) -> io::Result<bool> {
         fs::rename(entry.path(), aside.join(entry.file_name()))?;
     }
     fs::rename(&aside, &collected)?;
-    // The worker may look at any moment: it finds no done file, or a whole one.
+    // The worker may check at any time, so the done file appears atomically.
     let new = results.join(format!(".{DONE}"));
     fs::write(&new, collected.as_os_str().as_encoded_bytes())?;
     fs::rename(new, results.join(DONE))?;
@@ -308,8 +321,8 @@ fn prepare(home: &Path, results: &Path, config: &Path, logs: &Path, launch: &Lau
     Ok(())
 }
 
-/// A port that is free at this moment. Another program may take it before the worker does; then the worker says so, and only progress
-/// updates are lost.
+/// Returns a port that is free at this moment. If another program takes it before the worker does,
+/// the worker reports that, and only progress updates are lost.
 fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

@@ -1,4 +1,4 @@
-//! Processes that an aggregator left behind when it was killed: found again by what was written down, and ended.
+//! Finds and terminates processes that a killed aggregator left behind, by means of their records.
 
 use std::fs;
 use std::io;
@@ -6,15 +6,15 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Writes down that process `id` is the leader of a group that belongs to this run.
+/// Records that process `id` is the leader of a process group of this run.
 pub(crate) fn record(dir: &Path, id: u32) -> io::Result<()> {
     let Some(started) = start_time(id) else { return Ok(()) };
     fs::create_dir_all(dir)?;
     fs::write(dir.join(id.to_string()), started)
 }
 
-/// Ends every group that is written down in `dir` and whose leader still is the process that it was. Ids are used again; the time
-/// at which a process started tells two of them apart.
+/// Kills every recorded process group whose leader is still the same process. IDs are reused, and
+/// the start time distinguishes two processes with the same ID.
 pub(crate) fn end_all(dir: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -29,7 +29,7 @@ pub(crate) fn end_all(dir: &Path) -> io::Result<()> {
             && let Some(group) = i32::try_from(id).ok().and_then(Pid::from_raw)
         {
             tracing::info!("ending process group {id} of this run");
-            // Gone in between: that is what was wanted.
+            // An error means that the group has already ended.
             let _ = kill_process_group(group, Signal::KILL);
         }
         fs::remove_file(entry.path())?;
@@ -37,7 +37,8 @@ pub(crate) fn end_all(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Field 22 of `/proc/ID/stat` (proc(5)), counted after the command's name, which may hold spaces and parentheses.
+/// Returns field 22 of `/proc/ID/stat` (proc(5)). Fields are counted after the command's name,
+/// which may contain spaces and parentheses.
 fn start_time(id: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19).map(str::to_owned)

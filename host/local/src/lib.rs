@@ -1,7 +1,8 @@
 //! Runs plugins as processes on this machine: the dispatcher of a local run.
 //!
-//! Each execution is two processes, as in a cluster: the plugin's command, and a worker that waits for the done file and sends the
-//! results home over mutual TLS. Both see the environment that they would see in a pod.
+//! As in a cluster, each execution consists of two processes: the plugin's command, and a worker.
+//! The worker waits for the done file and sends the results to the aggregator over mutual TLS. Both
+//! have the same environment as in a pod.
 #![forbid(unsafe_code)]
 
 mod command;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use plumbline_core::{Node, NodeName};
 
-/// The name of a machine whose own name is no valid node name.
+/// The node name of a machine whose own name is not valid.
 const FALLBACK_NAME: &str = "localhost";
 
-/// This machine, described as Kubernetes would describe it.
+/// Returns this machine as a node, as Kubernetes would describe it.
 #[must_use]
 pub fn this_machine() -> Node {
     let uname = rustix::system::uname();
@@ -34,7 +34,7 @@ fn fallback() -> NodeName {
     FALLBACK_NAME.parse().unwrap_or_else(|_| NodeName::global())
 }
 
-/// Kubernetes names architectures as Go does.
+/// Returns the Go name of an architecture, which Kubernetes uses.
 fn go_arch(arch: &'static str) -> &'static str {
     match arch {
         "x86_64" => "amd64",

@@ -1,4 +1,5 @@
-//! Output of a process: kept in a file up to a limit, with its last lines for error reports.
+//! Stores the output of a process in a size-limited file, and keeps its last lines for error
+//! reports.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -7,25 +8,27 @@ use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Mutex, oneshot};
 
-/// Bytes of output that are kept of one process. What is over is read and dropped, so that the process does not block, and said once.
+/// The maximum size of a process's output in bytes. The rest is read and dropped, so that the
+/// process does not block. A message reports this once.
 const MAX_KEPT: u64 = 16 << 20;
-/// Bytes of captured standard output: more than the events of any test suite we know, and no more than a disk can take.
+/// The maximum size of captured standard output in bytes. This is more than the events of any known
+/// test suite, and not too much for a disk.
 const MAX_CAPTURED: u64 = 1 << 30;
-/// Bytes of the tail that goes into an error report.
+/// The maximum size in bytes of the tail in an error report.
 const MAX_TAIL: usize = 4 << 10;
 
-/// A process's standard output, where it is a result, too.
+/// The standard output of a process, if it is a result too.
 pub(crate) struct Captured<R> {
     /// The pipe.
     pub(crate) from: R,
-    /// The file for it.
+    /// The path of the file to write.
     pub(crate) path: PathBuf,
     /// Dropped when the file is complete.
     pub(crate) complete: oneshot::Sender<()>,
 }
 
-/// Copies everything from `from`, and from `captured`, into the file at `path`; returns the last bytes as text. A file that cannot be
-/// written costs the log, not the run.
+/// Copies all data from `from` and `captured` to the file at `path`, and returns the last bytes as
+/// text. If the file cannot be written, the log is lost, but the run continues.
 pub(crate) async fn keep<R: AsyncRead + Unpin>(from: R, captured: Option<Captured<R>>, path: PathBuf) -> String {
     let log = Mutex::new(Log::create(path).await);
     let capture = async {
@@ -45,7 +48,8 @@ async fn copy(mut from: impl AsyncRead + Unpin, log: &Mutex<Log>) {
     }
 }
 
-/// Beyond [`MAX_CAPTURED`] bytes the file ends: who reads its format then reports that it is cut off.
+/// Copies captured output. The file ends after [`MAX_CAPTURED`] bytes, and the post-processor then
+/// reports that it is truncated.
 async fn capture(captured: Captured<impl AsyncRead + Unpin>, log: &Mutex<Log>) {
     let Captured { mut from, path, complete } = captured;
     let mut file = File::create(&path).await;
@@ -73,7 +77,7 @@ async fn capture(captured: Captured<impl AsyncRead + Unpin>, log: &Mutex<Log>) {
     drop(complete);
 }
 
-/// The file, and the end of what was written.
+/// A log file, and the tail of what was written.
 struct Log {
     path: PathBuf,
     file: Option<File>,

@@ -1,4 +1,4 @@
-//! A process with everything it starts: its own group, ended as a whole.
+//! A process with all its descendants in one process group, which is terminated as a whole.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,26 +18,28 @@ use crate::output::{self, Captured};
 /// How long a process may take to end after SIGTERM before it is killed.
 const TERMINATE: Duration = Duration::from_secs(5);
 
-/// What a worker needs to end by itself after its result was taken: an answer on the wire, a line of its log.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// The time that a worker needs to end by itself after its result was accepted: to receive a
+/// response and write a log line.
+const EXIT_GRACE: Duration = Duration::from_millis(500);
 
-/// How long the end of captured output is waited for once the process has ended.
+/// How long to wait for the end of captured output after the process has ended.
 const CAPTURE: Duration = Duration::from_secs(5);
 
-/// How long the end of a process's output is waited for once the process has ended: a child of it may still hold the pipe.
+/// How long to wait for the end of a process's output after the process has ended, since a child
+/// process may still hold the pipe.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// What is started.
+/// The program to start.
 pub(crate) struct Program<'a> {
     pub(crate) program: &'a Path,
     pub(crate) args: &'a [OsString],
     pub(crate) directory: &'a Path,
     pub(crate) variables: BTreeMap<String, String>,
-    /// Whether the variables of this process are passed on.
+    /// Whether to inherit the environment of this process.
     pub(crate) inherit: bool,
-    /// Where its output goes.
+    /// The log file for the output.
     pub(crate) log: PathBuf,
-    /// A file that its standard output goes to as well.
+    /// An additional file for the standard output.
     pub(crate) stdout: Option<PathBuf>,
 }
 
@@ -54,12 +56,13 @@ pub(crate) struct Process {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) status: ExitStatus,
-    /// The end of what it said.
+    /// The tail of its output.
     pub(crate) tail: String,
 }
 
 impl Process {
-    /// Starts it in a new process group, output and errors in one file.
+    /// Starts the program in a new process group, with standard output and standard error in one
+    /// file.
     pub(crate) fn start(program: Program<'_>) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         let captured = program.stdout.map(|path| io::pipe().map(|pipe| (path, pipe))).transpose()?;
@@ -80,7 +83,7 @@ impl Process {
             .stderr(writer)
             .process_group(0)
             .spawn()?;
-        // The command holds the pipe's writing ends: as long as it lives here, the pipe never ends.
+        // The command holds the write ends of the pipes, which would keep them open.
         drop(command);
         let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let (captured, complete) = match captured {
@@ -95,19 +98,21 @@ impl Process {
         Ok(Self { child, group, output, captured: complete, said: String::new() })
     }
 
-    /// Waits until the captured standard output is complete, for a process that has ended; not for long, if a child of it holds the pipe.
+    /// Waits until the captured standard output of an ended process is complete. The wait is short,
+    /// because a child process may hold the pipe.
     pub(crate) async fn captured(&mut self) {
         if let Some(captured) = self.captured.take() {
             let _ = tokio::time::timeout(CAPTURE, captured).await;
         }
     }
 
-    /// The process's id, while it runs.
+    /// Returns the ID of the process while it is running.
     pub(crate) fn id(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// The end of what it said so far, if the process and all that it started have ended; empty while they run.
+    /// Returns the tail of the output once the process and all its descendants have ended, and an
+    /// empty string before.
     pub(crate) async fn tail(&mut self) -> String {
         match &mut self.output {
             Some(output) => match tokio::time::timeout(DRAIN, output).await {
@@ -123,26 +128,27 @@ impl Process {
         }
     }
 
-    /// Waits for its end. May be dropped and called again.
+    /// Waits for the end of the process. The future may be dropped and called again.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await
     }
 
-    /// Whether it has ended well, or is about to.
+    /// Returns whether the process has ended successfully, or is about to.
     pub(crate) async fn has_succeeded(&mut self) -> bool {
-        matches!(tokio::time::timeout(LAST_WORDS, self.child.wait()).await, Ok(Ok(status)) if status.success())
+        matches!(tokio::time::timeout(EXIT_GRACE, self.child.wait()).await, Ok(Ok(status)) if status.success())
     }
 
-    /// Ends what is left of the group, politely at first, and returns how the process itself ended.
+    /// Terminates the rest of the group, with SIGTERM first, and returns how the process itself
+    /// ended.
     pub(crate) async fn finish(self) -> io::Result<End> {
         self.signal(Signal::TERM);
         self.end_within(TERMINATE).await
     }
 
-    /// Ends it at once, unless it is about to end by itself. For a worker whose result nobody waits for any more: told politely, it would
-    /// go on waiting for the done file.
+    /// Kills the process at once, unless it is about to end by itself. This is for a worker whose
+    /// result is no longer needed: after SIGTERM, it would continue to wait for the done file.
     pub(crate) async fn abandon(self) -> io::Result<End> {
-        self.end_within(LAST_WORDS).await
+        self.end_within(EXIT_GRACE).await
     }
 
     async fn end_within(mut self, time: Duration) -> io::Result<End> {
@@ -153,7 +159,7 @@ impl Process {
                 self.child.wait().await?
             }
         };
-        // Children that outlived it would keep the pipe, and this machine's memory.
+        // Child processes that outlive it would keep the pipe and memory.
         self.signal(Signal::KILL);
         let tail = self.tail().await;
         self.group = None;
@@ -162,7 +168,7 @@ impl Process {
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // The group is gone already: that is what was wanted.
+            // An error means that the group has already ended.
             let _ = kill_process_group(group, signal);
         }
     }
@@ -191,7 +197,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Processes of the group that live; what has ended and was not collected by its parent does not.
+    /// Returns the number of live processes in the group, without zombies.
     fn alive(group: u32) -> usize {
         let stats = std::fs::read_dir("/proc").unwrap();
         let stats = stats.filter_map(|entry| std::fs::read_to_string(entry.unwrap().path().join("stat")).ok());
@@ -204,7 +210,7 @@ mod tests {
             .count()
     }
 
-    /// A killed process is gone soon, not at once.
+    /// A killed process disappears soon, but not immediately.
     async fn is_empty(group: u32) -> bool {
         for _ in 0..1000 {
             if alive(group) == 0 {

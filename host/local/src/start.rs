@@ -1,4 +1,5 @@
-//! The directories that a local run was started from: recorded, so that a continued run starts its plugins in the same places.
+//! The directories from which a local run was started. They are recorded, so that a resumed run
+//! starts its plugins in the same directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,12 +12,13 @@ use serde::{Deserialize, Serialize};
 /// The name of the record in the working directory of a run.
 const RECORD: &str = "start.json";
 
-/// Where a local run was started, and where the definitions of its plugins are.
+/// The directory in which a local run was started, and those of its plugins' definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartDirectories {
-    /// The current directory of the user: plugins without a `workingDir` start there.
+    /// The current directory of the user, in which plugins without a `workingDir` start.
     pub current: PathBuf,
-    /// The directory of each definition that came from a file: relative programs and `workingDir` are relative to it.
+    /// The directory of each definition that was read from a file. Relative programs and
+    /// `workingDir` are relative to it.
     #[serde(default)]
     pub definitions: BTreeMap<PluginName, PathBuf>,
 }
@@ -25,15 +27,17 @@ impl StartDirectories {
     /// Records the directories in `work`, the working directory of the run.
     ///
     /// # Errors
-    /// When the file cannot be written, or a path is not UTF-8.
+    ///
+    /// Returns an error if the file cannot be written, or if a path is not UTF-8.
     pub fn save(&self, work: &Path) -> io::Result<()> {
         fs::write(work.join(RECORD), serde_json::to_vec(self)?)
     }
 
-    /// Reads the record in `work`; `None` if there is none.
+    /// Reads the record in `work`, or returns `None` if there is none.
     ///
     /// # Errors
-    /// When the file cannot be read or is damaged.
+    ///
+    /// Returns an error if the file cannot be read or is damaged.
     pub fn load(work: &Path) -> io::Result<Option<Self>> {
         match fs::read(work.join(RECORD)) {
             Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
@@ -42,7 +46,7 @@ impl StartDirectories {
         }
     }
 
-    /// The directory that relative paths of a plugin's definition start from.
+    /// Returns the base directory for relative paths in a plugin's definition.
     pub(crate) fn base<'a>(&'a self, plugin: &PluginName, bundle: Option<&'a Path>) -> &'a Path {
         bundle.or(self.definitions.get(plugin).map(PathBuf::as_path)).unwrap_or(&self.current)
     }

@@ -1,16 +1,17 @@
-//! The header `Content-Disposition` (RFC 6266, RFC 2183): what the file in a body is called.
+//! The header `Content-Disposition` (RFC 6266, RFC 2183), which names the file in a body.
 //!
-//! Clients in the field write `attachment;filename=NAME` without quotes whatever the name is, so a name with a space in it is not
-//! readable as they send it. Such a header, like a missing one, means [`SafeFileName::FALLBACK`]; only a name that was read and is
-//! hostile is an error.
+//! Existing clients write `attachment;filename=NAME` without quotes for any name, so a name with a
+//! space cannot be parsed. Such a header, like a missing one, means [`SafeFileName::FALLBACK`].
+//! Only a name that was parsed and is unsafe is an error.
 
 use http::HeaderValue;
 
 use crate::filename::{FileNameError, SafeFileName};
 use crate::percent;
 
-/// The file name in a `Content-Disposition` header, or [`SafeFileName::FALLBACK`] if there is no header, no readable one, or no
-/// name in it. `filename*` (RFC 8187, in UTF-8 or US-ASCII) wins over `filename`.
+/// Returns the file name in a `Content-Disposition` header. Without a header, or if it has no name
+/// or does not parse, the name is [`SafeFileName::FALLBACK`]. `filename*` (RFC 8187, in UTF-8 or
+/// US-ASCII) takes precedence over `filename`.
 ///
 /// ```
 /// use plumbline_phonehome::disposition_file_name;
@@ -23,7 +24,7 @@ use crate::percent;
 ///
 /// # Errors
 ///
-/// The header names a file, and the name is not one segment of a path: answer with 400.
+/// Returns an error if the header has a name that is not a single path segment. Respond with 400.
 pub fn disposition_file_name(header: Option<&[u8]>) -> Result<SafeFileName, FileNameError> {
     match header.and_then(|header| std::str::from_utf8(header).ok()).and_then(named) {
         Some(name) if !name.is_empty() => name.parse(),
@@ -31,8 +32,10 @@ pub fn disposition_file_name(header: Option<&[u8]>) -> Result<SafeFileName, File
     }
 }
 
-/// The value of a `Content-Disposition` header for `name`: as every server in the field reads it where the name is a token, else
-/// quoted, and for names beyond ASCII with `filename*` as well.
+/// Returns the value of a `Content-Disposition` header for `name`.
+///
+/// A name that is a token is unquoted, in the form that every existing server reads. Other names
+/// are quoted, and `filename*` is added for names beyond ASCII.
 #[must_use]
 pub fn content_disposition(name: &SafeFileName) -> HeaderValue {
     let name = name.as_str();
@@ -44,7 +47,8 @@ pub fn content_disposition(name: &SafeFileName) -> HeaderValue {
         let plain: String = name.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
         format!("attachment;filename={};filename*=UTF-8''{}", quoted(&plain), percent::encode(name, b""))
     };
-    // A safe name holds no control characters, and everything beyond ASCII is encoded: this cannot fail.
+    // This cannot fail: a safe name has no control characters, and everything beyond ASCII is
+    // encoded.
     HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("attachment"))
 }
 
@@ -52,7 +56,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The name that a well-formed header gives.
+/// Returns the name in a well-formed header.
 fn named(header: &str) -> Option<String> {
     let (kind, mut rest) = token(header.trim_start_matches(is_space));
     if kind.is_empty() {
@@ -81,7 +85,7 @@ fn named(header: &str) -> Option<String> {
             "filename*" => &mut extended,
             _ => continue,
         };
-        // Said twice, and differently: nobody can tell which is meant.
+        // Two different values are ambiguous.
         if place.as_ref().is_some_and(|earlier| *earlier != value) {
             return None;
         }
@@ -89,7 +93,7 @@ fn named(header: &str) -> Option<String> {
     }
 }
 
-/// A token or a quoted string, and what follows it.
+/// Splits a token or quoted string off `text`.
 fn value(text: &str) -> Option<(String, &str)> {
     let Some(inside) = text.strip_prefix('"') else {
         let (value, rest) = token(text);
@@ -101,7 +105,8 @@ fn value(text: &str) -> Option<(String, &str)> {
         match character {
             '"' => return inside.get(at + 1..).map(|rest| (value, rest)),
             '\r' | '\n' => return None,
-            // Browsers on Windows send paths without escaping them: a backslash only escapes what could not stand there by itself.
+            // Browsers on Windows send paths without escaping, so a backslash only escapes
+            // characters that need it.
             '\\' if characters.peek().is_some_and(|(_, next)| is_special(*next)) => {
                 value.extend(characters.next().map(|(_, next)| next));
             }
@@ -111,7 +116,7 @@ fn value(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// `UTF-8'language'percent-encoded` (RFC 8187, section 3.2).
+/// Decodes `UTF-8'language'percent-encoded` (RFC 8187, section 3.2).
 fn decode_extended(text: &str) -> Option<String> {
     let mut parts = text.splitn(3, '\'');
     let (charset, _language, encoded) = (parts.next()?, parts.next()?, parts.next()?);
@@ -123,7 +128,7 @@ fn decode_extended(text: &str) -> Option<String> {
     }
 }
 
-/// The longest token (RFC 2045, section 5.1) that `text` begins with, and the rest.
+/// Splits the longest token (RFC 2045, section 5.1) off the start of `text`.
 fn token(text: &str) -> (&str, &str) {
     let end = text.bytes().position(|byte| !is_token_byte(byte)).unwrap_or(text.len());
     text.split_at_checked(end).unwrap_or((text, ""))
@@ -242,7 +247,7 @@ mod tests {
         }
     }
 
-    /// What comes out is a name below the directory that it is put into, whatever went in.
+    /// Checks that any accepted name stays inside the directory to which it is joined.
     fn check(header: &[u8]) -> Result<(), TestCaseError> {
         if let Ok(name) = disposition_file_name(Some(header)) {
             let place = std::path::Path::new("/place");

@@ -1,29 +1,31 @@
-//! Names of files that come from the network.
+//! File names from the network.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest name of a file, in bytes: what Linux file systems take for one segment of a path (`NAME_MAX`).
+/// The maximum length of a file name in bytes: the limit of Linux for one path segment
+/// (`NAME_MAX`).
 pub const MAX_FILE_NAME_BYTES: usize = 255;
 
-/// A name that is safe as one segment of a path: not empty, not `.` or `..`, without `/`, `\` and control characters, and at
-/// most [`MAX_FILE_NAME_BYTES`] long.
+/// A name that is safe as one path segment: not empty, not `.` or `..`, and without `/`, `\` and
+/// control characters. It has at most [`MAX_FILE_NAME_BYTES`].
 ///
-/// A dash at the beginning is allowed: the name is never given to a shell, and a plugin's result is worth more than the
-/// comfort of whoever types `rm *` in an unpacked archive.
+/// A leading dash is allowed. The name is never passed to a shell, and rejecting a plugin's result
+/// would be worse than a surprise for a user who types `rm *` in an unpacked archive.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SafeFileName(String);
 
-/// Why a text is not the name of a file. Answered with 400: the sender is either broken or hostile.
+/// Error for an invalid file name. Respond with 400, because the sender is either broken or
+/// malicious.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileNameError {
-    /// There is no text.
+    /// The name is empty.
     #[error("the file name is empty")]
     Empty,
-    /// The name would leave its directory, or point to it.
+    /// The name leads out of its directory, or refers to it.
     #[error("file name `{0}` is a path: send the name of one file")]
     Path(String),
-    /// The name holds a character that no terminal and no archive tool should meet.
+    /// The name has a control character, which may harm terminals and archive tools.
     #[error("file name `{0}` holds a control character")]
     Control(String),
     /// The name is too long for a file system.
@@ -32,16 +34,16 @@ pub enum FileNameError {
 }
 
 impl SafeFileName {
-    /// What a file is called when its sender gives no name (docs/protocol.md, "Results").
+    /// The name of a file whose sender gives none (docs/protocol.md, "Results").
     pub const FALLBACK: &str = "result";
 
-    /// [`SafeFileName::FALLBACK`] as a name.
+    /// Returns [`SafeFileName::FALLBACK`] as a name.
     #[must_use]
     pub fn fallback() -> Self {
         Self(Self::FALLBACK.to_owned())
     }
 
-    /// The name as text.
+    /// Returns the name as a string.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,8 +1,10 @@
-//! The protocol between a worker, which waits beside a plugin, and the aggregator of a run, which collects what plugins find.
+//! The protocol between a worker, which waits next to a plugin, and the aggregator of a run, which
+//! collects results.
 //!
-//! A worker needs a [`Client`]; an aggregator needs [`RunCa`], [`server_config`], [`Route`] and [`disposition_file_name`]. The
-//! crate stands alone: a project can write its own worker with it and needs nothing else of Plumbline. The protocol itself is
-//! described in docs/protocol.md, for workers in any language.
+//! A worker uses a [`Client`]. An aggregator uses [`RunCa`], [`server_config`], [`Route`] and
+//! [`disposition_file_name`]. The crate is self-contained: other projects can build their own
+//! worker with it and need nothing else of Plumbline. docs/protocol.md describes the protocol for
+//! workers in any language.
 //!
 //! ```no_run
 //! use plumbline_phonehome::{Client, ClientConfig, ResultKey, RetryPolicy, Source, Upload};
@@ -47,7 +49,7 @@ pub use disposition::{content_disposition, disposition_file_name};
 pub use filename::{FileNameError, MAX_FILE_NAME_BYTES, SafeFileName};
 pub use messages::{
     BodyKind, CONTENT_TYPE_ARCHIVE, CONTENT_TYPE_JSON, HEADER_ERROR, Heartbeat, HeartbeatAnswer, Hello,
-    MAX_SIGN_OF_LIFE_BYTES, MessageError, Phase,
+    MAX_HEARTBEAT_BYTES, MessageError, Phase,
 };
 pub use routes::{MAX_PATH_BYTES, Route, RouteError, RouteKind};
 pub use tls::{PeerIdentity, PeerIdentityError, TlsConfigError, client_config, server_config};

@@ -1,111 +1,116 @@
-//! What is said besides results: signs of life, and the headers that say what a body is.
+//! Messages other than results: hello and heartbeat, and the headers that describe a body.
 
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The content type that marks a body as a gzip-compressed tar. Compared byte by byte: `application/x-gzip` or a parameter behind
-/// it make the body an ordinary file, as clients in the field expect.
+/// The content type of a gzip-compressed tar. It is compared byte by byte: with
+/// `application/x-gzip` or a parameter, the body is an ordinary file, as existing clients expect.
 pub const CONTENT_TYPE_ARCHIVE: &str = "application/gzip";
 
 /// The content type of progress updates, hellos and heartbeats.
 pub const CONTENT_TYPE_JSON: &str = "application/json";
 
-/// A request header of an upload, with the value `true`: the body is not a result but the reason why there is none, a JSON object
-/// with a text under `error` (docs/protocol.md, "A result that could not be gathered"). An aggregator that does not know the header
-/// stores the body as a file.
+/// A request header of an upload with the value `true`. The body is then an error record in place
+/// of a result: a JSON object with a string under `error` (docs/protocol.md, "A result that could
+/// not be gathered"). An aggregator that does not know the header stores the body as a file.
 pub const HEADER_ERROR: &str = "x-plumbline-error";
 
-/// The largest hello or heartbeat, in bytes. Room for a path of 4096 bytes, every byte of it escaped.
-pub const MAX_SIGN_OF_LIFE_BYTES: usize = 32 << 10;
+/// The maximum size of a hello or heartbeat in bytes. It has room for a path of 4096 bytes with
+/// every byte escaped.
+pub const MAX_HEARTBEAT_BYTES: usize = 32 << 10;
 
-/// What the body of an upload is, going by its content type alone.
+/// The kind of an upload's body, according to its content type alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BodyKind {
-    /// A gzip-compressed tar: its members are the result.
+    /// A gzip-compressed tar, whose members are the result.
     Archive,
-    /// One file, stored as it comes.
+    /// A single file, stored unchanged.
     File,
 }
 
 impl BodyKind {
-    /// Reads a `Content-Type` header: [`BodyKind::Archive`] for exactly [`CONTENT_TYPE_ARCHIVE`], [`BodyKind::File`] for anything
-    /// else and for none.
+    /// Reads a `Content-Type` header. Returns [`BodyKind::Archive`] for exactly
+    /// [`CONTENT_TYPE_ARCHIVE`], and [`BodyKind::File`] for anything else or no header.
     #[must_use]
     pub fn from_content_type(header: Option<&[u8]>) -> Self {
         if header == Some(CONTENT_TYPE_ARCHIVE.as_bytes()) { Self::Archive } else { Self::File }
     }
 }
 
-/// What a worker says first: it runs, and it reaches the aggregator. Keys it does not know are ignored by a reader.
+/// The first message of a worker: it is running and can reach the aggregator. Unknown keys are
+/// ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Hello {
-    /// The version of the worker's program, for people.
+    /// The version of the worker, for display.
     #[serde(default)]
     pub version: String,
-    /// The process id of the worker on its node or in its container.
+    /// The process ID of the worker on its node or in its container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     /// When the worker started, by its own clock.
     pub started: Timestamp,
-    /// Where the worker waits for the done file, as it sees the path.
+    /// The path in which the worker waits for the done file, as the worker sees it.
     #[serde(default)]
     pub results_dir: String,
 }
 
-/// What a worker says every now and then while it runs.
+/// The periodic message of a running worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Heartbeat {
-    /// What the worker is doing.
+    /// The current phase of the worker.
     pub phase: Phase,
-    /// Since when it has been doing that, by its own clock.
+    /// When the phase started, by the worker's clock.
     pub since: Timestamp,
 }
 
-/// What an aggregator answers a heartbeat with when it wants something of the worker; otherwise the answer is empty.
+/// The response of an aggregator to a heartbeat, if it wants something from the worker. Otherwise
+/// the response is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HeartbeatAnswer {
-    /// The time of the plugin is up: what it has so far is wanted, under [`crate::RouteKind::Partial`].
+    /// Whether the plugin has timed out, so that its partial result should be sent to
+    /// [`crate::RouteKind::Partial`].
     #[serde(default)]
     pub send_partial: bool,
-    /// Every other container of the pod has ended with exit code 0: without a done file, the plugin is done all the same.
+    /// Whether every other container of the pod has ended with exit code 0. The plugin is then done
+    /// even without a done file.
     #[serde(default)]
     pub plugin_ended: bool,
 }
 
 impl HeartbeatAnswer {
-    /// Reads the body of an answer. Whatever is not understood wants nothing.
+    /// Parses the body of a response. An invalid one requests nothing.
     #[must_use]
     pub fn read(body: &[u8]) -> Self {
         serde_json::from_slice(body).unwrap_or_default()
     }
 }
 
-/// What a worker is doing.
+/// The phase of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// The plugin is at work: there is no done file yet.
+    /// The plugin is running: there is no done file yet.
     Waiting,
-    /// The result is being packed or sent.
+    /// The worker packs or sends the result.
     Uploading,
-    /// The result was taken; the worker only stays because its driver wants it to.
+    /// The result was accepted. The worker only stays because its driver requires it.
     Done,
     /// A phase that this version does not know.
     #[serde(other)]
     Unknown,
 }
 
-/// Why a hello or heartbeat could not be read. Answered with 400.
+/// Error while parsing a hello or heartbeat. Respond with 400.
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
-    /// The body is larger than a sign of life can be.
-    #[error("the message has {0} bytes: at most {MAX_SIGN_OF_LIFE_BYTES} are allowed")]
+    /// The body exceeds [`MAX_HEARTBEAT_BYTES`].
+    #[error("the message has {0} bytes: at most {MAX_HEARTBEAT_BYTES} are allowed")]
     TooLarge(usize),
-    /// The body is not the JSON that was expected.
+    /// The body is not the expected JSON.
     #[error("the message is not valid")]
     Json(#[from] serde_json::Error),
 }
@@ -113,22 +118,22 @@ pub enum MessageError {
 macro_rules! json_message {
     ($name:ident) => {
         impl $name {
-            /// Reads the body of a request.
+            /// Parses the body of a request.
             ///
             /// # Errors
             ///
-            /// The body is too large, not JSON, or lacks a key that must be there.
+            /// Returns an error if the body is too large, is not JSON, or lacks a required key.
             pub fn parse(body: &[u8]) -> Result<Self, MessageError> {
-                if body.len() > MAX_SIGN_OF_LIFE_BYTES {
+                if body.len() > MAX_HEARTBEAT_BYTES {
                     return Err(MessageError::TooLarge(body.len()));
                 }
                 Ok(serde_json::from_slice(body)?)
             }
 
-            /// The body of a request.
+            /// Returns the body of a request.
             #[must_use]
             pub fn to_json(&self) -> Bytes {
-                // Texts, numbers and times always have a JSON form.
+                // Strings, numbers and times always serialize.
                 Bytes::from(serde_json::to_vec(self).unwrap_or_default())
             }
         }
@@ -190,8 +195,7 @@ mod tests {
     fn what_is_no_message_says_why() {
         assert!(matches!(Hello::parse(b""), Err(MessageError::Json(_))));
         assert!(matches!(Heartbeat::parse(br#"{"phase":"waiting"}"#), Err(MessageError::Json(_))));
-        let large =
-            format!(r#"{{"started":"2026-01-02T03:04:05Z","version":"{}"}}"#, "x".repeat(MAX_SIGN_OF_LIFE_BYTES));
+        let large = format!(r#"{{"started":"2026-01-02T03:04:05Z","version":"{}"}}"#, "x".repeat(MAX_HEARTBEAT_BYTES));
         assert_eq!(
             Hello::parse(large.as_bytes()).unwrap_err().to_string(),
             format!("the message has {} bytes: at most 32768 are allowed", large.len())

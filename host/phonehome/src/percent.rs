@@ -1,6 +1,7 @@
-//! Percent-encoding (RFC 3986, section 2.1), strict: what is not an encoding is not guessed at.
+//! Strict percent-encoding (RFC 3986, section 2.1), which rejects invalid encodings.
 
-/// The text behind `encoded`, or `None` if a `%` is not followed by two hexadecimal digits or the bytes are not UTF-8.
+/// Decodes a string. Returns `None` if a `%` is not followed by two hexadecimal digits, or if the
+/// bytes are not UTF-8.
 pub(crate) fn decode(encoded: &[u8]) -> Option<String> {
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut rest = encoded.iter().copied();
@@ -15,7 +16,7 @@ pub(crate) fn decode(encoded: &[u8]) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// `text` with every byte encoded that is neither unreserved nor listed in `keep`.
+/// Encodes every byte of `text` that is neither unreserved nor in `keep`.
 pub(crate) fn encode(text: &str, keep: &[u8]) -> String {
     use std::fmt::Write as _;
 

@@ -1,17 +1,24 @@
-//! A verifier of client certificates that does not check the same certificate of the same authority again and again.
+//! A verifier for client certificates that caches accepted certificates.
 //!
-//! All workers of a plugin show one and the same certificate: thousands of handshakes, one certificate. Whether this run's authority has
-//! signed it is the same answer each time, and costs one verification of ECDSA each time.
+//! All workers of a plugin present the same certificate: thousands of handshakes, one certificate.
+//! Whether the run's CA has signed it has the same answer each time, but each verification costs an
+//! ECDSA operation.
 //!
 //! # Why this is safe
 //!
-//! * Only *who signed the certificate* is remembered. That the other side has the certificate's key is proved by its signature over this very
-//!   handshake, which is verified every time ([`ClientCertVerifier::verify_tls13_signature`] goes to the verifier inside untouched).
-//! * What is remembered is the whole certificate, byte by byte, and not a digest or a name: anything else that is shown is verified in full.
-//! * A certificate counts only within the validity that is written in it; before and after, the verifier inside decides (and refuses).
-//! * Roots are fixed when the verifier is made, and there are no revocation lists: the answer cannot change while this value lives.
-//! * Only certificates that were verified are remembered, so nobody without one can fill the memory, and it is bounded all the same.
-//! * Chains with intermediate certificates are never remembered: the authority of a run signs directly.
+//! * Only *who signed the certificate* is cached. The peer proves that it has the key by its
+//!   signature over the handshake. That signature is verified every time, because
+//!   [`ClientCertVerifier::verify_tls13_signature`] is passed to the inner verifier.
+//! * The cache compares the whole certificate byte by byte, not a digest or a name. Any other
+//!   certificate is verified in full.
+//! * A cached certificate is only accepted within its validity. Outside of it, the inner verifier
+//!   decides, and rejects it.
+//! * Roots are fixed on creation, and there are no revocation lists. The answer cannot change while
+//!   this value lives.
+//! * Only verified certificates are cached, so a client without one cannot fill the cache. Its size
+//!   is limited anyway.
+//! * Chains with intermediate certificates are never cached, because the CA of a run signs
+//!   directly.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,18 +28,19 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-/// Certificates that are remembered: one for each plugin of a run, of which there are a few, and one more for each time a plugin is
-/// launched anew. Beyond it the oldest is forgotten, and verified again.
+/// The maximum number of cached certificates. A run has one for each of its few plugins, and one
+/// more each time a plugin is launched again. When the cache is full, the oldest certificate is
+/// evicted and verified again.
 const REMEMBERED: usize = 64;
 
-/// Verifies as the verifier inside does, and remembers which certificates it has accepted.
+/// A verifier that caches the certificates that the inner verifier has accepted.
 #[derive(Debug)]
-pub(crate) struct Remembering {
+pub(crate) struct CachingVerifier {
     inside: Arc<dyn ClientCertVerifier>,
     accepted: RwLock<VecDeque<Accepted>>,
 }
 
-/// A certificate that was verified, and from when until when it counts, in seconds since 1970.
+/// A verified certificate with its validity, in seconds since 1970.
 #[derive(Debug)]
 struct Accepted {
     certificate: CertificateDer<'static>,
@@ -41,7 +49,7 @@ struct Accepted {
 }
 
 impl Accepted {
-    /// `None`, if its validity cannot be read: then it is verified each time.
+    /// Returns `None` if the validity cannot be parsed. The certificate is then verified each time.
     fn new(certificate: &CertificateDer<'_>) -> Option<Self> {
         let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
         let validity = parsed.validity();
@@ -55,7 +63,7 @@ impl Accepted {
     }
 }
 
-impl Remembering {
+impl CachingVerifier {
     pub(crate) fn new(inside: Arc<dyn ClientCertVerifier>) -> Self {
         Self { inside, accepted: RwLock::default() }
     }
@@ -68,7 +76,7 @@ impl Remembering {
     fn remember(&self, certificate: &CertificateDer<'_>) {
         let Some(new) = Accepted::new(certificate) else { return };
         let mut accepted = self.accepted.write().unwrap_or_else(PoisonError::into_inner);
-        // Two handshakes with a new certificate at once.
+        // Two concurrent handshakes may present the same new certificate.
         if accepted.iter().any(|known| known.certificate == new.certificate) {
             return;
         }
@@ -79,7 +87,7 @@ impl Remembering {
     }
 }
 
-impl ClientCertVerifier for Remembering {
+impl ClientCertVerifier for CachingVerifier {
     fn offer_client_auth(&self) -> bool {
         self.inside.offer_client_auth()
     }
@@ -152,7 +160,7 @@ mod tests {
 
     const HOUR: Duration = Duration::from_secs(3600);
 
-    /// Counts what the verifier inside is asked.
+    /// Counts the calls of the inner verifier.
     #[derive(Debug)]
     struct Counting(Arc<dyn ClientCertVerifier>, AtomicUsize);
 
@@ -195,7 +203,7 @@ mod tests {
     }
 
     struct Bed {
-        verifier: Remembering,
+        verifier: CachingVerifier,
         counting: Arc<Counting>,
         ca: RunCa,
         now: Timestamp,
@@ -219,7 +227,7 @@ mod tests {
             let provider = Arc::new(ring::default_provider());
             let inside = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
             let counting = Arc::new(Counting(inside, AtomicUsize::new(0)));
-            Self { verifier: Remembering::new(Arc::clone(&counting) as _), counting, ca, now }
+            Self { verifier: CachingVerifier::new(Arc::clone(&counting) as _), counting, ca, now }
         }
 
         fn verify(&self, certificate: &CertificateDer<'_>, intermediates: &[CertificateDer<'_>], later: i64) -> bool {

@@ -1,36 +1,40 @@
-//! The paths of the protocol, read and written in one place so that both ends agree (docs/protocol.md, "Routes").
+//! The paths of the protocol, parsed and formatted in one place so that both ends agree
+//! (docs/protocol.md, "Routes").
 
 use http::Method;
 use plumbline_core::{GLOBAL, NodeName, ResultKey};
 
 use crate::percent;
 
-/// The longest request path that is looked at, in bytes: three names of 253 characters, every one of them percent-encoded, fit twice.
+/// The maximum length of a request path in bytes: twice the length of three percent-encoded names
+/// of 253 characters.
 pub const MAX_PATH_BYTES: usize = 4096;
 
-/// What every path of the protocol begins with.
+/// The prefix of every path of the protocol.
 const PREFIX: [&str; 2] = ["api", "v1"];
 
-/// What a request is about.
+/// The subject of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RouteKind {
-    /// The one result of a plugin, from one node or for the whole cluster (docs/protocol.md, "Results").
+    /// The result of a plugin, from one node or for the whole cluster (docs/protocol.md,
+    /// "Results").
     Results,
-    /// How far the plugin is (docs/protocol.md, "Progress").
+    /// The progress of a plugin (docs/protocol.md, "Progress").
     Progress,
-    /// A worker has started and can reach the aggregator (docs/protocol.md, "Hello and heartbeat").
+    /// A worker has started and reached the aggregator (docs/protocol.md, "Hello and heartbeat").
     Hello,
-    /// A worker is still there (docs/protocol.md, "Hello and heartbeat").
+    /// A worker is alive (docs/protocol.md, "Hello and heartbeat").
     Heartbeat,
-    /// What a plugin has so far, asked for when its time is up (docs/protocol.md, "Partial results").
+    /// The partial result of a plugin, requested at its timeout (docs/protocol.md, "Partial
+    /// results").
     Partial,
 }
 
 impl RouteKind {
-    /// Every kind there is.
+    /// All kinds.
     pub const ALL: [Self; 5] = [Self::Results, Self::Progress, Self::Hello, Self::Heartbeat, Self::Partial];
 
-    /// The segment that names the kind in a path.
+    /// Returns the path segment of the kind.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,7 +46,8 @@ impl RouteKind {
         }
     }
 
-    /// The one method that the routes of this kind take: what belongs into the header `Allow` of a 405 (RFC 9110, section 15.5.6).
+    /// Returns the only method that routes of this kind accept, for the header `Allow` of a 405
+    /// response (RFC 9110, section 15.5.6).
     #[must_use]
     pub fn method(self) -> Method {
         match self {
@@ -56,7 +61,7 @@ impl RouteKind {
     }
 }
 
-/// Where a request goes: `/api/v1/KIND/global/PLUGIN` or `/api/v1/KIND/by-node/NODE/PLUGIN`.
+/// The target of a request: `/api/v1/KIND/global/PLUGIN` or `/api/v1/KIND/by-node/NODE/PLUGIN`.
 ///
 /// ```
 /// use plumbline_phonehome::{Method, Route, RouteKind};
@@ -70,37 +75,39 @@ impl RouteKind {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Route {
-    /// What the request is about.
+    /// The subject of the request.
     pub kind: RouteKind,
-    /// Whose result, progress or sign of life it is.
+    /// The result to which the request belongs.
     pub key: ResultKey,
 }
 
-/// Why a path is no route.
+/// Error for a path that is not a route.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
-    /// There is nothing at this path: answered with 404. Names that are no names of plugins and nodes end here too.
+    /// There is nothing at this path. Respond with 404. Invalid names of plugins and nodes cause
+    /// this error too.
     #[error("there is nothing at this path")]
     NotFound,
-    /// The path holds empty segments, `.` or `..`: answered with 301 and this cleaned, percent-encoded path in `Location`.
-    /// It always begins with exactly one `/`, so it cannot lead to another host.
+    /// The path contains empty segments, `.` or `..`. Respond with 301 and this cleaned,
+    /// percent-encoded path in `Location`. It always starts with exactly one `/`, so it cannot lead
+    /// to another host.
     #[error("the path is not in its canonical form: use `{0}`")]
     NotCanonical(String),
 }
 
 impl Route {
-    /// The route of `kind` for `key`.
+    /// Creates the route of `kind` for `key`.
     #[must_use]
     pub fn new(kind: RouteKind, key: ResultKey) -> Self {
         Self { kind, key }
     }
 
-    /// Reads the raw path of a request, without its query: percent-decoded first, then split. Both spellings `by-node` and
-    /// `by_node` are taken, and one slash at the end.
+    /// Parses the raw path of a request without its query, which is percent-decoded before it is
+    /// split. Both `by-node` and `by_node` are accepted, and one trailing slash.
     ///
     /// # Errors
     ///
-    /// [`RouteError`]; see its variants for the status code that each stands for.
+    /// Returns a [`RouteError`], whose variants document the status code of the response.
     pub fn parse(raw_path: &str) -> Result<Self, RouteError> {
         if raw_path.len() > MAX_PATH_BYTES {
             return Err(RouteError::NotFound);
@@ -129,13 +136,14 @@ impl Route {
         Ok(Self { kind, key: ResultKey::new(plugin, node) })
     }
 
-    /// Whether this route takes `method`. Anything else is answered with 405 and an empty body.
+    /// Returns whether this route accepts `method`. For other methods, respond with 405 and an
+    /// empty body.
     #[must_use]
     pub fn allows(&self, method: &Method) -> bool {
         self.kind.method() == *method
     }
 
-    /// The path as a client sends it. Names hold no character that would have to be encoded.
+    /// Returns the path for a client. Names have no characters that need encoding.
     #[must_use]
     pub fn path(&self) -> String {
         let (kind, plugin) = (self.kind.as_str(), &self.key.plugin);
@@ -147,7 +155,7 @@ impl Route {
     }
 }
 
-/// `path` without empty segments, `.` and `..`; one slash at the end is kept.
+/// Returns `path` without empty segments, `.` and `..`. One trailing slash is kept.
 fn clean(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for segment in path.split('/') {
@@ -294,7 +302,7 @@ mod tests {
         ) {
             let route = Route::new(RouteKind::Results, ResultKey::new(plugin.parse().unwrap(), node.parse().unwrap()));
             let path: String = route.path().bytes().zip(encoded).enumerate().map(|(at, (byte, encode))| match (encode, upper) {
-                // The first slash makes it a path at all.
+                // Without the first slash, it would not be a path.
                 (true, true) if at > 0 => format!("%{byte:02X}"),
                 (true, false) if at > 0 => format!("%{byte:02x}"),
                 _ => char::from(byte).to_string(),
@@ -340,7 +348,7 @@ mod tests {
             Err(RouteError::NotCanonical(location)) => {
                 prop_assert!(location.starts_with('/') && !location.starts_with("//"), "{}", location);
                 prop_assert!(http::HeaderValue::from_str(&location).is_ok());
-                // One redirect is enough.
+                // A second redirect is never necessary.
                 prop_assert!(!matches!(Route::parse(&location), Err(RouteError::NotCanonical(_))), "{}", location);
             }
             Err(RouteError::NotFound) => {}

@@ -1,6 +1,7 @@
-//! Both ends of the connection, as rustls wants them configured.
+//! The rustls configurations of both ends of a connection.
 //!
-//! The crypto provider is named explicitly: a program that uses this crate need not install one for its process.
+//! The crypto provider is specified explicitly, so a program that uses this crate need not install
+//! one for its process.
 
 use std::sync::Arc;
 
@@ -15,42 +16,45 @@ use rustls::{CipherSuite, ClientConfig, NamedGroup, RootCertStore, ServerConfig,
 use x509_parser::extensions::GeneralName;
 
 use crate::ca::{Issued, RunCa};
-use crate::remember::Remembering;
+use crate::remember::CachingVerifier;
 
-/// What is spoken inside TLS, on both ends.
+/// The protocol inside TLS on both ends.
 const ALPN: &[u8] = b"http/1.1";
 
 const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
 
-/// How many tickets a connection of TLS 1.3 gets, resumed ones included: one for the next, and each costs the aggregator keys and random numbers.
-/// Two connections of a worker at once find one ticket; the second makes a full handshake, and from then on there are two.
+/// The number of tickets that a TLS 1.3 connection receives, including resumed ones. One is enough
+/// for the next connection, and each costs the aggregator keys and random numbers. If a worker
+/// opens two connections at once, the second one finds no ticket and makes a full handshake. After
+/// that, there are two tickets.
 const TICKETS: usize = 1;
 
-/// A worker talks to one server; this is the smallest number that rustls keeps apart.
+/// The session cache size of a client. A worker connects to one server, and this is the smallest
+/// size that rustls supports.
 const CLIENT_SESSIONS: usize = 8;
 
-/// Why a configuration for TLS could not be made.
+/// Error while creating a TLS configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsConfigError {
-    /// A text is not the PEM that was expected.
+    /// A string is not the expected PEM.
     #[error("read {what}")]
     Pem {
-        /// Which text.
+        /// What could not be read.
         what: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         #[source]
         source: pem::Error,
     },
-    /// A certificate or key is damaged, of a kind that is not supported, or belongs to another.
+    /// A certificate or key is damaged or unsupported, or the two do not match.
     #[error("use {what}")]
     Unusable {
-        /// Which one.
+        /// What cannot be used.
         what: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         #[source]
         source: rustls::Error,
     },
-    /// The certificate authority cannot be used to verify workers.
+    /// The CA cannot be used to verify workers.
     #[error("verify workers by the CA of the run")]
     Verifier(#[from] rustls::client::VerifierBuilderError),
     /// There were no random numbers for the keys of session tickets.
@@ -58,16 +62,19 @@ pub enum TlsConfigError {
     Tickets(#[source] rustls::Error),
 }
 
-/// The server side: a client certificate is required and must be signed by the CA of this run; TLS 1.2 and 1.3; HTTP/1.1.
+/// Returns the configuration of the server. It requires a client certificate that is signed by the
+/// CA of this run, and uses TLS 1.2 and 1.3 and HTTP/1.1.
 ///
-/// Sessions are resumed by tickets, which the client keeps, so that workers that come back every half minute cost the aggregator
-/// neither signatures nor memory. That the authority has signed a certificate is verified once for each certificate, that a worker has the
-/// key of the one it shows in every handshake. The keys of the tickets live and die with this value: another run cannot use them. A resumed
-/// session has the certificate of the first one.
+/// Sessions are resumed by tickets, which the client stores. Workers that reconnect every half
+/// minute therefore cost the aggregator neither signatures nor memory. The signature of the CA is
+/// verified once per certificate, and the worker's possession of the key in every full handshake.
+///
+/// The ticket keys exist only in this value, so another run cannot use them. A resumed session has
+/// the certificate of the first one.
 ///
 /// # Errors
 ///
-/// The certificate or its key cannot be read.
+/// Returns an error if the certificate or its key cannot be read.
 pub fn server_config(ca: &RunCa, certificate: &Issued) -> Result<ServerConfig, TlsConfigError> {
     let provider = provider();
     let mut roots = RootCertStore::empty();
@@ -80,10 +87,10 @@ pub fn server_config(ca: &RunCa, certificate: &Issued) -> Result<ServerConfig, T
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&VERSIONS)
         .map_err(unusable("TLS 1.2 and 1.3"))?
-        .with_client_cert_verifier(Arc::new(Remembering::new(verifier)))
+        .with_client_cert_verifier(Arc::new(CachingVerifier::new(verifier)))
         .with_single_cert(chain, key)
         .map_err(unusable("the certificate of the aggregator"))?;
-    // What suits the one that makes thousands of handshakes counts.
+    // The preference of the server applies, because it makes thousands of handshakes.
     config.ignore_client_order = true;
     config.ticketer = ring::Ticketer::new().map_err(TlsConfigError::Tickets)?;
     config.send_tls13_tickets = TICKETS;
@@ -91,12 +98,14 @@ pub fn server_config(ca: &RunCa, certificate: &Issued) -> Result<ServerConfig, T
     Ok(config)
 }
 
-/// The client side: trusts `ca_pem` and nothing else, shows `certificate_pem`. The key may be SEC1, PKCS#8 or PKCS#1. A server
-/// whose certificate has the same distinguished name as the CA is accepted, as that of a Sonobuoy aggregator has.
+/// Returns the configuration of a client, which trusts only `ca_pem` and presents
+/// `certificate_pem`. The key may be SEC1, PKCS#8 or PKCS#1. As with a Sonobuoy aggregator, the
+/// server's certificate may have the same distinguished name as the CA.
 ///
 /// # Errors
 ///
-/// A text is not PEM, a certificate or the key is damaged, or these two do not belong together.
+/// Returns an error if a string is not PEM, if a certificate or the key is damaged, or if these two
+/// do not match.
 pub fn client_config(ca_pem: &str, certificate_pem: &str, key_pem: &str) -> Result<ClientConfig, TlsConfigError> {
     let mut roots = RootCertStore::empty();
     let unusable = |what| move |source| TlsConfigError::Unusable { what, source };
@@ -116,25 +125,26 @@ pub fn client_config(ca_pem: &str, certificate_pem: &str, key_pem: &str) -> Resu
     Ok(config)
 }
 
-/// For which plugins the holder of a certificate may act: the DNS names in it.
+/// The plugins for which the holder of a certificate may act, according to its DNS names.
 ///
-/// Only meaningful for a certificate that the TLS library has verified.
+/// This is only meaningful for a certificate that the TLS library has verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerIdentity {
     plugins: Vec<PluginName>,
 }
 
-/// A certificate that cannot be read.
+/// Error while reading a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("read the certificate of the worker")]
 pub struct PeerIdentityError;
 
 impl PeerIdentity {
-    /// Reads the certificate that a peer has shown. Names in it that cannot be a plugin's are passed over.
+    /// Reads the certificate that a peer has presented. Names that are not valid plugin names are
+    /// ignored.
     ///
     /// # Errors
     ///
-    /// The bytes are no certificate, or its names cannot be read.
+    /// Returns an error if the data is not a certificate, or if its names cannot be read.
     pub fn from_certificate(certificate: &CertificateDer<'_>) -> Result<Self, PeerIdentityError> {
         let (_, parsed) = x509_parser::parse_x509_certificate(certificate).map_err(|_| PeerIdentityError)?;
         let names = parsed.subject_alternative_name().map_err(|_| PeerIdentityError)?;
@@ -149,26 +159,31 @@ impl PeerIdentity {
         Ok(Self { plugins })
     }
 
-    /// The plugins, in the order of the certificate. One, in certificates of [`RunCa::issue_client`].
+    /// Returns the plugins in the order of the certificate. Certificates of [`RunCa::issue_client`]
+    /// have exactly one.
     #[must_use]
     pub fn plugins(&self) -> &[PluginName] {
         &self.plugins
     }
 
-    /// Whether the peer may send for `plugin`. If not: 403.
+    /// Returns whether the peer may act for `plugin`. If not, respond with 403.
     #[must_use]
     pub fn may_act_for(&self, plugin: &PluginName) -> bool {
         self.plugins.contains(plugin)
     }
 }
 
-/// The cipher suites with SHA-256 come first. A handshake of TLS 1.3 hashes dozens of times to derive its keys, and processors have instructions
-/// for SHA-256 while SHA-384, which the provider would prefer, is computed step by step. AES-128 with SHA-256 is the suite that TLS 1.3 makes
-/// mandatory (RFC 8446, section 9.1); the others remain for clients that want them.
+/// Returns the crypto provider with reordered preferences.
 ///
-/// P-256 is first of the key exchanges, for the same reasons: the provider computes it faster than X25519, the standard makes it mandatory, and the
-/// certificates of a run are on that curve, so that a worker that waits has one curve's code and tables in memory and not two's. Which exchange is
-/// made the client decides: those of others, which begin with X25519, get X25519.
+/// Cipher suites with SHA-256 come first. A TLS 1.3 handshake hashes dozens of times to derive its
+/// keys, and CPUs have instructions for SHA-256. The provider prefers SHA-384, which is computed in
+/// software. AES-128 with SHA-256 is the mandatory suite of TLS 1.3 (RFC 8446, section 9.1). The
+/// others remain for clients that prefer them.
+///
+/// P-256 is the first key exchange for similar reasons: the provider computes it faster than
+/// X25519, and the standard makes it mandatory. The certificates of a run use that curve too, so a
+/// waiting worker has the code and tables of only one curve in memory. The client chooses the key
+/// exchange: other clients, which start with X25519, get X25519.
 fn provider() -> Arc<CryptoProvider> {
     let mut provider = ring::default_provider();
     provider.cipher_suites.sort_by_key(|suite| {
@@ -216,7 +231,7 @@ mod tests {
         assert_eq!(groups, [NamedGroup::secp256r1, NamedGroup::X25519, NamedGroup::secp384r1]);
     }
 
-    /// Hands what one end has written to the other, in turns, until neither has anything to say.
+    /// Transfers the output of each end to the other, until neither has more.
     fn talk(client: &mut ClientConnection, server: &mut ServerConnection) {
         while client.wants_write() || server.wants_write() {
             let mut wire = Vec::new();
@@ -286,7 +301,7 @@ mod tests {
         let mut server = ServerConnection::new(Arc::new(server)).unwrap();
         talk(&mut client, &mut server);
         assert_eq!(client.negotiated_key_exchange_group().unwrap().name(), NamedGroup::X25519);
-        // Not asked to begin once more: that would cost a round trip.
+        // The server did not request a second ClientHello, which would cost a round trip.
         assert_eq!(client.handshake_kind(), Some(HandshakeKind::Full));
     }
 }

@@ -18,7 +18,8 @@ pub enum Challenge {
     },
 }
 
-/// The best of what the server offers: tokens are asked for where there are any, because a password goes to fewer places then.
+/// Returns the preferred challenge of the server. Bearer tokens are preferred, because then the
+/// password is sent to fewer hosts.
 pub(crate) fn best(headers: &HeaderMap) -> Option<Challenge> {
     let all: Vec<Challenge> =
         headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok()).flat_map(parse).collect();
@@ -27,8 +28,8 @@ pub(crate) fn best(headers: &HeaderMap) -> Option<Challenge> {
     all.into_iter().nth(at)
 }
 
-/// Reads the challenges of one header: `Scheme key=value, key="value", Scheme …`. Leaves out what is neither Basic nor Bearer, or is
-/// malformed.
+/// Parses the challenges of one header: `Scheme key=value, key="value", Scheme …`. Schemes other
+/// than Basic and Bearer, and malformed challenges, are skipped.
 #[must_use]
 pub fn parse(text: &str) -> Vec<Challenge> {
     let mut found: Vec<(String, BTreeMap<String, String>)> = Vec::new();
@@ -60,7 +61,7 @@ pub fn parse(text: &str) -> Vec<Challenge> {
         .collect()
 }
 
-/// At commas that are not in quotes.
+/// Splits at commas outside of quotes.
 fn split(text: &str) -> Vec<&str> {
     let mut quoted = false;
     let mut escaped = false;

@@ -1,4 +1,4 @@
-//! Bytes against what was promised of them, while they come.
+//! Verification of a blob against its descriptor while it is read.
 
 use sha2::{Digest as _, Sha256};
 
@@ -6,7 +6,7 @@ use crate::digest::Digest;
 use crate::error::Cause;
 use crate::manifest::Descriptor;
 
-/// Takes a content piece by piece, and knows in the end whether it is the one that was wanted.
+/// Verifies the size and digest of a blob, chunk by chunk.
 #[derive(Debug)]
 pub(crate) struct Checker {
     wanted: Digest,
@@ -20,7 +20,8 @@ impl Checker {
         Self { wanted: wanted.digest, said: wanted.size, got: 0, hash: Sha256::new() }
     }
 
-    /// One more piece. An error as soon as there is more than was promised: nobody waits for the end of an endless content.
+    /// Adds a chunk. Returns an error as soon as there are more bytes than expected, so that an
+    /// endless blob is not read to the end.
     pub(crate) fn take(&mut self, piece: &[u8]) -> Result<(), Cause> {
         self.got = self.got.saturating_add(piece.len() as u64);
         if self.got > self.said {
@@ -30,7 +31,7 @@ impl Checker {
         Ok(())
     }
 
-    /// That was all.
+    /// Finishes the verification.
     pub(crate) fn finish(self) -> Result<(), Cause> {
         if self.got < self.said {
             return Err(Cause::Size { said: self.said, got: self.got, more: false });

@@ -1,4 +1,5 @@
-//! Copies of whole artefacts from one place to another: byte for byte, so that digests and signatures stay what they are.
+//! Byte-for-byte copies of artifacts between registries and layouts. Digests and signatures stay
+//! valid.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,24 +10,24 @@ use crate::error::{Cause, RegistryError};
 use crate::layout::{Entry, Layout};
 use crate::limits::{MAX_DEPTH, MAX_MANIFESTS};
 use crate::manifest::{Descriptor, Manifest, RawManifest};
-use crate::place::Place;
+use crate::place::Storage;
 use crate::reference::Reference;
 use crate::turns::turn;
 
-/// What was copied.
+/// Statistics of a copy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Manifests and indexes.
+    /// Number of manifests and indexes.
     pub manifests: usize,
-    /// Contents that were not there before.
+    /// Number of blobs that the target did not have.
     pub blobs: usize,
-    /// Their bytes.
+    /// Total size of these blobs in bytes.
     pub bytes: u64,
-    /// Of the manifests, those that belong to others: signatures and the like.
+    /// Number of the manifests that are referrers of others, such as signatures.
     pub referrers: usize,
 }
 
-/// How far a copy is: for whoever shows it while it goes on.
+/// Progress of a copy, for display while it runs.
 #[derive(Debug, Default)]
 pub struct Progress {
     total: AtomicU64,
@@ -34,22 +35,24 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Bytes of contents that are in place, and of all of them; the latter is 0 until it is known.
+    /// Returns the bytes of blobs that are complete, and the total. The total is 0 until it is
+    /// known.
     #[must_use]
     pub fn bytes(&self) -> (u64, u64) {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }
 }
 
-/// Copies `root` with all that it names, byte for byte, and nothing that belongs to it. Nothing gets a name by this.
+/// Copies `root` and everything that it references, without referrers. It does not set a tag or
+/// name.
 ///
 /// # Errors
 ///
-/// As [`copy`]; and an image has contents that are kept elsewhere than in registries.
+/// Same as [`copy`], or an image has layers that are stored outside of registries.
 pub async fn copy_image(
-    from: &Place,
+    from: &Storage,
     root: &RawManifest,
-    to: &Place,
+    to: &Storage,
     progress: &Progress,
 ) -> Result<Copied, RegistryError> {
     let mut copied = Copied::default();
@@ -79,18 +82,19 @@ pub async fn copy_image(
     Ok(copied)
 }
 
-/// Whether a content is meant to be fetched from where it says, and not from the registry.
+/// Returns whether a blob must be downloaded from its own URL instead of from the registry.
 fn is_foreign(blob: &Descriptor) -> bool {
     let urls = blob.other.get("urls").and_then(serde_json::Value::as_array).is_some_and(|urls| !urls.is_empty());
     urls || blob.media_type.contains(".foreign.") || blob.media_type.contains(".nondistributable.")
 }
 
-/// Copies `root` with all that it names, and all that belongs to it. Nothing gets a name by this.
+/// Copies `root`, everything that it references, and its referrers. It does not set a tag or name.
 ///
 /// # Errors
 ///
-/// Something that is named is not there or not what was promised, there is more than is taken, or the place does not take it.
-pub async fn copy(from: &Place, root: &RawManifest, to: &Place) -> Result<Copied, RegistryError> {
+/// A referenced manifest or blob is missing or does not match its digest, a limit is exceeded, or
+/// the target rejects something.
+pub async fn copy(from: &Storage, root: &RawManifest, to: &Storage) -> Result<Copied, RegistryError> {
     let mut copied = Copied::default();
     let tree = tree(from, root).await?;
     let mut done = HashSet::new();
@@ -98,7 +102,7 @@ pub async fn copy(from: &Place, root: &RawManifest, to: &Place) -> Result<Copied
     for manifest in &tree {
         one(from, manifest, to, &mut copied, &mut done, &progress).await?;
     }
-    // After all of what they belong to: some registries want to have the subject first.
+    // Copy referrers last, because some registries require that the subject exists.
     let mut listed = HashSet::new();
     for manifest in &tree {
         for descriptor in from.referrers(manifest.digest).await? {
@@ -109,7 +113,7 @@ pub async fn copy(from: &Place, root: &RawManifest, to: &Place) -> Result<Copied
                 return Err(too_many(root));
             }
             let referrer = from.manifest(&descriptor).await?;
-            // A list may name anything; what says itself that it belongs elsewhere stays there.
+            // A list can contain anything. Skip manifests with another subject.
             let belongs = matches!(&referrer.manifest, Manifest::Image(image)
                 if image.subject.as_ref().is_some_and(|subject| subject.digest == manifest.digest));
             if belongs {
@@ -121,8 +125,8 @@ pub async fn copy(from: &Place, root: &RawManifest, to: &Place) -> Result<Copied
     Ok(copied)
 }
 
-/// `root` and the manifests below it, each after all that it names.
-async fn tree(from: &Place, root: &RawManifest) -> Result<Vec<RawManifest>, RegistryError> {
+/// Returns `root` and all manifests below it, each one after the manifests that it references.
+async fn tree(from: &Storage, root: &RawManifest) -> Result<Vec<RawManifest>, RegistryError> {
     let mut found = Vec::new();
     let mut waiting: Vec<(RawManifest, usize)> = vec![(root.clone(), 0)];
     while let Some((manifest, depth)) = waiting.pop() {
@@ -141,7 +145,8 @@ async fn tree(from: &Place, root: &RawManifest) -> Result<Vec<RawManifest>, Regi
         }
         found.push(manifest);
     }
-    // Parents stand before their children now, some children several times. Backwards, the first of each stands before all its parents.
+    // So far, parents precede their children, and some children occur several times. After
+    // reversing, the first occurrence of each child precedes all its parents.
     let mut seen = HashSet::new();
     found.reverse();
     found.retain(|manifest| seen.insert(manifest.digest));
@@ -156,11 +161,11 @@ fn too_many(root: &RawManifest) -> RegistryError {
     Cause::Malformed(format!("there are more than {MAX_MANIFESTS} manifests")).of(copying(root))
 }
 
-/// One manifest, after its contents.
+/// Copies one manifest, after its blobs.
 async fn one(
-    from: &Place,
+    from: &Storage,
     manifest: &RawManifest,
-    to: &Place,
+    to: &Storage,
     copied: &mut Copied,
     done: &mut HashSet<Digest>,
     progress: &Progress,
@@ -185,21 +190,22 @@ async fn one(
     Ok(())
 }
 
-/// Copies what `reference` names into a layout, under the name of the reference. Its digest, and what was copied.
+/// Copies the artifact at `reference` to a layout, named after the reference. Returns its
+/// descriptor and the statistics.
 ///
 /// # Errors
 ///
-/// As [`copy`].
+/// Same as [`copy`].
 pub async fn save(
     client: &Client,
     reference: &Reference,
     layout: &Layout,
 ) -> Result<(Descriptor, Copied), RegistryError> {
     let root = client.manifest(reference).await?;
-    let from = Place::Registry(client.clone(), reference.clone());
-    let copied = copy(&from, &root, &Place::Layout(layout.clone())).await?;
+    let from = Storage::Registry(client.clone(), reference.clone());
+    let copied = copy(&from, &root, &Storage::Layout(layout.clone())).await?;
     let name = match (reference.tag(), reference.digest()) {
-        // Named by digest alone, it has no other name.
+        // A reference with only a digest has no other name.
         (None, Some(_)) => reference.bare(),
         _ => reference
             .with_tag(reference.tag_or_default())
@@ -213,15 +219,16 @@ pub async fn save(
     Ok((descriptor, copied))
 }
 
-/// Copies an entry of a layout to a registry, under the tag of `to`; without one, under its digest alone.
+/// Copies an entry of a layout to a registry, under the tag of `to`. Without a tag, it is only
+/// available by digest.
 ///
 /// # Errors
 ///
-/// As [`copy`].
+/// Same as [`copy`].
 pub async fn load(layout: &Layout, entry: &Entry, client: &Client, to: &Reference) -> Result<Copied, RegistryError> {
-    let from = Place::Layout(layout.clone());
+    let from = Storage::Layout(layout.clone());
     let root = from.manifest(&entry.descriptor).await?;
-    let copied = copy(&from, &root, &Place::Registry(client.clone(), to.clone())).await?;
+    let copied = copy(&from, &root, &Storage::Registry(client.clone(), to.clone())).await?;
     if to.tag().is_some() {
         client.put_manifest(to, &root).await?;
     }

@@ -1,4 +1,4 @@
-//! What a content is named after.
+//! Digests of blobs and manifests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,52 +7,54 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-/// The SHA-256 of a content, written `sha256:<64 lower-case hexadecimal digits>` (OCI image specification, "Digests").
+/// The SHA-256 digest of some bytes, written `sha256:<64 lower-case hexadecimal digits>` (OCI image
+/// specification, "Digests").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
-/// A text is no digest that is understood here.
+/// Error for a string that is not a supported digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
-    /// It has no algorithm or no value in hexadecimal digits of the right number.
+    /// The string has no algorithm, or not the right number of hexadecimal digits.
     #[error("`{0}` is not a digest: expected `sha256:` and 64 lower-case hexadecimal digits")]
     Malformed(String),
-    /// Another algorithm than SHA-256.
+    /// The algorithm is not SHA-256.
     #[error("`{0}` is a digest of another algorithm than sha256, which is not supported")]
     Algorithm(String),
 }
 
 impl Digest {
-    /// Of some bytes.
+    /// Returns the digest of `bytes`.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Of a hash that has taken all bytes.
+    /// Returns the digest of a finished hash.
     pub(crate) fn finished(hash: Sha256) -> Self {
         Self(hash.finalize().into())
     }
 
-    /// Takes bytes piece by piece.
+    /// Returns a writer that computes a digest.
     #[must_use]
     pub fn writer() -> DigestWriter {
         DigestWriter(Sha256::new())
     }
 
-    /// The 64 digits without the algorithm: the name of a blob's file, and the end of a tag for referrers.
+    /// Returns the 64 digits without the algorithm. Blob files and fallback tags for referrers use
+    /// this form.
     #[must_use]
     pub fn hex(&self) -> String {
         hex::encode(self.0)
     }
 }
 
-/// Computes a digest of what is written to it.
+/// Computes the digest of the bytes written to it.
 #[derive(Debug, Clone)]
 pub struct DigestWriter(Sha256);
 
 impl DigestWriter {
-    /// The digest of all that was written.
+    /// Returns the digest of everything written.
     #[must_use]
     pub fn finish(self) -> Digest {
         Digest::finished(self.0)
@@ -89,7 +91,7 @@ impl FromStr for Digest {
     }
 }
 
-/// Enough to recognise it; an answer may hold anything.
+/// Truncates untrusted text for a message.
 fn shortened(text: &str) -> String {
     plumbline_core::text::excerpt(text, 100)
 }

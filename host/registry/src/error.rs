@@ -1,4 +1,4 @@
-//! What can go wrong with registries and layouts, by name.
+//! Errors of registries and layouts.
 
 use std::io;
 use std::path::Path;
@@ -8,144 +8,144 @@ use crate::digest::{Digest, DigestError};
 use crate::limits::MAX_TOLD_CHARS;
 use crate::reference::ReferenceError;
 
-/// What was being done, and why it could not be. Reads after "failed to".
+/// Error with the operation and its cause. Its message reads after "failed to".
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 pub struct RegistryError {
-    /// What could not be done, with the object: ``pull manifest `oci://h/n:1` ``.
+    /// The operation and its object: ``pull manifest `oci://h/n:1` ``.
     pub what: String,
-    /// Why.
+    /// The cause.
     #[source]
     pub cause: Box<Cause>,
 }
 
-/// Why something could not be done.
+/// Cause of an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The reference is none.
+    /// The reference is invalid.
     #[error(transparent)]
     Reference(#[from] ReferenceError),
-    /// A digest is none, or of another algorithm.
+    /// A digest is invalid or has another algorithm.
     #[error(transparent)]
     Digest(#[from] DigestError),
-    /// Credentials are configured but could not be had.
+    /// Configured credentials are not available.
     #[error(transparent)]
     Credentials(#[from] CredentialError),
-    /// 401: who asks is not known.
+    /// 401: authentication failed.
     #[error("the registry does not accept {credentials}{told}")]
     Unauthorized {
-        /// What was tried, and where it comes from.
+        /// The credentials that were sent, and their origin.
         credentials: String,
-        /// The registry's words, or nothing.
-        told: Told,
+        /// Message of the registry. Can be empty.
+        told: ServerMessage,
     },
-    /// 403: who asks may not.
+    /// 403: the user has no permission.
     #[error("the registry forbids it{0}")]
-    Denied(Told),
-    /// 404.
+    Denied(ServerMessage),
+    /// 404: the object does not exist.
     #[error("it is not there{0}")]
-    NotFound(Told),
-    /// Any other status.
+    NotFound(ServerMessage),
+    /// Any other error status.
     #[error("the server answers {status}{told}")]
     Status {
-        /// The number.
+        /// The HTTP status code.
         status: u16,
-        /// The server's words, or nothing.
-        told: Told,
+        /// Message of the server. Can be empty.
+        told: ServerMessage,
     },
-    /// No connection, or one that broke, after all attempts.
+    /// The connection failed, also after all retries.
     #[error("{0}")]
     Connection(String),
-    /// The server's certificate is not trusted, or there is no encryption to be had.
+    /// The server's certificate is not trusted, or TLS is not available.
     #[error("{0}")]
     Tls(String),
-    /// The server did not give what it promised in time.
+    /// The response took too long. Holds the limit in seconds.
     #[error("it exceeded {0} s")]
     Slow(u64),
-    /// A server sends somewhere where nothing of ours may go.
-    #[error("the server sends to `{to}`, {why}")]
+    /// A server redirects to a URL that must not be used.
+    #[error("the server redirects to `{to}`, {why}")]
     Redirect {
-        /// Where to, without a query.
+        /// Target of the redirect, without its query.
         to: String,
-        /// What is wrong with it.
+        /// Why the target is rejected.
         why: &'static str,
     },
-    /// A registry wants its credentials to go to another host.
+    /// A registry asks to send its credentials to another host.
     #[error("registry `{registry}` asks to send its credentials to another host, `{host}`; nothing was sent")]
     TokenServer {
         /// The registry.
         registry: String,
-        /// The host that it names, `HOST` or `HOST:PORT`.
+        /// The host that the registry specifies, `HOST` or `HOST:PORT`.
         host: String,
     },
-    /// More bytes than there may be.
+    /// The object is larger than the limit.
     #[error("it has more than {limit} bytes, the most that is taken")]
     TooLarge {
-        /// The most.
+        /// Limit in bytes.
         limit: u64,
     },
-    /// Not as many bytes as were promised.
+    /// The size differs from the descriptor.
     #[error("{said} bytes were promised, and {} came", if *.more { "more".to_owned() } else { .got.to_string() })]
     Size {
-        /// What the descriptor says.
+        /// Size in the descriptor.
         said: u64,
-        /// What came before it was cut off.
+        /// Number of bytes received before the transfer stopped.
         got: u64,
-        /// Whether there was more.
+        /// Whether there are more bytes than expected.
         more: bool,
     },
-    /// Other bytes than were asked for.
+    /// The digest differs from the expected one.
     #[error("the content is {got}, and {wanted} was wanted")]
     Mismatch {
-        /// What was asked for or promised.
+        /// The expected digest.
         wanted: Digest,
-        /// What came.
+        /// The actual digest.
         got: Digest,
     },
-    /// A document that is not what it should be.
+    /// A document is malformed.
     #[error("{0}")]
     Malformed(String),
-    /// A sound artefact, but of a kind that is of no use here.
+    /// The artifact is valid but has an unsupported kind.
     #[error("{0}")]
     Kind(String),
-    /// A setting that cannot be used.
+    /// A setting is invalid.
     #[error("{0}")]
     Setting(String),
-    /// A file.
+    /// Access to a file failed.
     #[error("{path}: {error}")]
     File {
-        /// Which.
+        /// Path of the file, in backticks.
         path: String,
-        /// What happened.
+        /// The underlying I/O error.
         error: io::Error,
     },
 }
 
-/// A server's own words, cut to a length that fits into a message and free of control characters.
+/// Message of a server, truncated and without control characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told(String);
+pub struct ServerMessage(String);
 
-impl Told {
+impl ServerMessage {
     pub(crate) fn new(text: &str) -> Self {
         Self(plumbline_core::text::excerpt(text.trim(), MAX_TOLD_CHARS))
     }
 }
 
-impl std::fmt::Display for Told {
+impl std::fmt::Display for ServerMessage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(f, ": {}", self.0) }
     }
 }
 
 impl Cause {
-    /// This, of something that was being done.
+    /// Adds the operation that failed.
     #[must_use]
     pub fn of(self, what: impl Into<String>) -> RegistryError {
         RegistryError { what: what.into(), cause: Box::new(self) }
     }
 
-    /// For `map_err`: what happened to a file.
+    /// Returns a function for `map_err` that adds the path of a file.
     pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = format!("`{}`", path.display());
         move |error| Self::File { path, error }
@@ -153,13 +153,13 @@ impl Cause {
 }
 
 impl RegistryError {
-    /// Whether what was looked for is not there: no error for somebody who only wants to know.
+    /// Returns whether the object does not exist, for callers that only check its existence.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(*self.cause, Cause::NotFound(_))
     }
 
-    /// Whether what the user named or gave is wrong, and not a server or a disk.
+    /// Returns whether the cause is the user's input, not a server or a disk.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(
@@ -168,7 +168,7 @@ impl RegistryError {
         )
     }
 
-    /// What a person can do about it.
+    /// Returns a hint with the fix, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match &*self.cause {

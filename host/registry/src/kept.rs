@@ -1,8 +1,12 @@
-//! Contents that were downloaded before. What is named by its digest cannot change, so it need not come twice.
+//! Cache of downloads. A blob that is identified by its digest cannot change, so it is downloaded
+//! only once.
 //!
-//! A flat directory of files named after repository and digest. The repository is part of the name: that a content was had from one place
-//! says nothing of another, and a reference that is spelt wrong is to fail the second time as it did the first. A file is believed only
-//! after it was hashed, whoever wrote it. Whatever goes wrong here is told in the log, and costs a download.
+//! The cache is a flat directory of files named after repository and digest. The repository is part
+//! of the name, because a blob from one repository does not prove that another one has it. A
+//! misspelled reference must fail every time.
+//!
+//! A file is used only after its digest is verified, no matter who wrote it. Errors of the cache
+//! are logged and only cost a download.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -20,24 +24,24 @@ use crate::manifest::{Descriptor, RawManifest};
 use crate::reference::Reference;
 use crate::settings::Settings;
 
-/// What files begin with that are being written.
+/// Name prefix of incomplete files.
 const UNFINISHED: &str = ".new-";
-/// How old one of these is when whoever wrote it must have died: a day.
+/// Age after which an incomplete file is considered abandoned: a day.
 const ABANDONED: Duration = Duration::from_hours(24);
-/// Bytes that are hashed and copied at a time.
+/// Bytes to hash and copy at a time.
 const PIECE: usize = 64 << 10;
 
-/// What was downloaded from one repository.
+/// Downloads from one repository.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct DownloadCache {
     dir: PathBuf,
-    /// The repository, in a form that is a file's name.
+    /// Hash of the repository's name, for file names.
     repository: String,
     scratch: PathBuf,
 }
 
-impl Kept {
-    /// `None`: nothing is kept.
+impl DownloadCache {
+    /// Returns the cache for a repository. `None` if no download directory is configured.
     pub(crate) fn of(settings: &Settings, repository: &Reference) -> Option<Self> {
         let name = format!("{}/{}", repository.registry(), repository.repository());
         Some(Self {
@@ -51,13 +55,13 @@ impl Kept {
         self.dir.join(format!("{}-{}", self.repository, digest.hex()))
     }
 
-    /// A copy of the content, at its beginning, if it is here and sound.
+    /// Returns a copy of the blob, positioned at its start, if it is cached and valid.
     pub(crate) async fn content(&self, wanted: &Descriptor) -> Option<NamedTempFile> {
         let (kept, wanted) = (self.clone(), wanted.clone());
         off_the_threads(move || kept.copied(&wanted)).await.flatten()
     }
 
-    /// The manifest with this digest, if it is here and sound.
+    /// Returns the manifest with this digest, if it is cached and valid.
     pub(crate) async fn manifest(&self, digest: Digest) -> Option<RawManifest> {
         let kept = self.clone();
         off_the_threads(move || {
@@ -66,7 +70,8 @@ impl Kept {
                 kept.drop_damaged(digest, &"it is larger than any manifest");
                 return None;
             }
-            // Of this size it must be, because it is: the digest decides.
+            // The expected size is not known. Pass the actual size, so that only the digest is
+            // verified.
             let mut file = kept.copied(&Descriptor::new("", digest, size))?;
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).ok()?;
@@ -76,17 +81,18 @@ impl Kept {
         .flatten()
     }
 
-    /// Keeps a content that has been checked, which is in the file at `from`.
+    /// Caches a verified blob from the file `from`.
     pub(crate) async fn keep(&self, digest: Digest, from: &Path) {
         let (kept, from) = (self.clone(), from.to_owned());
         off_the_threads(move || kept.write(digest, |to| io::copy(&mut File::open(&from)?, to).map(drop))).await;
     }
 
-    /// Keeps a manifest that has been checked.
+    /// Caches a verified manifest.
     pub(crate) async fn keep_manifest(&self, manifest: &RawManifest) {
         let (kept, manifest) = (self.clone(), manifest.clone());
         off_the_threads(move || {
-            // The type that its server told is not kept with it: where that makes a difference, it comes anew.
+            // The cache does not store the server's media type. Skip a manifest whose type does not
+            // follow from its content.
             let same = RawManifest::parse(manifest.bytes.clone(), None)
                 .is_ok_and(|again| again.media_type == manifest.media_type);
             if same {
@@ -98,7 +104,7 @@ impl Kept {
 
     fn copied(&self, wanted: &Descriptor) -> Option<NamedTempFile> {
         let path = self.path(wanted.digest);
-        // Not opened before it is known to be a file: a pipe would be waited for.
+        // Check the file type before opening, because opening a pipe could block.
         if !fs::symlink_metadata(&path).ok()?.is_file() {
             return None;
         }
@@ -107,7 +113,7 @@ impl Kept {
         let mut checker = Checker::new(wanted);
         let mut piece = vec![0; PIECE];
         loop {
-            // What is hashed is what is given away, whatever happens to the file meanwhile.
+            // Hash the same bytes that are copied, in case the file changes meanwhile.
             let read = match from.read(&mut piece) {
                 Ok(0) => break,
                 Ok(read) => piece.get(..read)?,
@@ -127,7 +133,7 @@ impl Kept {
             return None;
         }
         copy.rewind().ok()?;
-        // Its last use; without it, it is removed earlier.
+        // Records the last use. If that fails, the file is only removed earlier.
         let _ = from.set_modified(SystemTime::now());
         tracing::debug!(digest = %wanted.digest, "it was downloaded before");
         Some(copy)
@@ -135,18 +141,19 @@ impl Kept {
 
     fn drop_damaged(&self, digest: Digest, why: &dyn std::fmt::Display) {
         let path = self.path(digest);
-        tracing::warn!("`{}` is damaged and comes again: {why}", path.display());
+        tracing::warn!("`{}` is damaged and will be downloaded again: {why}", path.display());
         let _ = fs::remove_file(path);
     }
 
     fn write(&self, digest: Digest, fill: impl FnOnce(&mut NamedTempFile) -> io::Result<()>) {
         let path = self.path(digest);
         let written = || -> io::Result<()> {
-            // Contents of registries that ask for credentials are nobody else's business.
+            // Blobs of private registries must not be readable by other users.
             DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
             let mut file = Builder::new().prefix(UNFINISHED).tempfile_in(&self.dir)?;
             fill(&mut file)?;
-            // At once whole under its name: another process sees all of it or nothing, and the last of two wins with the same content.
+            // Rename atomically, so that other processes see all or nothing. If two processes
+            // write, both have the same content.
             file.persist(&path).map_err(|error| error.error)?;
             self.prune()
         };
@@ -155,12 +162,12 @@ impl Kept {
         }
     }
 
-    /// Removes what was used longest ago, until the rest is within the limits.
+    /// Removes the least recently used files until the rest is within the limits.
     fn prune(&self) -> io::Result<()> {
         let now = SystemTime::now();
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.dir)? {
-            // Another process may have been faster.
+            // Another process may already have removed the entry.
             let Ok(entry) = entry else { continue };
             let Ok(metadata) = entry.metadata() else { continue };
             let (used, path) = (metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), entry.path());
@@ -176,7 +183,8 @@ impl Kept {
         let mut bytes = 0_u64;
         for (at, (_, size, path)) in found.into_iter().enumerate() {
             bytes = bytes.saturating_add(size);
-            // The newest stays, however large: it was taken under a limit of its own.
+            // The newest file stays regardless of its size, which another limit has already
+            // allowed.
             if at > 0 && (at >= MAX_KEPT || bytes > MAX_KEPT_BYTES) {
                 let _ = fs::remove_file(path);
             }
@@ -185,7 +193,8 @@ impl Kept {
     }
 }
 
-/// Hashing some 100 MiB is no work for a thread that has connections to serve. `None`: the thread ended, which costs a download.
+/// Runs blocking work on a separate thread, because hashing some 100 MiB must not block the async
+/// runtime. `None` if the thread panicked, which only costs a download.
 async fn off_the_threads<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
 }

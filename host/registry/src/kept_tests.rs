@@ -1,19 +1,19 @@
-//! What is kept is sound, bounded and one repository's.
+//! Tests that the cache is valid, bounded and separate for each repository.
 
 use super::*;
 
-fn kept(dir: &Path, repository: &str) -> Kept {
+fn kept(dir: &Path, repository: &str) -> DownloadCache {
     let settings = Settings { downloads: Some(dir.join("downloads")), ..Settings::default() };
-    Kept::of(&settings, &format!("oci://localhost/{repository}").parse().unwrap()).unwrap()
+    DownloadCache::of(&settings, &format!("oci://localhost/{repository}").parse().unwrap()).unwrap()
 }
 
-fn write(kept: &Kept, content: &[u8]) -> Descriptor {
+fn write(kept: &DownloadCache, content: &[u8]) -> Descriptor {
     let wanted = Descriptor::of("", content);
     kept.write(wanted.digest, |to| to.write_all(content));
     wanted
 }
 
-fn read(kept: &Kept, wanted: &Descriptor) -> Option<Vec<u8>> {
+fn read(kept: &DownloadCache, wanted: &Descriptor) -> Option<Vec<u8>> {
     kept.copied(wanted).map(|file| fs::read(file.path()).unwrap())
 }
 
@@ -24,7 +24,7 @@ fn what_was_kept_is_there_for_its_repository_alone() {
     let wanted = write(&one, b"abc");
     assert_eq!(read(&one, &wanted).unwrap(), b"abc");
     assert_eq!(read(&other, &wanted), None);
-    assert!(Kept::of(&Settings::default(), &"oci://localhost/one".parse().unwrap()).is_none());
+    assert!(DownloadCache::of(&Settings::default(), &"oci://localhost/one".parse().unwrap()).is_none());
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_damaged_one_is_dropped() {
         assert_eq!(read(&kept, &wanted), None);
         assert!(!kept.path(wanted.digest).exists());
     }
-    // What is no file at all is left alone, and not waited for.
+    // An entry that is not a file is ignored, and does not block.
     let wanted = Descriptor::of("", b"abc");
     fs::create_dir(kept.path(wanted.digest)).unwrap();
     assert_eq!(read(&kept, &wanted), None);
@@ -56,7 +56,7 @@ fn what_was_used_longest_ago_goes_when_there_is_too_much() {
     aged(&old, 2);
     aged(&used, 3);
     assert!(read(&kept, &used).is_some(), "which is a use");
-    // As large as all of them may be, and no block of it on the disk.
+    // A sparse file that is as large as the whole cache may be.
     let large = write(&kept, b"large");
     let file = fs::OpenOptions::new().write(true).open(kept.path(large.digest)).unwrap();
     file.set_len(MAX_KEPT_BYTES - 9).unwrap();
@@ -81,7 +81,7 @@ fn two_at_once_do_no_harm() {
                 for _ in 0..8 {
                     for content in &contents {
                         let wanted = write(&kept, content);
-                        // Never half of it, never another.
+                        // A reader never sees partial or different content.
                         assert_eq!(read(&kept, &wanted).as_ref(), Some(content));
                     }
                 }

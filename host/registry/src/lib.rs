@@ -1,5 +1,10 @@
-//! Speaks to OCI registries, and reads and writes OCI image layouts on disk: manifests, blobs and referrers, everything bounded and checked
-//! against its digest. Knows nothing of plugins; what a bundle is as an artefact stands in one module on top.
+//! Client for OCI registries, and access to OCI image layouts on disk.
+//!
+//! It reads and writes manifests, blobs and referrers. All input has size limits and is verified
+//! against its digest. The crate does not depend on plugins. One module on top of the client
+//! defines the artifact format of bundles.
+//!
+//! The most important types are [`Client`], [`Reference`], [`Layout`] and [`Image`].
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -43,13 +48,13 @@ pub use client::{Client, Put, TempBlob};
 pub use copy::{Copied, Progress, copy, copy_image, load, save};
 pub use credentials::{CredentialError, CredentialFiles, Credentials, Secret};
 pub use digest::{Digest, DigestError, DigestWriter};
-pub use error::{Cause, RegistryError, Told};
-pub use image::{Addition, Image, ImageName, Layer, LayerBuilder, Platform, list_image};
+pub use error::{Cause, RegistryError, ServerMessage};
+pub use image::{Image, ImageName, Layer, LayerBuilder, NewLayer, Platform, list_image};
 pub use layout::{Entry, Layout, OpenedLayout, open as open_layout, write_archive};
 pub use limits::{MAX_BLOB_BYTES, MAX_CONFIG_BYTES, MAX_MANIFEST_BYTES};
 pub use manifest::{Descriptor, ImageManifest, Index, Manifest, RawManifest};
 pub use mirror::MIRRORS_VARIABLE;
-pub use place::Place;
+pub use place::Storage;
 pub use reference::{Reference, ReferenceError, SCHEME};
-pub use settings::{CA_VARIABLE, INSECURE_VARIABLE, Patience, Settings};
+pub use settings::{CA_VARIABLE, INSECURE_VARIABLE, Settings, Timeouts};
 pub use token_server::TOKEN_SERVERS_VARIABLE;

@@ -1,50 +1,56 @@
-//! How much is believed, whoever says it.
+//! Limits for untrusted input.
 
-/// The largest manifest or index: what the OCI distribution specification asks registries to take at least, and what most take at most.
+/// Maximum size of a manifest or index. The OCI distribution specification asks registries to
+/// accept at least this size, and most accept no more.
 pub const MAX_MANIFEST_BYTES: u64 = 4 << 20;
-/// The largest blob that is taken unless [`crate::Settings::largest_blob`] says otherwise: layers of images have a few GiB at most.
+/// Default maximum size of a blob, see [`crate::Settings::largest_blob`]. Image layers have a few
+/// GiB at most.
 pub const MAX_BLOB_BYTES: u64 = 8 << 30;
-/// The largest configuration that is read into memory. Those of images with long histories have some 100 KiB.
+/// Maximum size of a configuration, which is read to memory. Images with a long history have some
+/// 100 KiB.
 pub const MAX_CONFIG_BYTES: u64 = 4 << 20;
-/// Bytes of contents that are kept to be used again, 1 GiB: some dozens of bundles.
+/// Maximum total size of the download cache: 1 GiB, enough for some dozens of bundles.
 pub(crate) const MAX_KEPT_BYTES: u64 = 1 << 30;
-/// Files that are kept: a bundle has three.
+/// Maximum number of files in the download cache. A bundle has three.
 pub(crate) const MAX_KEPT: usize = 1024;
-/// Layers of one image: what overlay file systems take is 127.
+/// Maximum number of layers of an image. Overlay file systems support 127.
 pub(crate) const MAX_LAYERS: usize = 512;
-/// Entries of one layer that is searched: a whole distribution has some 100,000.
+/// Maximum number of entries in a layer that is searched. A whole distribution has some 100,000.
 pub(crate) const MAX_LAYER_ENTRIES: usize = 2_000_000;
-/// Bytes of one layer, unpacked, while it is searched.
+/// Maximum uncompressed size of a layer that is searched, in bytes.
 pub(crate) const MAX_LAYER_BYTES: u64 = 64 << 30;
-/// The largest file that is taken out of an image: the suite's program has 150 to 250 MiB.
+/// Maximum size of a file that is extracted from an image. The program of the test suite has 150 to
+/// 250 MiB.
 pub(crate) const MAX_FILE_BYTES: u64 = 2 << 30;
-/// A header that only carries a long name or further fields for the entry after it.
+/// Maximum size of an extended tar header with a long name or additional fields.
 pub(crate) const MAX_EXTENSION_BYTES: u64 = 1 << 20;
-/// Links that are followed on the way to a file: what Linux follows.
+/// Maximum number of links to follow to a file, as in Linux.
 pub(crate) const MAX_LINKS: usize = 40;
-/// Entries of one index. A list of referrers grows with every signature.
+/// Maximum number of entries in an index. A list of referrers grows with every signature.
 pub(crate) const MAX_INDEX_ENTRIES: usize = 4096;
-/// How deep indexes may name indexes: what is of use has two.
+/// Maximum depth of nested indexes. Useful indexes have two levels.
 pub(crate) const MAX_DEPTH: usize = 4;
-/// Manifests that one copy takes along, referrers included.
+/// Maximum number of manifests in one copy, including referrers.
 pub(crate) const MAX_MANIFESTS: usize = 4096;
-/// Pages of a list of referrers.
+/// Maximum number of pages of a list of referrers.
 pub(crate) const MAX_PAGES: usize = 64;
-/// Redirects that one request follows.
+/// Maximum number of redirects for one request.
 pub(crate) const MAX_REDIRECTS: usize = 5;
-/// The answer of a token server, a page of an error: both are a few hundred bytes.
+/// Maximum size of a token server's response or of an error response. Both have a few hundred
+/// bytes.
 pub(crate) const MAX_TOKEN_BYTES: u64 = 256 << 10;
-/// What of a registry's own words is told in an error.
+/// Maximum length of a server's message in an error, in characters.
 pub(crate) const MAX_TOLD_CHARS: usize = 300;
-/// A file of credentials.
+/// Maximum size of a credential file.
 pub(crate) const MAX_CREDENTIAL_FILE_BYTES: u64 = 1 << 20;
-/// What a credential helper may print.
+/// Maximum size of a credential helper's output.
 pub(crate) const MAX_HELPER_BYTES: u64 = 64 << 10;
-/// A file of certificates: all authorities of the world have some 300 KiB.
+/// Maximum size of a file with CA certificates. All public CAs together have some 300 KiB.
 pub(crate) const MAX_AUTHORITIES_BYTES: u64 = 8 << 20;
-/// Files of a layout's archive.
+/// Maximum number of files in a layout's archive.
 pub(crate) const MAX_ARCHIVE_ENTRIES: usize = 20_000;
-/// Bytes of a layout's archive, unpacked.
+/// Maximum total size of the blobs in a layout's archive.
 pub(crate) const MAX_ARCHIVE_BYTES: u64 = 64 << 30;
-/// Below this rate a download is given up: a server that drips keeps a connection alive for ever, and no timeout between two bytes sees it.
+/// Minimum rate of a download. A slower one is aborted, because timeouts between two chunks do not
+/// detect a server that sends a trickle of bytes.
 pub(crate) const SLOWEST_BYTES_PER_SECOND: u64 = 4 << 10;

@@ -1,4 +1,4 @@
-//! Manifests and indexes: documents that name contents by digest, size and kind.
+//! Manifests and indexes: documents that reference blobs by digest, size and media type.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +11,40 @@ use crate::error::Cause;
 use crate::limits::{MAX_INDEX_ENTRIES, MAX_LAYERS, MAX_MANIFEST_BYTES};
 use crate::media;
 
-/// Names a content: kind, digest and size.
+/// Descriptor of a blob or manifest: media type, digest and size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor {
-    /// The kind of content.
+    /// Media type.
     pub media_type: String,
-    /// Its digest.
+    /// Digest of the bytes.
     pub digest: Digest,
-    /// Its bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Remarks.
+    /// Annotations.
     #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
-    /// The kind of artefact, where the content is a manifest.
+    /// Artifact type, if the descriptor is for a manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact_type: Option<String>,
-    /// What else there is, such as a platform: kept as it came.
+    /// Other fields, such as a platform. They are preserved.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
-/// What is absent and what is `null` mean the same: some tools write the latter.
+/// Deserializes `null` as the default value, like a missing field. Some tools write `null`.
 fn or_empty<'de, D: serde::Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 impl Descriptor {
-    /// Of some bytes.
+    /// Returns the descriptor of `bytes`.
     #[must_use]
     pub fn of(media_type: &str, bytes: &[u8]) -> Self {
         Self::new(media_type, Digest::of(bytes), bytes.len() as u64)
     }
 
-    /// Of a content that is known by digest and size.
+    /// Returns the descriptor of a blob with a known digest and size.
     #[must_use]
     pub fn new(media_type: &str, digest: Digest, size: u64) -> Self {
         Self {
@@ -58,44 +58,44 @@ impl Descriptor {
     }
 }
 
-/// A manifest: a configuration and layers.
+/// An image manifest: a configuration and layers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageManifest {
     /// Always 2.
     pub schema_version: u8,
-    /// The kind of this document; the specification lets it be absent.
+    /// Media type of this document. Optional in the specification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
-    /// The kind of artefact, if it is no container image.
+    /// Artifact type, if the manifest is not a container image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact_type: Option<String>,
     /// The configuration.
     pub config: Descriptor,
-    /// The contents.
+    /// Layers of the image.
     #[serde(default, deserialize_with = "or_empty")]
     pub layers: Vec<Descriptor>,
-    /// What this belongs to: a signature to an image.
+    /// The manifest that this one refers to, such as the image of a signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Descriptor>,
-    /// Remarks.
+    /// Annotations.
     #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
 
-/// A list of manifests: one per platform, or all that belong to something.
+/// A list of manifests: one per platform, or all referrers of a manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Index {
     /// Always 2.
     pub schema_version: u8,
-    /// The kind of this document; the specification lets it be absent.
+    /// Media type of this document. Optional in the specification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
     /// The manifests.
     #[serde(default, deserialize_with = "or_empty")]
     pub manifests: Vec<Descriptor>,
-    /// What else there is: kept as it came.
+    /// Other fields, which are preserved.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -106,45 +106,48 @@ impl Default for Index {
     }
 }
 
-/// A document that names other contents.
+/// A parsed manifest or index.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Manifest {
-    /// A manifest.
+    /// An image manifest.
     Image(Box<ImageManifest>),
     /// An index.
     Index(Index),
 }
 
-/// A document as it came, byte for byte, so that its digest stays what it is.
+/// A manifest or index with its original bytes, so that its digest stays the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawManifest {
-    /// Its bytes.
+    /// The original bytes.
     pub bytes: Bytes,
-    /// Its kind: one that is understood here.
+    /// Media type, which is one of the supported types.
     pub media_type: String,
-    /// Its digest.
+    /// Digest of the bytes.
     pub digest: Digest,
-    /// What it says.
+    /// The parsed document.
     pub manifest: Manifest,
 }
 
 impl RawManifest {
-    /// Reads a document that came as `said` (the `Content-Type` of an answer, the kind in a descriptor).
+    /// Parses a document. `said` is the media type from the `Content-Type` of a response or from a
+    /// descriptor.
     ///
     /// # Errors
     ///
-    /// It is too large, no JSON, of a kind that is not understood, of another kind than was said, or both kinds at once.
+    /// The document is too large, not JSON, has an unsupported or unexpected media type, or is both
+    /// a manifest and an index.
     pub(crate) fn parse(bytes: Bytes, said: Option<&str>) -> Result<Self, Cause> {
         if bytes.len() as u64 > MAX_MANIFEST_BYTES {
             return Err(Cause::TooLarge { limit: MAX_MANIFEST_BYTES });
         }
         let wrong = |why: String| Cause::Malformed(format!("it is not a manifest: {why}"));
-        // A value first: what nests too deeply ends here, and a document that is two things at once is seen.
+        // Parse to a value first. This rejects deep nesting, and shows whether a document is
+        // ambiguous.
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         let written = value.get("mediaType").and_then(Value::as_str);
-        // Types of some servers carry parameters.
+        // Some servers append parameters to the media type.
         let said = said.map(|said| said.split(';').next().unwrap_or_default().trim()).filter(|said| {
-            // What a server says of every JSON document says nothing.
+            // Ignore generic media types of servers.
             !matches!(*said, "application/json" | "text/plain" | "application/octet-stream" | "")
         });
         let has = |key: &str| value.get(key).is_some_and(|value| !value.is_null());
@@ -162,7 +165,7 @@ impl RawManifest {
                 cut(&kind)
             )));
         };
-        // Read as one thing by one tool and as another by the next: a document that hides something.
+        // Tools could interpret such a document differently, so it may hide something.
         if has("manifests") && (has("layers") || has("config")) {
             return Err(wrong("it has the fields of a manifest and of an index".into()));
         }
@@ -189,12 +192,12 @@ impl RawManifest {
         Ok(Self { digest: Digest::of(&bytes), bytes, media_type: kind, manifest })
     }
 
-    /// Writes a manifest: the same fields always give the same bytes.
+    /// Serializes a manifest. The same fields always yield the same bytes.
     pub(crate) fn of_image(image: &ImageManifest) -> Result<Self, Cause> {
         Self::written(serde_json::to_vec(image))
     }
 
-    /// Writes an index.
+    /// Serializes an index.
     pub(crate) fn of_index(index: &Index) -> Result<Self, Cause> {
         Self::written(serde_json::to_vec(index))
     }
@@ -204,7 +207,7 @@ impl RawManifest {
         Self::parse(bytes.into(), None)
     }
 
-    /// Names it.
+    /// Returns the descriptor of the document.
     #[must_use]
     pub fn descriptor(&self) -> Descriptor {
         let mut descriptor = Descriptor::new(&self.media_type, self.digest, self.bytes.len() as u64);
@@ -214,7 +217,7 @@ impl RawManifest {
         descriptor
     }
 
-    /// It must be what a descriptor promises.
+    /// Checks that the document matches a descriptor.
     pub(crate) fn must_be(&self, wanted: &Descriptor) -> Result<(), Cause> {
         let got = self.bytes.len() as u64;
         if self.digest != wanted.digest {
@@ -228,7 +231,8 @@ impl RawManifest {
 }
 
 impl ImageManifest {
-    /// The kind of artefact: the field, or, as the specification has it, the kind of the configuration.
+    /// Returns the artifact type: the field, or, according to the specification, the media type of
+    /// the configuration. `None` for a container image.
     #[must_use]
     pub fn kind_of_artifact(&self) -> Option<String> {
         let config = &self.config.media_type;

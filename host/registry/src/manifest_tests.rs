@@ -37,13 +37,13 @@ fn a_document_that_is_two_things_is_none() {
 #[test]
 fn rubbish_is_refused_by_name() {
     for (bytes, expected) in [
-        (&b"<html>"[..], "no manifest"),
-        (b"[]", "no manifest"),
+        (&b"<html>"[..], "not a manifest"),
+        (b"[]", "not a manifest"),
         (b"{}", "missing field"),
-        (br#"{"schemaVersion":1}"#, "no manifest"),
+        (br#"{"schemaVersion":1}"#, "not a manifest"),
         (br#"{"schemaVersion":2,"mediaType":"text/html"}"#, "`text/html`"),
         (br#"{"schemaVersion":2,"manifests":[{"mediaType":"x","digest":"sha256:00","size":1}]}"#, "not a digest"),
-        (br#"{"schemaVersion":2,"manifests":[{"mediaType":"x","digest":"x","size":-1}]}"#, "no manifest"),
+        (br#"{"schemaVersion":2,"manifests":[{"mediaType":"x","digest":"x","size":-1}]}"#, "not a manifest"),
     ] {
         let told = RawManifest::parse(Bytes::from_static(bytes), None).unwrap_err().to_string();
         assert!(told.contains(expected), "{told}");

@@ -1,19 +1,19 @@
-//! Mirrors: registries that are read in place of others.
+//! Mirrors: registries that are read instead of others.
 
 use crate::error::Cause;
 use crate::reference::{Reference, check_registry, is_repository};
 
-/// Mirrors, as a list parted by commas.
+/// Environment variable with mirrors, separated by commas.
 pub const MIRRORS_VARIABLE: &str = "PLUMBLINE_REGISTRY_MIRRORS";
 
-/// What is read elsewhere: everything below a registry, or below a part of its names.
+/// A mirror rule for a registry, or for a prefix of its repository names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mirror {
     from: Below,
     to: Below,
 }
 
-/// A registry, and perhaps the beginning of names in it.
+/// A registry, with an optional prefix of repository names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Below {
     registry: String,
@@ -21,7 +21,7 @@ struct Below {
 }
 
 impl Mirror {
-    /// Reads `HOST[:PORT][/PATH]=HOST[:PORT][/PATH]`.
+    /// Parses `HOST[:PORT][/PATH]=HOST[:PORT][/PATH]`.
     pub(crate) fn parse(text: &str) -> Result<Self, Cause> {
         let wrong = |why: &str| {
             Cause::Setting(format!(
@@ -41,14 +41,15 @@ impl Mirror {
             Ok(Below { registry: canonical(&registry), path })
         };
         let mirror = Self { from: below(from)?, to: below(to)? };
-        // The repository of that very name would have none in the mirror.
+        // A repository whose name equals the left side would have an empty name at the mirror.
         if !mirror.from.path.is_empty() && mirror.to.path.is_empty() {
             return Err(wrong("a part of a registry is mirrored below a name, and the right side has none"));
         }
         Ok(mirror)
     }
 
-    /// Where this mirror has what `reference` names; with it, how much of the name was meant. `None`: it is not below what is mirrored.
+    /// Returns the location of `reference` at this mirror, with the number of matching name
+    /// components. `None` if the rule does not match.
     fn find(&self, reference: &Reference) -> Option<(usize, Reference)> {
         if canonical(reference.registry()) != self.from.registry {
             return None;
@@ -62,13 +63,14 @@ impl Mirror {
     }
 }
 
-/// Docker's registry has two names.
+/// Returns the canonical name of a registry. Docker Hub has two names.
 fn canonical(registry: &str) -> String {
     let registry = registry.to_ascii_lowercase();
     if registry == "index.docker.io" { "docker.io".to_owned() } else { registry }
 }
 
-/// Where `reference` is read: at the mirror that means most of its name, else at its own registry. One step: a mirror has no mirror.
+/// Returns the location from which `reference` is read: the mirror with the longest match, or its
+/// own registry. Mirrors are not applied to the result again.
 pub(crate) fn mirrored(mirrors: &[Mirror], reference: &Reference) -> Reference {
     let found = mirrors.iter().filter_map(|mirror| mirror.find(reference)).max_by_key(|(length, _)| *length);
     found.map_or_else(|| reference.clone(), |(_, at)| at)

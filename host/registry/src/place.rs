@@ -1,4 +1,4 @@
-//! Where manifests and contents are: a repository of a registry, or a layout.
+//! Storage of manifests and blobs: a repository of a registry, or a layout.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,16 @@ use crate::layout::Layout;
 use crate::manifest::{Descriptor, Manifest, RawManifest};
 use crate::reference::Reference;
 
-/// Something that can be copied from and to.
+/// A source or target of a copy.
 #[derive(Debug, Clone)]
-pub enum Place {
-    /// A repository; tag and digest of the reference do not matter.
+pub enum Storage {
+    /// A repository. Tag and digest of the reference are ignored.
     Registry(Client, Reference),
     /// A layout.
     Layout(Layout),
 }
 
-/// A content in a file, for as long as this lives.
+/// A blob in a file, which exists at least as long as this value.
 pub(crate) enum Fetched {
     Temporary(TempBlob),
     There(PathBuf),
@@ -33,12 +33,12 @@ impl Fetched {
     }
 }
 
-impl Place {
-    /// A manifest, checked against its descriptor.
+impl Storage {
+    /// Returns a manifest, verified against its descriptor.
     ///
     /// # Errors
     ///
-    /// It is not there, or not what the descriptor says.
+    /// The manifest is missing, or does not match the descriptor.
     pub async fn manifest(&self, wanted: &Descriptor) -> Result<RawManifest, RegistryError> {
         match self {
             Self::Registry(client, repository) => {
@@ -55,7 +55,7 @@ impl Place {
         }
     }
 
-    /// What tells it from other places.
+    /// Returns a unique name of this place.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Registry(_, repository) => format!("{}/{}", repository.registry(), repository.repository()),
@@ -63,7 +63,7 @@ impl Place {
         }
     }
 
-    /// A content, checked against its descriptor.
+    /// Returns a blob, verified against its descriptor.
     pub(crate) async fn fetch(&self, wanted: &Descriptor) -> Result<Fetched, RegistryError> {
         match self {
             Self::Registry(client, repository) => Ok(Fetched::Temporary(client.blob(repository, wanted).await?)),
@@ -74,11 +74,11 @@ impl Place {
         }
     }
 
-    /// Whether a content is there already.
+    /// Returns whether the place already has a blob.
     pub(crate) async fn has(&self, wanted: &Descriptor) -> Result<bool, RegistryError> {
         match self {
             Self::Registry(client, repository) => client.has_blob(repository, wanted).await,
-            // By digest, and not by its presence: a layout that is extended may have been damaged since.
+            // Verify the digest, because files of an existing layout may be damaged.
             Self::Layout(layout) if layout.has(wanted) => {
                 Ok(in_layout(layout, String::new(), wanted, Layout::blob).await.is_ok())
             }
@@ -99,7 +99,7 @@ impl Place {
         }
     }
 
-    /// Writes a manifest without a name. One that belongs to another is listed as such.
+    /// Writes a manifest without a name. A manifest with a subject is listed as a referrer.
     pub(crate) async fn put(&self, manifest: &RawManifest) -> Result<(), RegistryError> {
         let belongs = matches!(&manifest.manifest, Manifest::Image(image) if image.subject.is_some());
         match self {
@@ -117,11 +117,11 @@ impl Place {
         }
     }
 
-    /// What belongs to a manifest.
+    /// Returns the referrers of a manifest.
     ///
     /// # Errors
     ///
-    /// The list cannot be had.
+    /// The list is not available.
     pub async fn referrers(&self, subject: Digest) -> Result<Vec<Descriptor>, RegistryError> {
         match self {
             Self::Registry(client, repository) => client.referrers(repository, subject, None).await,
@@ -132,7 +132,8 @@ impl Place {
     }
 }
 
-/// Reading and hashing a large file is no work for a thread that has connections to serve.
+/// Runs work on a layout on a separate thread, because hashing a large file must not block the
+/// async runtime.
 async fn in_layout<T: Send + 'static>(
     layout: &Layout,
     what: String,

@@ -1,20 +1,21 @@
-//! How an artefact in a registry is named.
+//! References to artifacts in a registry.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::digest::{Digest, DigestError};
 
-/// `oci://`, in front of what is meant to be looked for in a registry.
+/// Prefix of references to a registry.
 pub const SCHEME: &str = "oci://";
-/// Of a host and a name together: what clients and registries agree on (OCI distribution specification, "Pulling manifests").
+/// Maximum length of host and repository together. Clients and registries agree on it (OCI
+/// distribution specification, "Pulling manifests").
 const MAX_NAME: usize = 255;
-/// Of a tag: the specification's grammar.
+/// Maximum length of a tag (OCI distribution specification).
 const MAX_TAG: usize = 128;
-/// What is meant where neither a tag nor a digest is given, as everywhere in this field.
+/// Default tag of a reference without tag and digest.
 const DEFAULT_TAG: &str = "latest";
 
-/// A name in a registry: `HOST[:PORT]/NAME[:TAG][@DIGEST]`.
+/// Reference to an artifact: `HOST[:PORT]/NAME[:TAG][@DIGEST]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reference {
     registry: String,
@@ -23,103 +24,103 @@ pub struct Reference {
     digest: Option<Digest>,
 }
 
-/// A text is no reference.
+/// Error for a string that is not a valid reference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
-    /// There is no host in front of a name.
+    /// The host before the name is missing.
     #[error("`{0}` names no registry: expected `oci://HOST[:PORT]/NAME[:TAG][@DIGEST]`")]
     NoRegistry(String),
-    /// The host or its port is none.
+    /// The host or its port is invalid.
     #[error("`{0}` is not the name of a registry: expected HOST or HOST:PORT")]
     Registry(String),
-    /// The name in the registry is missing or has characters that no registry takes.
+    /// The repository is missing or has invalid characters.
     #[error(
-        "`{0}` is not a name in a registry: expected parts of a-z, 0-9 and single `.`, `_`, `-` between them, parted by `/`"
+        "`{0}` is not a name in a registry: expected parts of a-z, 0-9 and single `.`, `_`, `-` between them, separated by `/`"
     )]
     Repository(String),
-    /// Host and name are too long together.
+    /// Host and repository together are too long.
     #[error("the name is longer than {MAX_NAME} characters")]
     Long,
-    /// The tag has characters that no tag has.
+    /// The tag is invalid.
     #[error(
         "`{0}` is not a tag: expected up to {MAX_TAG} of A-Z, a-z, 0-9, `.`, `_`, `-`, and no `.` or `-` at the beginning"
     )]
     Tag(String),
-    /// What follows `@` is no digest.
+    /// The part after `@` is not a valid digest.
     #[error(transparent)]
     Digest(#[from] DigestError),
 }
 
 impl Reference {
-    /// Whether somebody means a registry, and not a path or a name.
+    /// Returns whether `text` starts with `oci://`, so that it is neither a path nor a name.
     #[must_use]
     pub fn is_meant(text: &str) -> bool {
         text.get(..SCHEME.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(SCHEME))
     }
 
-    /// `HOST` or `HOST:PORT`.
+    /// Returns the registry, `HOST` or `HOST:PORT`.
     #[must_use]
     pub fn registry(&self) -> &str {
         &self.registry
     }
 
-    /// The name in the registry, without a tag.
+    /// Returns the name of the repository.
     #[must_use]
     pub fn repository(&self) -> &str {
         &self.repository
     }
 
-    /// The tag that was given.
+    /// Returns the tag, if there is one.
     #[must_use]
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()
     }
 
-    /// The digest that was given: what is pulled must have it.
+    /// Returns the digest, if there is one. A pulled artifact must have it.
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
         self.digest
     }
 
-    /// What is asked of the registry: the digest, else the tag, else `latest`.
+    /// Returns the digest, or else the tag, or else `latest`, for a request to the registry.
     pub(crate) fn target(&self) -> String {
         self.digest.map_or_else(|| self.tag_or_default().to_owned(), |digest| digest.to_string())
     }
 
-    /// The tag, or `latest`.
+    /// Returns the tag, or `latest`.
     #[must_use]
     pub fn tag_or_default(&self) -> &str {
         self.tag().unwrap_or(DEFAULT_TAG)
     }
 
-    /// The same name with this digest.
+    /// Returns the same reference with this digest.
     #[must_use]
     pub fn with_digest(&self, digest: Digest) -> Self {
         Self { digest: Some(digest), ..self.clone() }
     }
 
-    /// The same name with this digest and no tag.
+    /// Returns the same reference with this digest and no tag.
     #[must_use]
     pub fn by_digest(&self, digest: Digest) -> Self {
         Self { digest: Some(digest), tag: None, ..self.clone() }
     }
 
-    /// The same repository with this tag and no digest.
+    /// Returns the same repository with this tag and no digest.
     ///
     /// # Errors
     ///
-    /// The text is no tag.
+    /// The tag is invalid.
     pub fn with_tag(&self, tag: &str) -> Result<Self, ReferenceError> {
         check_tag(tag)?;
         Ok(Self { digest: None, tag: Some(tag.to_owned()), ..self.clone() })
     }
 
-    /// Reads the name of an image as definitions of pods have it: without a registry, Docker's own is meant, where names have two parts
-    /// (`busybox` is `docker.io/library/busybox`).
+    /// Parses an image name as in a pod's definition. The default registry is Docker Hub, and
+    /// `busybox` means `docker.io/library/busybox`.
     ///
     /// # Errors
     ///
-    /// The text is no name of an image.
+    /// The string is not a valid image name.
     pub fn of_image(text: &str) -> Result<Self, ReferenceError> {
         if Self::is_meant(text) {
             return text.parse();
@@ -127,12 +128,12 @@ impl Reference {
         format!("{SCHEME}{}", full_name(text)).parse()
     }
 
-    /// The same at another place; the caller has checked that it is one.
+    /// Returns the same reference at another location, which the caller has validated.
     pub(crate) fn moved(&self, registry: &str, repository: &str) -> Self {
         Self { registry: registry.to_owned(), repository: repository.to_owned(), ..self.clone() }
     }
 
-    /// Without `oci://`, as other tools write it.
+    /// Returns the reference without `oci://`, as other tools write it.
     #[must_use]
     pub fn bare(&self) -> String {
         self.to_string().split_off(SCHEME.len())
@@ -163,7 +164,8 @@ impl FromStr for Reference {
             None => (rest, None),
         };
         let (registry, name) = rest.split_once('/').ok_or_else(|| ReferenceError::NoRegistry(told(text)))?;
-        // Without the scheme, `team/check` is a path or a mistake; with it, `registry/check` is a host in a cluster's own network.
+        // Without the scheme, `team/check` is a path or a mistake. With it, `registry/check` can be
+        // a host in a cluster's network.
         let looks_like_one = registry.contains(['.', ':']) && !registry.starts_with('.') || registry == "localhost";
         if registry.is_empty() || !explicit && !looks_like_one {
             return Err(ReferenceError::NoRegistry(told(text)));
@@ -193,7 +195,8 @@ fn told(text: &str) -> String {
     plumbline_core::text::excerpt(text, MAX_NAME)
 }
 
-/// The name of an image with its registry. Nothing is checked: the text may hold variables.
+/// Returns the name of an image with its registry. Nothing is validated, because the text may
+/// contain variables.
 fn full_name(text: &str) -> String {
     const HUB: &str = "docker.io";
     match text.split_once('/') {
@@ -204,7 +207,7 @@ fn full_name(text: &str) -> String {
     }
 }
 
-/// A host name, an IPv4 address or an IPv6 address in brackets, perhaps with a port.
+/// Checks a host name, an IPv4 address or an IPv6 address in brackets, with an optional port.
 pub(crate) fn check_registry(text: &str) -> Result<(), ReferenceError> {
     let wrong = || ReferenceError::Registry(told(text));
     let (host, port) = match text.strip_prefix('[') {
@@ -235,7 +238,8 @@ pub(crate) fn check_registry(text: &str) -> Result<(), ReferenceError> {
     }
 }
 
-/// `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*`
+/// Returns whether `text` matches
+/// `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*`.
 pub(crate) fn is_repository(text: &str) -> bool {
     text.split('/').all(|part| {
         let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();

@@ -1,4 +1,4 @@
-//! How registries are spoken to.
+//! Settings for access to registries.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,56 +11,57 @@ use crate::mirror::MIRRORS_VARIABLE;
 use crate::reference::check_registry;
 use crate::token_server::TOKEN_SERVERS_VARIABLE;
 
-/// Files of authorities, beside those of the system, as a list parted by `:`.
+/// Environment variable with files of additional CA certificates, separated by `:`.
 pub const CA_VARIABLE: &str = "PLUMBLINE_REGISTRY_CA";
-/// Registries without encryption, as a list parted by commas.
+/// Environment variable with registries that use plain HTTP, separated by commas.
 pub const INSECURE_VARIABLE: &str = "PLUMBLINE_INSECURE_REGISTRIES";
 
-/// All that can be set.
+/// Settings of a [`Client`](crate::Client).
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Registries that are spoken to without encryption: each as `HOST` (its port is then 80) or `HOST:PORT`. Nothing else is.
+    /// Registries that use plain HTTP, each `HOST` (with port 80) or `HOST:PORT`. All others use
+    /// HTTPS.
     pub insecure: Vec<String>,
-    /// What is read elsewhere than its name says: each as `HOST[/PATH]=HOST[:PORT][/PATH]`. What is written goes where its name says.
+    /// Mirrors, each `HOST[/PATH]=HOST[:PORT][/PATH]`. They apply only to reads.
     pub mirrors: Vec<String>,
-    /// Token servers that may have the credentials of a registry under another name: each as
+    /// Token servers that may receive the credentials of a registry with another name, each
     /// `REGISTRY=HOST[:PORT]`.
     pub token_servers: Vec<String>,
-    /// PEM files of authorities that are trusted beside the system's.
+    /// PEM files of CAs to trust in addition to the system's.
     pub authorities: Vec<PathBuf>,
-    /// Where credentials are looked for.
+    /// Locations of credentials.
     pub credentials: CredentialFiles,
-    /// How long, and how often.
-    pub patience: Patience,
-    /// Whether the proxies that the environment names are used.
+    /// Timeouts and retries.
+    pub patience: Timeouts,
+    /// Whether to use the proxies that environment variables specify.
     pub proxies: bool,
-    /// The largest blob that is taken, in bytes.
+    /// Maximum size of a blob, in bytes.
     pub largest_blob: u64,
-    /// Where contents are kept once they were downloaded, to be used again wherever they are named by digest; nowhere if `None`. Of bounded
-    /// size, and safe for several processes at once.
+    /// Directory of the download cache, which is used for references by digest. `None` disables it.
+    /// Its size is limited, and several processes can use it at the same time.
     pub downloads: Option<PathBuf>,
-    /// Where downloads are put until they are whole; the system's directory for temporary files if `None`.
+    /// Directory for incomplete downloads. `None` means the system's temporary directory.
     pub scratch: Option<PathBuf>,
 }
 
-/// How long a registry may take, and how often it is asked again.
+/// Timeouts and retries of requests.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
-    /// For a connection.
+pub struct Timeouts {
+    /// Timeout of a connection attempt.
     pub connect: Duration,
-    /// Between two pieces of an answer.
+    /// Timeout between two chunks of a response.
     pub read: Duration,
-    /// For a whole answer that is small; a blob gets more, by its size.
+    /// Timeout of a whole small response. A blob gets more time, depending on its size.
     pub answer: Duration,
-    /// How often a request is sent at most, if the registry is busy or the connection breaks.
+    /// Maximum number of attempts if the registry is busy or the connection fails.
     pub attempts: u32,
-    /// The pause before the second attempt; each further one is twice as long.
+    /// Delay before the second attempt. It doubles with each further attempt.
     pub first_pause: Duration,
-    /// The longest pause, whatever a server asks for.
+    /// Maximum delay, regardless of what a server asks for.
     pub longest_pause: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
@@ -73,8 +74,9 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
-    /// The pause after the attempt of this number (the first is 1): what the server asks for, else twice as long every time.
+impl Timeouts {
+    /// Returns the delay after attempt number `attempt`, which starts at 1. It is the delay that
+    /// the server asks for, or else an exponential backoff.
     pub(crate) fn pause(&self, attempt: u32, asked: Option<Duration>) -> Duration {
         let doubled = self.first_pause.saturating_mul(1 << attempt.saturating_sub(1).min(16));
         asked.unwrap_or(doubled).min(self.longest_pause)
@@ -89,7 +91,7 @@ impl Default for Settings {
             token_servers: Vec::new(),
             authorities: Vec::new(),
             credentials: CredentialFiles::default(),
-            patience: Patience::default(),
+            patience: Timeouts::default(),
             proxies: true,
             largest_blob: MAX_BLOB_BYTES,
             downloads: None,
@@ -99,7 +101,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What the environment says, where `variable` reads it.
+    /// Returns the settings from environment variables, which `variable` reads.
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name| variable(name).and_then(|value| value.into_string().ok()).unwrap_or_default();
@@ -116,7 +118,8 @@ impl Settings {
         Self { insecure, mirrors, token_servers, authorities, credentials, ..Self::default() }
     }
 
-    /// Each insecure registry must be a host, and nothing more: `http://host` would be taken for one that is never met.
+    /// Checks that each insecure registry is a plain host. `http://host`, for example, would never
+    /// match.
     pub(crate) fn check(&self) -> Result<(), Cause> {
         for host in &self.insecure {
             check_registry(host).map_err(|error| Cause::Setting(format!("{error}, for a registry over plain HTTP")))?;
@@ -124,7 +127,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether this host and port may be spoken to without encryption.
+    /// Returns whether this host and port may be accessed with plain HTTP.
     pub(crate) fn is_insecure(&self, host: &str, port: u16) -> bool {
         self.insecure.iter().any(|named| {
             let (named_host, named_port) = split_port(named);
@@ -133,7 +136,7 @@ impl Settings {
     }
 }
 
-/// `HOST[:PORT]`, the host perhaps an IPv6 address in brackets.
+/// Splits `HOST[:PORT]`. The host may be an IPv6 address in brackets.
 pub(crate) fn split_port(registry: &str) -> (&str, Option<u16>) {
     match registry.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, port.parse().ok()),
@@ -147,7 +150,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_are_bounded_whatever_is_asked() {
-        let patience = Patience::default();
+        let patience = Timeouts::default();
         let pauses: Vec<u128> = (1..=9).map(|attempt| patience.pause(attempt, None).as_millis()).collect();
         assert_eq!(pauses, [500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000]);
         assert_eq!(patience.pause(1, Some(Duration::from_secs(7))), Duration::from_secs(7));

@@ -1,12 +1,12 @@
-//! Token servers: hosts that get the credentials of a registry although they are not the registry.
+//! Token servers: hosts other than the registry that may receive its credentials.
 
 use crate::error::Cause;
 use crate::reference::check_registry;
 
-/// Token servers, as a list separated by commas.
+/// Environment variable with token servers, separated by commas.
 pub const TOKEN_SERVERS_VARIABLE: &str = "PLUMBLINE_REGISTRY_TOKEN_SERVERS";
 
-/// Public registries whose token server has another name, as their operators document it.
+/// Token servers of public registries under another name, as documented by their operators.
 const KNOWN: [(&str, &str); 4] = [
     ("docker.io", "auth.docker.io"),
     ("index.docker.io", "auth.docker.io"),
@@ -14,7 +14,7 @@ const KNOWN: [(&str, &str); 4] = [
     ("registry.gitlab.com", "gitlab.com"),
 ];
 
-/// A registry and the host that may have its credentials.
+/// A registry and a host that may receive its credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TokenServer {
     registry: String,
@@ -22,7 +22,7 @@ pub(crate) struct TokenServer {
 }
 
 impl TokenServer {
-    /// Reads `REGISTRY=HOST[:PORT]`.
+    /// Parses `REGISTRY=HOST[:PORT]`.
     pub(crate) fn parse(text: &str) -> Result<Self, Cause> {
         let wrong = |why: &str| {
             Cause::Setting(format!(
@@ -39,8 +39,8 @@ impl TokenServer {
     }
 }
 
-/// Whether the credentials of `registry` may go to `host`, which is `HOST` with the default port of
-/// HTTPS, or `HOST:PORT`.
+/// Returns whether the credentials of `registry` may be sent to `host`, which is `HOST` with the
+/// default port of HTTPS, or `HOST:PORT`.
 pub(crate) fn is_allowed(servers: &[TokenServer], registry: &str, host: &str) -> bool {
     let named = servers.iter().any(|server| server.registry == registry && server.host == host);
     named || KNOWN.contains(&(registry, host))

@@ -1,7 +1,8 @@
-//! One copy of a content into a place at a time.
+//! Locks that allow only one copy of a blob to a place at a time.
 //!
-//! Images share layers. Of two copies that both find that a layer is not there, both would bring it; and registries exist that, while one upload
-//! of a content is finished, take the same content of another one for damaged.
+//! Images share layers, and two concurrent copies would both upload a shared layer. Some registries
+//! also fail in that case: while an upload of a blob is being completed, they report another upload
+//! of it as damaged.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -12,14 +13,16 @@ use crate::digest::Digest;
 
 type Turn = Arc<tokio::sync::Mutex<()>>;
 
-/// Of the whole process: a place may be reached by several clients. There is an entry for each content that is on its way.
+/// Locks of the whole process, because several clients can access the same place. There is an entry
+/// for each blob that is being copied.
 static TURNS: LazyLock<Mutex<HashMap<(String, Digest), Turn>>> = LazyLock::new(Mutex::default);
 
-/// Waits until nobody else copies this content into `place`. Others wait until what is returned is dropped.
+/// Waits until no other task copies this blob to `place`. The lock is held until the result is
+/// dropped.
 pub(crate) async fn turn(place: String, content: Digest) -> OwnedMutexGuard<()> {
     let turn = {
         let mut turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever copies or waits has another one of the same.
+        // Tasks that copy or wait hold another reference.
         turns.retain(|_, turn| Arc::strong_count(turn) > 1);
         Arc::clone(turns.entry((place, content)).or_default())
     };

@@ -1,4 +1,4 @@
-//! A component that was looked at, and not yet compiled.
+//! Components that were checked but not yet compiled.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,8 +8,8 @@ use crate::inspect::{Inspected, ModuleInfo};
 use crate::module::Module;
 use crate::sandbox::Sandbox;
 
-/// A component that passed every check that costs next to nothing. Compiling it may take seconds, and is done where the caller wants it:
-/// [`Accepted::load`] on a thread of its own lets everything else go on.
+/// A component that passed all cheap checks. Compiling it may take seconds, so the caller decides
+/// where that happens. [`Accepted::load`] on a separate thread does not block anything else.
 pub struct Accepted {
     sandbox: Sandbox,
     name: String,
@@ -26,19 +26,21 @@ impl fmt::Debug for Accepted {
 }
 
 impl Sandbox {
-    /// Checks a component as far as that goes without compiling it. Failures will call it `name`.
+    /// Checks a component as far as possible without compiling it. Errors refer to it as `name`.
     ///
     /// # Errors
-    /// As for [`Sandbox::load`], but for what only the compiler finds.
+    ///
+    /// Returns the same errors as [`Sandbox::load`], except for those of the compiler.
     pub fn accept(&self, name: &str, wasm: Vec<u8>) -> Result<Accepted, LoadError> {
         self.accepted(name, wasm.into(), None)
     }
 
-    /// As [`Sandbox::accept`], with `code` under the conditions of [`Sandbox::load_precompiled`]: nothing of it is read before the
-    /// module is loaded.
+    /// Checks a component like [`Sandbox::accept`], with precompiled `code`. The conditions of
+    /// [`Sandbox::load_precompiled`] apply. The code is not read before the module is loaded.
     ///
     /// # Errors
-    /// As for [`Sandbox::accept`].
+    ///
+    /// Returns the same errors as [`Sandbox::accept`].
     pub fn accept_precompiled(
         &self,
         name: &str,
@@ -61,22 +63,25 @@ impl Sandbox {
 }
 
 impl Accepted {
-    /// The name that failures will call it by.
+    /// Returns the name that errors use.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is, as [`Module::info`] will say.
+    /// Returns the metadata that [`Module::info`] will return.
     #[must_use]
     pub fn info(&self) -> &ModuleInfo {
         &self.inspected.info
     }
 
-    /// Compiles it (or takes its code from the cache) and links it. Blocks as long as that takes.
+    /// Compiles the component (or loads its code from the cache) and links it. Blocks until that is
+    /// done.
     ///
     /// # Errors
-    /// When it is not valid, or its interfaces have other types than the contract's.
+    ///
+    /// Returns an error if the component is invalid, or if the types of its interfaces differ from
+    /// the contract.
     pub fn load(self) -> Result<Module, LoadError> {
         let digest = &self.inspected.digest;
         let component = match self.code {

@@ -1,6 +1,8 @@
-//! From components to machine code: compiled here, from the cache, or brought along by the program.
+//! Turns components into machine code: compiled here, loaded from the cache, or embedded in the
+//! program.
 //!
-//! The one place of this crate with `unsafe`: an engine believes the machine code that it is given.
+//! This is the only module of the crate with `unsafe` code, because an engine trusts the machine
+//! code that it loads.
 
 use std::io::{self, Read, Write};
 
@@ -19,35 +21,39 @@ pub(crate) enum Origin {
     Cached,
 }
 
-/// Code of which this program knows that it was made by wasmtime, for an engine with these settings or refused by its checks, and
-/// not touched since.
+/// Code that wasmtime generated and that has not been modified since. The engine has the same
+/// settings, or rejects the code.
 struct Trusted<'a>(&'a [u8]);
 
 impl Trusted<'_> {
     #[expect(unsafe_code, reason = "loads machine code; the proof stands inside")]
     fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
-        // SAFETY: the bytes must be the unchanged output of `Engine::precompile_component`. A `Trusted` is made in this file only:
-        // * of what `precompile_component` returned a moment ago, in memory that nobody else has seen: in this process, or in one
-        //   that this process started from its own program, over a pipe that only these two hold (`CompilerProcess`);
-        // * of a cache entry that `Cache::get` verified: written by this user into a directory and file that nobody else may write
-        //   to, carrying the digest that it was written with, of the very engine and component. Who can forge that can
-        //   change this program as well;
-        // * of bytes that are part of this program, as the contract of `Sandbox::load_precompiled` says, decompressed in memory that
-        //   nobody else has seen.
-        // Version, target, flags and features are compared by wasmtime itself, and what differs is refused with an error.
+        // SAFETY: the bytes must be the unchanged output of `Engine::precompile_component`. A
+        // `Trusted` is only created in this file, from one of these sources:
+        // * The output of `precompile_component`, which has only been in memory that nothing else
+        //   accesses. It comes from this process, or from a child process that runs the same
+        //   program, over a pipe that only these two hold (`CompilerProcess`).
+        // * A cache entry that `Cache::get` verified. This user wrote it to a directory and file
+        //   that nobody else may write to. It has the digest with which it was written, and belongs
+        //   to this engine and component. Anyone who can forge such an entry can also change this
+        //   program.
+        // * Bytes that are part of this program, as required by `Sandbox::load_precompiled`,
+        //   decompressed in memory that nothing else accesses. wasmtime itself compares version,
+        //   target, flags and features, and rejects any difference with an error.
         unsafe { Component::deserialize(engine, self.0) }
     }
 }
 
-/// Why there is no component.
+/// Why code is not available.
 pub(crate) enum CodeError<E> {
-    /// It could not be compiled.
+    /// The component could not be compiled.
     Compile(E),
-    /// Its code could not be loaded.
+    /// The code could not be loaded.
     Load(wasmtime::Error),
 }
 
-/// Takes what is in the cache, or else compiles. `compile` must return what `precompile_component` did.
+/// Loads code from the cache, or else compiles it. `compile` must return the output of
+/// `precompile_component`.
 pub(crate) fn get<E>(
     engine: &Engine,
     cache: Option<&Cache>,
@@ -73,15 +79,18 @@ impl From<CodeError<Self>> for wasmtime::Error {
     }
 }
 
-/// The entry of `key` for a program to bring along. It is compressed: a program carries the code of many modules, and a run loads few.
+/// Returns the entry of `key` for embedding in a program. It is compressed, because a program
+/// contains the code of many modules, and a run loads few of them.
 pub(crate) fn to_bring_along(key: &Key, code: &[u8]) -> io::Result<Vec<u8>> {
     let mut compressed = DeflateEncoder::new(Vec::new(), Compression::best());
     compressed.write_all(code)?;
     Ok(Entry::write(key, &compressed.finish()?))
 }
 
-/// Takes what the program brought along, if it is the code of `key`. The digest of the code is not computed: the bytes are as
-/// well kept as the rest of the program. The error says why they do not fit.
+/// Loads code that is embedded in the program, if it is the code of `key`.
+///
+/// The digest of the code is not verified, because the bytes are as safe as the rest of the
+/// program. The error says why the code does not match.
 pub(crate) fn brought_along(engine: &Engine, bytes: &'static [u8], key: &Key) -> Result<Component, String> {
     let entry = Entry::read(bytes, key).map_err(|error| error.to_string())?;
     let mut code = Vec::new();

@@ -1,4 +1,4 @@
-//! Settings of a sandbox: what is the same for all modules.
+//! The settings of a sandbox, which apply to all modules.
 
 use std::path::PathBuf;
 
@@ -8,53 +8,62 @@ use crate::compiler::CompilerProcess;
 use crate::error::SandboxError;
 
 const KIB: usize = 1 << 10;
-/// A page of linear memory: sizes are rounded up to it.
+/// The size of a page of linear memory. Sizes are rounded up to it.
 pub(crate) const WASM_PAGE: u64 = 64 << 10;
-/// The address space of a 32-bit memory: no slot can be larger.
+/// The address space of a 32-bit memory, which is the maximum size of a slot.
 const MAX_SLOT_BYTES: u64 = 4 << 30;
-/// The smallest stack on which language runtimes start.
+/// The minimum stack with which language runtimes start.
 const MIN_STACK: usize = 64 * KIB;
-/// The largest stack: each call in flight reserves one.
+/// The maximum stack. Each call in flight reserves one.
 const MAX_STACK: usize = 64 << 20;
-/// Calls in flight that can be asked for. Each one reserves 4 GiB of address space per memory; 47 bits of it exist.
+/// The maximum number of calls in flight. Each one reserves 4 GiB of address space per memory, out
+/// of 47 bits.
 const MAX_INSTANCES: u32 = 1000;
 
-/// Settings of a sandbox. What a single call may use is said by [`ModuleLimits`](plumbline_core::ModuleLimits); the sizes here are the
-/// operator's cap on it, since they say how large a slot is.
+/// The settings of a sandbox. [`ModuleLimits`](plumbline_core::ModuleLimits) limits a single call.
+/// The sizes here cap these limits, since they determine the size of a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxConfig {
-    /// Where compiled code is kept between runs; made with mode 0700 if it is not there. `None`, the default: nowhere. A
-    /// directory that belongs to somebody else, or that others may write to, is not used, and a warning is logged.
+    /// The directory for compiled code, created with mode 0700 if it does not exist. `None`, the
+    /// default, disables the cache. If the directory belongs to another user, or others may write
+    /// to it, it is not used, and a warning is logged.
     pub cache_dir: Option<PathBuf>,
-    /// Bytes of all entries of the cache together; the ones not used for longest go first. Default 1 GiB: a component of CPython
-    /// compiles to about 60 MiB.
+    /// The maximum size of the cache in bytes. The least recently used entries are evicted first.
+    /// Default 1 GiB: a component of CPython compiles to about 60 MiB.
     pub max_cache_bytes: u64,
-    /// Compiles components in a process of its own, with limits on memory and time. `None`, the default: they are compiled in this
-    /// process, without limits.
+    /// Compiles components in a separate process, with limits on memory and time. With `None`, the
+    /// default, they are compiled in this process without limits.
     pub compiler: Option<CompilerProcess>,
-    /// Memory for calls and compilations that run at once, in bytes: each reserves as much as its limit allows, and waits until that
-    /// is free. `None`, the default: only their number is bounded.
+    /// The memory in bytes for concurrent calls and compilations. Each reserves as much as its
+    /// limit allows, and waits until that is free. With `None`, the default, only the number of
+    /// calls is limited.
     pub memory_budget: Option<u64>,
-    /// The largest component that is looked at, in bytes. Default
+    /// The maximum size of a component in bytes. Default
     /// [`MAX_COMPONENT_BYTES`](plumbline_core::limits::MAX_COMPONENT_BYTES), 64 MiB.
     pub max_component_bytes: u64,
-    /// Calls that run at once; further ones wait for a slot. At most 1,000. Default 32: more than the cores of most machines
-    /// that aggregate, and memory in use is bounded by this times [`SandboxConfig::max_memory`].
+    /// The maximum number of concurrent calls. Further ones wait for a slot. At most 1,000.
+    ///
+    /// Default 32, more than the cores of most machines that aggregate. The memory in use is at
+    /// most this number times [`SandboxConfig::max_memory`].
     pub max_instances: u32,
-    /// Stack of a guest in bytes, for every module of this sandbox; from 64 KiB to 64 MiB. Default 1 MiB.
+    /// The stack of a guest in bytes, for every module of this sandbox, from 64 KiB to 64 MiB.
+    /// Default 1 MiB.
     pub stack: usize,
-    /// The most linear memory that any call can be given, in bytes, at most 4 GiB. Default 1 GiB. A call that is allowed more gets
-    /// this much.
+    /// The maximum linear memory of a call in bytes, at most 4 GiB. Default 1 GiB. Larger limits of
+    /// a call are lowered to it.
     pub max_memory: u64,
-    /// The most elements of tables that any call can be given. Default 250,000.
+    /// The maximum number of table elements of a call. Default 250,000.
     pub max_table_elements: u32,
-    /// Core instances that one component may consist of. Default 256: components of Python are linked from some dozens.
+    /// The maximum number of core instances of one component. Default 256: components of Python are
+    /// linked from a few dozen.
     pub max_core_instances: u32,
-    /// Component instances that one component may consist of. Default 1,000: tools that compose components stay below fifty.
+    /// The maximum number of component instances of one component. Default 1,000: tools that
+    /// compose components stay below fifty.
     pub max_component_instances: u32,
-    /// Linear memories of one component. Default 4: one is the rule, composed components have one each.
+    /// The maximum number of linear memories of one component. Default 4: one is the rule, and
+    /// composed components have one each.
     pub max_memories: u32,
-    /// Tables of one component. Default 16: one or two per part.
+    /// The maximum number of tables of one component. Default 16: one or two per part.
     pub max_tables: u32,
 }
 
@@ -79,7 +88,7 @@ impl Default for SandboxConfig {
 }
 
 impl SandboxConfig {
-    /// The same settings, with sizes rounded up to whole pages.
+    /// Validates the settings and rounds sizes up to whole pages.
     pub(crate) fn checked(mut self) -> Result<Self, SandboxError> {
         within("max_instances", u64::from(self.max_instances), 1, u64::from(MAX_INSTANCES))?;
         within("stack", self.stack as u64, MIN_STACK as u64, MAX_STACK as u64)?;
@@ -88,7 +97,7 @@ impl SandboxConfig {
         within("max_core_instances", u64::from(self.max_core_instances), 1, 10_000)?;
         within("max_memories", u64::from(self.max_memories), 1, 100)?;
         within("max_tables", u64::from(self.max_tables), 1, 1_000)?;
-        // A call cannot have more than there is for all of them together.
+        // A call cannot have more memory than the total budget.
         if let Some(budget) = self.memory_budget {
             within("memory_budget", budget, WASM_PAGE, u64::MAX)?;
             self.max_memory = self.max_memory.min(budget - budget % WASM_PAGE);

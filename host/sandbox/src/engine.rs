@@ -1,4 +1,5 @@
-//! Two engines from one configuration: the one that runs, and the one that compiles for machines that are not known yet.
+//! Two engine configurations with common settings: one for this machine, and one that compiles for
+//! unknown machines.
 
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
@@ -8,16 +9,19 @@ use wasmtime::{Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllo
 
 use crate::config::SandboxConfig;
 
-/// Address space that each linear memory reserves. With it and the guard behind it, code for 32-bit memories needs no bounds checks.
+/// The address space that each linear memory reserves. With the guard region after it, code for
+/// 32-bit memories needs no bounds checks.
 const MEMORY_RESERVATION: u64 = 4 << 30;
-/// Stack that is left to host functions and the engine itself, above the guest's own: half of what Rust gives a thread.
+/// The stack for host functions and the engine, in addition to the guest's: half of the default
+/// stack of a Rust thread.
 pub(crate) const HOST_STACK: usize = 1 << 20;
-/// Metadata of one component instance with all its parts, in bytes. A bound, not a reservation; CPython's parts need below 1 MiB.
+/// The maximum size in bytes of the metadata of one component instance with all its parts. It is a
+/// limit and not a reservation. CPython's parts need less than 1 MiB.
 const MAX_INSTANCE_METADATA: usize = 8 << 20;
-/// Frames that are kept of a trap's backtrace.
+/// The maximum number of frames of a trap's backtrace.
 const MAX_FRAMES: usize = 16;
 
-/// The engine that compiles for, and runs on, this very machine.
+/// Creates the engine that compiles for this machine and runs modules.
 pub(crate) fn native(config: &SandboxConfig) -> wasmtime::Result<Engine> {
     let instances = config.max_instances;
     let mut pool = PoolingAllocationConfig::new();
@@ -33,20 +37,23 @@ pub(crate) fn native(config: &SandboxConfig) -> wasmtime::Result<Engine> {
         .max_tables_per_module(config.max_tables)
         .total_tables(instances.saturating_mul(config.max_tables))
         .table_elements(usize::try_from(config.max_table_elements).unwrap_or(usize::MAX))
-        // Fibers are not used: calls are synchronous.
+        // Calls are synchronous, so fibers are not used.
         .total_stacks(1);
     let mut settings = settings(config.stack);
     settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     Engine::new(&settings)
 }
 
-/// The engine that compiles for this very machine and runs nothing: it reserves no memory.
+/// Creates an engine that compiles for this machine but runs nothing. It reserves no memory.
 pub(crate) fn compiling() -> wasmtime::Result<Engine> {
     Engine::new(&settings(SandboxConfig::default().stack))
 }
 
-/// The engine that compiles for any machine of this architecture and operating system: naming the target turns off the detection
-/// of what this processor can do beyond the architecture's baseline, and everything else is as in [`native`]. It runs nothing.
+/// Creates an engine that compiles for any machine of this architecture and operating system, and
+/// runs nothing.
+///
+/// Naming the target disables the detection of CPU features beyond the baseline of the
+/// architecture. All other settings equal those of [`native`].
 pub(crate) fn portable() -> wasmtime::Result<Engine> {
     let mut settings = settings(SandboxConfig::default().stack);
     if let Some(target) = PORTABLE_TARGET {
@@ -55,8 +62,8 @@ pub(crate) fn portable() -> wasmtime::Result<Engine> {
     Engine::new(&settings)
 }
 
-/// The platform of this build, without anything about the processor. `None`: not one that images are made for; what is compiled
-/// ahead of time then fits processors like this one, and others compile for themselves.
+/// The platform of this build, without any CPU features. `None` if no images are built for it.
+/// Precompiled code then only fits similar CPUs, and others compile it themselves.
 const PORTABLE_TARGET: Option<&str> = if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
     Some("x86_64-unknown-linux-gnu")
 } else if cfg!(all(target_arch = "aarch64", target_os = "linux")) {
@@ -69,8 +76,8 @@ const PORTABLE_TARGET: Option<&str> = if cfg!(all(target_arch = "x86_64", target
     None
 };
 
-/// What both engines share, and what compiled code depends on. Everything that is on by default is said all the same: a default that
-/// changes must not change what modules may do.
+/// Returns the common settings of all engines, on which compiled code depends. Defaults are stated
+/// explicitly: a change of a default must not change what modules may do.
 fn settings(stack: usize) -> Config {
     let mut config = Config::new();
     config
@@ -81,12 +88,14 @@ fn settings(stack: usize) -> Config {
         .wasm_features(WasmFeatures::REFERENCE_TYPES, true)
         .wasm_tail_call(true)
         .wasm_extended_const(true)
-        // Results must not depend on the processor.
+        // Results must not depend on the CPU.
         .wasm_relaxed_simd(false)
-        // The engine joins components inside a component (JavaScript's tools nest two) with code of its own that copies from one
-        // memory to the other: without this it does not refuse such a component, it panics.
+        // The engine connects nested components (JavaScript tools nest two) with generated code
+        // that copies between two memories. Without this feature, it does not reject such a
+        // component but panics.
         .wasm_multi_memory(true)
-        // Nothing below is needed by a language runtime of today; each is code that could be wrong.
+        // No current language runtime needs the features below, and each one adds code that may
+        // have bugs.
         .wasm_memory64(false)
         .wasm_wide_arithmetic(false)
         .wasm_custom_page_sizes(false)
@@ -103,20 +112,21 @@ fn settings(stack: usize) -> Config {
         .memory_init_cow(true)
         .wasm_backtrace_max_frames(NonZeroUsize::new(MAX_FRAMES))
         .max_wasm_stack(stack)
-        // Not used, and checked against the line above all the same.
+        // Not used, but validated against the setting above.
         .async_stack_size(stack.saturating_add(HOST_STACK));
     config
 }
 
-/// A digest over everything that compiled code depends on: version of the engine, target, compiler flags, features. Code made by an
-/// engine loads only into engines of the same fingerprint.
+/// Returns a digest of everything that compiled code depends on: engine version, target, compiler
+/// flags and features. Code loads only into engines with the same fingerprint.
 pub(crate) fn fingerprint(engine: &Engine) -> [u8; 32] {
     let mut hasher = Sha256Hasher(Sha256::new());
     engine.precompile_compatibility_hash().hash(&mut hasher);
     hasher.0.finalize().into()
 }
 
-/// `Hash` into SHA-256: the standard hasher is neither stable nor wide enough for a key on disk.
+/// Feeds `Hash` into SHA-256. The standard hasher is neither stable nor wide enough for a key on
+/// disk.
 struct Sha256Hasher(Sha256);
 
 impl Hasher for Sha256Hasher {
@@ -144,7 +154,7 @@ mod tests {
         assert_ne!(fingerprint(&a), fingerprint(&Engine::default()));
     }
 
-    /// One component inside calls the other with a text, which has to be copied from memory to memory.
+    /// One inner component calls the other with a string, which is copied between their memories.
     const NESTED: &str = r#"(component
         (component $called
             (core module $m

@@ -1,40 +1,40 @@
-//! What can go wrong before a module runs.
+//! Errors that occur before a module runs.
 
-/// Why there is no sandbox.
+/// Error while creating a sandbox.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
-    /// A setting is out of its range.
+    /// A setting is out of range.
     #[error("setting `{setting}` is out of range: {value} (allowed: {min} to {max})")]
     Setting {
         /// The field of [`SandboxConfig`](crate::SandboxConfig).
         setting: &'static str,
-        /// What it was set to.
+        /// The value of the setting.
         value: u64,
-        /// The smallest value.
+        /// The minimum value.
         min: u64,
-        /// The largest value.
+        /// The maximum value.
         max: u64,
     },
-    /// The engine refused its configuration, or could not reserve its memory.
+    /// The engine rejected its configuration, or could not reserve its memory.
     #[error("the engine for modules cannot start: {reason}")]
     Engine {
-        /// The cause, as the engine words it.
+        /// The message of the engine.
         reason: String,
     },
-    /// The host's own functions could not be offered to modules. This is a defect of the host.
+    /// The host's functions could not be provided to modules. This is a bug of the host.
     #[error("failed to set up the host's interface for modules: {reason}")]
     Interface {
-        /// The cause, as the engine words it.
+        /// The message of the engine.
         reason: String,
     },
-    /// The thread that measures time could not be started.
+    /// The clock thread could not be started.
     #[error("the clock thread of the sandbox cannot start: {0}")]
     Ticker(#[source] std::io::Error),
 }
 
 impl SandboxError {
-    /// What to do about it, where there is something to say.
+    /// Returns how to fix the problem, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -46,23 +46,23 @@ impl SandboxError {
     }
 }
 
-/// Why some bytes are not a component that can be understood.
+/// Error while inspecting a component.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InspectError {
-    /// There are no bytes.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// A core module, which has no typed interface.
+    /// The file is a core module, which has no typed interface.
     #[error("it is a core WebAssembly module, not a component")]
     CoreModule,
-    /// Something else altogether.
+    /// The file is not WebAssembly.
     #[error("it is not WebAssembly: it begins with {beginning}")]
     NotWasm {
-        /// The first bytes, in hexadecimal.
+        /// The first bytes in hexadecimal.
         beginning: String,
     },
-    /// WebAssembly of a kind that is not known.
+    /// The file is WebAssembly of an unknown kind.
     #[error("it is WebAssembly of an unknown kind: version {version}, layer {layer}")]
     UnknownKind {
         /// The version field.
@@ -70,44 +70,45 @@ pub enum InspectError {
         /// The layer field: 0 for core modules, 1 for components.
         layer: u16,
     },
-    /// The bytes end too early.
+    /// The file is truncated.
     #[error("it is cut off: it ends at byte {at}, where more was announced")]
     Truncated {
-        /// Where more bytes were expected.
+        /// The offset at which more bytes were expected.
         at: u64,
     },
-    /// The structure is broken.
+    /// The structure is invalid.
     #[error("it is not a valid component: at byte {at}: {reason}")]
     Malformed {
-        /// Where.
+        /// The byte offset.
         at: u64,
-        /// The cause, as the parser words it.
+        /// The message of the parser.
         reason: String,
     },
-    /// The structure is beyond a bound.
+    /// The structure exceeds a limit.
     #[error("it has too many {what}: more than {limit}")]
     TooMany {
-        /// What there is too much of.
+        /// What exceeds the limit.
         what: &'static str,
-        /// The bound.
+        /// The limit.
         limit: u64,
     },
-    /// The component instantiates something that is handed to it, so its size cannot be told beforehand.
+    /// The component instantiates something that it imports, so its size cannot be determined in
+    /// advance.
     #[error("it instantiates a {what} that it does not define itself, which is not supported")]
     Foreign {
         /// `component` or `core module`.
         what: &'static str,
     },
-    /// The section with the module's metadata cannot be understood.
+    /// The metadata section is invalid.
     #[error("its section `plumbline:module` is malformed: {reason}")]
     Metadata {
-        /// The cause.
+        /// The reason.
         reason: String,
     },
 }
 
 impl InspectError {
-    /// What to do about it, where there is something to say.
+    /// Returns how to fix the problem, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -125,99 +126,99 @@ impl InspectError {
     }
 }
 
-/// Why a component cannot be used as a module.
+/// Error while loading a component as a module.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The component is larger than the sandbox compiles.
+    /// The component exceeds the size that the sandbox compiles.
     #[error("module `{module}` is too large: {size} bytes (limit: {limit})")]
     TooLarge {
-        /// The module's name.
+        /// The name of the module.
         module: String,
-        /// The component's size in bytes.
+        /// The size of the component in bytes.
         size: u64,
         /// [`SandboxConfig::max_component_bytes`](crate::SandboxConfig::max_component_bytes).
         limit: u64,
     },
-    /// The bytes are not a component that can be understood.
+    /// The data is not a valid component.
     #[error("failed to read module `{module}`: {source}")]
     Inspect {
-        /// The module's name.
+        /// The name of the module.
         module: String,
-        /// What is wrong.
+        /// The reason.
         source: InspectError,
     },
-    /// The component asks for interfaces that modules do not get.
-    #[error("module `{module}` asks for what modules do not get: {}", imports.join(", "))]
+    /// The component imports interfaces that are not available to modules.
+    #[error("module `{module}` imports interfaces that modules do not get: {}", imports.join(", "))]
     Refused {
-        /// The module's name.
+        /// The name of the module.
         module: String,
-        /// The imports that are refused, as the component names them.
+        /// The rejected imports, with their names in the component.
         imports: Vec<String>,
     },
-    /// The component was made for another generation of `plumbline:plugin`.
+    /// The component was built for another generation of `plumbline:plugin`.
     #[error(
         "module `{module}` is {} than this host: it speaks `plumbline:plugin@{found}`, this host `{host}`",
         if *newer { "newer" } else { "older" }
     )]
     Generation {
-        /// The module's name.
+        /// The name of the module.
         module: String,
-        /// The version that the component names; empty if it names none.
+        /// The version that the component declares, empty if there is none.
         found: String,
         /// The version of this host.
         host: &'static str,
-        /// Whether the module is the newer one.
+        /// Whether the module is newer than the host.
         newer: bool,
     },
-    /// The component exports nothing that the host could call.
+    /// The component does not implement any role.
     #[error(
-        "module `{module}` plays no role: it exports none of `plumbline:plugin/post-processor`, `plumbline:plugin/expectations`, `plumbline:plugin/summarizer` and `plumbline:plugin/judge`"
+        "module `{module}` implements no role: it exports none of `plumbline:plugin/post-processor`, `plumbline:plugin/expectations`, `plumbline:plugin/summarizer` and `plumbline:plugin/judge`"
     )]
     NoRole {
-        /// The module's name.
+        /// The name of the module.
         module: String,
     },
-    /// The component consists of more parts than the sandbox allows.
+    /// The component has more parts than the sandbox allows.
     #[error("module `{module}` declares too many {what}: {count} (limit: {limit})")]
     TooMany {
-        /// The module's name.
+        /// The name of the module.
         module: String,
-        /// What there is too much of.
+        /// What exceeds the limit.
         what: &'static str,
-        /// How much there is.
+        /// The actual number.
         count: u64,
-        /// The setting of the sandbox.
+        /// The limit from the sandbox settings.
         limit: u64,
     },
-    /// The component is not valid, or uses a feature of WebAssembly that is switched off.
+    /// The component is invalid, or uses a disabled WebAssembly feature.
     #[error("module `{module}` does not compile: {reason}")]
     Compile {
-        /// The module's name.
+        /// The name of the module.
         module: String,
-        /// The cause, as the compiler words it.
+        /// The message of the compiler.
         reason: String,
     },
-    /// Compiling the component took more than it may.
+    /// Compiling the component exceeded a limit.
     #[error("compiling module `{module}` took more than {limit}")]
     CompileLimit {
-        /// The module's name.
+        /// The name of the module.
         module: String,
-        /// What there was, such as `1024 MiB of memory`.
+        /// The limit, such as `1024 MiB of memory`.
         limit: String,
     },
-    /// The component's idea of an interface is not the host's.
+    /// The component's types of an interface differ from the host's.
     #[error("module `{module}` does not fit this host: {reason}")]
     Link {
-        /// The module's name.
+        /// The name of the module.
         module: String,
-        /// The cause, as the linker words it.
+        /// The message of the linker.
         reason: String,
     },
 }
 
 impl LoadError {
-    /// What to do about it, where there is something to say.
+    /// Returns how to fix the problem, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

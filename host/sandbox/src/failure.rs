@@ -1,4 +1,4 @@
-//! What can go wrong in a call, and what the one error item about it says.
+//! Errors of a call, and the text of the error item that reports each.
 
 use std::{fmt, io};
 
@@ -6,75 +6,78 @@ use plumbline_core::ModuleLimits;
 use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
-/// Bytes of a module's own sentence that are kept.
+/// The maximum length in bytes of an error from a module.
 pub(crate) const MAX_SENTENCE: usize = 16 << 10;
-/// Bytes of a cause as the engine words it.
+/// The maximum length in bytes of an engine's message.
 const MAX_CAUSE: usize = 1 << 10;
 
-/// Why a call ended without success. What was emitted before stays; other calls are not touched. The text names the module and,
-/// where there is one, the limit; [`ModuleFailure::hint`] says what to do.
+/// Error of a call. Items that were already emitted remain, and other calls are not affected.
+///
+/// The message names the module and, if one was exceeded, the limit. [`ModuleFailure::hint`] says
+/// how to fix the problem.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModuleFailure {
-    /// The module used up what it may use.
+    /// The module exceeded a limit.
     #[error("module `{module}` went over its limit `{limit}`: {}", unit.show(*value))]
     Limit {
-        /// The module.
+        /// The name of the module.
         module: String,
-        /// The field of [`ModuleLimits`](plumbline_core::ModuleLimits), as it is written in a definition.
+        /// The field of [`ModuleLimits`](plumbline_core::ModuleLimits), as written in a definition.
         limit: &'static str,
-        /// What the limit was set to.
+        /// The value of the limit.
         value: u64,
-        /// What the value counts.
+        /// The unit of the value.
         unit: Unit,
     },
     /// The module crashed.
     #[error("module `{module}` crashed: {trap}")]
     Trap {
-        /// The module.
+        /// The name of the module.
         module: String,
-        /// The cause.
+        /// The reason.
         trap: String,
-        /// The innermost functions of the module, as far as it names them.
+        /// The innermost functions of the module, if it has names for them.
         frames: Vec<String>,
-        /// What to do, where the kind of crash tells.
+        /// How to fix the problem, for known kinds of crashes.
         hint: Option<&'static str>,
     },
-    /// The module said something that makes no sense.
+    /// The output of the module violates the contract.
     #[error("module `{module}` broke the contract: {rule}: {found}")]
-    Rubbish {
-        /// The module.
+    ContractViolation {
+        /// The name of the module.
         module: String,
-        /// The rule that was broken.
+        /// The violated rule.
         rule: &'static str,
-        /// Where and how.
+        /// The position and details.
         found: String,
     },
-    /// The module says, in its own words, that it cannot go on.
+    /// The module returned an error, with this message.
     #[error("{0}")]
     Refused(String),
-    /// The module cannot be called like this.
-    #[error("module `{module}` does not play the role `{role}`")]
+    /// The module does not implement the role.
+    #[error("module `{module}` does not implement the role `{role}`")]
     NoRole {
-        /// The module.
+        /// The name of the module.
         module: String,
         /// `post-processor`, `expectations`, `summarizer` or `judge`.
         role: &'static str,
     },
-    /// The host failed, not the module: the sink could not take an item, or no thread could be started.
+    /// The host failed, and not the module: the sink could not store an item, or no thread could be
+    /// started.
     #[error("the host failed: {0}")]
     Host(#[source] io::Error),
 }
 
-/// What the value of a limit counts.
+/// The unit of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unit {
-    /// Seconds of wall clock.
+    /// Seconds of wall-clock time.
     Seconds,
     /// Bytes.
     Bytes,
-    /// Elements of tables.
+    /// Table elements.
     Elements,
     /// Items of the result tree.
     Items,
@@ -85,7 +88,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The value with its unit, bytes also in KiB, MiB or GiB where that is a round number.
+    /// Formats a value with its unit. Bytes are shown in KiB, MiB or GiB if that is a round number.
     fn show(self, value: u64) -> String {
         let (one, many) = match self {
             Self::Seconds => ("second", "seconds"),
@@ -122,7 +125,7 @@ impl fmt::Display for Unit {
 }
 
 impl ModuleFailure {
-    /// What to do about it, where there is something to say.
+    /// Returns how to fix the problem, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -136,13 +139,13 @@ impl ModuleFailure {
                 "set the limit under `plumbline.limits` of the definition; more than the operator's cap is not granted",
             ),
             Self::Trap { hint, .. } => *hint,
-            Self::Rubbish { .. } => Some("this is a defect of the module: tell its author"),
+            Self::ContractViolation { .. } => Some("this is a defect of the module: tell its author"),
             Self::NoRole { .. } => Some("name a module that exports this role"),
             Self::Refused(_) | Self::Host(_) => None,
         }
     }
 
-    /// What ended a call of `module` under `limits`, from what the engine says.
+    /// Converts an error of the engine that ended a call of `module` under `limits`.
     pub(crate) fn from_engine(module: &str, limits: &ModuleLimits, error: &wasmtime::Error) -> Self {
         let module = module.to_owned();
         if let Some(stop) = error.downcast_ref::<Stop>() {
@@ -160,7 +163,7 @@ impl ModuleFailure {
         if let Some(trap) = error.downcast_ref::<Trap>() {
             return Self::from_trap(module, limits, *trap, frames(error));
         }
-        // The engine has no public types for these.
+        // The engine has no public types for these errors.
         let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
         let says = |words: &str| causes.iter().any(|cause| cause.contains(words));
         if says("fuel allocated for hostcalls has been exhausted") {
@@ -168,7 +171,7 @@ impl ModuleFailure {
         }
         if says("invalid utf-8") || says("unpaired surrogate") {
             let found = cut(causes.last().map_or("", String::as_str), MAX_CAUSE);
-            return Self::Rubbish { module, rule: "text must be valid Unicode", found };
+            return Self::ContractViolation { module, rule: "text must be valid Unicode", found };
         }
         let trap = cut(causes.last().map_or("", String::as_str), MAX_CAUSE);
         Self::Trap { module, trap, frames: frames(error), hint: Some(DEFECT) }
@@ -206,7 +209,7 @@ fn frames(error: &wasmtime::Error) -> Vec<String> {
     trace.frames().iter().filter_map(|frame| frame.func_name()).map(|name| cut(name, MAX_CAUSE)).collect()
 }
 
-/// At most `max` bytes of `text`, with a mark where something is missing.
+/// Cuts `text` to at most `max` bytes and marks the cut.
 pub(crate) fn cut(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
@@ -215,22 +218,22 @@ pub(crate) fn cut(text: &str, max: usize) -> String {
     format!("{kept}… ({} bytes in all)", text.len())
 }
 
-/// The limit on different statuses.
+/// The name of the limit on different statuses.
 pub(crate) const STATUSES: &str = "statuses";
 
-/// The limit on the stack, as it is called in a definition.
+/// The name of the stack limit in a definition.
 pub(crate) const STACK: &str = "stack";
 
 /// Why the host ends a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Stop {
-    /// A limit.
+    /// A limit was exceeded.
     #[error("limit `{limit}`")]
     Limit { limit: &'static str, value: u64, unit: Unit },
-    /// A rule of the contract.
+    /// A rule of the contract was violated.
     #[error("{rule}: {found}")]
-    Rubbish { rule: &'static str, found: String },
-    /// Nobody listens any more: the host has given up on the call.
+    ContractViolation { rule: &'static str, found: String },
+    /// The host has abandoned the call.
     #[error("the host has given up on the call")]
     Gone,
 }
@@ -241,7 +244,7 @@ impl Stop {
     }
 
     pub(crate) fn rubbish(rule: &'static str, found: impl Into<String>) -> Self {
-        Self::Rubbish { rule, found: found.into() }
+        Self::ContractViolation { rule, found: found.into() }
     }
 
     pub(crate) fn stack(limits: &ModuleLimits) -> Self {
@@ -255,7 +258,9 @@ impl Stop {
     pub(crate) fn failure(&self, module: String) -> ModuleFailure {
         match self {
             Self::Limit { limit, value, unit } => ModuleFailure::Limit { module, limit, value: *value, unit: *unit },
-            Self::Rubbish { rule, found } => ModuleFailure::Rubbish { module, rule, found: found.clone() },
+            Self::ContractViolation { rule, found } => {
+                ModuleFailure::ContractViolation { module, rule, found: found.clone() }
+            }
             Self::Gone => ModuleFailure::Host(io::Error::other("the call was given up")),
         }
     }

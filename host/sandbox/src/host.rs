@@ -1,4 +1,4 @@
-//! What all modules of a sandbox share.
+//! The state that all modules of a sandbox share.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -13,17 +13,17 @@ use crate::config::SandboxConfig;
 use crate::slots::Slots;
 use crate::ticker::Ticker;
 
-/// What modules share.
+/// The state that all modules share.
 pub(crate) struct Host {
     pub(crate) config: SandboxConfig,
     pub(crate) engine: Engine,
     pub(crate) slots: Slots,
     pub(crate) ticker: Ticker,
     pub(crate) fingerprint: [u8; 32],
-    /// Of the engine that compiles ahead of time; made when it is first asked for.
+    /// The fingerprint of the engine for precompiled code, created on first use.
     pub(crate) portable: OnceLock<[u8; 32]>,
     pub(crate) cache: Option<Cache>,
-    /// What a module without WASI may import, and a module with it.
+    /// The linkers for modules without and with WASI.
     pub(crate) plain: Linker<CallState>,
     pub(crate) with_wasi: Linker<CallState>,
     pub(crate) compiled: AtomicU64,
@@ -32,7 +32,8 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// `limits`, as far as this sandbox grants them: slots have their size, and the stack is one for all.
+    /// Returns `limits` as far as this sandbox grants them. Slots have a fixed size, and the stack
+    /// is the same for all.
     pub(crate) fn effective(&self, limits: &ModuleLimits) -> ModuleLimits {
         ModuleLimits {
             memory: limits.memory.min(self.config.max_memory),

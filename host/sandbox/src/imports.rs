@@ -1,10 +1,11 @@
-//! What a component may ask for.
+//! The imports that a component may have.
 
 use crate::error::InspectError;
 use crate::generation::{PACKAGE, split_name};
 use crate::inspect::{Inspected, inspect_all};
 
-/// Interfaces of WASI 0.2 that language runtimes import. They are there, and hold nothing; sockets and HTTP are not there at all.
+/// The WASI 0.2 interfaces that language runtimes import. They are present but empty. Sockets and
+/// HTTP are not provided at all.
 const WASI: &[&str] = &[
     "wasi:cli/environment",
     "wasi:cli/exit",
@@ -28,27 +29,29 @@ const WASI: &[&str] = &[
     "wasi:random/random",
 ];
 
-/// The versions of WASI that are meant above.
+/// The supported versions of WASI.
 const WASI_VERSION: &str = "0.2.";
 
-/// Interfaces of `plumbline:plugin` that the host offers.
+/// The interfaces of `plumbline:plugin` that the host provides.
 const OFFERED: &[&str] = &["input", "judgement", "log", "output", "results", "types"];
 
-/// The imports of a component that no module gets, in the component's order: [`Sandbox::load`](crate::Sandbox::load) refuses it for them.
+/// Returns the imports of a component that are not available to modules, in the component's order.
+/// [`Sandbox::load`](crate::Sandbox::load) rejects the component because of them.
 ///
 /// # Errors
-/// As for [`inspect`](crate::inspect).
+///
+/// Returns the same errors as [`inspect`](crate::inspect).
 pub fn refused_imports(wasm: &[u8]) -> Result<Vec<String>, InspectError> {
     inspect_all(wasm).map(|inspected| refused(&inspected))
 }
 
-/// The imports that are refused, in the component's order.
+/// Returns the rejected imports, in the component's order.
 pub(crate) fn refused(component: &Inspected) -> Vec<String> {
-    let refused = |name: &&String| !allowed(name) || component.odd_imports.contains(name);
+    let refused = |name: &&String| !allowed(name) || component.non_instance_imports.contains(name);
     component.info.imports.iter().filter(refused).cloned().collect()
 }
 
-/// Whether WASI must be linked: not at all for a component that does not ask for it.
+/// Returns whether WASI must be linked. It is not linked to a component that does not import it.
 pub(crate) fn wants_wasi(imports: &[String]) -> bool {
     imports.iter().any(|name| name.starts_with("wasi:"))
 }
@@ -56,7 +59,7 @@ pub(crate) fn wants_wasi(imports: &[String]) -> bool {
 fn allowed(name: &str) -> bool {
     let (interface, version) = split_name(name);
     match interface.strip_prefix(PACKAGE) {
-        // Versions of the package are judged elsewhere, with a sentence of their own.
+        // Versions of the package are checked elsewhere, with their own error.
         Some(interface) => OFFERED.contains(&interface),
         None => WASI.contains(&interface) && version.starts_with(WASI_VERSION),
     }

@@ -1,14 +1,14 @@
-//! Runs modules: WebAssembly components that say what results mean. The engine, its limits, the compile cache on disk, and the
-//! host's side of the WIT package `plumbline:plugin`.
+//! Runs modules: WebAssembly components that process results. The crate contains the engine, its
+//! limits, the compile cache on disk, and the host's side of the WIT package `plumbline:plugin`.
 //!
-//! * [`inspect`] reads what a component is without compiling or running it.
-//! * [`Sandbox::load`] checks, compiles (or takes from the cache) and links a component; the [`Module`] that comes out can be called
-//!   from any number of threads.
-//! * Each call gets a fresh store and instance, sees nothing but its arguments, and ends within its
-//!   [`ModuleLimits`](plumbline_core::ModuleLimits). What goes wrong is a [`ModuleFailure`] that names the module and the limit or
-//!   rule; other calls never notice.
+//! * [`inspect`] reads the metadata of a component without compiling or running it.
+//! * [`Sandbox::load`] checks, compiles (or loads from the cache) and links a component. The
+//!   resulting [`Module`] can be called from any number of threads.
+//! * Each call gets a new store and instance, sees nothing but its arguments, and ends within its
+//!   [`ModuleLimits`](plumbline_core::ModuleLimits). An error is a [`ModuleFailure`] that names the
+//!   module and the limit or rule. Other calls are not affected.
 //!
-//! Everything here blocks: call it from threads that may block.
+//! All functions block, so call them from threads that may block.
 //!
 //! ```no_run
 //! use plumbline_sandbox::{NoLog, PluginInfo, PostProcess, Sandbox, SandboxConfig};

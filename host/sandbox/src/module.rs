@@ -19,7 +19,8 @@ use crate::generation::v0_1::{Answer, Bound};
 use crate::host::Host;
 use crate::inspect::ModuleInfo;
 
-/// A component, compiled and linked. Cheap to clone; calls may run from any number of threads, each in an instance of its own.
+/// A compiled and linked component. It is cheap to clone. Calls may run from any number of threads,
+/// each in its own instance.
 #[derive(Clone)]
 pub struct Module {
     inner: Arc<Inner>,
@@ -43,24 +44,28 @@ impl Module {
         Self { inner: Arc::new(Inner { name, info, bound, host }) }
     }
 
-    /// The name that it was loaded under, and that failures call it by.
+    /// Returns the name under which it was loaded, which errors use.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// What it is.
+    /// Returns the metadata of the module.
     #[must_use]
     pub fn info(&self) -> &ModuleInfo {
         &self.inner.info
     }
 
-    /// Turns files into items, which go to `sink` as they come, on this thread. Blocks until the module is done; waits first if
-    /// [`max_instances`](crate::SandboxConfig::max_instances) calls are running.
+    /// Turns files into items and passes them to `sink` as they arrive, on this thread. Blocks
+    /// until the module is done. If [`max_instances`](crate::SandboxConfig::max_instances) calls
+    /// are running, it waits for one of them first.
     ///
     /// # Errors
-    /// What the module did wrong, its own sentence ([`ModuleFailure::Refused`]), or that `sink` failed ([`ModuleFailure::Host`]). What
-    /// went to `sink` before stays there and is a tree: batches are checked whole before their first item goes out.
+    ///
+    /// Returns an error if the module violates a rule or exceeds a limit, if it returns an error
+    /// itself ([`ModuleFailure::Refused`]), or if `sink` fails ([`ModuleFailure::Host`]). Items
+    /// that `sink` already received form a tree, because a batch is checked completely before its
+    /// first item is passed on.
     pub fn post_process(
         &self,
         call: PostProcess<'_>,
@@ -72,11 +77,13 @@ impl Module {
         self.call("post-processor", limits, Input::Files(files), Sink::Items(sink), log, role).map(|((), stats)| stats)
     }
 
-    /// Reads the items of all result sets of a plugin and says what they come to, in further items, which go to `sink` as they come.
-    /// Blocks like [`Module::post_process`].
+    /// Reads the items of all result sets of a plugin and passes the summary to `sink` as further
+    /// items. Blocks like [`Module::post_process`].
     ///
     /// # Errors
-    /// As for [`Module::post_process`]. When `call.results` fails, the module is told, and decides what comes of it.
+    ///
+    /// Returns the same errors as [`Module::post_process`]. An error of `call.results` is passed to
+    /// the module, which decides how to proceed.
     pub fn summarize(
         &self,
         call: Summarize<'_>,
@@ -88,12 +95,14 @@ impl Module {
         self.call("summarizer", limits, Input::Results(results), Sink::Items(sink), log, role).map(|((), stats)| stats)
     }
 
-    /// Reads the finished tree of a plugin, and says what of it counts: rulings and checks, which go to `to` as they come, on this thread.
-    /// Blocks like [`Module::post_process`].
+    /// Reads the finished tree of a plugin and decides what in it counts. Rulings and checks are
+    /// passed to `to` as they arrive, on this thread. Blocks like [`Module::post_process`].
     ///
     /// # Errors
-    /// As for [`Module::post_process`]; what went to `to` before keeps to the rules of the contract. When `call.tree` or a file fails,
-    /// the module is told, and decides what comes of it.
+    ///
+    /// Returns the same errors as [`Module::post_process`]. What `to` already received follows the
+    /// rules of the contract. An error of `call.tree` or a file is passed to the module, which
+    /// decides how to proceed.
     pub fn judge(
         &self,
         call: Judge<'_>,
@@ -105,25 +114,28 @@ impl Module {
         self.call("judge", limits, Input::Tree(tree, evidence), Sink::Rulings(to), log, role).map(|((), stats)| stats)
     }
 
-    /// The results that must arrive: each once, in the module's order, all of nodes in `call.nodes`. Blocks like
-    /// [`Module::post_process`].
+    /// Returns the expected results without duplicates, in the module's order. All of them are
+    /// nodes in `call.nodes`, or the whole cluster. Blocks like [`Module::post_process`].
     ///
     /// # Errors
-    /// What the module did wrong, or its own sentence ([`ModuleFailure::Refused`]).
+    ///
+    /// Returns an error if the module violates a rule or exceeds a limit, or if it returns an error
+    /// itself ([`ModuleFailure::Refused`]).
     pub fn expected_results(&self, call: Expect<'_>, log: &mut dyn LogSink) -> Result<Vec<NodeName>, ModuleFailure> {
         self.expect(call, log).map(|(names, _)| names)
     }
 
-    /// [`Module::expected_results`], and what the call used.
+    /// Returns the same as [`Module::expected_results`], and the resources that the call used.
     ///
     /// # Errors
-    /// As for [`Module::expected_results`].
+    ///
+    /// Returns the same errors as [`Module::expected_results`].
     pub fn expect(&self, call: Expect<'_>, log: &mut dyn LogSink) -> Result<(Vec<NodeName>, CallStats), ModuleFailure> {
         let role = |bound: &Bound, store: &mut Store<CallState>| bound.expected_results(store, &call);
         self.call("expectations", call.limits, Input::Nothing, Sink::Nothing, log, role)
     }
 
-    /// One call in a fresh instance. `role` gives `None` if the module does not play it.
+    /// Makes one call in a new instance. `role` returns `None` if the module does not implement it.
     fn call<T: Send>(
         &self,
         role_name: &'static str,
@@ -143,7 +155,7 @@ impl Module {
             let mut store = CallState::new(&limits, input, clock, outbox).into_store(&host.engine, &limits);
             let answer = role(bound, &mut store).map(|answer| {
                 let answer = answer?;
-                // A guest that slept until its time was over has not been stopped by the epoch.
+                // The epoch does not stop a guest that sleeps until its time is over.
                 store.data().clock.check()?;
                 Ok(answer)
             });

@@ -1,4 +1,5 @@
-//! The options that a definition gives its modules, held against the JSON Schemas that the modules carry, before anything runs.
+//! Validates the options of a definition against the JSON Schemas of its modules, before anything
+//! runs.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -7,26 +8,28 @@ use std::fmt;
 use boon::{Compiler, Draft, ErrorKind, InstanceLocation, Schemas, UrlLoader, ValidationError};
 use serde_json::{Map, Value};
 
-/// Where the schema is, for references within it. Nothing is ever fetched.
+/// The base URL of the schema, for references within it. Nothing is ever downloaded.
 const PLACE: &str = "https://plumbline.invalid/options.schema.json";
-/// Nodes of a schema with all its references followed. A stranger's schema may refer to the same part from many places, and that part
-/// to others: checking would take time without end. Large schemas of options have some hundreds.
+/// The maximum number of nodes of a schema with all references expanded.
+///
+/// An untrusted schema may refer to the same part from many places, and that part to others, so
+/// that validation would take practically forever. Large option schemas have a few hundred nodes.
 const MAX_NODES: usize = 20_000;
-/// Levels of a schema with all its references followed.
+/// The maximum depth of a schema with all references expanded.
 const MAX_DEPTH: usize = 128;
-/// Problems that are told of one module.
+/// The maximum number of problems reported per module.
 const MAX_PROBLEMS: usize = 10;
-/// Characters of one sentence: a value may be as long as the definition.
+/// The maximum length of a message in characters, because a value may be as long as the definition.
 const MAX_SENTENCE: usize = 300;
 
-/// Something about the options that a module does not take.
+/// A problem with the options for a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionProblem {
-    /// The module.
+    /// The name of the module.
     pub module: String,
-    /// Where: the keys from the top of the definition, such as `plumbline.options.keep[2]`.
+    /// The keys from the top of the definition, such as `plumbline.options.keep[2]`.
     pub path: String,
-    /// What is wrong, in words.
+    /// A description of the problem.
     pub what: String,
 }
 
@@ -36,17 +39,17 @@ impl fmt::Display for OptionProblem {
     }
 }
 
-/// What came of checking options.
+/// The outcome of validating options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OptionsChecked {
-    /// What is wrong.
+    /// The problems found.
     pub problems: Vec<OptionProblem>,
-    /// Schemas that cannot be used, each as a sentence: against those nothing was checked.
+    /// Messages about unusable schemas, which were not applied.
     pub warnings: Vec<String>,
 }
 
-/// Checks `options` against the schemas of the modules, each with its name. A plugin's modules share its options: a key that only
-/// another module's schema names is that one's to judge.
+/// Validates `options` against the schemas of the modules, given by name. The modules of a plugin
+/// share its options, so a key that only another module's schema contains is validated there.
 #[must_use]
 pub fn check_options(options: &Map<String, Value>, modules: &[(&str, &Value)]) -> OptionsChecked {
     let mut checked = OptionsChecked::default();
@@ -74,7 +77,7 @@ pub fn check_options(options: &Map<String, Value>, modules: &[(&str, &Value)]) -
     checked
 }
 
-/// The keys that a schema names at its top.
+/// Returns the top-level keys of a schema.
 fn keys(schema: &Value) -> BTreeSet<&str> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str)).collect()
@@ -97,7 +100,7 @@ fn problems(schema: &Value, options: &Value, known: &BTreeSet<&str>) -> Result<F
     Ok(found)
 }
 
-/// Whoever refers to another document gets none.
+/// Rejects references to other documents.
 struct NoLoader;
 
 impl UrlLoader for NoLoader {
@@ -106,7 +109,7 @@ impl UrlLoader for NoLoader {
     }
 }
 
-/// Refuses schemas whose check could take without end, and references that could lead anywhere.
+/// Rejects schemas whose validation could take too long, and external references.
 fn bounded(schema: &Value) -> Result<(), String> {
     let mut left = MAX_NODES;
     walk(schema, schema, 0, &mut left)
@@ -143,12 +146,12 @@ fn walk(root: &Value, node: &Value, depth: usize, left: &mut usize) -> Result<()
     }
 }
 
-/// The leaves of an error's tree: what is wrong itself, and not where it was found out.
+/// Collects the leaves of an error tree, which are the actual problems.
 fn collect(error: &ValidationError<'_, '_>, known: &BTreeSet<&str>, found: &mut Found) {
     if found.len() >= MAX_PROBLEMS {
         return;
     }
-    // Of alternatives none of which fits, all leaves together say less than this one sentence.
+    // If no alternative matches, this single message is clearer than all its leaves.
     let choice = matches!(error.kind, ErrorKind::AnyOf | ErrorKind::OneOf(_));
     if !choice && !error.causes.is_empty() {
         error.causes.iter().for_each(|cause| collect(cause, known, found));
@@ -237,7 +240,7 @@ mod tests {
         assert_eq!(checked(json!({"label": "zone", "level": "low"}), &both), OptionsChecked::default());
         let wrong = checked(json!({"label": 1, "level": "low"}), &both).problems;
         assert_eq!((wrong.len(), wrong[0].module.as_str()), (1, "expect"));
-        // What nobody knows, nobody takes.
+        // An unknown key is rejected.
         assert_eq!(checked(json!({"colour": 1}), &both).problems.len(), 2);
     }
 

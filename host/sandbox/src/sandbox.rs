@@ -22,20 +22,21 @@ use crate::slots::Slots;
 use crate::ticker::Ticker;
 use crate::{engine, imports, wasi};
 
-/// An engine with its limits, its cache and its clock. Cheap to clone; clones are the same sandbox.
+/// An engine with its limits, cache and clock. It is cheap to clone, and clones share the same
+/// sandbox.
 #[derive(Clone)]
 pub struct Sandbox {
     host: Arc<Host>,
 }
 
-/// How the code of the components of a sandbox came about.
+/// Statistics on where the code of components came from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Components that were compiled.
+    /// The number of compiled components.
     pub compiled: u64,
-    /// Components whose code was in the cache.
+    /// The number of components whose code was in the cache.
     pub cached: u64,
-    /// Components whose code the program brought along.
+    /// The number of components whose code is embedded in the program.
     pub precompiled: u64,
 }
 
@@ -49,12 +50,15 @@ impl fmt::Debug for Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox with these settings. It reserves address space for all its slots, and memory for none.
+    /// Creates a sandbox with these settings. It reserves address space for all its slots, but no
+    /// memory.
     ///
-    /// A cache directory that cannot be used is no error: a warning is logged, and everything is compiled.
+    /// An unusable cache directory is not an error: a warning is logged, and everything is
+    /// compiled.
     ///
     /// # Errors
-    /// When a setting is out of range, or the machine does not let it reserve what it needs.
+    ///
+    /// Returns an error if a setting is out of range, or if the machine refuses the reservation.
     pub fn new(config: SandboxConfig) -> Result<Self, SandboxError> {
         let config = config.checked()?;
         let engine = engine::native(&config).map_err(|error| SandboxError::Engine { reason: words(&error) })?;
@@ -89,33 +93,38 @@ impl Sandbox {
         })
     }
 
-    /// Checks a component, compiles it (or takes its code from the cache) and links it. Failures will call it `name`.
+    /// Checks a component, compiles it (or loads its code from the cache) and links it. Errors
+    /// refer to it as `name`.
     ///
     /// # Errors
-    /// When it is too large, no component, asks for what modules do not get, was made for another generation of the interface, plays no
-    /// role, or is not valid. Nothing of it has run.
+    ///
+    /// Returns an error if the data is too large or not a valid component. The same applies if it
+    /// imports something that is not available, was built for another generation of the interface,
+    /// or implements no role. No code of it has run.
     pub fn load(&self, name: &str, wasm: &[u8]) -> Result<Module, LoadError> {
         let inspected = self.check(name, wasm)?;
         let component = self.compile(name, wasm, &inspected.digest)?;
         self.link(name, inspected, &component)
     }
 
-    /// As [`Sandbox::load`], with code from [`Sandbox::precompile`] that is part of this program. Code that does not fit this version or
-    /// machine, or belongs to another component, is left aside, and the component compiled.
+    /// Loads a component like [`Sandbox::load`], with code from [`Sandbox::precompile`] that is
+    /// embedded in this program. Code for another version, machine or component is ignored, and the
+    /// component is compiled.
     ///
-    /// `code` must be what [`Sandbox::precompile`] returned, embedded when the program was built: it is machine code and is run as it
-    /// is. Never pass bytes that were read at run time from anywhere; that they must live as long as the program is there
-    /// to make this hard to do by accident.
+    /// `code` must be what [`Sandbox::precompile`] returned, embedded when the program was built.
+    /// It is machine code and is executed as is. Never pass bytes that were read at run time from
+    /// anywhere. The `'static` lifetime makes that hard to do by accident.
     ///
     /// # Errors
-    /// As for [`Sandbox::load`].
+    ///
+    /// Returns the same errors as [`Sandbox::load`].
     pub fn load_precompiled(&self, name: &str, wasm: &[u8], code: &'static [u8]) -> Result<Module, LoadError> {
         let inspected = self.check(name, wasm)?;
         let component = self.brought_along(name, wasm, &inspected.digest, code)?;
         self.link(name, inspected, &component)
     }
 
-    /// The component of `code`, if that fits; else compiled.
+    /// Loads the component from `code` if it matches, and compiles it otherwise.
     pub(crate) fn brought_along(
         &self,
         name: &str,
@@ -139,11 +148,13 @@ impl Sandbox {
         }
     }
 
-    /// Compiles a component ahead of time, for any processor of this architecture and operating system, to be embedded and given to
-    /// [`Sandbox::load_precompiled`]. The same component gives the same bytes.
+    /// Compiles a component ahead of time, for any CPU of this architecture and operating system.
+    /// The output is to be embedded and passed to [`Sandbox::load_precompiled`]. The same component
+    /// yields the same bytes.
     ///
     /// # Errors
-    /// As for [`Sandbox::load`].
+    ///
+    /// Returns the same errors as [`Sandbox::load`].
     pub fn precompile(&self, name: &str, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
         let inspected = self.check(name, wasm)?;
         let failed = compile_error(name);
@@ -153,8 +164,8 @@ impl Sandbox {
         code::to_bring_along(&key, &code).map_err(|error| failed(error.into()))
     }
 
-    /// The fingerprint of what [`Sandbox::precompile`] makes. It covers the whole version of the engine, of which the code itself
-    /// records only the first number.
+    /// Returns the fingerprint of code from [`Sandbox::precompile`]. It covers the full version of
+    /// the engine, whereas the code itself only records the major version.
     fn portable_fingerprint(&self) -> Result<[u8; 32], String> {
         if let Some(known) = self.host.portable.get() {
             return Ok(*known);
@@ -163,7 +174,7 @@ impl Sandbox {
         Ok(*self.host.portable.get_or_init(|| engine::fingerprint(&engine)))
     }
 
-    /// How the code of its components came about so far.
+    /// Returns statistics on where the code of components came from so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         Stats {
@@ -173,7 +184,7 @@ impl Sandbox {
         }
     }
 
-    /// Everything that can be said about a component before it is compiled, cheapest first.
+    /// Checks everything that is possible before compilation, cheapest checks first.
     pub(crate) fn check(&self, name: &str, wasm: &[u8]) -> Result<Inspected, LoadError> {
         let module = || name.to_owned();
         let (size, limit) = (wasm.len() as u64, self.host.config.max_component_bytes);
@@ -181,11 +192,13 @@ impl Sandbox {
             return Err(LoadError::TooLarge { module: module(), size, limit });
         }
         let inspected = inspect_all(wasm).map_err(|source| LoadError::Inspect { module: module(), source })?;
-        // Before the imports: what a newer generation brought is not to be refused like a socket.
+        // This check precedes that of the imports. A feature of a newer generation must not be
+        // rejected like a socket.
         generation::check(name, &inspected.generations)?;
         let imports = imports::refused(&inspected);
         if !imports.is_empty() {
-            // An interface of the contract that is not known here came with a later version of it: that is no attempt to get out.
+            // An unknown interface of the contract comes from a later version of it, and is not an
+            // attempt to escape.
             let ours = imports.iter().all(|import| import.starts_with(generation::PACKAGE));
             let newer = if ours { generation::later(name, &inspected.generations) } else { None };
             return Err(newer.unwrap_or(LoadError::Refused { module: module(), imports }));
@@ -227,7 +240,7 @@ impl Sandbox {
             self.count(origin);
             return Ok(component);
         }
-        // A panic of the compiler costs this module, and nothing else.
+        // A panic of the compiler affects only this module.
         let get = || code::get(&host.engine, host.cache.as_ref(), &key, || host.engine.precompile_component(wasm));
         let compiled = catch_unwind(AssertUnwindSafe(get));
         let compiled =
@@ -257,7 +270,7 @@ impl Sandbox {
     }
 }
 
-/// What a panic of the compiler said. Nothing that it worked on is used afterwards.
+/// Converts a panic of the compiler to an error. Nothing that it worked on is used afterwards.
 fn broken_off(panic: &(dyn Any + Send)) -> wasmtime::Error {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     wasmtime::Error::msg(format!("the compiler was interrupted: {}", said.unwrap_or("it does not say why")))
@@ -276,7 +289,7 @@ fn compile_error(name: &str) -> impl Fn(wasmtime::Error) -> LoadError + Copy + '
     move |error| LoadError::Compile { module: name.to_owned(), reason: words(&error) }
 }
 
-/// An error of the engine with all its causes, in one line.
+/// Formats an error of the engine and all its causes as one line.
 fn words(error: &wasmtime::Error) -> String {
     format!("{error:#}")
 }

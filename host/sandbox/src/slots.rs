@@ -1,23 +1,25 @@
-//! Places for calls in flight: the pool of instances and the memory are finite, so a call waits until there is enough of both.
+//! Slots for calls in flight. The pool of instances and the memory are limited, so a call waits
+//! until there is enough of both.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Counts what is free. Whoever waits gets it in the order of arrival, so that a large call does not wait for ever behind small ones.
+/// Counts free slots and memory. Waiting calls are served in order of arrival, so that a large call
+/// does not wait forever behind small ones.
 #[derive(Debug)]
 pub(crate) struct Slots {
     state: Mutex<State>,
     changed: Condvar,
-    /// Bytes for everything at once; `None`: not bounded.
+    /// The memory for everything in bytes. `None` means unlimited.
     budget: Option<u64>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// Places.
+    /// The number of free slots.
     free: u32,
-    /// Bytes in use.
+    /// The number of bytes in use.
     used: u64,
-    /// The number of the next who comes, and of the next who is served.
+    /// The next ticket number, and the one that is served next.
     next: u64,
     served: u64,
 }
@@ -28,18 +30,19 @@ impl Slots {
         Self { state: Mutex::new(state), changed: Condvar::new(), budget }
     }
 
-    /// Waits for a place and `memory` bytes. The wait is bounded because every call and every compilation is.
+    /// Waits for a slot and `memory` bytes. The wait is bounded, because every call and every
+    /// compilation is.
     pub(crate) fn take(&self, memory: u64) -> Slot<'_> {
         self.wait(1, memory)
     }
 
-    /// Waits for `memory` bytes only.
+    /// Waits for `memory` bytes without a slot.
     pub(crate) fn reserve(&self, memory: u64) -> Slot<'_> {
         self.wait(0, memory)
     }
 
     fn wait(&self, places: u32, memory: u64) -> Slot<'_> {
-        // More than there is at all means: alone.
+        // A request for more than the budget runs alone.
         let memory = self.budget.map_or(0, |budget| memory.min(budget));
         let budget = self.budget.unwrap_or(u64::MAX);
         let mut state = self.lock();
@@ -64,7 +67,7 @@ impl Slots {
     }
 }
 
-/// A place and memory; free again when dropped.
+/// A slot with memory, released on drop.
 #[derive(Debug)]
 pub(crate) struct Slot<'a> {
     slots: &'a Slots,
@@ -88,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// The most that was in use at once, where 16 threads take `of(thread)` bytes each, again and again.
+    /// Returns the peak usage while 16 threads repeatedly take `of(thread)` bytes each.
     fn most(slots: &Slots, of: impl Fn(u64) -> u64 + Sync) -> (u64, u64) {
         let (places, memory) = ([AtomicU64::new(0), AtomicU64::new(0)], [AtomicU64::new(0), AtomicU64::new(0)]);
         let enter = |[now, most]: &[AtomicU64; 2], n| {

@@ -1,4 +1,4 @@
-//! The clock of the engine: advances its epoch while calls are running.
+//! The clock of the engine, which advances its epoch while calls are running.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use wasmtime::Engine;
 
-/// How often running guests look at the time: often enough that a limit of one second is kept within a percent, rarely enough
-/// to cost nothing.
+/// How often running guests check the time. This enforces a limit of one second to within a
+/// percent, at negligible cost.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// A thread that advances the epoch of an engine every [`TICK`], as long as a call is running. Ticks that are missed, because the
-/// machine was busy or asleep, are left out: a burst of them would end calls that had no time to run. Dropping it ends the thread.
+/// A thread that advances the epoch of an engine every [`TICK`] while a call is running. Dropping
+/// this value ends the thread.
+///
+/// Ticks that were missed because the machine was busy or asleep are not made up for: a burst of
+/// them would end calls that had no time to run.
 #[derive(Debug)]
 pub(crate) struct Ticker {
     shared: Arc<Shared>,
@@ -46,7 +49,7 @@ impl Ticker {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Keeps the clock going until the value is dropped.
+    /// Keeps the clock running until the returned value is dropped.
     pub(crate) fn running(&self) -> Running<'_> {
         self.shared.lock().running += 1;
         self.shared.changed.notify_all();
@@ -59,7 +62,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits while nothing runs, then for one tick. `false`: it is over.
+    /// Waits while no call is running, and then for one tick. Returns `false` once the ticker has
+    /// ended.
     fn wait_for_tick(&self) -> bool {
         let state = self.lock();
         let idle = |state: &mut State| !state.ended && state.running == 0;
@@ -87,7 +91,7 @@ impl Drop for Ticker {
         self.shared.lock().ended = true;
         self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // The thread cannot panic; if it did, there is nothing to be done about it here.
+            // The thread does not panic, and if it did, nothing could be done about it here.
             let _ = thread.join();
         }
     }

@@ -1,10 +1,11 @@
-//! Content types by the last extension of a file name (docs/protocol.md, «Results»).
+//! Content types by the last extension of a file name (docs/protocol.md, "Results").
 
 use std::path::Path;
 
 use plumbline_phonehome::CONTENT_TYPE_ARCHIVE;
 
-/// The types that clients of this protocol send. The table is our own, so that the same file has the same type on every machine.
+/// The types that clients of this protocol send. The table is built in, so that a file has the same
+/// type on every machine.
 const TYPES: &[(&str, &str)] = &[
     ("css", "text/css; charset=utf-8"),
     ("csv", "text/csv; charset=utf-8"),
@@ -28,9 +29,11 @@ const TYPES: &[(&str, &str)] = &[
     ("yml", "application/yaml"),
 ];
 
-/// The content type of a file of this name, without regard to case; empty for one that is not known, or without an extension.
+/// Returns the content type for a file name, ignoring case. Returns an empty string for an unknown
+/// extension, or none.
 ///
-/// `.tgz` is not known on purpose: by custom only `.gz` means "unpack this", and `.tgz` is kept as it is.
+/// `.tgz` is omitted on purpose. By convention only `.gz` means "unpack this", and `.tgz` is kept
+/// as it is.
 #[must_use]
 pub fn content_type(path: &Path) -> &'static str {
     let Some(extension) = path.extension().and_then(|e| e.to_str()) else { return "" };

@@ -1,4 +1,4 @@
-//! What can go wrong with a worker as a whole.
+//! Errors of a worker as a whole.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,43 +10,44 @@ use plumbline_phonehome::ClientError;
 
 use crate::gather::GatherError;
 
-/// Why a worker ended without having sent a result. The process exits with 1 then (docs/protocol.md, «Life of a worker»).
+/// The reason why a worker ended without sending a result. The process then exits with code 1
+/// (docs/protocol.md, "Life of a worker").
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// Address, certificates or key cannot be used.
-    #[error("cannot prepare the connection to the aggregator")]
+    /// The URL, a certificate or the key is invalid.
+    #[error("failed to prepare the connection to the aggregator")]
     Client(#[source] ClientError),
-    /// The plugin finished, but what it wants to have sent cannot be gathered.
-    #[error("cannot gather the result of {key}")]
+    /// The plugin finished, but its result could not be gathered.
+    #[error("failed to gather the result of {key}")]
     Gather {
         /// The result.
         key: ResultKey,
-        /// Why.
+        /// The underlying error.
         source: GatherError,
     },
-    /// The aggregator did not take the result.
-    #[error("cannot send `{}` as the result of {key}", path.display())]
+    /// The aggregator did not accept the result.
+    #[error("failed to send `{}` as the result of {key}", path.display())]
     Upload {
         /// The result.
         key: ResultKey,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: Box<ClientError>,
     },
-    /// The worker was told to end while it was packing or sending.
+    /// The worker was asked to stop while it was packing or sending.
     #[error("asked to stop before the result of {key} was sent")]
     CutOff {
         /// The result.
         key: ResultKey,
     },
-    /// The signals of this process cannot be followed.
-    #[error("cannot follow signals")]
+    /// Signal handling could not be set up.
+    #[error("failed to handle signals")]
     Signals(#[source] io::Error),
 }
 
 impl WorkerError {
-    /// What a person can do, where that is known.
+    /// Returns how to fix the problem, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

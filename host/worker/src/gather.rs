@@ -1,4 +1,4 @@
-//! From what a done file says to something that can be sent.
+//! Turns the path in a done file into an upload.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,31 +14,32 @@ use crate::content_type::content_type;
 use crate::done::{DoneError, Kind, LocateError, kind_of, locate};
 use crate::pack::{PackError, pack};
 
-/// Why there is nothing to send although the plugin has finished.
+/// Error while gathering the result of a finished plugin.
 #[derive(Debug, thiserror::Error)]
 pub enum GatherError {
-    /// The done file cannot be used.
+    /// The done file is unusable.
     #[error(transparent)]
     Done(DoneError),
-    /// What it names cannot be used.
+    /// The path in it is unusable.
     #[error(transparent)]
     Locate(LocateError),
-    /// The directory that it names cannot be packed.
+    /// The directory could not be packed.
     #[error(transparent)]
     Pack(PackError),
 }
 
-/// Something that can be sent.
+/// A result that is ready to upload.
 pub(crate) struct Gathered {
-    /// The file, for people.
+    /// The path, for messages.
     pub(crate) path: PathBuf,
-    /// How it is sent.
+    /// The upload.
     pub(crate) upload: Upload,
-    /// Keeps what `upload` refers to.
+    /// Keeps the file open to which `upload` refers.
     _pin: File,
 }
 
-/// Finds what `named` means, and packs it if it is a directory; at most `limit` bytes. Dropping the future ends the packing.
+/// Resolves `named`, and packs it if it is a directory, into at most `limit` bytes. Dropping the
+/// future stops the packing.
 pub(crate) async fn gather(results_dir: &Path, named: &str, limit: u64) -> Result<Gathered, GatherError> {
     let (results_dir, named) = (results_dir.to_owned(), named.to_owned());
     let cancelled = CancellationToken::new();
@@ -66,8 +67,10 @@ fn gather_now(
     Ok(Gathered { path, upload, _pin: pin })
 }
 
-/// Opens the file, and gives a path that leads to it whatever becomes of its name: between our looking and our sending, the plugin
-/// could put a link in its place that leads out of the results directory.
+/// Opens the file, and returns a path to the open file, independent of its name.
+///
+/// Otherwise, between check and upload, the plugin could replace the file with a link that leads
+/// out of the results directory.
 fn pin(results_dir: &Path, named: &str, path: &Path) -> Result<(File, PathBuf), LocateError> {
     let io_error = |source| LocateError::Io { named: named.to_owned(), source };
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
@@ -80,7 +83,7 @@ fn pin(results_dir: &Path, named: &str, path: &Path) -> Result<(File, PathBuf), 
     match pinned.read_link() {
         Ok(real) if real.starts_with(results_dir.canonicalize().map_err(io_error)?) => Ok((file, pinned)),
         Ok(_) => Err(LocateError::Outside { named: named.to_owned(), results_dir: results_dir.to_owned() }),
-        // A system without /proc: the path that was checked must do.
+        // Without /proc, the checked path is used.
         Err(_) => Ok((file, path.to_owned())),
     }
 }

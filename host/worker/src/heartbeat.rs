@@ -1,7 +1,8 @@
-//! Signs of life: a hello at the start, heartbeats after it (docs/protocol.md, «Hello and heartbeat»).
+//! A hello at the start, and heartbeats after it (docs/protocol.md, "Hello and heartbeat").
 //!
-//! They never decide anything for the worker. They make an aggregator that cannot be reached show in the worker's log within seconds,
-//! with the reason, and a worker that is gone show in the aggregator's status within a minute.
+//! The worker's own behavior never depends on them. If the aggregator is unreachable, the reason is
+//! in the worker's log within seconds. If a worker is gone, the aggregator's status shows it within
+//! a minute.
 
 use std::time::Duration;
 
@@ -14,18 +15,19 @@ use tokio::sync::watch;
 use crate::error::chain;
 use crate::jitter::jittered;
 
-/// The times of signs of life.
+/// The intervals of hellos and heartbeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rhythm {
-    /// The pause after the first hello that was not heard; it doubles each time. Default 1 s.
+pub struct HeartbeatPolicy {
+    /// The delay after the first failed hello, which doubles each time. The default is 1 s.
     pub first_retry: Duration,
-    /// The longest pause between hellos. Default 30 s.
+    /// The longest delay between hellos. The default is 30 s.
     pub longest_retry: Duration,
-    /// Between heartbeats, give or take a fifth. Default 30 s: 5,000 workers then send 170 messages a second.
+    /// Interval between heartbeats, with a jitter of a fifth. The default is 30 s, so that 5,000
+    /// workers send 170 messages per second.
     pub heartbeat: Duration,
 }
 
-impl Default for Rhythm {
+impl Default for HeartbeatPolicy {
     fn default() -> Self {
         Self {
             first_retry: Duration::from_secs(1),
@@ -38,65 +40,68 @@ impl Default for Rhythm {
 /// What is known about the aggregator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Peer {
-    /// It has not answered yet.
+    /// It has not responded yet.
     Unknown,
-    /// It took the hello: it speaks this protocol with its extensions.
+    /// It accepted the hello, so it supports Plumbline's extensions of the protocol.
     Ours,
-    /// It answered, and does not know hellos: a Sonobuoy.
+    /// It responded, but does not support hellos. It is Sonobuoy's.
     Plain,
 }
 
-/// What the worker is doing, and since when.
+/// The current phase of the worker, and its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Doing {
+pub(crate) struct CurrentPhase {
     pub(crate) phase: Phase,
     pub(crate) since: Timestamp,
 }
 
-impl Doing {
+impl CurrentPhase {
     pub(crate) fn from_now(phase: Phase) -> Self {
         Self { phase, since: Timestamp::now() }
     }
 }
 
-/// Sends signs of life until the result is home, or the aggregator turns out not to know them.
-pub(crate) struct SignsOfLife {
+/// Sends hellos and heartbeats until the result is stored, or until the aggregator turns out not to
+/// support them.
+pub(crate) struct HeartbeatSender {
     pub(crate) client: Client,
     pub(crate) key: ResultKey,
     pub(crate) hello: Hello,
-    pub(crate) rhythm: Rhythm,
-    pub(crate) doing: watch::Receiver<Doing>,
+    pub(crate) rhythm: HeartbeatPolicy,
+    pub(crate) doing: watch::Receiver<CurrentPhase>,
     pub(crate) peer: watch::Sender<Peer>,
-    /// Set once the aggregator wants what the plugin has so far.
+    /// Set when the aggregator asks for the partial result.
     pub(crate) partial: watch::Sender<bool>,
-    /// Set once the aggregator says that the plugin has ended.
+    /// Set when the aggregator reports that the plugin has ended.
     pub(crate) ended: watch::Sender<bool>,
 }
 
-/// What an answer means for what is sent next.
+/// The meaning of a response for further messages.
 #[derive(Debug, PartialEq, Eq)]
-enum Heard {
-    /// All is well.
+enum WorkerContact {
+    /// The message was accepted.
     Yes,
-    /// The aggregator does not know this kind of message.
+    /// The aggregator does not support this kind of message.
     NotKnown,
-    /// The aggregator does not want anything of this key.
+    /// The aggregator does not accept any message for this key.
     Refused(String),
-    /// Try again later.
+    /// A retry may help.
     No { why: String, hint: Option<&'static str> },
 }
 
-fn heard(answer: Result<Answer, ClientError>) -> Heard {
+fn heard(answer: Result<Answer, ClientError>) -> WorkerContact {
     match answer {
-        Ok(answer) if answer.status.is_success() => Heard::Yes,
+        Ok(answer) if answer.status.is_success() => WorkerContact::Yes,
         Ok(answer) => match answer.status {
-            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => Heard::NotKnown,
-            status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                Heard::No { why: told(&answer), hint: None }
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => {
+                WorkerContact::NotKnown
             }
-            _ => Heard::Refused(told(&answer)),
+            status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                WorkerContact::No { why: told(&answer), hint: None }
+            }
+            _ => WorkerContact::Refused(told(&answer)),
         },
-        Err(error) => Heard::No { why: chain(&error), hint: error.hint() },
+        Err(error) => WorkerContact::No { why: chain(&error), hint: error.hint() },
     }
 }
 
@@ -110,42 +115,42 @@ fn told(answer: &Answer) -> String {
     }
 }
 
-impl SignsOfLife {
+impl HeartbeatSender {
     pub(crate) async fn send(mut self) {
         if self.say_hello().await {
             self.beat().await;
         }
     }
 
-    /// Until it is heard. Whether heartbeats make sense.
+    /// Sends hellos until one is accepted. Returns true if heartbeats make sense.
     async fn say_hello(&self) -> bool {
         let mut pause = self.rhythm.first_retry;
         let mut trouble = Trouble::default();
         loop {
             match heard(self.client.hello(&self.key, &self.hello).await) {
-                Heard::Yes => {
+                WorkerContact::Yes => {
                     self.peer.send_replace(Peer::Ours);
                     tracing::info!(key = %self.key, "the aggregator knows that this worker is here");
                     return true;
                 }
-                Heard::NotKnown => {
+                WorkerContact::NotKnown => {
                     self.peer.send_replace(Peer::Plain);
                     tracing::info!(key = %self.key, "the aggregator can be reached, and does not know signs of life: none are sent");
                     return false;
                 }
-                Heard::Refused(why) => {
+                WorkerContact::Refused(why) => {
                     tracing::error!(key = %self.key, %why, "the aggregator does not want this worker");
                     self.peer.send_replace(Peer::Ours);
                     return false;
                 }
-                Heard::No { why, hint } => trouble.tell(why, hint),
+                WorkerContact::No { why, hint } => trouble.tell(why, hint),
             }
             tokio::time::sleep(jittered(pause)).await;
             pause = pause.saturating_mul(2).min(self.rhythm.longest_retry);
         }
     }
 
-    /// At each change of phase, and in between.
+    /// Sends heartbeats at each change of phase, and at intervals.
     async fn beat(&mut self) {
         let mut trouble = Trouble::default();
         loop {
@@ -165,11 +170,11 @@ impl SignsOfLife {
             }
             let heard = heard(answer);
             match heard {
-                Heard::Yes => trouble.over(),
-                Heard::No { why, hint } if doing.phase != Phase::Done => trouble.tell(why, hint),
-                Heard::No { .. } => {}
-                Heard::NotKnown => return,
-                Heard::Refused(why) => {
+                WorkerContact::Yes => trouble.over(),
+                WorkerContact::No { why, hint } if doing.phase != Phase::Done => trouble.tell(why, hint),
+                WorkerContact::No { .. } => {}
+                WorkerContact::NotKnown => return,
+                WorkerContact::Refused(why) => {
                     tracing::warn!(key = %self.key, %why, "the aggregator does not want heartbeats");
                     return;
                 }
@@ -181,7 +186,7 @@ impl SignsOfLife {
     }
 }
 
-/// Says each trouble once, not every time.
+/// Reports each failure once, and not every time.
 #[derive(Default)]
 struct Trouble(Option<String>);
 

@@ -1,11 +1,11 @@
-//! A little randomness in periods, so that thousands of workers that started together do not stay together.
+//! Adds randomness to intervals, so that thousands of workers that started together spread out.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
-/// `period`, shortened or lengthened by up to a fifth.
+/// Returns `period`, changed randomly by up to a fifth.
 pub(crate) fn jittered(period: Duration) -> Duration {
-    // Hash keys of the standard library are random, and that is all the randomness that is needed.
+    // The hash keys of the standard library are random, which is enough here.
     let random = RandomState::new().build_hasher().finish() % 4001;
     let tenthousandths = 8_000 + u32::try_from(random).unwrap_or(2_000);
     period.saturating_mul(tenthousandths) / 10_000

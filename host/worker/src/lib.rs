@@ -1,5 +1,5 @@
-//! What runs beside a plugin: waits for its done file, sends its result to the aggregator, passes its progress on, and gives signs
-//! of life.
+//! Runs next to a plugin: waits for its done file, uploads its result to the aggregator, relays its
+//! progress, and sends heartbeats.
 //!
 //! ```no_run
 //! use plumbline_worker::{Mode, WorkerConfig, run_worker_process};
@@ -12,8 +12,13 @@
 //! # }
 //! ```
 //!
-//! A worker waits for hours beside every pod of every plugin, so it must be small: one thread, nothing kept in memory that can be
-//! streamed, under 2 MiB of its own while it waits (docs/benchmarks.md).
+//! [`Worker`] is a worker with its [`WorkerConfig`] and [`Settings`]. [`Shutdown`] asks it to end,
+//! and [`Relay`] receives progress updates. The module [`reporter`] is a sidecar for Jobs that have
+//! no worker.
+//!
+//! A worker waits for hours next to every pod of every plugin, so it must be small. It uses one
+//! thread, streams everything that can be streamed, and needs less than 2 MiB of its own memory
+//! while it waits (docs/benchmarks.md).
 #![forbid(unsafe_code)]
 
 mod config;
@@ -41,7 +46,7 @@ pub use done::{
 };
 pub use error::{WorkerError, chain};
 pub use gather::GatherError;
-pub use heartbeat::Rhythm;
+pub use heartbeat::HeartbeatPolicy;
 pub use pack::{PACKED_NAME, PackError};
 pub use progress::{PatternError, check_log_progress};
 pub use relay::{BindError, MAX_CONNECTIONS, MAX_PROGRESS_BYTES, Relay};

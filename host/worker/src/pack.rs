@@ -1,4 +1,4 @@
-//! Packing a directory that is to be sent (docs/protocol.md, «Done file»).
+//! Packs a directory for the upload (docs/protocol.md, "Done file").
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -12,37 +12,38 @@ use tokio_util::sync::CancellationToken;
 
 use crate::done::DONE_FILE;
 
-/// The name that a packed directory has, inside that directory and on its way.
+/// The name of a packed directory, both inside that directory and in the upload.
 pub const PACKED_NAME: &str = "results.tar.gz";
 
-/// How many left-out files are named in the log: enough to see the pattern.
+/// Maximum number of left-out files to log, which is enough to recognize a pattern.
 const SHOWN_LEFT_OUT: usize = 10;
 
-/// Why a directory cannot be packed.
+/// Error while packing a directory.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
-    /// Something in it cannot be read, or the archive becomes too large or does not fit on the volume.
-    #[error("cannot pack the directory `{}`", dir.display())]
+    /// A file could not be read, or the archive is too large or does not fit on the volume.
+    #[error("failed to pack the directory `{}`", dir.display())]
     Pack {
         /// The directory.
         dir: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: plumbline_archive::pack::PackError,
     },
-    /// The archive cannot be put into its place.
-    #[error("cannot write the archive `{}`", path.display())]
+    /// The archive could not be written.
+    #[error("failed to write the archive `{}`", path.display())]
     Write {
         /// The archive.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
 }
 
-/// Packs `dir` into [`PACKED_NAME`] inside it, at most `limit` bytes, and gives its path. Blocks until it is done or `cancelled`.
+/// Packs `dir` into [`PACKED_NAME`] inside it, with at most `limit` bytes, and returns the path.
+/// Blocks until it is done or `cancelled`.
 ///
-/// The archive of an earlier attempt is replaced and not packed, like any other file of that name there. The done file, which is in
-/// `results_dir`, is not packed either: it is no result.
+/// The archive of an earlier attempt is replaced and not packed, like any other file of that name
+/// there. The done file in `results_dir` is not packed either, because it is not a result.
 pub(crate) fn pack(
     dir: &Path,
     results_dir: &Path,
@@ -51,14 +52,15 @@ pub(crate) fn pack(
 ) -> Result<PathBuf, PackError> {
     let path = dir.join(PACKED_NAME);
     let cannot_write = |source| PackError::Write { path: path.clone(), source };
-    // Under another name until it is whole: a worker that is started again must not take half an archive for the plugin's own file.
+    // The archive has a temporary name until it is complete. A restarted worker must not mistake
+    // half an archive for the plugin's own file.
     let file = AtomicFile::create(&path).map_err(cannot_write)?;
-    // One thread: a worker shares its node with what is being tested.
+    // One thread is enough, because the worker shares its node with the system under test.
     let options = PackOptions {
         threads: NonZeroUsize::MIN,
         max_bytes: Some(limit),
         exclude: vec![path.clone(), results_dir.join(DONE_FILE)],
-        // The number of entries is the operator's limit, which the aggregator knows.
+        // The operator limits the number of entries, and only the aggregator knows that limit.
         entries: ARCHIVE_ENTRIES,
         ..PackOptions::for_upload(&ReceiveLimits::default())
     };

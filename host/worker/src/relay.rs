@@ -1,10 +1,11 @@
-//! The progress relay: plugins post their progress to a port on loopback, and the worker, which has the certificate, passes it on
-//! (docs/protocol.md, «Progress»).
+//! The progress relay (docs/protocol.md, "Progress"). Plugins post their progress to a port on
+//! loopback, and the worker, which has the certificate, forwards it.
 //!
-//! Updates go to the aggregator one at a time, in the order in which their bodies were complete, each unchanged, and each gets the
-//! aggregator's own answer: an update that is to be added to earlier ones must be neither lost, nor doubled, nor overtaken. While the
-//! aggregator is slow, posts wait; at most [`MAX_CONNECTIONS`] are taken from the system, so they are bounded. Where tests are counted in
-//! the plugin's log, updates are not passed on, but become part of what the worker reports.
+//! Updates are forwarded one at a time, unchanged, in the order in which their bodies were
+//! complete. Each gets the aggregator's own response. An update may add to earlier ones, so none
+//! may be lost, duplicated or reordered. While the aggregator is slow, posts wait. At most
+//! [`MAX_CONNECTIONS`] connections are accepted, which bounds their number. If tests are counted in
+//! the plugin's log, updates are not forwarded, but become part of the worker's own reports.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -25,55 +26,58 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::chain;
-use crate::progress::{Posted, Posts};
+use crate::progress::{Posted, PostedUpdates};
 
-/// The largest body of a progress update, in bytes: 1 MiB, what aggregators take.
+/// Maximum size of a progress update in bytes: 1 MiB, the limit of aggregators.
 pub const MAX_PROGRESS_BYTES: usize = 1 << 20;
 
-/// Connections taken at once: 16. With the largest bodies in all of them that is 16 MiB; a plugin needs one.
+/// Maximum number of concurrent connections. With bodies of maximum size they need 16 MiB. A plugin
+/// needs one connection.
 pub const MAX_CONNECTIONS: usize = 16;
 
-/// How long a plugin may take to send the head of a request: 10 s, on loopback.
+/// Timeout for the head of a request, which comes over loopback.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a plugin may take to send a body: 30 s, on loopback.
+/// Timeout for a body, which comes over loopback.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long one update may take to the aggregator and back: 30 s. After it the next gets its turn.
+/// Timeout for forwarding one update. Afterwards the next one is forwarded.
 const FORWARD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The buffer of a connection, in bytes: the head of a request must fit. 16 KiB.
+/// Buffer size of a connection: 16 KiB. The head of a request must fit.
 const CONNECTION_BUFFER: usize = 16 << 10;
 
-/// How long to wait after the system refused to give a connection, for want of file descriptors for instance.
+/// Delay after a failed accept, for example because of a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// No address could be listened on.
+/// Error because none of the addresses could be bound.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen for progress updates on {address}")]
+#[error("failed to listen for progress updates on {address}")]
 pub struct BindError {
-    /// The last address tried.
+    /// The last address that was tried.
     pub address: SocketAddr,
-    /// What the system said.
+    /// The underlying I/O error.
     pub source: io::Error,
 }
 
-/// A relay that listens, and does not answer yet.
+/// A relay that listens, but does not respond yet.
 #[derive(Debug)]
 pub struct Relay {
     listeners: Vec<TcpListener>,
     port: u16,
-    posts: Posts,
+    posts: PostedUpdates,
 }
 
 impl Relay {
-    /// Listens on this port of each of these addresses. An address that is not to be had is left out: machines without IPv6 are
-    /// common. Port 0 takes a free port, the same on all addresses where that is possible.
+    /// Binds this port on each of these addresses.
+    ///
+    /// Unavailable addresses are skipped, because machines without IPv6 are common. Port 0 selects
+    /// a free port, the same on all addresses if possible.
     ///
     /// # Errors
-    /// [`BindError`] if not one address is to be had.
+    /// Returns [`BindError`] if no address is available.
     pub async fn bind(addresses: &[IpAddr], port: u16) -> Result<Self, BindError> {
-        let mut relay = Self { listeners: Vec::new(), port, posts: Posts::default() };
+        let mut relay = Self { listeners: Vec::new(), port, posts: PostedUpdates::default() };
         let mut last = None;
         for &address in addresses {
             let address = SocketAddr::new(address, relay.port);
@@ -83,7 +87,7 @@ impl Relay {
                     relay.listeners.push(listener);
                 }
                 Err(source) => {
-                    tracing::debug!(%address, error = %source, "cannot listen for progress updates here");
+                    tracing::debug!(%address, error = %source, "failed to listen for progress updates here");
                     last = Some(BindError { address, source });
                 }
             }
@@ -94,18 +98,18 @@ impl Relay {
         }
     }
 
-    /// The port. What a plugin must be told if it was chosen by the system.
+    /// Returns the port. If the system chose it, the plugin must be told.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The updates of the plugin, for a log watch.
-    pub(crate) fn posts(&self) -> Posts {
+    /// Returns the updates of the plugin, for a log watch.
+    pub(crate) fn posts(&self) -> PostedUpdates {
         self.posts.clone()
     }
 
-    /// Passes updates of `key` on until `stop`. What is on its way then is dropped.
+    /// Forwards updates of `key` until `stop` is cancelled. Updates in progress are then dropped.
     pub async fn serve(self, client: Client, key: ResultKey, stop: CancellationToken) {
         let seats = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let forward = Arc::new(Forward { client, key, seats, posts: self.posts });
@@ -124,7 +128,7 @@ async fn listen(address: SocketAddr) -> io::Result<(TcpListener, u16)> {
     Ok((listener, port))
 }
 
-/// Takes connections until dropped; those taken end with it.
+/// Accepts connections until dropped. Open connections are dropped with it.
 async fn accept(listener: TcpListener, forward: Arc<Forward>) {
     let mut connections = JoinSet::new();
     loop {
@@ -138,7 +142,7 @@ async fn accept(listener: TcpListener, forward: Arc<Forward>) {
                 });
             }
             Err(error) => {
-                tracing::debug!(%error, "cannot take a connection of the progress relay");
+                tracing::debug!(%error, "failed to accept a connection of the progress relay");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -155,9 +159,9 @@ async fn serve_connection(stream: TcpStream, forward: Arc<Forward>) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(CONNECTION_BUFFER)
-        // One update per connection: an idle one would hold a seat.
+        // Each connection carries one update, because an idle one would hold a permit.
         .keep_alive(false)
-        // `printf … | nc` has nothing more to say after the request, and still waits for the answer.
+        // `printf … | nc` closes its side after the request, and still waits for the response.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service)
         .await;
@@ -170,7 +174,7 @@ struct Forward {
     client: Client,
     key: ResultKey,
     seats: Arc<Semaphore>,
-    posts: Posts,
+    posts: PostedUpdates,
 }
 
 impl Forward {
@@ -206,12 +210,12 @@ impl Forward {
             }
             Ok(Err(error)) => {
                 let error = chain(&error);
-                tracing::warn!(%error, "cannot pass a progress update on");
-                text(StatusCode::INTERNAL_SERVER_ERROR, format!("cannot pass the update on: {error}"))
+                tracing::warn!(%error, "failed to forward a progress update");
+                text(StatusCode::INTERNAL_SERVER_ERROR, format!("failed to forward the update: {error}"))
             }
             Err(_) => {
-                tracing::warn!("cannot pass a progress update on: no answer within {FORWARD_TIMEOUT:?}");
-                let message = format!("cannot pass the update on: no answer within {FORWARD_TIMEOUT:?}");
+                tracing::warn!("failed to forward a progress update: no answer within {FORWARD_TIMEOUT:?}");
+                let message = format!("failed to forward the update: no answer within {FORWARD_TIMEOUT:?}");
                 text(StatusCode::INTERNAL_SERVER_ERROR, message)
             }
         }

@@ -1,4 +1,5 @@
-//! The life of a worker: hello, wait for the done file, gather, send, and perhaps stay.
+//! The lifecycle of a worker: send a hello, wait for the done file, gather, upload, and possibly
+//! keep running.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -13,53 +14,63 @@ use crate::config::{Mode, WorkerConfig};
 use crate::done::{Timing, wait_for_done};
 use crate::error::{WorkerError, chain};
 use crate::gather::{GatherError, Gathered, gather};
-use crate::heartbeat::{Doing, Peer, Rhythm, SignsOfLife};
-use crate::progress::{LogWatch, Posts};
+use crate::heartbeat::{CurrentPhase, HeartbeatPolicy, HeartbeatSender, Peer};
+use crate::progress::{LogWatch, PostedUpdates};
 use crate::relay::Relay;
 use crate::shutdown::Shutdown;
 
-/// How a worker ended well. The process exits with 0 then.
+/// How a worker ended without an error. The process then exits with code 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The result is home.
+    /// The result was uploaded.
     Sent(Outcome),
-    /// The worker was told to end, and the plugin had not finished at the end of the drain period.
+    /// The worker was asked to stop, and the plugin had not finished by the end of the drain
+    /// period.
     GaveUp,
 }
 
-/// What about a worker is not told by its environment. Each has a default.
+/// Settings of a worker that do not come from its environment. Each has a default.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Between two looks for the done file. Default 1 s.
+    /// Interval between checks for the done file. The default is 1 s.
     pub poll: Duration,
-    /// How often an empty done file is looked at again before it counts as a mistake. Default 10.
+    /// How often an empty done file is checked again before it counts as an error. The default is
+    /// 10.
     pub empty_looks: u32,
-    /// How long a worker that is told to end goes on: waits for the done file, and then for the upload. Default 60 s, what a pod
-    /// is given by custom.
+    /// The drain period: how long a worker that was asked to stop waits for the done file, and then
+    /// for the upload.
+    ///
+    /// The default is 60 s, the usual grace period of its pods.
     pub drain: Duration,
-    /// When hellos and heartbeats are sent.
-    pub rhythm: Rhythm,
-    /// Between two looks into the log in which tests are counted, and so between two updates at most. Default 5 s.
+    /// The intervals of hellos and heartbeats.
+    pub rhythm: HeartbeatPolicy,
+    /// Interval between reads of the log in which tests are counted, and so the minimum interval
+    /// between updates. The default is 5 s.
     pub log_interval: Duration,
-    /// How the upload is retried. Default: for 10 min with growing pauses, which is longer than other workers try (3 attempts within
-    /// seconds), because an aggregator that is moved to another node is back after minutes.
+    /// The retry policy of the upload. The default is 10 min with increasing delays.
+    ///
+    /// This is longer than Sonobuoy's workers retry (3 attempts within seconds), because an
+    /// aggregator that moves to another node is back after minutes.
     pub retry: RetryPolicy,
-    /// How long what a plugin wrote last has to arrive, once the aggregator says that the plugin has ended. Default 5 s.
+    /// How long to wait for the plugin's last writes after the aggregator reported its end. The
+    /// default is 5 s.
     pub last_writes: Duration,
-    /// The largest archive that a directory may become, in bytes. It lies beside what it was made of until the worker ends, so the
-    /// volume must have room for both. Default 4 GiB, what aggregators take.
+    /// Maximum size in bytes of the archive of a directory. The default is 4 GiB, the limit of
+    /// aggregators.
+    ///
+    /// The archive is next to its source until the worker ends, so the volume needs space for both.
     pub archive_bytes: u64,
 }
 
-/// What the worker waits for beside the done file.
+/// Further events that the worker waits for, besides the done file.
 struct Awaited {
-    /// The last progress update was sent; dropped where nothing is counted.
+    /// Signals that the last progress update was sent. It is dropped if nothing is counted.
     counted: oneshot::Receiver<()>,
-    /// The aggregator asks for what there is so far.
+    /// Whether the aggregator asks for the partial result.
     partial_wanted: watch::Receiver<bool>,
-    /// The aggregator says that the plugin has ended.
+    /// Whether the aggregator reports that the plugin has ended.
     plugin_ended: watch::Receiver<bool>,
-    /// The containers beside this one, where they can be watched.
+    /// Completes when the other containers of the pod have ended, if they can be watched.
     companions: Option<Companions>,
 }
 
@@ -70,7 +81,7 @@ impl Default for Settings {
             poll: timing.poll,
             empty_looks: timing.empty_looks,
             drain: Duration::from_secs(60),
-            rhythm: Rhythm::default(),
+            rhythm: HeartbeatPolicy::default(),
             log_interval: Duration::from_secs(5),
             last_writes: Duration::from_secs(5),
             retry: RetryPolicy::default(),
@@ -79,22 +90,25 @@ impl Default for Settings {
     }
 }
 
-/// A worker, ready to run.
+/// A worker that is ready to run.
 pub struct Worker {
     config: WorkerConfig,
     mode: Mode,
     settings: Settings,
     client: Client,
     relay: Option<Relay>,
-    // Only for the compiler: a worker is shared while it waits, this is taken out before.
+    // The mutex only satisfies the compiler: a worker is shared while it waits, but this is taken
+    // out before.
     companions: Mutex<Option<Companions>>,
 }
 
-/// Over when the containers beside the worker have all ended well.
+/// Completes when the containers next to the worker have all ended successfully.
 type Companions = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Returns once the containers beside the worker have ended well, as it sees itself or as the aggregator says. What they
-/// wrote last has `last_writes` to arrive.
+/// Returns once the containers next to the worker have ended successfully.
+///
+/// The worker observes that itself, or the aggregator reports it. In the latter case, the last
+/// writes get `last_writes` to arrive.
 async fn ended(companions: Option<Companions>, mut told: watch::Receiver<bool>, last_writes: Duration) {
     let watched = async {
         match companions {
@@ -104,7 +118,7 @@ async fn ended(companions: Option<Companions>, mut told: watch::Receiver<bool>, 
     };
     let told = async {
         if told.wait_for(|ended| *ended).await.is_err() {
-            // Heartbeats are over, for instance because the aggregator does not know them.
+            // Heartbeats are over, for example because the aggregator does not support them.
             std::future::pending::<()>().await;
         }
         tokio::time::sleep(last_writes).await;
@@ -116,10 +130,10 @@ async fn ended(companions: Option<Companions>, mut told: watch::Receiver<bool>, 
 }
 
 impl Worker {
-    /// A worker with this configuration.
+    /// Creates a worker with this configuration.
     ///
     /// # Errors
-    /// [`WorkerError::Client`]: the address, a certificate or the key cannot be used.
+    /// Returns [`WorkerError::Client`] if the URL, a certificate or the key is invalid.
     pub fn new(config: WorkerConfig, mode: Mode, settings: Settings) -> Result<Self, WorkerError> {
         let client = Client::new(&ClientConfig {
             aggregator_url: config.aggregator_url.clone(),
@@ -131,26 +145,32 @@ impl Worker {
         Ok(Self { config, mode, settings, client, relay: None, companions: Mutex::default() })
     }
 
-    /// Uses a relay that listens already, for a caller who must tell the plugin its port before the worker runs.
+    /// Uses a relay that already listens, for a caller that has to tell the plugin its port before
+    /// the worker runs.
     #[must_use]
     pub fn with_relay(mut self, relay: Relay) -> Self {
         self.relay = Some(relay);
         self
     }
 
-    /// Sends the whole results directory once `ended` is over and there is still no done file: the plugin has ended well without a word
-    /// (docs/protocol.md, «Without a done file»).
+    /// Sends the whole results directory if `ended` completes and there is still no done file.
+    ///
+    /// The plugin has then ended successfully without one (docs/protocol.md, "Without a done
+    /// file").
     #[must_use]
     pub fn with_companions(mut self, ended: impl Future<Output = ()> + Send + 'static) -> Self {
         self.companions = Mutex::new(Some(Box::pin(ended)));
         self
     }
 
-    /// Runs until the result is home (and, for [`Mode::SingleNode`], its sleep is over), or `shutdown` says otherwise: then the worker
-    /// waits for the done file for the drain period, gives an upload the drain period to end, and does not sleep.
+    /// Runs until the result is uploaded and the sleep of the [`Mode`] is over, or until `shutdown`
+    /// asks to stop.
+    ///
+    /// In the latter case the worker waits for the done file during the drain period, and does not
+    /// sleep. An upload gets the drain period to finish.
     ///
     /// # Errors
-    /// [`WorkerError`]: there is a done file, and the aggregator has no result.
+    /// Returns [`WorkerError`] if there is a done file, but the aggregator did not get a result.
     pub async fn run(mut self, shutdown: Shutdown) -> Result<Ended, WorkerError> {
         let key = self.config.key();
         tracing::info!(%key, results_dir = %self.config.results_dir.display(), aggregator = %self.config.aggregator_url, "worker started");
@@ -162,7 +182,7 @@ impl Worker {
         if let Some(relay) = relay {
             helpers.spawn(relay.serve(self.client.clone(), key.clone(), stop.clone()));
         }
-        let (doing, doing_seen) = watch::channel(Doing::from_now(Phase::Waiting));
+        let (doing, doing_seen) = watch::channel(CurrentPhase::from_now(Phase::Waiting));
         let (finished, counted) = oneshot::channel();
         if let Some(watch) = self.log_watch(&key, posts) {
             let (quiet, doing) = (stop.clone(), doing_seen.clone());
@@ -175,7 +195,7 @@ impl Worker {
         let (peer, peer_seen) = watch::channel(Peer::Unknown);
         let (partial, partial_wanted) = watch::channel(false);
         let (ended, plugin_ended) = watch::channel(false);
-        let signs = SignsOfLife {
+        let signs = HeartbeatSender {
             client: self.client.clone(),
             key: key.clone(),
             hello: self.hello(),
@@ -186,7 +206,7 @@ impl Worker {
             ended,
         };
         helpers.spawn(async move {
-            // Hellos may go on for ever, to an aggregator that is gone.
+            // Hellos to an aggregator that is gone may continue forever.
             tokio::select! {
                 () = signs.send() => {}
                 () = quiet.cancelled() => {}
@@ -198,7 +218,7 @@ impl Worker {
             .work(&key, &doing, &peer_seen, Awaited { counted, partial_wanted, plugin_ended, companions }, &shutdown)
             .await;
         if let Ok(Ended::Sent(_)) = result {
-            doing.send_replace(Doing::from_now(Phase::Done));
+            doing.send_replace(CurrentPhase::from_now(Phase::Done));
             self.stay(&shutdown).await;
         }
         stop.cancel();
@@ -206,14 +226,14 @@ impl Worker {
         result
     }
 
-    /// What follows the plugin's log, if it has one to be counted in.
-    fn log_watch(&self, key: &ResultKey, posts: Posts) -> Option<LogWatch> {
+    /// Returns the log watch of the plugin, if its definition has a log to count in.
+    fn log_watch(&self, key: &ResultKey, posts: PostedUpdates) -> Option<LogWatch> {
         let progress = self.config.log_progress.as_ref()?;
         let (client, interval) = (self.client.clone(), self.settings.log_interval);
         match LogWatch::new(client, key.clone(), progress, &self.config.results_dir, interval, posts) {
             Ok(watch) => Some(watch),
             Err(error) => {
-                tracing::warn!(%key, error = chain(&error), "cannot count progress in the log");
+                tracing::warn!(%key, error = chain(&error), "failed to count progress in the log");
                 None
             }
         }
@@ -226,7 +246,8 @@ impl Worker {
         match Relay::bind(&self.config.progress_bind, self.config.progress_port).await {
             Ok(relay) => Some(relay),
             Err(error) => {
-                // Never fatal: a result without progress is still a result. Two workers in one network name space collide here.
+                // This is never fatal, because a result without progress is still a result. It
+                // happens if two workers share a network namespace.
                 tracing::warn!(error = chain(&error), "no progress relay: progress of this plugin will not be seen");
                 None
             }
@@ -245,7 +266,7 @@ impl Worker {
     async fn work(
         &self,
         key: &ResultKey,
-        doing: &watch::Sender<Doing>,
+        doing: &watch::Sender<CurrentPhase>,
         peer: &watch::Receiver<Peer>,
         awaited: Awaited,
         shutdown: &Shutdown,
@@ -257,10 +278,11 @@ impl Worker {
             empty_looks: self.settings.empty_looks,
         };
         let named = tokio::select! {
-            // A done file is what counts, also when the plugin ended right after writing it.
+            // The done file takes precedence, even if the plugin ended immediately after writing
+            // it.
             biased;
             named = wait_for_done(&self.config.results_dir, timing) => named,
-            // Sends at most once, and never ends: the plugin may still finish.
+            // This sends at most once and never completes, because the plugin may still finish.
             never = self.send_partial(key, partial_wanted) => match never {},
             () = ended(companions, plugin_ended, self.settings.last_writes) => {
                 tracing::info!(%key, "the plugin has ended well and left no done file: everything in its directory is sent");
@@ -271,9 +293,10 @@ impl Worker {
                 return Ok(Ended::GaveUp);
             }
         };
-        doing.send_replace(Doing::from_now(Phase::Uploading));
+        doing.send_replace(CurrentPhase::from_now(Phase::Uploading));
         let deliver = async {
-            // The last update arrives before the result. An error: its sender was dropped, which is how it ends.
+            // The last update arrives before the result. The error of a dropped sender is the
+            // normal case.
             let _ = counted.await;
             self.deliver(key, named.map_err(GatherError::Done), peer).await
         };
@@ -283,7 +306,8 @@ impl Worker {
         }
     }
 
-    /// Sends what lies in the results directory when the aggregator asks for it, because the time of the plugin is up.
+    /// Sends the content of the results directory when the aggregator asks for it because the
+    /// plugin's time is up.
     async fn send_partial(&self, key: &ResultKey, mut wanted: watch::Receiver<bool>) -> std::convert::Infallible {
         if wanted.wait_for(|wanted| *wanted).await.is_ok() {
             tracing::info!(%key, "the time of the plugin is up: sending what there is so far");
@@ -299,8 +323,9 @@ impl Worker {
         std::future::pending().await
     }
 
-    /// Over at the end of the drain period, which begins now or when somebody asks to end, whichever is later; or at once if that is
-    /// what was asked for.
+    /// Completes at the end of the drain period, or at once if an immediate stop is requested.
+    ///
+    /// The period starts now or with the request to stop, whichever is later.
     async fn drained(&self, shutdown: &Shutdown) {
         let drain = async {
             shutdown.draining().await;
@@ -360,21 +385,21 @@ impl Worker {
         }
     }
 
-    /// Tells the aggregator why there will be no result, so that it need not wait for one.
+    /// Reports to the aggregator why there will be no result, so that it does not wait for one.
     ///
-    /// Not a Sonobuoy, though: that one would keep the message as an ordinary result, which then passes. Without a word it notices
-    /// that the worker failed.
+    /// Sonobuoy's aggregator is not told, because it would store the message as an ordinary result,
+    /// which then passes. It notices by itself that the worker failed.
     async fn tell_failure(&self, key: &ResultKey, reason: &str, peer: Peer) {
         tracing::error!(%key, error = reason, "there is no result");
         if peer == Peer::Plain {
             return;
         }
         if let Err(error) = self.client.put_result(key, &Upload::failure(reason), &self.settings.retry).await {
-            tracing::error!(%key, error = chain(&error), "cannot tell the aggregator that there is no result");
+            tracing::error!(%key, error = chain(&error), "failed to tell the aggregator that there is no result");
         }
     }
 
-    /// Stays as long as the mode wants, or until told to end.
+    /// Keeps running as long as the mode requires, or until asked to stop.
     async fn stay(&self, shutdown: &Shutdown) {
         let (Mode::Global { sleep } | Mode::SingleNode { sleep }) = self.mode;
         let sleep = async {
@@ -390,19 +415,23 @@ impl Worker {
     }
 }
 
-/// Runs a worker with default settings. See [`Worker::run`].
+/// Runs a worker with default settings (see [`Worker::run`]).
 ///
 /// # Errors
-/// [`WorkerError`].
+/// Returns the same errors as [`Worker::run`].
 pub async fn run_worker(config: WorkerConfig, mode: Mode, shutdown: Shutdown) -> Result<Ended, WorkerError> {
     Worker::new(config, mode, Settings::default())?.run(shutdown).await
 }
 
-/// Runs a worker as what this process is for: with default settings, and following SIGTERM and SIGINT. Wants a runtime with one
-/// thread; a worker has nothing to do for more. `companions`, if given, is over when the containers beside it have ended well.
+/// Runs a worker as the purpose of this process, with default settings and handling of SIGTERM and
+/// SIGINT.
+///
+/// A runtime with one thread is enough. `companions`, if given, completes when the other containers
+/// of the pod have ended successfully.
 ///
 /// # Errors
-/// [`WorkerError`].
+/// Returns the same errors as [`Worker::run`], or [`WorkerError::Signals`] if signals cannot be
+/// handled.
 pub async fn run_worker_process(
     config: WorkerConfig,
     mode: Mode,

@@ -1,14 +1,14 @@
-//! Being told to end: gently, and at once.
+//! Requests to stop, gracefully or at once.
 
 use std::io;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// A wish that a worker ends. Clones share it.
+/// A request for a worker to stop. Clones share it.
 ///
-/// Two stages, because a pod that is deleted still has its grace period: a plugin that is told to end writes what it has, and that
-/// is worth sending.
+/// There are two stages, because a pod that is deleted still has its grace period. A plugin that is
+/// asked to stop writes what it has, and that is worth sending.
 #[derive(Debug, Clone, Default)]
 pub struct Shutdown {
     drain: CancellationToken,
@@ -16,37 +16,39 @@ pub struct Shutdown {
 }
 
 impl Shutdown {
-    /// Nobody wants anything to end yet.
+    /// Creates a handle without a request.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks to end soon: a worker goes on waiting for its done file for the drain period, and finishes an upload under way.
+    /// Asks to stop gracefully. The worker waits for its done file during the drain period, and
+    /// finishes an upload in progress.
     pub fn drain(&self) {
         self.drain.cancel();
     }
 
-    /// Asks to end at once. Implies [`Shutdown::drain`].
+    /// Asks to stop at once. Implies [`Shutdown::drain`].
     pub fn now(&self) {
         self.drain.cancel();
         self.now.cancel();
     }
 
-    /// Waits until somebody asks to end, soon or at once.
+    /// Waits until a stop of either kind is requested.
     pub async fn draining(&self) {
         self.drain.cancelled().await;
     }
 
-    /// Waits until somebody asks to end at once.
+    /// Waits until an immediate stop is requested.
     pub async fn ending(&self) {
         self.now.cancelled().await;
     }
 
-    /// Turns signals of this process into wishes, for ever: the first SIGTERM or SIGINT asks to end soon, the second at once.
+    /// Turns signals of this process into requests. The first SIGTERM or SIGINT asks to stop
+    /// gracefully, the second at once.
     ///
     /// # Errors
-    /// The system refuses to deliver signals; without an error this never returns.
+    /// Returns only if the system cannot deliver signals, with that error.
     pub async fn follow_signals(&self) -> io::Error {
         let (mut terminate, mut interrupt) = match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
             (Ok(terminate), Ok(interrupt)) => (terminate, interrupt),

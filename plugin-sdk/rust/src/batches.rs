@@ -1,20 +1,23 @@
-//! What the host gives a module to read, a batch at a time.
+//! Iterators over what the host lets a module read, fetched one batch at a time.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-/// Entries asked of the host at once: what it gives at most.
+/// Number of entries to request from the host in one call, which is also the host's maximum.
 pub const READ_ENTRIES: u32 = 1024;
 
-/// Where entries come from: the host, or a test.
+/// A source of entries: the host, or a test.
 pub(crate) trait BatchSource<T> {
-    /// The next entries, at most `max`; none at the end. The error is a sentence that names the cause.
+    /// Returns the next entries, at most `max`. An empty list means the end; the error is a
+    /// sentence with the cause.
     fn next(&mut self, max: u32) -> Result<Vec<T>, String>;
 }
 
-/// Entries of a plugin's tree, one after the other: [`Results`](crate::Results), or a [`Tree`](crate::Tree).
+/// An iterator over the entries of a plugin's tree: [`Results`](crate::Results) or
+/// [`Tree`](crate::Tree).
 ///
-/// An iterator that asks the host for a batch at a time, so the tree may be larger than memory. After an error there is nothing more.
+/// It requests one batch at a time from the host, so the tree may be larger than memory. The
+/// iterator ends after the first error.
 pub struct Batches<T> {
     source: Option<Box<dyn BatchSource<T>>>,
     batch: VecDeque<T>,
@@ -54,7 +57,7 @@ impl<T> fmt::Debug for Batches<T> {
 mod tests {
     use super::*;
 
-    /// Gives these batches, one a call.
+    /// Returns one of these batches per call.
     struct Given(Vec<Result<usize, &'static str>>);
 
     impl BatchSource<&'static str> for Given {

@@ -1,4 +1,5 @@
-//! The module's side of the boundary: generated bindings, and what turns them into the types that an author sees. Only for `wasm32`.
+//! The module's side of the boundary: the generated bindings, and their conversion to the types of
+//! the SDK. Compiled only for `wasm32`.
 
 use std::panic;
 
@@ -16,11 +17,12 @@ use judge::plumbline::plugin::judgement;
 use post_processor::plumbline::plugin::{input, log, output};
 use summarizer::plumbline::plugin::results;
 
-/// The records of the interface `types`. Items cross the boundary as the author made them, without conversion.
+/// The records of the interface `types`. Items cross the boundary as the author built them, without
+/// conversion.
 pub mod types {
     pub use crate::item::{Detail, Item, Status};
 
-    /// `plugin-info`, with the options still as text.
+    /// The record `plugin-info`, with the options still as text.
     #[derive(Debug)]
     pub struct PluginInfo {
         /// The plugin's name.
@@ -29,7 +31,7 @@ pub mod types {
         pub driver: String,
         /// The `result-format`.
         pub format: String,
-        /// How many results the run expects.
+        /// The number of results that the run expects.
         pub expected_results: u32,
         /// The options as a JSON object.
         pub options: String,
@@ -95,16 +97,16 @@ pub mod judge {
     });
 }
 
-/// The runtime of the generated bindings.
+/// The runtime that the generated bindings use.
 pub mod rt {
     pub use wit_bindgen::rt::*;
 }
 
-/// The role `post-processor`, as the host calls it.
+/// Runs the role `post-processor` for the host.
 ///
 /// # Errors
 ///
-/// What the author's function returns, or that the options are not JSON.
+/// The error of the author's function, or options that are not JSON.
 pub fn process<P: PostProcessor>(plugin: types::PluginInfo, files: Vec<input::File>) -> Result<(), String> {
     report_panics();
     let plugin = plugin_info(plugin)?;
@@ -113,11 +115,11 @@ pub fn process<P: PostProcessor>(plugin: types::PluginInfo, files: Vec<input::Fi
     P::process(&plugin, files, &mut out)
 }
 
-/// The role `expectations`, as the host calls it.
+/// Runs the role `expectations` for the host.
 ///
 /// # Errors
 ///
-/// What the author's function returns, or that the options or the pod spec are not JSON.
+/// The error of the author's function, or options or a pod spec that are not JSON.
 pub fn expected_results<E: Expectations>(
     plugin: types::PluginInfo,
     pod_spec: Option<String>,
@@ -131,11 +133,11 @@ pub fn expected_results<E: Expectations>(
     Ok(expected.into_iter().map(expectations_role::ExpectedResult::from).collect())
 }
 
-/// The role `summarizer`, as the host calls it.
+/// Runs the role `summarizer` for the host.
 ///
 /// # Errors
 ///
-/// What the author's function returns, or that the options are not JSON.
+/// The error of the author's function, or options that are not JSON.
 pub fn summarize<S: Summarizer>(plugin: types::PluginInfo, items: results::Items) -> Result<(), String> {
     report_panics();
     let plugin = plugin_info(plugin)?;
@@ -143,11 +145,11 @@ pub fn summarize<S: Summarizer>(plugin: types::PluginInfo, items: results::Items
     S::summarize(&plugin, Results::new(Box::new(HostItems(items))), &mut out)
 }
 
-/// The role `judge`, as the host calls it.
+/// Runs the role `judge` for the host.
 ///
 /// # Errors
 ///
-/// What the author's function returns, or that the options are not JSON.
+/// The error of the author's function, or options that are not JSON.
 pub fn judge_tree<J: Judge>(
     plugin: types::PluginInfo,
     tree: judgement::Tree,
@@ -173,7 +175,8 @@ pub(crate) fn write_log(level: Level, message: &str) {
     log::write(level, message);
 }
 
-/// A panic ends the instance by a trap, which carries no words: write them to the log first.
+/// Writes the message of a panic to the log. A panic ends the instance with a trap, which carries
+/// no message.
 fn report_panics() {
     panic::set_hook(Box::new(|info| write_log(Level::Error, &info.to_string())));
 }

@@ -1,22 +1,26 @@
-//! The files of a result set.
+//! The files that a module reads.
 
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
-/// Bytes asked of the host at once: half of what it gives at most. A call costs well under a microsecond, so larger pieces gain nothing,
-/// and lose: one is copied from host to guest while it is still in the processor's cache.
+/// Number of bytes to request from the host in one call: half of the host's maximum. A call costs
+/// well under a microsecond, so larger pieces gain nothing. They even lose: a piece of this size is
+/// still in the processor's cache when it is copied from host to guest.
 pub const READ_BYTES: u32 = 1 << 19;
 
-/// Where the bytes of a file come from: the host, or a test.
+/// A source of a file's bytes: the host, or a test.
 pub(crate) trait Source {
-    /// The next bytes, at most `max`; empty at the end. The error is a sentence that names the cause.
+    /// Returns the next bytes, at most `max`. An empty list means the end; the error is a sentence
+    /// with the cause.
     fn read(&mut self, max: u32) -> Result<Vec<u8>, String>;
 }
 
-/// A file of the result set: read-only, from start to end, once.
+/// A file of the result set, or of a judge's evidence. It is read-only, sequential, and can be read
+/// once.
 ///
-/// Implements [`BufRead`] over the very buffer that the host filled, so nothing is copied twice. An [`io::Error`] shows the host's
-/// sentence unchanged: put it under the meta key `error` of the file's item.
+/// The file implements [`BufRead`] on the buffer that the host filled, so nothing is copied twice.
+/// An [`io::Error`] displays the host's sentence unchanged. Put it under the metadata key `error`
+/// of the file's item.
 pub struct InputFile {
     path: String,
     size: u64,
@@ -30,20 +34,21 @@ impl InputFile {
         Self { path, size, source, buffer: Vec::new(), position: 0 }
     }
 
-    /// Where the file is, relative to the plugin's directory in the archive, `/`-separated, such as
-    /// `results/global/junit_01.xml`. Unique within a result set.
+    /// Returns the path of the file, relative to the plugin's directory in the archive and
+    /// separated by `/`, such as `results/global/junit_01.xml`. The path is unique within a result
+    /// set.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The last part of the path, such as `junit_01.xml`.
+    /// Returns the last part of the path, such as `junit_01.xml`.
     #[must_use]
     pub fn file_name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Size in bytes at the moment the call began.
+    /// Returns the size in bytes at the start of the call.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
@@ -53,7 +58,7 @@ impl InputFile {
 impl BufRead for InputFile {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.position >= self.buffer.len() {
-            // Given back before the next one is asked for: one buffer at a time is enough.
+            // Free the old buffer before requesting the next one, so that only one is in memory.
             self.buffer = Vec::new();
             self.position = 0;
             self.buffer = self.source.read(READ_BYTES).map_err(io::Error::other)?;
@@ -85,7 +90,7 @@ impl fmt::Debug for InputFile {
 mod tests {
     use super::*;
 
-    /// Gives these pieces, then an error if there is one, then the end.
+    /// Returns these pieces, one per read, with an error where one is listed.
     struct Pieces(Vec<Result<&'static str, &'static str>>);
 
     impl Source for Pieces {

@@ -1,27 +1,29 @@
-//! What a post-processor emits.
+//! Items of the result tree, and their statuses.
 
 use std::fmt;
 
-/// How an item ended.
+/// The outcome of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// It did what it should.
+    /// The test or check succeeded.
     Passed,
-    /// It did not.
+    /// The test or check failed.
     Failed,
-    /// It was not tried.
+    /// The test or check did not run.
     Skipped,
-    /// It did not end in time.
+    /// The test or check did not finish in time.
     Timeout,
-    /// Nobody can say: no result, or one that could not be read.
+    /// The outcome is unknown: there is no result, or it could not be read.
     Unknown,
-    /// A status of the format's own, such as `warning`. At most 256 bytes, not empty. One custom status anywhere in a plugin's
-    /// tree makes the host report counts (`failed: 1, warning: 3`) in place of a single word for items with children.
+    /// A custom status of the format, such as `warning`: 1 to 256 bytes.
+    ///
+    /// If a plugin's tree has a custom status anywhere, items with children show counts (`failed:
+    /// 1, warning: 3`) instead of a single word.
     Custom(String),
 }
 
 impl Status {
-    /// The status as text.
+    /// Returns the status as text, such as `passed`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -36,7 +38,8 @@ impl Status {
 }
 
 impl From<&str> for Status {
-    /// The status of that name; empty text is [`Status::Unknown`], any other text a custom status.
+    /// Converts text to a status. Empty text becomes [`Status::Unknown`], and any text that is not
+    /// a standard status becomes a custom one.
     fn from(text: &str) -> Self {
         match text {
             "passed" => Self::Passed,
@@ -58,22 +61,24 @@ impl fmt::Display for Status {
 /// The value of one entry of [`Item::details`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Detail {
-    /// Text, shown as it is.
+    /// Text, which is shown unchanged.
     Text(String),
-    /// A JSON document (RFC 8259). The host checks it and stores it as structure, not as text.
+    /// A JSON document (RFC 8259). The host validates it and stores it as structured data.
     Json(String),
 }
 
-/// Bytes of [`Item::name`] at most: 64 KiB. The host ends the call at a longer one.
+/// Maximum size of [`Item::name`] in bytes: 64 KiB. The host ends the call if a name is longer.
 pub const MAX_NAME: usize = 64 << 10;
 
-/// Bytes of [`Status::Custom`] at most. The host ends the call at a longer one.
+/// Maximum size of [`Status::Custom`] in bytes. The host ends the call if a custom status is
+/// longer.
 pub const MAX_CUSTOM_STATUS: usize = 256;
 
 /// One entry of the result tree.
 ///
-/// A tree is a list of items in pre-order: `depth` 0 is a root of the result set; an item is the child of the nearest earlier item
-/// that is one level up. The first item has depth 0, and a depth is at most one more than the depth before it.
+/// A tree is a list of items in pre-order. An item of `depth` 0 is a root of the result set. Any
+/// other item is the child of the nearest earlier item that is one level up. The first item has
+/// depth 0, and an item is at most one level deeper than the item before it.
 ///
 /// ```
 /// use plumbline_sdk::{Item, Status};
@@ -84,61 +89,67 @@ pub const MAX_CUSTOM_STATUS: usize = 256;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// 0 is a root of the result set.
+    /// The level in the tree; 0 is a root of the result set.
     pub depth: u32,
-    /// What a person sees; must not be empty, and may have [`MAX_NAME`] bytes.
+    /// The name that people see: 1 to [`MAX_NAME`] bytes.
     pub name: String,
-    /// How it ended. `None` leaves it to the host: rolled up from the children, or `unknown` where there are none.
+    /// The outcome. With `None`, the host sets it: rolled up from the children, or `unknown` if
+    /// there are none.
     pub status: Option<Status>,
-    /// Short facts, such as `file` and `type`. A key that occurs twice keeps its last value.
+    /// Metadata: short facts, such as `file` and `type`. If a key occurs twice, its last value
+    /// wins.
     pub meta: Vec<(String, String)>,
-    /// What a person reads when something went wrong. A key that occurs twice keeps its last value.
+    /// Details for people who examine a failure. If a key occurs twice, its last value wins.
     pub details: Vec<(String, Detail)>,
 }
 
 impl Item {
-    /// An item at `depth` with a name and nothing else.
+    /// Creates an item with a depth and a name only.
     pub fn new(depth: u32, name: impl Into<String>) -> Self {
         Self { depth, name: name.into(), status: None, meta: Vec::new(), details: Vec::new() }
     }
 
-    /// Sets how it ended. `None` leaves it to the host.
+    /// Sets the status. With `None`, the host sets it.
     #[must_use]
     pub fn status(mut self, status: impl Into<Option<Status>>) -> Self {
         self.status = status.into();
         self
     }
 
-    /// Adds a short fact. Known keys: `file` (path of the file that the item stands for), `type` (`file`, `node`, `summary`) and
-    /// `error` (why something could not be read).
+    /// Adds a metadata entry.
+    ///
+    /// Known keys are `file` (the path of the file that the item represents), `type` (`file`,
+    /// `node` or `summary`) and `error` (why something could not be read).
     #[must_use]
     pub fn meta(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.meta.push((key.into(), value.into()));
         self
     }
 
-    /// Adds a text that a person reads, such as `failure`, `error`, `system-out`.
+    /// Adds a text to the details, under a key such as `failure`, `error` or `system-out`.
     #[must_use]
     pub fn text(mut self, key: impl Into<String>, text: impl Into<String>) -> Self {
         self.details.push((key.into(), Detail::Text(text.into())));
         self
     }
 
-    /// Adds a structure.
+    /// Adds a JSON value to the details.
     #[must_use]
     pub fn json(mut self, key: impl Into<String>, value: &serde_json::Value) -> Self {
         self.details.push((key.into(), Detail::Json(value.to_string())));
         self
     }
 
-    /// Adds a structure that is already written as JSON. The host refuses text that is not JSON.
+    /// Adds a serialized JSON document to the details. The host ends the call if it is not valid
+    /// JSON.
     #[must_use]
     pub fn raw_json(mut self, key: impl Into<String>, json: impl Into<String>) -> Self {
         self.details.push((key.into(), Detail::Json(json.into())));
         self
     }
 
-    /// Bytes of all texts of the item, which is what the host's limits on output count.
+    /// Returns the total size of the item's strings in bytes, which is what the host's output
+    /// limits count.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let status = match &self.status {

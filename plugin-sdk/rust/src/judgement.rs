@@ -1,48 +1,51 @@
-//! The finished tree, as a judge reads it, and what it says of it.
+//! The finished tree that a judge reads, and the rulings and checks that it reports.
 
 use std::fmt;
 
 use crate::batches::Batches;
 use crate::{Item, Status};
 
-/// Bytes of [`Ruling::class`] at most. The host ends the call at a longer one.
+/// Maximum size of [`Ruling::class`] in bytes. The host ends the call if a class is longer.
 pub const MAX_CLASS: usize = 64;
-/// Bytes of every other text of a [`Ruling`] or [`Check`] but [`Check::id`]. The host ends the call at a longer one: [`shorten`].
+/// Maximum size in bytes of every other string of a [`Ruling`] or [`Check`], except [`Check::id`].
+/// The host ends the call if a string is longer; see [`shorten`].
 pub const MAX_TEXT: usize = 4 << 10;
-/// Characters of [`Check::id`] at most. The host ends the call at a longer one.
+/// Maximum length of [`Check::id`] in characters. The host ends the call if an ID is longer.
 pub const MAX_ID: usize = 64;
-/// Checks of one call at most. The host ends the call at one more.
+/// Maximum number of checks per call. The host ends the call if there are more.
 pub const MAX_CHECKS: usize = 10_000;
 
-/// Rulings, or checks, of a batch at most.
+/// Maximum number of rulings or checks in one batch.
 const BATCH: usize = 256;
 
-/// What is said of one item.
+/// What a judge decides about one leaf of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
-    /// The class: one word, or a few with `-` between them, such as `known-failure`, `flaky`, `regression`. 1 to 64 of the characters
-    /// `a-z`, `0-9` and `-`.
+    /// The class in one word, with `-` inside if needed, such as `known-failure`, `flaky`,
+    /// `regression`. It has 1 to 64 characters of `a-z`, `0-9` and `-`.
     pub class: String,
-    /// Whether the item counts as a failure. Without a ruling, items that failed or timed out do, and no others.
+    /// Whether the leaf counts as a failure. Without a ruling, a leaf counts if it failed or timed
+    /// out.
     pub counts: bool,
-    /// Why, as a sentence for a person. At most [`MAX_TEXT`].
+    /// The reason, as a sentence for people. At most [`MAX_TEXT`] bytes.
     pub reason: String,
-    /// Where the judge has it from: the entry of a list, an archive, the address of an issue. May be empty. At most [`MAX_TEXT`].
+    /// The source of the ruling: the entry of a list, an archive, the URL of an issue. May be
+    /// empty. At most [`MAX_TEXT`] bytes.
     pub source: String,
 }
 
 impl Ruling {
-    /// The item counts as a failure.
+    /// Creates a ruling by which the leaf counts as a failure.
     pub fn counts(class: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { class: class.into(), counts: true, reason: reason.into(), source: String::new() }
     }
 
-    /// It does not, whatever its status.
+    /// Creates a ruling by which the leaf does not count as a failure, whatever its status.
     pub fn excused(class: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { counts: false, ..Self::counts(class, reason) }
     }
 
-    /// Says where it is from.
+    /// Sets the source of the ruling.
     #[must_use]
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.source = source.into();
@@ -50,89 +53,96 @@ impl Ruling {
     }
 }
 
-/// An item of the tree, and what was said of it so far.
+/// An item of the tree, with the ruling of earlier judges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedItem {
-    /// Its number in the tree: what a ruling names it by.
+    /// The number of the item in the tree. Pass it to [`Rulings::rule`].
     pub index: u64,
-    /// The result set: the node's name, or `global` for the one of a plugin that is not per node; empty for what a summarizer added.
+    /// The result set: the name of the node, or `global` for a plugin that runs once. Empty for
+    /// items that a summarizer added.
     pub set: String,
-    /// As it stands in the tree, `depth` 0 being a root of the result set. The host gives every item a status.
+    /// The item in the tree; `depth` 0 is a root of the result set. Its status is always set by the
+    /// host.
     pub item: Item,
-    /// Whether it has no children: only then it can be ruled on.
+    /// Whether the item has no children. Only leaves can have rulings.
     pub leaf: bool,
-    /// What an earlier judge of the chain said.
+    /// The ruling of an earlier judge in the chain, if there is one.
     pub ruling: Option<Ruling>,
 }
 
 impl JudgedItem {
-    /// Whether it is a leaf that failed or timed out: what counts as a failure while nobody says otherwise.
+    /// Returns whether this is a leaf that failed or timed out. Such an item counts as a failure
+    /// unless a judge excuses it.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         self.leaf && matches!(self.item.status, Some(Status::Failed | Status::Timeout))
     }
 
-    /// Whether it is one that no earlier judge has ruled on: what a judge that leaves the words of others alone looks at.
+    /// Returns whether this is a failure without a ruling. A judge that respects the rulings of
+    /// earlier judges only looks at these.
     #[must_use]
     pub fn is_open_failure(&self) -> bool {
         self.is_failure() && self.ruling.is_none()
     }
 }
 
-/// The items of a finished tree: set by set in the lexical order of their names, each with its items in pre-order, as in
-/// [`Results`](crate::Results); then those of the summarizer.
+/// The items of a finished tree.
+///
+/// Result sets come in lexical order of their names, as in [`Results`](crate::Results), each with
+/// its items in pre-order. The items of the summarizer follow.
 pub type Tree = Batches<JudgedItem>;
 
-/// How a check came out.
+/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The requirement is met.
     Passed,
-    /// It is not.
+    /// The requirement is not met.
     Failed,
-    /// It could not be evaluated: the reason says why. A plugin with such a check does not pass.
+    /// The requirement could not be evaluated, and the reason says why. A plugin with such a check
+    /// does not pass.
     Unknown,
 }
 
-/// One numbered requirement on the results as a whole. Texts have at most [`MAX_TEXT`] bytes.
+/// A requirement on the results as a whole. Its strings have at most [`MAX_TEXT`] bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What it is referred to by, such as `PODS-001`: 1 to [`MAX_ID`] characters, unique within one call.
+    /// The ID of the check, such as `PODS-001`: 1 to [`MAX_ID`] characters, unique within one call.
     pub id: String,
-    /// What is required, in a few words.
+    /// The requirement, in a few words.
     pub name: String,
-    /// How it came out.
+    /// The outcome.
     pub outcome: Outcome,
     /// What was wanted, such as `>= 98 %`.
     pub want: String,
     /// What was found, such as `96.4 % (27 of 28)`.
     pub got: String,
-    /// What else a person must know; may be empty.
+    /// Further information for people; may be empty.
     pub reason: String,
 }
 
 impl Check {
-    /// A check without further texts.
+    /// Creates a check with empty `want`, `got` and `reason`.
     pub fn new(id: impl Into<String>, name: impl Into<String>, outcome: Outcome) -> Self {
         let none = String::new;
         Self { id: id.into(), name: name.into(), outcome, want: none(), got: none(), reason: none() }
     }
 
-    /// Says what was wanted.
+    /// Sets what was wanted.
     #[must_use]
     pub fn want(mut self, want: impl Into<String>) -> Self {
         self.want = want.into();
         self
     }
 
-    /// Says what was found.
+    /// Sets what was found.
     #[must_use]
     pub fn got(mut self, got: impl Into<String>) -> Self {
         self.got = got.into();
         self
     }
 
-    /// Says what else a person must know.
+    /// Sets the reason, or other information for people.
     #[must_use]
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = reason.into();
@@ -140,7 +150,8 @@ impl Check {
     }
 }
 
-/// `text`, cut at a character so that it has at most [`MAX_TEXT`] bytes: for texts that come from elsewhere.
+/// Shortens `text` to at most [`MAX_TEXT`] bytes, at a character boundary and with `…` at the end.
+/// Use it for strings from external sources.
 #[must_use]
 pub fn shorten(mut text: String) -> String {
     const MARK: &str = "…";
@@ -151,13 +162,13 @@ pub fn shorten(mut text: String) -> String {
     text
 }
 
-/// Takes what a judge says: the host, or a test. What is left in a batch is dropped.
+/// A receiver of rulings and checks: the host, or a test. Whatever it leaves in a batch is dropped.
 pub(crate) trait RulingSink {
     fn rule(&mut self, rulings: &mut Vec<(u64, Ruling)>);
     fn report(&mut self, checks: &mut Vec<Check>);
 }
 
-/// Takes rulings and checks, and hands them to the host in batches.
+/// Collects the rulings and checks of a judge and sends them to the host in batches.
 pub struct Rulings {
     rulings: Vec<(u64, Ruling)>,
     checks: Vec<Check>,
@@ -169,9 +180,12 @@ impl Rulings {
         Self { rulings: Vec::new(), checks: Vec::new(), sink }
     }
 
-    /// Says something of the item of that number ([`JudgedItem::index`]), also when the tree has been read to its end. A later ruling on
-    /// an item takes the place of an earlier one, also of one of an earlier judge. A ruling on an item that is no leaf, or on a
-    /// number that was not given, ends the call: the host keeps what came before and says which rule it was.
+    /// Rules on the leaf with this number ([`JudgedItem::index`]). You may also rule after you have
+    /// read the whole tree.
+    ///
+    /// A later ruling on a leaf replaces an earlier one, including that of an earlier judge. The
+    /// host ends the call if the item is not a leaf, or if the number is not one that the judge has
+    /// read. It keeps the earlier rulings and records the broken rule.
     pub fn rule(&mut self, index: u64, ruling: Ruling) {
         self.rulings.push((index, ruling));
         if self.rulings.len() >= BATCH {
@@ -179,7 +193,7 @@ impl Rulings {
         }
     }
 
-    /// Reports a check, in the order in which a person is to see them.
+    /// Reports a check. People see checks in the order in which you report them.
     pub fn report(&mut self, check: Check) {
         self.checks.push(check);
         if self.checks.len() >= BATCH {
@@ -187,7 +201,8 @@ impl Rulings {
         }
     }
 
-    /// Hands over what has gathered. Happens by itself when a batch is full and at the end of the call.
+    /// Sends the pending rulings and checks to the host. This also happens when a batch is full and
+    /// at the end of the call.
     pub fn flush(&mut self) {
         if !self.rulings.is_empty() {
             self.sink.rule(&mut self.rulings);

@@ -1,21 +1,28 @@
-//! Write a module for Plumbline in Rust.
+//! The SDK for Plumbline modules in Rust.
 //!
-//! A module is a WebAssembly component that says what the results of a plugin *mean*: a **post-processor** turns files into a tree of
-//! items, an **expectation** says who must answer before a plugin is complete, a **summarizer** says what all results come to, a
-//! **judge** says what of the finished tree counts. The host runs it in a sandbox, where it sees nothing but its arguments. An author writes one function, names it in one macro, and tests
-//! it natively like any other code.
+//! A module is a WebAssembly component that gives the results of a plugin a *meaning*. It has one
+//! or more of these roles:
 //!
-//! # A post-processor, step by step
+//! * A **post-processor** reads the files of a result and emits a tree of items.
+//! * **Expectations** list the results that must arrive before a plugin is complete.
+//! * A **summarizer** adds items about the results of all nodes.
+//! * A **judge** decides which items of the finished tree count as failures.
 //!
-//! Some tool writes a line for each of its checks: a verdict, then what was checked, then perhaps a reason after a colon.
+//! The host runs a module in a sandbox, where it sees only its arguments. You implement one trait,
+//! name the type in one macro, and test the code natively like any other code.
+//!
+//! # Write a post-processor
+//!
+//! Suppose that a tool writes one line per check: a verdict, the name of the check, and optionally
+//! a reason after a colon.
 //!
 //! ```text
 //! ok   disk
 //! bad  clock: 3 s behind
 //! ```
 //!
-//! **1. The crate.** A library of type `cdylib` (for the component) and `rlib` (for the tests); its name begins with
-//! `plumbline-module-`, and what follows is the module's name:
+//! **1. The crate.** Create a library of type `cdylib` (for the component) and `rlib` (for the
+//! tests). Its name is `plumbline-module-` followed by the name of the module:
 //!
 //! ```toml
 //! [package]
@@ -29,16 +36,18 @@
 //! plumbline-sdk = { path = "../plumbline/plugin-sdk/rust" }
 //! ```
 //!
-//! **2. The function.** [`PostProcessor::process`] gets the files, each of which is read as a stream ([`InputFile`] is a
-//! [`BufRead`](std::io::BufRead)), and emits items in pre-order: first the file, then what stands in it, one level down. Items go out in
-//! batches by themselves, so a file may be larger than memory.
+//! **2. The function.** [`PostProcessor::process`] receives the files. It reads each one as a
+//! stream, because [`InputFile`] implements [`BufRead`](std::io::BufRead). It emits items in
+//! pre-order: first the file, then its content one level down. The SDK sends items to the host in
+//! batches, so a file may be larger than memory.
 //!
-//! **3. The macro.** [`module!`] makes the crate a module: it generates the component's exports, and a section from which the host reads
-//! what the module is without running it.
+//! **3. The macro.** [`module!`] turns the crate into a module. It generates the exports of the
+//! component, and a custom section that describes the module. The host reads that section without
+//! running the module.
 //!
-//! **4. The test.** [`testing`] runs the same function natively and checks what the host would check.
+//! **4. The test.** [`testing`] runs the same function natively and enforces the rules of the host.
 //!
-//! All of it together:
+//! The complete module:
 //!
 //! ```
 //! use std::io::{self, BufRead};
@@ -53,7 +62,7 @@
 //!             // No status: the host rolls it up from the items below.
 //!             out.emit(Item::new(0, file.file_name()).meta("file", file.path()).meta("type", "file"));
 //!             if let Err(error) = read(file, out) {
-//!                 // A file that cannot be read is no reason to stop; it must not pass either.
+//!                 // An unreadable file must not stop the others, and it must not pass either.
 //!                 out.emit(Item::new(1, "unreadable").status(Status::Unknown).meta("error", error.to_string()));
 //!             }
 //!         }
@@ -94,43 +103,47 @@
 //! let run = Case::new().file("results/global/node.verdicts", "ok   disk\nbad  clock: 3 s behind\n").run::<Verdicts>();
 //! assert_eq!(run.outline(), "node.verdicts: -\n  disk: passed\n  clock: failed\n");
 //!
-//! // A disk that breaks is a case to test, too.
-//! let run = Case::new().broken_file("results/global/node.verdicts", "ok disk\n", "the disk is gone").run::<Verdicts>();
-//! assert_eq!(run.item("unreadable").unwrap().meta, [("error".to_owned(), "the disk is gone".to_owned())]);
+//! // Also test a read error in the middle of a file.
+//! let run = Case::new().broken_file("results/global/node.verdicts", "ok disk\n", "I/O error").run::<Verdicts>();
+//! assert_eq!(run.item("unreadable").unwrap().meta, [("error".to_owned(), "I/O error".to_owned())]);
 //! # }
 //! ```
 //!
-//! **5. The component.** `plumbline plugin build`, in a directory with a `module.yaml` (`docs/modules.md`; `plumbline plugin new` writes
-//! one), builds for `wasm32-unknown-unknown`, makes a component of what comes out, and checks it as a host does:
+//! **5. The component.** Run `plumbline plugin build` in a directory with a `module.yaml` (see
+//! `docs/modules.md`). `plumbline plugin new` writes that file. The command builds for
+//! `wasm32-unknown-unknown`, turns the result into a component, and checks it as a host does:
 //!
 //! ```text
 //! name: verdicts
 //! language: rust
 //! ```
 //!
-//! **6. The plugin.** Put `verdicts.wasm` beside the `plugin.yaml` whose `result-format` is `verdicts`, and try it on a directory of
-//! results: `plumbline plugin process --definition plugin.yaml DIR`. The authors' guide (`docs/authors-guide.md`) goes this way
-//! from nothing to a signed bundle in a registry.
+//! **6. The plugin.** Put `verdicts.wasm` next to a `plugin.yaml` with `result-format: verdicts`.
+//! Then try it on a directory of results: `plumbline plugin process --definition plugin.yaml DIR`.
+//! The authors' guide (`docs/authors-guide.md`) leads from an empty directory to a signed bundle in
+//! a registry.
 //!
 //! # Options
 //!
-//! A definition gives its module free options. Read them into a type of your own with [`PluginInfo::options`]: a misspelt one is named
-//! before anything is read. Tests set them with [`Case::option`](testing::Case::option).
+//! A definition can pass options to its module. Read them into a type of your own with
+//! [`PluginInfo::options`], so that a misspelled option is reported before any file is read. Tests
+//! set options with [`Case::option`](testing::Case::option).
 //!
 //! # Errors
 //!
-//! | what happened | what to do | what a person sees |
+//! | problem | what to do | what people see |
 //! |---|---|---|
-//! | a file cannot be read, or is not what it should be | emit an item with [`Status::Unknown`] and the cause under the meta key `error`; go on with the next file | that item, and a plugin that has not passed |
-//! | nothing can be done at all, such as options that make no sense | return `Err` with a sentence | what was emitted, and an item `unknown` with the sentence |
-//! | the module has a bug | a panic ends the call, and its message goes to the run's log | what was emitted, and an item that names the module and the cause |
+//! | a file cannot be read or parsed | emit an item with [`Status::Unknown`] and the cause under the metadata key `error`; continue with the next file | that item, and a plugin that does not pass |
+//! | nothing can be processed, for example because of invalid options | return `Err` with a sentence | the items emitted so far, and an item of status `unknown` with the sentence |
+//! | the module has a bug | a panic ends the call, and its message goes to the log of the run | the items emitted so far, and an item with the name of the module and the cause |
 //!
-//! In no case are other plugins, or other result sets of the same plugin, touched: each call has an instance of its own.
+//! Other plugins, and other result sets of the same plugin, are never affected: each call gets its
+//! own instance.
 //!
 //! # Limits
 //!
-//! The host bounds every call; these are its defaults, and a definition may ask for others. A module that goes over one is ended, and
-//! what it emitted before stays.
+//! The host limits every call. The table lists the defaults; a definition may ask for other values.
+//! If a module exceeds a limit, the host stops it and keeps the items emitted so far.
 //!
 //! | limit | default |
 //! |---|---|
@@ -139,25 +152,26 @@
 //! | stack | 1 MiB |
 //! | bytes read | 4 GiB |
 //! | items | 5,000,000 |
-//! | bytes emitted | 2 GiB together, 16 MiB per item |
+//! | bytes emitted | 2 GiB in total, 16 MiB per item |
 //! | depth of the tree | 64 levels |
 //! | log | 64 KiB; the rest is dropped |
 //!
-//! So read as a stream, emit an item as soon as it is complete, and bound what a hostile file can make you keep: the length of a line, of
-//! a text, the levels of nesting. Native tests have no limits but the rules of an [`Item`].
+//! Read files as streams, and emit each item as soon as it is complete. Bound everything that a
+//! hostile file could make you keep in memory: line lengths, string lengths, nesting levels. Native
+//! tests enforce the rules of an [`Item`], but none of these limits.
 //!
-//! There is no file system, no network, no environment and no clock: a module is a function of its arguments. One that imports sockets or
-//! HTTP is refused when it is loaded.
+//! A module is a function of its arguments. It has no file system, network, environment or clock.
+//! The host rejects a module that imports sockets or HTTP when it loads it.
 //!
 //! # Expectations
 //!
-//! The other role. [`Expectations::expected_results`] sees the plugin, its `podSpec` and the nodes, and names each result that must
-//! arrive:
+//! [`Expectations::expected_results`] receives the plugin, its `podSpec` and the nodes, and returns
+//! the results that must arrive:
 //!
 //! ```
 //! use plumbline_sdk::{Expectations, Expected, Node, PluginInfo, testing::Case};
 //!
-//! /// One result of each node that is ready.
+//! /// Expects one result from each node that is ready.
 //! struct Ready;
 //!
 //! impl Expectations for Ready {
@@ -181,13 +195,13 @@
 //!
 //! # Summarizers
 //!
-//! The third role. [`Summarizer::summarize`] reads the items of all result sets of a plugin, once they are in, and emits further items, which
-//! stand beside the nodes:
+//! [`Summarizer::summarize`] reads the items of all result sets of a plugin once they are complete.
+//! It emits further items, which appear next to the nodes in the tree:
 //!
 //! ```
 //! use plumbline_sdk::{Entry, Item, Output, PluginInfo, Results, Status, Summarizer, testing::Case};
 //!
-//! /// How many items failed, over all nodes.
+//! /// Counts the failed items of all nodes.
 //! struct Failures;
 //!
 //! impl Summarizer for Failures {
@@ -197,7 +211,7 @@
 //!             let Entry { item, .. } = entry?;
 //!             failed += usize::from(item.status == Some(Status::Failed));
 //!         }
-//!         out.emit(Item::new(0, "in all").status(Status::Passed).text("failed", failed.to_string()));
+//!         out.emit(Item::new(0, "total").status(Status::Passed).text("failed", failed.to_string()));
 //!         Ok(())
 //!     }
 //! }
@@ -210,15 +224,16 @@
 //!     .results("node-1", [disk(Status::Passed)])
 //!     .results("node-2", [disk(Status::Failed)])
 //!     .summarize::<Failures>();
-//! assert_eq!(run.outline(), "in all: passed\n");
+//! assert_eq!(run.outline(), "total: passed\n");
 //! # }
 //! ```
 //!
 //! # Judges
 //!
-//! The fourth role. A tree says what happened; a judge says what of it counts. [`Judge::judge`] reads the finished tree, and says of its
-//! leaves what class they are of and whether they count as failures, and of the whole which requirements it meets. A definition names its
-//! judges in a chain, each with options and files of its own:
+//! A tree says what happened, and a judge decides what counts. [`Judge::judge`] reads the finished
+//! tree. It rules on leaves (their class, and whether they count as failures) and reports checks,
+//! which are requirements on the results as a whole. A definition lists its judges in a chain, each
+//! with its own options and files:
 //!
 //! ```
 //! use std::collections::BTreeSet;
@@ -226,7 +241,7 @@
 //!
 //! use plumbline_sdk::{Check, InputFile, Item, Judge, Outcome, PluginInfo, Ruling, Rulings, Status, Tree, testing::Case};
 //!
-//! /// A failure that stands in a list does not count.
+//! /// Excuses the failures that a list contains.
 //! struct Known;
 //!
 //! impl Judge for Known {
@@ -242,17 +257,17 @@
 //!                 known.insert(line.map_err(|error| error.to_string())?);
 //!             }
 //!         }
-//!         let mut unread = known.clone();
+//!         let mut unused = known.clone();
 //!         for judged in tree {
 //!             let judged = judged?;
-//!             // What an earlier judge said stands.
+//!             // Respect the rulings of earlier judges.
 //!             if judged.is_open_failure() && known.contains(&judged.item.name) {
-//!                 unread.remove(&judged.item.name);
-//!                 out.rule(judged.index, Ruling::excused("known-failure", "it stands in the list"));
+//!                 unused.remove(&judged.item.name);
+//!                 out.rule(judged.index, Ruling::excused("known-failure", "listed as known"));
 //!             }
 //!         }
-//!         let outcome = if unread.is_empty() { Outcome::Passed } else { Outcome::Failed };
-//!         out.report(Check::new("LIST-001", "the list is up to date", outcome).got(format!("{} pass", unread.len())));
+//!         let outcome = if unused.is_empty() { Outcome::Passed } else { Outcome::Failed };
+//!         out.report(Check::new("LIST-001", "no unused entries", outcome).got(format!("{} unused", unused.len())));
 //!         Ok(())
 //!     }
 //! }
@@ -265,13 +280,13 @@
 //!     .file("data/known.txt", "dns\n")
 //!     .results("global", [Item::new(0, "suite").status(Status::Failed), test("dns", Status::Failed), test("lb", Status::Failed)])
 //!     .judge::<Known>();
-//! assert_eq!(judged.outline(), "global/dns: known-failure, excused: it stands in the list\nLIST-001: passed\n");
+//! assert_eq!(judged.outline(), "global/dns: known-failure, excused: listed as known\nLIST-001: passed\n");
 //! assert_eq!(judged.ruling("lb"), None);
 //! # }
 //! ```
 #![forbid(unsafe_code)]
 
-// Generated bindings name this crate from inside and from outside alike.
+// Lets the generated bindings refer to this crate by the same name from inside and outside.
 extern crate self as plumbline_sdk;
 
 mod batches;

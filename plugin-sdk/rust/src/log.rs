@@ -1,4 +1,4 @@
-//! Lines for the log of the run.
+//! Functions that write lines to the log of the run.
 //!
 //! ```
 //! use plumbline_sdk::log;
@@ -8,17 +8,18 @@
 //! log::warning!("{skipped} lines were not understood");
 //! ```
 //!
-//! The host bounds the log of a call (64 KiB unless set otherwise): what is over the limit is dropped, and said once. Do not log per item.
-//! In native tests the lines are kept in [`Run::log`](crate::testing::Run::log), or go to standard error where no test case runs.
+//! The host limits the log of a call, to 64 KiB by default. It drops the rest and notes that once,
+//! so do not log every item. In native tests the lines are in
+//! [`Run::log`](crate::testing::Run::log). Outside of a test case they go to standard error.
 
-/// How much a line matters.
+/// The severity of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// For who writes the module.
+    /// Information for the author of the module.
     Debug,
-    /// For who wants to know.
+    /// Information for users.
     Info,
-    /// Something is odd, and the result is still good.
+    /// Something is unexpected, but the result is still valid.
     Warning,
     /// Something is wrong with the result.
     Error,

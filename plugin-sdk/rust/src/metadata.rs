@@ -1,10 +1,15 @@
-//! The custom section `plumbline:module`: what a module is, readable without running it. Built at compile time.
+//! The custom section `plumbline:module`, which describes a module without running it. It is built
+//! at compile time.
 
-/// Bytes of a module's name at most: what a definition may name as `result-format` or `expectations`.
+/// Maximum length in bytes of a module's name, as a definition uses it in `result-format` or
+/// `expectations`.
 pub const MAX_NAME: usize = 63;
 
-/// Whether `name` can be a module's name: lower-case letters, digits, `-` and `.`, beginning and ending with a letter or digit, at
-/// most [`MAX_NAME`] bytes. The host also takes `_`; a packed module never has one, because its file's name has `-` in its place.
+/// Returns whether `name` is a valid module name: lower-case letters, digits, `-` and `.`, starting
+/// and ending with a letter or digit, at most [`MAX_NAME`] bytes.
+///
+/// The host also accepts `_`. A packed module never has one, because the name of its file has `-`
+/// instead.
 #[must_use]
 pub const fn is_name(name: &str) -> bool {
     const fn edge(byte: u8) -> bool {
@@ -27,31 +32,35 @@ pub const fn is_name(name: &str) -> bool {
     true
 }
 
-/// What [`module!`](crate::module) says about a module.
+/// The metadata that [`module!`](crate::module) declares.
 #[derive(Debug, Clone, Copy)]
 pub struct Metadata {
-    /// The module's name.
+    /// The name of the module.
     pub name: &'static str,
-    /// The result formats that it answers to.
+    /// The result formats that the module handles.
     pub formats: &'static [&'static str],
-    /// Glob patterns of the files that it takes when a definition names none.
+    /// Glob patterns of the files that the module reads if a definition has no `result-files`.
     pub default_files: &'static [&'static str],
-    /// The rules by which the host detects its files, as a JSON array.
+    /// The rules by which the host detects files of the module, as a JSON array.
     pub detect: Option<&'static str>,
-    /// The limits that it asks for, as JSON.
+    /// The limits that the module asks for, as a JSON object.
     pub limits: Option<&'static str>,
-    /// A JSON Schema of its options.
+    /// The JSON Schema of the module's options.
     pub schema: Option<&'static str>,
 }
 
 impl Metadata {
-    /// The length of the JSON text.
+    /// Returns the length of the JSON text in bytes.
     #[must_use]
     pub const fn length(&self) -> usize {
         self.write(Writer { rest: &mut [], length: 0 }).length
     }
 
-    /// The JSON text; `N` must be [`Metadata::length`].
+    /// Returns the JSON text.
+    ///
+    /// # Panics
+    ///
+    /// If `N` is not [`Metadata::length`]; in a constant this is a compile error.
     #[must_use]
     pub const fn json<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [b' '; N];
@@ -76,7 +85,7 @@ impl Metadata {
     }
 }
 
-/// Writes as far as there is room, and counts everything.
+/// Writes as far as there is room, and counts every byte.
 struct Writer<'a> {
     rest: &'a mut [u8],
     length: usize,
@@ -103,7 +112,7 @@ impl<'a> Writer<'a> {
         self
     }
 
-    /// `text` as a JSON string (RFC 8259, section 7).
+    /// Writes `text` as a JSON string (RFC 8259, section 7).
     const fn quoted(mut self, text: &str) -> Self {
         const fn hex(digit: u8) -> u8 {
             if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }
@@ -142,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    /// The text as the macro makes it: the length at compile time, then the bytes.
+    /// Builds the text in the same way as the macro: the length at compile time, then the bytes.
     macro_rules! written {
         ($metadata:expr) => {{
             const METADATA: Metadata = $metadata;

@@ -1,6 +1,6 @@
-//! The macro that makes a crate a module.
+//! The macro that turns a crate into a module.
 
-/// Makes this crate a module.
+/// Turns this crate into a module.
 ///
 /// ```
 /// # use plumbline_sdk::{InputFile, Output, PluginInfo, PostProcessor};
@@ -17,27 +17,36 @@
 /// # fn main() {}
 /// ```
 ///
-/// In this order; what is in brackets may be left out:
+/// Call the macro once per crate, with these keys in this order. Keys in brackets are optional:
 ///
-/// * `name`: how bundles and definitions call the module: lower-case letters, digits, `-` and `.`, at most 63. It is the package's name
-///   without `plumbline-module-`, if that is how it begins: the packed file is called so too, and the packer checks that the two agree;
-/// * `formats`: the values of `result-format` that it answers to; empty for a module that is no post-processor;
-/// * `default_files`: glob patterns of the files that it takes when a definition has no `result-files`;
-/// * \[`detect`\]: a JSON array of rules by which the host detects files of its formats, such as
-///   `[{"title": "Lines", "prefix": ["lines 1"]}]`. The host applies them without running the module: to every file of a plugin whose
-///   `result-format` is `auto`, and after `plumbline run --local -- COMMAND`. A rule's keys are `title`, `files`, `prefix`, `contains`
-///   and `xml-root` (docs/authors.md);
-/// * \[`limits`\]: a JSON object of limits that it asks for, such as `{"memory": 536870912, "wall-seconds": 900}`. It is a wish: what a
-///   call gets is settled by the definition and the operator's cap;
-/// * \[`schema`\]: a JSON Schema of its `options`, for whoever writes or checks a definition. The module still reads its options with
-///   care: see [`PluginInfo::options`](crate::PluginInfo::options);
-/// * \[`post_processor`\], \[`expectations`\], \[`summarizer`\], \[`judge`\], at least one of them: the types that play the roles.
+/// * `name`: the name by which bundles and definitions refer to the module. It has at most 63
+///   lower-case letters, digits, `-` and `.`. If the name of the package starts with
+///   `plumbline-module-`, the rest must be the name of the module, because the packed file is named
+///   after it. The packer checks this.
+/// * `formats`: the values of `result-format` that the module handles. Leave it empty if the module
+///   is not a post-processor.
+/// * `default_files`: glob patterns of the files that the module reads if a definition has no
+///   `result-files`.
+/// * \[`detect`\]: a JSON array of rules by which the host detects files of these formats, such as
+///   `[{"title": "Lines", "prefix": ["lines 1"]}]`. The keys of a rule are `title`, `files`,
+///   `prefix`, `contains` and `xml-root` (see `docs/authors.md`). The host applies the rules
+///   without running the module: to every file of a plugin with `result-format: auto`, and after
+///   `plumbline run --local -- COMMAND`.
+/// * \[`limits`\]: a JSON object of limits that the module asks for, such as
+///   `{"memory": 536870912, "wall-seconds": 900}`. The definition and the operator's cap decide
+///   what a call gets.
+/// * \[`schema`\]: a JSON Schema of the options, for people and tools that write or check a
+///   definition. The module must still validate its options; see
+///   [`PluginInfo::options`](crate::PluginInfo::options).
+/// * \[`post_processor`\], \[`expectations`\], \[`summarizer`\], \[`judge`\]: the types that
+///   implement the roles. At least one is required.
 ///
-/// For `wasm32` this generates the exports of a component of the package `plumbline:plugin` and the custom section
-/// `plumbline:module`, from which the host learns all of the above without running anything. For every other target it generates
-/// nothing, so the crate's tests run natively.
+/// For `wasm32`, the macro generates the exports of a component of the package `plumbline:plugin`.
+/// It also generates the custom section `plumbline:module`, from which the host reads all of the
+/// above without running the module. For every other target it generates no code except
+/// compile-time checks, so the tests of the crate run natively.
 ///
-/// A name that cannot be one does not compile:
+/// An invalid name is a compile error:
 ///
 /// ```compile_fail
 /// # use plumbline_sdk::{Expectations, Expected, Node, PluginInfo};
@@ -51,7 +60,7 @@
 /// # fn main() {}
 /// ```
 ///
-/// A module that plays no role neither:
+/// So is a module without a role:
 ///
 /// ```compile_fail
 /// plumbline_sdk::module! { name: "idle", formats: [], default_files: [] }
@@ -59,7 +68,8 @@
 /// ```
 #[macro_export]
 macro_rules! module {
-    // A comma more than needed: `__module` takes entries that each end with one, and then a comma or none.
+    // Append a comma: each entry of `__module` ends with a comma, and one more is accepted at the
+    // end.
     ($($all:tt)+) => {
         $crate::__module! { $($all)+, }
     };
@@ -98,7 +108,7 @@ macro_rules! __module {
     };
 }
 
-/// Checks on every target that the type plays the role, and exports it from a component.
+/// Checks on every target that the type implements the role, and exports it from a component.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __module_role {
@@ -116,7 +126,7 @@ macro_rules! __module_role {
     };
 }
 
-/// The custom section, and the check of the name.
+/// Generates the custom section, and checks the name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __module_metadata {

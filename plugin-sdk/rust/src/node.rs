@@ -1,44 +1,44 @@
-//! Nodes, and the results that are expected of them.
+//! Nodes, and the results that are expected from them.
 
 use std::collections::BTreeMap;
 
 /// A taint of a node (Kubernetes core/v1 `Taint`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Taint {
-    /// The taint's key.
+    /// The key of the taint.
     pub key: String,
-    /// The taint's value; may be empty.
+    /// The value of the taint; may be empty.
     pub value: String,
-    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    /// The effect: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: String,
 }
 
-/// A node of the cluster, or this machine in a local run.
+/// A node of the cluster, or the local machine in a local run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Node {
-    /// The node's name.
+    /// The name of the node.
     pub name: String,
-    /// Its labels.
+    /// The labels of the node.
     pub labels: BTreeMap<String, String>,
-    /// Its taints.
+    /// The taints of the node.
     pub taints: Vec<Taint>,
-    /// The condition `Ready` is `True`.
+    /// Whether the condition `Ready` is `True`.
     pub ready: bool,
-    /// The node is cordoned.
+    /// Whether the node is cordoned.
     pub unschedulable: bool,
-    /// `linux`, `windows`, ...; empty when the cluster does not say.
+    /// The operating system, such as `linux` or `windows`; empty if the cluster does not report it.
     pub os: String,
-    /// `amd64`, `arm64`, ...; empty when the cluster does not say.
+    /// The architecture, such as `amd64` or `arm64`; empty if the cluster does not report it.
     pub arch: String,
 }
 
 impl Node {
-    /// A ready node of this name without labels and taints.
+    /// Creates a ready node without labels and taints.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ready: true, ..Self::default() }
     }
 
-    /// Adds a label, or replaces it.
+    /// Adds a label, or replaces its value.
     #[must_use]
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.insert(key.into(), value.into());
@@ -53,11 +53,11 @@ impl Node {
     }
 }
 
-/// One result that must arrive.
+/// A result that must arrive.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expected {
     /// One result for the whole cluster.
     Global,
-    /// The result of the node of this name, which must be one of the nodes given.
+    /// The result of the node with this name, which must be one of the given nodes.
     Node(String),
 }

@@ -1,19 +1,21 @@
-//! Where the tree goes.
+//! The output of a module: the items that it emits.
 
 use std::fmt;
 
 use crate::Item;
 
-/// Items of a batch at most.
+/// Maximum number of items in a batch.
 pub const BATCH_ITEMS: usize = 256;
 
-/// Bytes of a batch's texts, after which it is sent; together with one item's limit this bounds what a module holds.
+/// Size in bytes of a batch's strings at which it is sent. Together with the size limit of an item,
+/// this bounds the memory that a module uses for output.
 pub const BATCH_BYTES: usize = 1 << 20;
 
-/// Takes the items out of the batch that it is given; what it leaves is dropped.
+/// Takes the items out of a batch. Items that it leaves there are dropped.
 pub(crate) type Sink = Box<dyn FnMut(&mut Vec<Item>)>;
 
-/// Takes the items in pre-order and hands them to the host in batches, so that neither side ever holds a whole result.
+/// Receives items in pre-order and sends them to the host in batches, so that neither side holds a
+/// whole result in memory.
 pub struct Output {
     batch: Vec<Item>,
     bytes: usize,
@@ -25,8 +27,10 @@ impl Output {
         Self { batch: Vec::with_capacity(BATCH_ITEMS), bytes: 0, sink }
     }
 
-    /// Appends an item to the tree. See [`Item`] for the rules on depth and name; an item that breaks them, or a limit, ends the
-    /// call: the host keeps what came before and says which rule it was.
+    /// Appends an item to the tree. [`Item`] describes the rules for depth and name.
+    ///
+    /// If an item breaks a rule or exceeds a limit, the host ends the call. It keeps the earlier
+    /// items and records the broken rule.
     pub fn emit(&mut self, item: Item) {
         self.bytes = self.bytes.saturating_add(item.bytes());
         self.batch.push(item);
@@ -35,7 +39,8 @@ impl Output {
         }
     }
 
-    /// Hands over what has gathered. Happens by itself when a batch is full and at the end of the call.
+    /// Sends the pending items to the host. This also happens when a batch is full and at the end
+    /// of the call.
     pub fn flush(&mut self) {
         if !self.batch.is_empty() {
             (self.sink)(&mut self.batch);
@@ -63,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// The sizes of the batches that come of these items.
+    /// Emits `items` and returns the sizes of the resulting batches.
     fn batches(items: impl IntoIterator<Item = Item>) -> Vec<usize> {
         let (sender, sent) = mpsc::channel();
         let mut out = Output::new(Box::new(move |batch| sender.send(batch.drain(..).count()).unwrap()));

@@ -1,30 +1,35 @@
-//! What a module may know of the plugin that it works for.
+//! Information about the plugin that a module runs for.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What a module may know of the plugin that it works for.
+/// Information about the plugin that a module runs for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginInfo {
-    /// The plugin's name: a DNS-1123 subdomain.
+    /// The name of the plugin: a DNS-1123 subdomain.
     pub name: String,
-    /// `Job`, `DaemonSet` or `Process`. More may come: treat an unknown driver like `Job`.
+    /// The driver: `Job`, `DaemonSet` or `Process`. Future versions may add others: treat an
+    /// unknown driver like `Job`.
     pub driver: String,
-    /// The `result-format` of the definition, as written; empty when it names none.
+    /// The `result-format` of the definition, as written; empty if it has none. For a judge, the
+    /// name that its entry in the chain uses.
     pub format: String,
-    /// How many results the run expects of this plugin.
+    /// The number of results that the run expects from this plugin.
     pub expected_results: u32,
-    /// The free options that the definition gives its module: a JSON object, empty when it gives none.
+    /// The options that the definition passes to its module: a JSON object, empty if there are
+    /// none.
     pub options: Value,
 }
 
 impl PluginInfo {
-    /// The options as a type of the author's own. Derive `Deserialize` with `#[serde(default, deny_unknown_fields)]`, so that a
-    /// definition without options works and a misspelt one is named.
+    /// Deserializes the options into a type of your own.
+    ///
+    /// Derive `Deserialize` with `#[serde(default, deny_unknown_fields)]`, so that a definition
+    /// without options works and a misspelled option is reported.
     ///
     /// # Errors
     ///
-    /// A sentence that names what does not fit, ready to be returned from a role's function.
+    /// A sentence that says which option is invalid. A role's function can return it unchanged.
     ///
     /// ```
     /// #[derive(serde::Deserialize, Default)]

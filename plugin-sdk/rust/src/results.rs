@@ -4,16 +4,20 @@ use crate::Item;
 use crate::batches::Batches;
 pub use crate::batches::READ_ENTRIES;
 
-/// An item of the plugin's tree, and whose it is.
+/// An item of the plugin's tree, and the result set that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The result set: the node's name, or `global` for the one of a plugin that is not per node.
+    /// The result set: the name of the node, or `global` for a plugin that runs once.
     pub set: String,
-    /// As it was emitted; `depth` 0 is a root of the result set. The host gives every item a status: rolled up where there are
-    /// children, `unknown` where nobody gave one.
+    /// The item as emitted; `depth` 0 is a root of the result set. The host always sets the status.
+    /// It rolls it up from the children, or uses `unknown` if there are none and the module set no
+    /// status.
     pub item: Item,
 }
 
-/// The items of all result sets of a plugin: set by set in the lexical order of their names, each with its items in pre-order. What the
-/// host says of results that are missing comes after all of them, so a set may come a second time; one without any item does not come.
+/// The items of all result sets of a plugin.
+///
+/// Result sets come in lexical order of their names, each with its items in pre-order. The items
+/// that the host adds for missing results follow, so a set may occur a second time. A set without
+/// items does not occur.
 pub type Results = Batches<Entry>;

@@ -1,4 +1,5 @@
-//! Runs a module natively: the same author's code, the files from memory or from a directory, the items back as a list or a tree.
+//! Runs a module natively in tests. The code is the same as in the component. Files come from
+//! memory or from a directory, and the items are returned as a list or a tree.
 //!
 //! ```
 //! use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status, testing::Case};
@@ -19,8 +20,9 @@
 //! assert_eq!(run.items[1].status, Some(Status::Failed));
 //! ```
 //!
-//! The harness checks what the host checks of each item (depths, names, custom statuses, JSON), ruling and check, and panics where the host would end
-//! the call, so a test cannot pass with items that a real run refuses. Limits are not enforced: a native run has none.
+//! The harness enforces the host's rules for each item (depth, name, custom status, JSON), ruling
+//! and check. It panics where the host would end the call, so a test cannot pass with items that a
+//! real run rejects. A native run has no limits.
 
 mod case;
 mod check;

@@ -1,4 +1,4 @@
-//! The testing harness, as an author uses it.
+//! Tests of the testing harness, used as authors use it.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
@@ -21,7 +21,7 @@ struct Options {
     strict: bool,
 }
 
-/// An item per file, and one per line below it.
+/// Emits an item per file, and one per line below it.
 struct Lines;
 
 impl PostProcessor for Lines {
@@ -45,7 +45,7 @@ impl PostProcessor for Lines {
     }
 }
 
-/// Emits what its options say, one item each.
+/// Emits the items that its options list.
 struct Echo;
 
 impl PostProcessor for Echo {
@@ -65,7 +65,7 @@ impl PostProcessor for Echo {
     }
 }
 
-/// Names what its options say.
+/// Returns the expected results that its options list.
 struct Names;
 
 impl Expectations for Names {
@@ -80,7 +80,7 @@ impl Expectations for Names {
     }
 }
 
-/// An item per result set with the number of its items.
+/// Emits an item per result set with the number of its items.
 struct Count;
 
 impl Summarizer for Count {
@@ -96,7 +96,8 @@ impl Summarizer for Count {
     }
 }
 
-/// Rules as its options say (a number, a class, a reason each) in the place of every failure, and reports the checks that its options name.
+/// Excuses every open failure, then makes the rulings and checks that its options list. Reports
+/// each file of the evidence as a check.
 struct Says;
 
 impl Judge for Says {
@@ -201,7 +202,7 @@ fn json_is_the_hosts_spelling() {
     );
 }
 
-/// What the harness says to items that the host would refuse.
+/// Returns the harness's message for items that the host would reject.
 fn refusal(items: Value) -> String {
     let case = Case::new().option("items", items);
     let panic = catch_unwind(AssertUnwindSafe(|| case.run::<Echo>())).unwrap_err();

@@ -7,15 +7,15 @@ use plumbline_sdk::testing::Case;
 use plumbline_sdk::{Check, InputFile, Item, Judge, Outcome, PluginInfo, Ruling, Rulings, Status, Tree};
 use serde::Deserialize;
 
-/// What the definition may say.
+/// The options of the judge.
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 struct Options {
-    /// How many failures may be excused.
+    /// The maximum number of failures to excuse.
     at_most: u64,
 }
 
-/// Failures of tests that stand in a list do not count, as long as they are few.
+/// Excuses failures of the tests in a list, as long as there are few.
 struct Quarantine;
 
 impl Judge for Quarantine {

@@ -1,17 +1,22 @@
-//! The built-in module `ctrf`: reads reports in the Common Test Report Format (CTRF), for which there are reporters for Playwright, Jest,
-//! Cypress, k6 and many other tools, and emits one item per file, group of tests and test.
+//! The built-in module `ctrf`: reads reports in the Common Test Report Format (CTRF), and emits one
+//! item per file, group of tests and test. Playwright, Jest, Cypress, k6 and many other tools have
+//! reporters for this format.
 //!
 //! # The tree
 //!
-//! * A file becomes an item: name = the file's name, meta `file` (its path), `type: file`, and `tool`.
-//! * Successive tests of one suite, or without a suite of one test file, are below an item of that name.
-//! * A test becomes an item: `passed` and `failed` are what they say, `skipped` and `pending` are `skipped`, and every other status is
-//!   `unknown`. Its details are `failure` (message and stack trace of a failed test), `message` (of others). Its meta keys are `duration` (seconds),
-//!   `flaky` and `retries`, where the report has them.
-//! * A summary with other totals than the tests becomes an item `summary`: `failed` if it counts more failures, otherwise `unknown`.
+//! * A file becomes an item: its name is that of the file, and its metadata are `file` (the path),
+//!   `type: file` and `tool`.
+//! * Successive tests of one suite are below an item with the name of the suite. Without suites,
+//!   those of one test file are below an item with the path of the file.
+//! * A test becomes an item. `passed` and `failed` keep their meaning, `skipped` and `pending`
+//!   become `skipped`, and every other status becomes `unknown`. Its details are `failure` (message
+//!   and stack trace of a failed test) and `message` (of other tests). Its metadata are `duration`
+//!   (seconds), `flaky` and `retries`, if the report has them.
+//! * If the totals of the summary differ from the tests, there is an item `summary`. It is `failed`
+//!   if the summary counts more failures, otherwise `unknown`.
 //!
-//! A file that is not a CTRF report, or a report without tests, is `unknown`, with the reason under the meta key `error`. Files of more than
-//! [`MAX_FILE`] bytes are not read.
+//! A file that is not a CTRF report, or that has no tests, is `unknown`, with the reason under the
+//! metadata key `error`. Files of more than [`MAX_FILE`] bytes are not read.
 #![forbid(unsafe_code)]
 
 mod post_processor;

@@ -1,4 +1,4 @@
-//! From reports to items.
+//! Converts reports to items.
 
 use std::io::Read;
 
@@ -6,12 +6,12 @@ use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status};
 
 use crate::report::{Report, Results, Summary, Test};
 
-/// Bytes of a report: 64 MiB, several hundred thousand tests.
+/// Maximum size of a report in bytes: 64 MiB, which is several hundred thousand tests.
 pub const MAX_FILE: u64 = 64 << 20;
 
-/// Bytes of a name, below the 64 KiB that a host takes.
+/// Maximum size of a name in bytes, below the host's 64 KiB.
 const MAX_NAME: usize = 32 << 10;
-/// Bytes of a message or a stack trace.
+/// Maximum size of a message or a stack trace in bytes.
 const MAX_TEXT: usize = 64 << 10;
 
 /// The post-processor for CTRF.
@@ -106,7 +106,7 @@ fn item(test: Test, depth: u32) -> Item {
     item.status(status)
 }
 
-/// The first `max` bytes of `text`, or fewer, so that no character is cut.
+/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
 fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

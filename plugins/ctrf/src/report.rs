@@ -1,4 +1,4 @@
-//! A report as its schema describes it, as far as it is read.
+//! The parts of a report that the module reads, as the schema describes them.
 
 use serde::Deserialize;
 
@@ -41,7 +41,7 @@ pub(crate) struct Test {
     pub(crate) retries: Option<u64>,
 }
 
-/// A name, or the names of the suite and those that it is in.
+/// A name, or the names of the suite and its parent suites.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Suite {
@@ -50,7 +50,7 @@ pub(crate) enum Suite {
 }
 
 impl Test {
-    /// What the test belongs to.
+    /// Returns the name of the group that the test belongs to.
     pub(crate) fn group(&self) -> Option<String> {
         let suite = match &self.suite {
             Some(Suite::Name(name)) => name.clone(),

@@ -1,4 +1,4 @@
-//! Reports, and what becomes of them.
+//! Tests of the conversion of reports.
 
 use plumbline_module_ctrf::{Ctrf, MAX_FILE};
 use plumbline_sdk::testing::{Case, Run};

@@ -1,44 +1,44 @@
-//! What can be wrong with a pod spec.
+//! Errors in a pod spec.
 
-/// A place in the `podSpec` or the options that cannot be understood. Every message begins with the place.
+/// Error in the `podSpec` or the options. Every message starts with the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// A value of another type than Kubernetes has there.
+    /// A value has another type than in Kubernetes.
     #[error("{place}: expected {expected}, found {found}")]
     Type {
-        /// Where it stands, such as `podSpec.nodeSelector.disk`.
+        /// The place, such as `podSpec.nodeSelector.disk`.
         place: String,
-        /// What must stand there.
+        /// The expected type.
         expected: &'static str,
-        /// What does.
+        /// The actual type.
         found: &'static str,
     },
-    /// A field that must be there is not.
+    /// A required field is missing.
     #[error("{place}: `{field}` is missing")]
     Missing {
-        /// Where it should stand.
+        /// The place of the object.
         place: String,
-        /// Its name.
+        /// The name of the field.
         field: &'static str,
     },
-    /// A word that is not one of those that Kubernetes knows in this place.
+    /// A word is not one of those that Kubernetes accepts in this place.
     #[error("{place}: `{word}` is not known: use {known}")]
     Unknown {
-        /// Where it stands.
+        /// The place.
         place: String,
         /// The word, cut to 100 characters.
         word: String,
-        /// Those that are known.
+        /// The accepted words.
         known: &'static str,
     },
-    /// Values that do not fit the operator.
+    /// The values do not fit the operator.
     #[error("{place}: operator `{operator}` {rule}")]
     Values {
-        /// Where it stands.
+        /// The place.
         place: String,
         /// The operator.
         operator: &'static str,
-        /// What it needs.
+        /// The requirement of the operator.
         rule: &'static str,
     },
 }

@@ -1,22 +1,29 @@
-//! The expectation of the driver `DaemonSet`: one result from each node that the pods of the plugin's DaemonSet run on.
+//! The expectations of the driver `DaemonSet`: one result from each node that runs a pod of the
+//! plugin's DaemonSet.
 //!
-//! Without a `podSpec` that is every Linux node, control plane, cordoned and not ready ones included, because the default pod tolerates
-//! everything. With a `podSpec` a node counts when the DaemonSet controller and the scheduler of Kubernetes would run a pod there:
+//! Without a `podSpec`, that is every Linux node, because the default pod tolerates everything.
+//! Control plane nodes, cordoned nodes and nodes that are not ready are included. With a `podSpec`,
+//! a node counts if the DaemonSet controller and the scheduler of Kubernetes would run a pod there:
 //!
-//! * `nodeName`, where there is one, is the node's name;
-//! * every entry of `nodeSelector` is a label of the node;
-//! * the node runs Linux, as the worker's image does, or the `podSpec` asks for an operating system: by `os.name`, or by the label
-//!   `kubernetes.io/os` in `nodeSelector` or in a required term;
-//! * one term of `affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution` matches, that is, all its `matchExpressions` and
-//!   `matchFields` do. No terms match no node, and neither does a term that has neither expressions nor fields;
-//! * the pod tolerates every taint of the node whose effect is `NoSchedule` or `NoExecute`, with the tolerations of the `podSpec` and
-//!   those that the DaemonSet controller adds to every pod (which is why a cordoned node counts).
+//! * `nodeName`, if set, is the name of the node.
+//! * Every entry of `nodeSelector` is a label of the node.
+//! * The node runs Linux, as the worker's image does, unless the `podSpec` asks for another
+//!   operating system. It does so by `os.name`, or by the label `kubernetes.io/os` in
+//!   `nodeSelector` or in a required term.
+//! * At least one term of `affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution`
+//!   matches: all its `matchExpressions` and `matchFields` hold. An empty list of terms matches no
+//!   node, and neither does a term without expressions and fields.
+//! * The pod tolerates every taint of the node with the effect `NoSchedule` or `NoExecute`. Its
+//!   tolerations are those of the `podSpec`, and those that the DaemonSet controller adds to every
+//!   pod. Because of the latter, a cordoned node counts.
 //!
-//! # Where this differs from Sonobuoy
+//! # Differences from Sonobuoy
 //!
-//! Sonobuoy ignores taints and then waits for results that never come. The option `ignore-taints: true` brings that back, for a
-//! cluster in which something else adds tolerations to the pods on their way (an admission webhook). Sonobuoy also ignores `nodeName`, does not know `Gt`,
-//! `Lt` and `matchFields`, and lets an empty term match every node, where Kubernetes lets it match none.
+//! * Sonobuoy ignores taints, and then waits for results that never arrive. The option
+//!   `ignore-taints: true` restores that behavior, for clusters in which an admission webhook adds
+//!   tolerations to pods.
+//! * Sonobuoy ignores `nodeName`, and does not support `Gt`, `Lt` and `matchFields`.
+//! * In Sonobuoy an empty term matches every node. In Kubernetes it matches none.
 //!
 //! ```yaml
 //! plumbline:
@@ -26,8 +33,9 @@
 //!
 //! # Errors
 //!
-//! A `podSpec` that the API server would refuse in these places (an operator that does not exist, values that do not fit the operator,
-//! a number where text must stand) is an error that names the place: the run then ends before it begins, not hours later.
+//! If the API server would reject a part of the `podSpec` that this module reads, the error names
+//! the place, and the run does not start. Examples are an unknown operator, values that do not fit
+//! the operator, or a number instead of a string.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -45,7 +53,7 @@ pub use pod::Pod;
 pub use requirement::{Requirement, Rule, Term};
 pub use toleration::{Effect, Toleration};
 
-/// Plays the role. See the crate's documentation for the rules.
+/// The expectations of the driver `DaemonSet`. The documentation of the crate describes the rules.
 #[derive(Debug, Clone, Copy)]
 pub struct DaemonSet;
 

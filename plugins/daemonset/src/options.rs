@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use crate::error::SpecError;
-use crate::place::Place;
+use crate::place::FieldPath;
 
-/// The option `ignore-taints`; false where there is none. Other options are not looked at: a definition's options serve all its modules.
+/// Returns the option `ignore-taints`, which is false by default. Unknown options are ignored,
+/// because all modules of a definition share its options.
 pub(crate) fn ignore_taints(options: &Value) -> Result<bool, SpecError> {
-    let options = Place::root("options", options);
+    let options = FieldPath::root("options", options);
     match options.optional_object()? {
         Some(options) => options.flag("ignore-taints"),
         None => Ok(false),

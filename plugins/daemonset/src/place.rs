@@ -1,4 +1,4 @@
-//! A JSON value that knows where it stands, for errors that say so.
+//! A JSON value with its place in the document, for error messages.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 use crate::error::SpecError;
 
-/// Characters of foreign text in a message.
+/// Maximum number of characters of untrusted text in a message.
 const MAX_WORD: usize = 100;
 
 /// A value and its place.
-pub(crate) struct Place<'a> {
+pub(crate) struct FieldPath<'a> {
     name: String,
     value: &'a Value,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Object<'a> {
     fields: &'a Map<String, Value>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> FieldPath<'a> {
     pub(crate) fn root(name: &str, value: &'a Value) -> Self {
         Self { name: name.to_owned(), value }
     }
@@ -30,7 +30,7 @@ impl<'a> Place<'a> {
         self.optional_object()?.ok_or_else(|| self.other_than("an object"))
     }
 
-    /// `None` for null.
+    /// Returns the value as an object; `None` for null.
     pub(crate) fn optional_object(&self) -> Result<Option<Object<'a>>, SpecError> {
         match self.value {
             Value::Null => Ok(None),
@@ -60,54 +60,54 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A field that is null is a field that is not there, as everywhere in Kubernetes.
+/// Accessors of fields. A null field counts as absent, as everywhere in Kubernetes.
 impl<'a> Object<'a> {
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    pub(crate) fn field(&self, field: &str) -> Option<Place<'a>> {
+    pub(crate) fn field(&self, field: &str) -> Option<FieldPath<'a>> {
         let value = self.fields.get(field).filter(|value| !value.is_null())?;
-        Some(Place { name: format!("{}.{field}", self.name), value })
+        Some(FieldPath { name: format!("{}.{field}", self.name), value })
     }
 
     pub(crate) fn object(&self, field: &str) -> Result<Option<Object<'a>>, SpecError> {
         self.field(field).map(|place| place.object()).transpose()
     }
 
-    /// Empty where it is absent.
+    /// Returns a string field; empty if it is absent.
     pub(crate) fn text(&self, field: &str) -> Result<&'a str, SpecError> {
         self.field(field).map_or(Ok(""), |place| place.text())
     }
 
-    /// An error where it is absent.
-    pub(crate) fn required(&self, field: &'static str) -> Result<Place<'a>, SpecError> {
+    /// Returns a field; an error if it is absent.
+    pub(crate) fn required(&self, field: &'static str) -> Result<FieldPath<'a>, SpecError> {
         self.field(field).ok_or_else(|| SpecError::Missing { place: self.name.clone(), field })
     }
 
-    /// False where it is absent.
+    /// Returns a boolean field; false if it is absent.
     pub(crate) fn flag(&self, field: &str) -> Result<bool, SpecError> {
         let Some(place) = self.field(field) else { return Ok(false) };
         place.value.as_bool().ok_or_else(|| place.other_than("true or false"))
     }
 
-    /// `None` where it is absent.
-    pub(crate) fn optional_list(&self, field: &str) -> Result<Option<Vec<Place<'a>>>, SpecError> {
+    /// Returns a list; `None` if it is absent.
+    pub(crate) fn optional_list(&self, field: &str) -> Result<Option<Vec<FieldPath<'a>>>, SpecError> {
         let Some(place) = self.field(field) else { return Ok(None) };
         let Value::Array(values) = place.value else { return Err(place.other_than("a list")) };
-        let entry = |(index, value)| Place { name: format!("{}[{index}]", place.name), value };
+        let entry = |(index, value)| FieldPath { name: format!("{}[{index}]", place.name), value };
         Ok(Some(values.iter().enumerate().map(entry).collect()))
     }
 
-    /// Empty where it is absent.
-    pub(crate) fn list(&self, field: &str) -> Result<Vec<Place<'a>>, SpecError> {
+    /// Returns a list; empty if it is absent.
+    pub(crate) fn list(&self, field: &str) -> Result<Vec<FieldPath<'a>>, SpecError> {
         Ok(self.optional_list(field)?.unwrap_or_default())
     }
 
-    /// All fields, which must be text.
+    /// Returns all fields, which must be strings.
     pub(crate) fn texts(&self) -> Result<BTreeMap<String, String>, SpecError> {
         let text = |(field, value): (&String, &'a Value)| {
-            let place = Place { name: format!("{}.{field}", self.name), value };
+            let place = FieldPath { name: format!("{}.{field}", self.name), value };
             Ok((field.clone(), place.text()?.to_owned()))
         };
         self.fields.iter().map(text).collect()

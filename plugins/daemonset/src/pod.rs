@@ -1,4 +1,4 @@
-//! What a pod spec says about nodes.
+//! The parts of a pod spec that select nodes.
 
 use std::collections::BTreeMap;
 
@@ -6,40 +6,43 @@ use plumbline_sdk::Node;
 use serde_json::Value;
 
 use crate::error::SpecError;
-use crate::place::{Object, Place};
+use crate::place::{FieldPath, Object};
 use crate::requirement::Term;
 use crate::toleration::{self, Toleration};
 
-/// The label of every node that names its operating system.
+/// The label with the operating system of a node.
 const OS_LABEL: &str = "kubernetes.io/os";
 
-/// Whether a node runs Linux, as far as is known.
+/// Returns whether a node runs Linux. A node of unknown operating system counts as Linux.
 pub(crate) fn runs_linux(node: &Node) -> bool {
     matches!(node.os.as_str(), "" | "linux")
 }
 
-/// The parts of a `podSpec` (Kubernetes core/v1 `PodSpec`) that decide on which nodes a DaemonSet runs it.
+/// The parts of a `podSpec` (Kubernetes core/v1 `PodSpec`) that decide on which nodes a DaemonSet
+/// runs it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pod {
-    /// The one node to run on; empty for any.
+    /// The only node to run on; empty for any.
     pub node_name: String,
-    /// Labels that a node must have.
+    /// The labels that a node must have.
     pub node_selector: BTreeMap<String, String>,
-    /// Terms of the required node affinity, one of which must match; `None` where nothing is required.
+    /// The terms of the required node affinity, one of which must match; `None` if nothing is
+    /// required.
     pub required_terms: Option<Vec<Term>>,
-    /// The operating system that the pod is for; empty where it does not say.
+    /// The operating system of the pod; empty if it is not set.
     pub os: String,
-    /// The tolerations of the pod, then those that the DaemonSet controller adds.
+    /// The tolerations of the pod, followed by those that the DaemonSet controller adds.
     pub tolerations: Vec<Toleration>,
 }
 
 impl Pod {
-    /// Reads a `podSpec`. Null is an empty one. Fields that have nothing to do with nodes are not looked at.
+    /// Reads a `podSpec`. Null counts as empty. Fields that have nothing to do with nodes are
+    /// ignored.
     ///
     /// # Errors
-    /// A place that the API server of Kubernetes would refuse.
+    /// A part that the API server of Kubernetes would reject.
     pub fn read(pod_spec: &Value) -> Result<Self, SpecError> {
-        let Some(spec) = Place::root("podSpec", pod_spec).optional_object()? else {
+        let Some(spec) = FieldPath::root("podSpec", pod_spec).optional_object()? else {
             return Ok(Self { tolerations: toleration::of_the_controller(false), ..Self::default() });
         };
         let mut tolerations = spec.list("tolerations")?.iter().map(Toleration::read).collect::<Result<Vec<_>, _>>()?;
@@ -53,8 +56,9 @@ impl Pod {
         })
     }
 
-    /// Whether images of the pod can run on `node`. The worker's image is for Linux, so a node with another operating system counts only
-    /// if the pod asks for one: by `os.name`, or by the label `kubernetes.io/os`.
+    /// Returns whether images of the pod can run on `node`. The worker's image is for Linux. A node
+    /// with another operating system therefore counts only if the pod asks for it, by `os.name` or
+    /// by the label `kubernetes.io/os`.
     #[must_use]
     pub fn fits_os(&self, node: &Node) -> bool {
         if !self.os.is_empty() {
@@ -68,8 +72,8 @@ impl Pod {
         expressions.any(|requirement| requirement.key == OS_LABEL)
     }
 
-    /// Whether a DaemonSet of this pod has one on `node`. That the node is cordoned or not ready does not matter by itself; the taints
-    /// that Kubernetes puts on such nodes do.
+    /// Returns whether a DaemonSet of this pod runs it on `node`. Whether the node is cordoned or
+    /// ready does not matter by itself. The taints that Kubernetes adds to such nodes do.
     #[must_use]
     pub fn runs_on(&self, node: &Node, ignore_taints: bool) -> bool {
         self.fits_os(node)

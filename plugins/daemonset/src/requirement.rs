@@ -3,58 +3,59 @@
 use plumbline_sdk::Node;
 
 use crate::error::SpecError;
-use crate::place::{Object, Place};
+use crate::place::{FieldPath, Object};
 
-/// The one field that Kubernetes can match.
+/// The only field that Kubernetes can match.
 const FIELD: &str = "metadata.name";
 
 const LABEL_OPERATORS: &str = "`In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` or `Lt`";
 const FIELD_OPERATORS: &str = "`In` or `NotIn`";
 
-/// A term: all of it must hold.
+/// A term, all of whose requirements must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Term {
     /// Requirements on labels.
     pub expressions: Vec<Requirement>,
-    /// Requirements on the node's name.
+    /// Requirements on the name of the node.
     pub fields: Vec<Rule>,
 }
 
-/// What the value of a label must be like.
+/// A requirement on a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirement {
-    /// The label.
+    /// The key of the label.
     pub key: String,
-    /// The rule for its value.
+    /// The rule for the value of the label.
     pub rule: Rule,
 }
 
 /// An operator with its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
-    /// The value is there and one of these.
+    /// The label exists and has one of these values.
     In(Vec<String>),
-    /// The value is not there, or none of these.
+    /// The label does not exist, or has none of these values.
     NotIn(Vec<String>),
-    /// There is a value.
+    /// The label exists.
     Exists,
-    /// There is none.
+    /// The label does not exist.
     DoesNotExist,
-    /// The value is there, a whole number, and greater.
+    /// The label exists, and its value is an integer greater than this one.
     Gt(i64),
-    /// The value is there, a whole number, and less.
+    /// The label exists, and its value is an integer less than this one.
     Lt(i64),
 }
 
 impl Term {
-    pub(crate) fn read(place: &Place<'_>) -> Result<Self, SpecError> {
+    pub(crate) fn read(place: &FieldPath<'_>) -> Result<Self, SpecError> {
         let term = place.object()?;
         let expressions = term.list("matchExpressions")?.iter().map(expression).collect::<Result<_, _>>()?;
         let fields = term.list("matchFields")?.iter().map(field).collect::<Result<_, _>>()?;
         Ok(Self { expressions, fields })
     }
 
-    /// Whether all of it holds for `node`. A term with nothing in it matches no node, as for the scheduler of Kubernetes.
+    /// Returns whether the term matches `node`. An empty term matches no node, as in the scheduler
+    /// of Kubernetes.
     #[must_use]
     pub fn matches(&self, node: &Node) -> bool {
         let is_empty = self.expressions.is_empty() && self.fields.is_empty();
@@ -68,7 +69,8 @@ impl Term {
 }
 
 impl Rule {
-    /// Whether it holds for a label's value, `None` where the node has no such label.
+    /// Returns whether the rule holds for a label's value. `None` means that the node does not have
+    /// the label.
     #[must_use]
     pub fn holds(&self, value: Option<&str>) -> bool {
         let is_among = |values: &[String]| value.is_some_and(|value| values.iter().any(|one| one == value));
@@ -84,7 +86,7 @@ impl Rule {
     }
 }
 
-fn expression(place: &Place<'_>) -> Result<Requirement, SpecError> {
+fn expression(place: &FieldPath<'_>) -> Result<Requirement, SpecError> {
     let requirement = place.object()?;
     let key = requirement.required("key")?.text()?.to_owned();
     let operator = requirement.required("operator")?;
@@ -101,7 +103,7 @@ fn expression(place: &Place<'_>) -> Result<Requirement, SpecError> {
     Ok(Requirement { key, rule })
 }
 
-fn field(place: &Place<'_>) -> Result<Rule, SpecError> {
+fn field(place: &FieldPath<'_>) -> Result<Rule, SpecError> {
     let requirement = place.object()?;
     let key = requirement.required("key")?;
     match key.text()? {
@@ -125,7 +127,7 @@ fn some(values: Vec<String>, at: &Object<'_>, operator: &'static str) -> Result<
     if values.is_empty() { Err(wrong(at, operator, "needs at least one value")) } else { Ok(values) }
 }
 
-/// Fields can be compared with one value only.
+/// Checks that there is exactly one value, which is what fields can be compared with.
 fn one(values: Vec<String>, at: &Object<'_>, operator: &'static str) -> Result<Vec<String>, SpecError> {
     if values.len() == 1 { Ok(values) } else { Err(wrong(at, operator, "needs exactly one value in `matchFields`")) }
 }

@@ -3,10 +3,10 @@
 use plumbline_sdk::Taint;
 
 use crate::error::SpecError;
-use crate::place::Place;
+use crate::place::FieldPath;
 
-/// What the DaemonSet controller of Kubernetes adds to the pods that it makes: the taints of a node in trouble, and of a cordoned one, do
-/// not drive them away.
+/// The tolerations that the DaemonSet controller of Kubernetes adds to every pod. With them, the
+/// taints of a cordoned node, or of one with problems, do not evict the pods.
 const CONTROLLER: [(&str, Effect); 6] = [
     ("node.kubernetes.io/not-ready", Effect::NoExecute),
     ("node.kubernetes.io/unreachable", Effect::NoExecute),
@@ -16,33 +16,34 @@ const CONTROLLER: [(&str, Effect); 6] = [
     ("node.kubernetes.io/unschedulable", Effect::NoSchedule),
 ];
 
-/// The one more that it adds to pods on the host's network, which need no network plugin.
+/// The toleration that the controller also adds to pods on the host's network, which need no
+/// network plugin.
 const HOST_NETWORK: (&str, Effect) = ("node.kubernetes.io/network-unavailable", Effect::NoSchedule);
 
-/// What a taint does to pods that do not tolerate it.
+/// The effect of a taint on pods that do not tolerate it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// They are not scheduled there.
+    /// The pods are not scheduled on the node.
     NoSchedule,
-    /// They are scheduled there when nothing better is found: nothing is excluded.
+    /// The pods are scheduled on the node only if there is no better one. This excludes nothing.
     PreferNoSchedule,
-    /// They are not scheduled there, and evicted where they run.
+    /// The pods are not scheduled on the node, and running ones are evicted.
     NoExecute,
 }
 
-/// Which taints do not matter to a pod.
+/// A set of taints that a pod tolerates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toleration {
-    /// The taint's key; empty for any.
+    /// The key of the taint; empty for any.
     pub key: String,
-    /// The taint's value; `None` for any (operator `Exists`).
+    /// The value of the taint; `None` for any (operator `Exists`).
     pub value: Option<String>,
-    /// The taint's effect; `None` for any.
+    /// The effect of the taint; `None` for any.
     pub effect: Option<Effect>,
 }
 
 impl Effect {
-    /// `None` for a word that Kubernetes does not know.
+    /// Returns the effect with this name; `None` if Kubernetes does not know it.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -55,7 +56,7 @@ impl Effect {
 }
 
 impl Toleration {
-    pub(crate) fn read(place: &Place<'_>) -> Result<Self, SpecError> {
+    pub(crate) fn read(place: &FieldPath<'_>) -> Result<Self, SpecError> {
         let toleration = place.object()?;
         let key = toleration.text("key")?.to_owned();
         let value = toleration.text("value")?.to_owned();
@@ -77,7 +78,7 @@ impl Toleration {
         Ok(Self { key, value, effect })
     }
 
-    /// Whether it covers `taint`, whose effect is `effect`.
+    /// Returns whether the toleration covers `taint`, whose effect is `effect`.
     fn covers(&self, taint: &Taint, effect: Effect) -> bool {
         (self.key.is_empty() || self.key == taint.key)
             && self.value.as_ref().is_none_or(|value| *value == taint.value)
@@ -85,15 +86,15 @@ impl Toleration {
     }
 }
 
-/// The tolerations that the DaemonSet controller adds.
+/// Returns the tolerations that the DaemonSet controller adds.
 pub(crate) fn of_the_controller(host_network: bool) -> Vec<Toleration> {
     let further = host_network.then_some(HOST_NETWORK);
     let exists = |(key, effect): (&str, Effect)| Toleration { key: key.to_owned(), value: None, effect: Some(effect) };
     CONTROLLER.into_iter().chain(further).map(exists).collect()
 }
 
-/// Whether none of the taints keeps the pod away. `PreferNoSchedule` never does, nor does an effect that is not known (a later Kubernetes
-/// may have one; what it does cannot be told).
+/// Returns whether the pod tolerates all taints. `PreferNoSchedule` is always tolerated. So is an
+/// unknown effect, which a later Kubernetes may have: its meaning is not known.
 pub(crate) fn tolerates_all(tolerations: &[Toleration], taints: &[Taint]) -> bool {
     taints.iter().all(|taint| match Effect::from_name(&taint.effect) {
         None | Some(Effect::PreferNoSchedule) => true,

@@ -1,4 +1,4 @@
-//! Which nodes are expected, rule by rule.
+//! Tests of the rules that select nodes.
 #![expect(clippy::panic, reason = "tests")]
 
 use plumbline_module_daemonset::DaemonSet;
@@ -6,7 +6,7 @@ use plumbline_sdk::testing::Case;
 use plumbline_sdk::{Expected, Node};
 use serde_json::{Value, json};
 
-/// The names of the expected nodes, in order, joined by blanks.
+/// Returns the names of the expected nodes, in order, separated by spaces.
 fn expected(case: &Case) -> Result<String, String> {
     let names = case.expected::<DaemonSet>()?.into_iter().map(|result| match result {
         Expected::Node(name) => name,
@@ -70,7 +70,7 @@ fn the_option_ignores_taints_and_nothing_else() {
         expected(&case(&cluster()).option("ignore-taints", "yes")).unwrap_err(),
         "options.ignore-taints: expected true or false, found text"
     );
-    // Options of the other module of the same plugin.
+    // An option of another module of the same plugin.
     assert_eq!(expected(&case(&cluster()).option("keep", json!(["time"]))).unwrap(), "control small large odd");
 }
 
@@ -152,10 +152,10 @@ fn nothing_required_of_an_empty_term_matches_nothing() {
     assert_eq!(with_spec(&nodes, terms(json!(null))).unwrap(), "");
     assert_eq!(with_spec(&nodes, terms(json!([{}]))).unwrap(), "");
     assert_eq!(with_spec(&nodes, terms(json!([{"matchExpressions": []}]))).unwrap(), "");
-    // An empty term beside another does not spoil it.
+    // An empty term has no effect on the other terms.
     let both = json!([{}, {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}]);
     assert_eq!(with_spec(&nodes, terms(both)).unwrap(), "small large");
-    // No required affinity at all is another thing.
+    // A missing required affinity is not the same as an empty one.
     assert_eq!(with_spec(&nodes, json!({"affinity": {"nodeAffinity": {}}})).unwrap(), "small large odd");
     assert_eq!(with_spec(&nodes, json!({"affinity": {}})).unwrap(), "small large odd");
 }
@@ -304,7 +304,7 @@ fn windows_nodes_are_expected_only_of_plugins_that_ask_for_them() {
     assert_eq!(with_spec(&nodes, json!({"os": {"name": "linux"}})).unwrap(), "lin");
     let both = expression("kubernetes.io/os", "In", json!(["linux", "windows"]));
     assert_eq!(with_spec(&nodes, terms(both)).unwrap(), "lin win");
-    // Of a node that does not tell, nothing is concluded.
+    // A node of unknown operating system counts.
     nodes.push(Node::new("quiet"));
     assert_eq!(expected(&case(&nodes)).unwrap(), "lin quiet");
     assert!(with_spec(&nodes, json!({"os": "windows"})).unwrap_err().contains("podSpec.os"));

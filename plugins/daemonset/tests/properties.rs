@@ -1,4 +1,5 @@
-//! The module against an evaluator that shares nothing with it: it works on the JSON directly, in the words of the API's documentation.
+//! Compares the module with an independent evaluator, which works directly on the JSON and follows
+//! the wording of the API's documentation.
 #![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +81,7 @@ fn oracle(spec: &Value, node: &Node) -> bool {
 fn label_rule(part: &Value, labels: &BTreeMap<String, String>) -> bool {
     let value = labels.get(part["key"].as_str().unwrap());
     let values: BTreeSet<&str> = part["values"].as_array().into_iter().flatten().map(|v| v.as_str().unwrap()).collect();
-    // Wider than the 64 bits of the API, to tell what does not fit in them from what does.
+    // Wider than the API's 64 bits, to distinguish numbers that fit from those that do not.
     let numbers = || {
         let number: i128 = value?.parse().ok()?;
         let bound: i128 = values.first()?.parse().ok()?;
@@ -170,7 +171,8 @@ fn spec() -> impl Strategy<Value = Value> {
         })
 }
 
-/// Anything: what is not a pod spec must give an error or an answer.
+/// Generates arbitrary values. A value that is not a pod spec must give an error or an answer, not
+/// a panic.
 fn rubbish() -> impl Strategy<Value = Value> {
     let field = prop::sample::select(
         &[

@@ -1,31 +1,31 @@
-//! An event of `go test -json`; `go doc test2json` describes them.
+//! Events of `go test -json`, which `go doc test2json` describes.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Seconds from which on a number is no duration but a mistake: 30,000 years.
+/// Number of seconds from which a duration is considered invalid: 30,000 years.
 const MAX_SECONDS: f64 = 1e12;
 
-/// What matters of an event. Empty where it is absent or null.
+/// The parts of an event that the module uses. They are empty if absent or null.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Event<'a> {
-    /// What happened.
+    /// The action, such as `pass` or `output`.
     pub(crate) action: Cow<'a, str>,
     pub(crate) package: Cow<'a, str>,
     pub(crate) test: Cow<'a, str>,
     pub(crate) output: Cow<'a, str>,
-    /// What was built, in the events of the build.
+    /// The import path, in events of a build.
     pub(crate) import_path: Cow<'a, str>,
-    /// Whose build failed, so that the package did.
+    /// The import path of the failed build that made the package fail.
     pub(crate) failed_build: Cow<'a, str>,
-    /// How long it took, in seconds; nothing where it is no number, or less than nothing.
+    /// The duration in seconds; `None` if it is not a number or is negative.
     pub(crate) elapsed: Option<f64>,
 }
 
 impl<'a> Event<'a> {
-    /// Reads an object.
+    /// Reads an event from a JSON object.
     pub(crate) fn read(json: &'a [u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(json)
     }
@@ -44,7 +44,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Event<'a> {
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Event<'de>, M::Error> {
                 let mut event = Event::default();
                 while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
-                    // Go reads keys without regard to case, and of several the last counts.
+                    // Go matches keys without regard to case, and the last duplicate wins.
                     let place = match key.to_ascii_lowercase().as_str() {
                         "action" => &mut event.action,
                         "package" => &mut event.package,
@@ -72,7 +72,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Event<'a> {
     }
 }
 
-/// A number of seconds. Whatever else stands there is passed over: for the sake of a duration no result is lost.
+/// A number of seconds. Any other value is ignored: no result is lost because of a duration.
 struct Seconds(Option<f64>);
 
 impl<'de> Deserialize<'de> for Seconds {
@@ -123,7 +123,8 @@ impl<'de> Deserialize<'de> for Seconds {
     }
 }
 
-/// A text, taken as bytes: what is not UTF-8, and halves of surrogate pairs, are replaced and do not end the file.
+/// A string that is read as bytes. Invalid UTF-8 and unpaired surrogates are replaced instead of
+/// ending the file.
 struct Text<'a>(Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {

@@ -1,15 +1,17 @@
-//! The beginning and the end of a text that comes in pieces.
+//! Keeps the start and the end of a text that arrives in pieces.
 
-/// Bytes that are kept of one text: 64 KiB, half of them its beginning and half its end. Where a test fails stands in one of them.
+/// Number of bytes to keep of one text: 64 KiB, half from its start and half from its end. The
+/// reason for a failure is usually in one of them.
 pub const MAX_EXCERPT: usize = 64 << 10;
 
 const HALF: usize = MAX_EXCERPT / 2;
 
-/// A text of which the middle is left out when it grows long.
+/// A text whose middle is dropped when it grows long.
 #[derive(Debug, Default)]
 pub(crate) struct Excerpt {
     head: String,
-    /// Up to twice the half, so that it is cut once in a while and not at every piece.
+    /// Up to twice its final size, so that it is cut only occasionally instead of after every
+    /// piece.
     tail: String,
     left_out: u64,
 }
@@ -27,12 +29,12 @@ impl Excerpt {
         }
     }
 
-    /// Notes that a piece of so many bytes was not kept.
+    /// Records that a piece of this many bytes was dropped.
     pub(crate) fn leave_out(&mut self, bytes: usize) {
         self.left_out = self.left_out.saturating_add(bytes as u64);
     }
 
-    /// Bytes that it holds.
+    /// Returns the number of bytes held.
     pub(crate) fn len(&self) -> usize {
         self.head.len() + self.tail.len()
     }

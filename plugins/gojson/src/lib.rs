@@ -1,40 +1,50 @@
-//! The built-in module `gojson`: reads what `go test -json` writes, and emits one item per file and one per test.
+//! The built-in module `gojson`: reads the output of `go test -json`, and emits one item per file
+//! and one per test.
 //!
-//! The files are read as a stream, event by event. What bounds the memory: [`MAX_EVENT`] and [`MAX_KEPT`].
+//! Files are read as a stream, event by event. [`MAX_EVENT`] and [`MAX_KEPT`] limit the memory.
 //!
 //! # The tree
 //!
-//! * A file becomes an item: name = the file's name, meta `file` (its path) and `type: file`.
-//! * A test becomes an item below it when an event says how it ended: `pass` is `passed`, `skip` is `skipped`, `fail` is `failed`, any
-//!   other word, or none, is `unknown`. Subtests stand beside their parents (`TestA`, `TestA/sub`), in the order in which they ended.
-//! * The events `run`, `pause`, `cont`, `bench` and `output` end nothing, nor do `attr` and `artifacts` of newer Go versions.
-//! * A test that failed has two details: `failure` (what it printed) and `package`. Tests that did not fail have none.
-//! * The meta key `duration` of what ran says how many seconds it took, as decimal text, if the event tells it.
-//! * A package that failed although none of its tests did (it does not compile, `TestMain` ended the process, a test ran into the
-//!   timeout) becomes a `failed` item with the package's name, and what it and its unfinished tests printed as `failure`.
+//! * A file becomes an item: its name is that of the file, and its metadata are `file` (the path)
+//!   and `type: file`.
+//! * A test becomes an item below it when an event reports its end. `pass` becomes `passed`, `skip`
+//!   becomes `skipped`, `fail` becomes `failed`, and any other action, or none, becomes `unknown`.
+//!   Subtests are siblings of their parents (`TestA`, `TestA/sub`), in the order in which they
+//!   ended.
+//! * The events `run`, `pause`, `cont`, `bench` and `output` do not end a test. Neither do `attr`
+//!   and `artifacts` of newer Go versions.
+//! * A failed test has two details: `failure` (its output) and `package`. Other tests have none.
+//! * The metadata key `duration` of a test that ran is its duration in seconds, as decimal text, if
+//!   the event has it.
+//! * If a package failed although none of its tests did, a `failed` item has the package's name.
+//!   Its detail `failure` holds the output of the package and of its unfinished tests. Causes are a
+//!   compile error, a `TestMain` that ended the process, or a timeout.
 //!
-//! The keys of an event are read without regard to case. A byte order mark at the beginning, blanks between events, events on several
-//! lines or on one are all the same.
+//! The keys of an event are matched without regard to case. A byte order mark at the start, white
+//! space between events, and line breaks make no difference.
 //!
-//! # Where this differs from Sonobuoy
+//! # Differences from Sonobuoy
 //!
-//! Sonobuoy emits no details and no durations, makes nothing of a package's own failure (so a package that does not compile passes), and
-//! a file that breaks off after a passed test passes with it. Here such a file can never pass.
+//! Sonobuoy emits no details and no durations. It ignores failures of a package itself, so a
+//! package that does not compile passes. A file that is truncated after a passed test passes too.
+//! With this module, such a file never passes.
 //!
-//! # Files that are not as they should be
+//! # Invalid files
 //!
-//! At the first thing that is not an event (a compiler's message between them, half an event at the end) the file ends. Without any
-//! item before it, the file's item is `unknown`, with the reason under the meta key `error`; else what was read stays, and a last item
-//! `unreadable: ...` is `unknown` and bears the reason. Bytes that are not UTF-8 within a text are replaced.
+//! Reading stops at the first thing that is not an event, such as a compiler's message, or half an
+//! event at the end. If there was no item before it, the item of the file is `unknown`, with the
+//! reason under the metadata key `error`. Otherwise the items so far stay, and a last item
+//! `unreadable: ...` is `unknown` and has the reason. Bytes in a string that are not UTF-8 are
+//! replaced.
 //!
-//! # Bounds
+//! # Limits
 //!
-//! | what | at most | beyond it |
+//! | what | limit | beyond it |
 //! |---|---|---|
-//! | an event | 8 MiB | the file ends there, with the reason |
-//! | output that is kept of one test | 64 KiB | the middle is left out, and a line says so |
-//! | output that is kept of all unfinished tests | 32 MiB | nothing more is kept until some end; the text says so |
-//! | a name | 32 KiB | cut; it stands whole in the detail `name`, up to 1 MiB |
+//! | an event | 8 MiB | reading stops there, with the reason |
+//! | output that is kept of one test | 64 KiB | the middle is dropped, and a line notes that |
+//! | output that is kept of all unfinished tests | 32 MiB | nothing more is kept until some tests end; the text notes that |
+//! | a name | 32 KiB | it is cut; the detail `name` has the whole name, up to 1 MiB |
 #![forbid(unsafe_code)]
 
 mod event;

@@ -1,33 +1,34 @@
-//! What unfinished tests and packages have printed so far.
+//! The output of unfinished tests and packages.
 
 use std::collections::BTreeMap;
 
 use crate::excerpt::Excerpt;
 
-/// Bytes that are kept of all together: 32 MiB, so that thousands of tests may run at once within a module's memory.
+/// Number of bytes to keep in total: 32 MiB, so that thousands of tests may run at once within a
+/// module's memory.
 pub const MAX_KEPT: usize = 32 << 20;
 
-/// What an entry costs beside its texts, about.
+/// Approximate memory of an entry besides its texts, in bytes.
 const ENTRY: usize = 256;
 
-/// What packages printed, by package; the package's own text, and that of its tests, by test.
+/// The output of each package and of its tests.
 #[derive(Debug, Default)]
 pub(crate) struct Outputs {
     packages: BTreeMap<String, Package>,
     kept: usize,
 }
 
-/// What is known of a package that has not ended.
+/// The state of an unfinished package.
 #[derive(Debug, Default)]
 struct Package {
-    /// By test; the package's own under the empty name.
+    /// The output by test. That of the package itself has an empty name.
     texts: BTreeMap<String, Excerpt>,
-    /// Whether a test of it has failed.
+    /// Whether a test of the package has failed.
     failed: bool,
 }
 
 impl Outputs {
-    /// Adds to what `test` of `package` has printed; an empty `test` is the package itself.
+    /// Appends to the output of `test` in `package`. An empty `test` means the package itself.
     pub(crate) fn push(&mut self, package: &str, test: &str, text: &str) {
         let room = MAX_KEPT.saturating_sub(self.kept);
         let Some(known) = self.package(package) else { return };
@@ -43,26 +44,26 @@ impl Outputs {
         self.kept = (self.kept + cost + after).saturating_sub(before);
     }
 
-    /// Takes what a test has printed: it has ended.
+    /// Removes and returns the output of a test that has ended.
     pub(crate) fn take(&mut self, package: &str, test: &str) -> Option<String> {
         let excerpt = self.packages.get_mut(package)?.texts.remove(test)?;
         self.kept = self.kept.saturating_sub(cost(test) + excerpt.len());
         Some(excerpt.into_text())
     }
 
-    /// Notes that a test of the package has failed.
+    /// Records that a test of the package has failed.
     pub(crate) fn set_failed(&mut self, package: &str) {
         if let Some(package) = self.package(package) {
             package.failed = true;
         }
     }
 
-    /// Whether a test of the package has failed.
+    /// Returns whether a test of the package has failed.
     pub(crate) fn has_failed(&self, package: &str) -> bool {
         self.packages.get(package).is_some_and(|package| package.failed)
     }
 
-    /// Forgets the package, which has ended. What the package itself, and its tests that never ended, have printed.
+    /// Removes a package that has ended. Returns its own output, and that of its unfinished tests.
     pub(crate) fn close(&mut self, package: &str) -> Vec<(String, String)> {
         let Some(closed) = self.packages.remove(package) else { return Vec::new() };
         let texts: usize = closed.texts.iter().map(|(test, excerpt)| cost(test) + excerpt.len()).sum();
@@ -70,7 +71,8 @@ impl Outputs {
         closed.texts.into_iter().map(|(test, excerpt)| (test, excerpt.into_text())).collect()
     }
 
-    /// The package of that name, made if it is not there; `None` where there is no room for it.
+    /// Returns the package with this name, and creates it if necessary; `None` if there is no room
+    /// for it.
     fn package(&mut self, name: &str) -> Option<&mut Package> {
         if !self.packages.contains_key(name) {
             let kept = self.kept.saturating_add(cost(name));
@@ -84,7 +86,7 @@ impl Outputs {
     }
 }
 
-/// What an entry of that name takes beside its text.
+/// Returns the approximate memory of an entry with this name besides its text, in bytes.
 fn cost(name: &str) -> usize {
     ENTRY + name.len()
 }

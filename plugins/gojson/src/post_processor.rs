@@ -1,4 +1,4 @@
-//! The role: one file after the other.
+//! The role, which processes one file after the other.
 
 use plumbline_sdk::{InputFile, Output, PluginInfo, PostProcessor};
 
@@ -21,7 +21,7 @@ impl PostProcessor for GoJson {
     }
 }
 
-/// The error is a sentence that says where and why the file ended early.
+/// Reads a file. The error is a sentence that says where and why reading stopped early.
 fn read(file: InputFile, report: &mut Report<'_>) -> Result<(), String> {
     let mut scanner = Scanner::new(file);
     while let Some((line, bytes)) = scanner.next_object()? {

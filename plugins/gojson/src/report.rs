@@ -1,46 +1,49 @@
-//! From events to items.
+//! Converts events to items.
 
 use plumbline_sdk::{Item, Output, Status};
 
 use crate::event::Event;
 use crate::outputs::Outputs;
 
-/// Bytes of an item's name.
+/// Maximum size in bytes of an item's name.
 const MAX_NAME: usize = 32 << 10;
 
-/// Bytes of a name that is kept as a detail because it was cut.
+/// Maximum size in bytes of the whole name that is kept as a detail if the name was cut.
 const MAX_WHOLE_NAME: usize = 1 << 20;
 
-/// Bytes of a reason that stand in the name of an item.
+/// Maximum size in bytes of a reason in an item's name.
 const MAX_REASON: usize = 200;
 
-/// Tests that had not ended when their package failed, whose output is shown. Usually it is the one that broke the process.
+/// Number of tests to show that were unfinished when their package failed. Usually one of them
+/// ended the process.
 const MAX_UNFINISHED: usize = 20;
 
-/// Lines of output that only repeat what the events say.
+/// Prefixes of output lines that only repeat the events.
 const FRAMES: [&str; 4] = ["=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME "];
 
-/// One file on its way to items.
+/// The report of one file.
 pub(crate) struct Report<'a> {
-    /// Held until something stands in it, because it has a status only when nothing does.
+    /// The item of the file. It is emitted with the first item below it, because it has a status
+    /// only if there are none.
     file: Option<Item>,
     outputs: Outputs,
     out: &'a mut Output,
 }
 
 impl<'a> Report<'a> {
-    /// The report of the file of that name and path.
+    /// Creates the report of the file with this name and path.
     pub(crate) fn new(name: &str, path: &str, out: &'a mut Output) -> Self {
         let file = Item::new(0, name).meta("file", path).meta("type", "file");
         Self { file: Some(file), outputs: Outputs::default(), out }
     }
 
-    /// Takes the next event.
+    /// Processes the next event.
     pub(crate) fn take(&mut self, event: &Event<'_>) {
         match (&*event.action, event.test.is_empty()) {
             ("run" | "pause" | "cont" | "bench" | "attr" | "artifacts", _) => {}
             ("output", _) => self.output(&event.package, &event.test, &event.output),
-            // What a build prints belongs to no package yet: it waits under the name of what is built.
+            // The output of a build does not belong to a package yet. It is kept under its import
+            // path.
             ("build-output", true) => self.output(&event.import_path, "", &event.output),
             ("fail", true) => self.package_failed(event),
             ("pass" | "skip", true) if !event.package.is_empty() => drop(self.outputs.close(&event.package)),
@@ -49,7 +52,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Emits what is left. `problem` says why the file could not be read to its end.
+    /// Emits the remaining items. `problem` says why the file could not be read to its end.
     pub(crate) fn finish(mut self, problem: Option<String>) {
         match (self.file.take(), problem) {
             (Some(file), None) => self.out.emit(file),
@@ -77,7 +80,7 @@ impl<'a> Report<'a> {
             _ => Status::Unknown,
         };
         let mut item = Item::new(1, &*event.test).status(status);
-        // What did not run took no time.
+        // A test that did not run has no duration.
         if let Some(elapsed) = event.elapsed.filter(|_| action != "skip") {
             item = item.meta("duration", decimal(elapsed));
         }
@@ -93,12 +96,12 @@ impl<'a> Report<'a> {
         self.emit(item);
     }
 
-    /// Where a test of the package failed, that says it all. Where none did, the package must not vanish.
+    /// Reports a failed package, unless a failed test of it already does.
     fn package_failed(&mut self, event: &Event<'_>) {
         if event.package.is_empty() {
             return;
         }
-        // Tests without a package, as other programs write them, may be any package's.
+        // Other programs write tests without a package, which may belong to any package.
         let told = self.outputs.has_failed(&event.package) || self.outputs.has_failed("");
         let mut texts = self.outputs.close(&event.package);
         if !event.failed_build.is_empty() {
@@ -140,13 +143,13 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Seconds as decimal text, to the nanosecond.
+/// Formats seconds as decimal text with up to nine decimals.
 fn decimal(seconds: f64) -> String {
     let text = format!("{seconds:.9}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The first `max` bytes of `text`, or less, so that no character is cut.
+/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
 fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

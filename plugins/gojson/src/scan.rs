@@ -1,37 +1,38 @@
-//! Cuts a stream into JSON objects, without looking into them.
+//! Splits a stream into JSON objects, without parsing them.
 
 use std::io::BufRead;
 
 use memchr::memchr2;
 
-/// Bytes of an event at most: 8 MiB. Go cuts lines of output after a few KiB, so real events are far smaller.
+/// Maximum size of an event in bytes: 8 MiB. Go cuts lines of output after a few KiB, so real
+/// events are far smaller.
 pub const MAX_EVENT: usize = 8 << 20;
 
-/// Bytes of foreign text in a reason.
+/// Maximum number of bytes of untrusted text in a reason.
 const MAX_SHOWN: usize = 60;
 
-/// What some editors and shells put before UTF-8.
+/// The UTF-8 byte order mark.
 const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
-/// Objects that follow each other, with nothing but white space between them.
+/// Successive objects, separated only by white space.
 pub(crate) struct Scanner<R> {
     input: R,
-    /// The object that is being gathered.
+    /// The current object.
     object: Vec<u8>,
-    /// The line of the next byte, counted from 1.
+    /// The line of the next byte, from 1.
     line: u64,
-    /// Bytes of the mark that were seen.
+    /// Number of bytes of the byte order mark that were seen.
     mark: usize,
     at_start: bool,
 }
 
-/// Where in an object the scanner is.
+/// The scanner's state within an object.
 #[derive(Default)]
 struct Inside {
-    /// Brackets and braces that are open.
+    /// Number of open brackets and braces.
     depth: u64,
     in_text: bool,
-    /// The last byte was a backslash that is not itself escaped.
+    /// Whether the last byte was a backslash that is not escaped itself.
     escaped: bool,
 }
 
@@ -40,11 +41,12 @@ impl<R: BufRead> Scanner<R> {
         Self { input, object: Vec::new(), line: 1, mark: 0, at_start: true }
     }
 
-    /// The next object, and the line that it begins on; `None` at the end. What is returned begins with a brace and ends with what
-    /// closes it; it need not be JSON otherwise.
+    /// Returns the next object and the line on which it starts; `None` at the end. The object
+    /// starts with a brace and ends with the matching one. Its content need not be valid JSON.
     ///
     /// # Errors
-    /// A sentence: something else stands there, the object is too long, the file ends in it, or the file cannot be read.
+    /// A sentence: there is something other than an object, the object is too long, the file ends
+    /// within it, or the file cannot be read.
     pub(crate) fn next_object(&mut self) -> Result<Option<(u64, &[u8])>, String> {
         if !self.skip_white_space()? {
             return Ok(None);
@@ -72,7 +74,7 @@ impl<R: BufRead> Scanner<R> {
         }
     }
 
-    /// False at the end; else the next byte is a brace.
+    /// Skips white space. Returns false at the end; otherwise the next byte is a brace.
     fn skip_white_space(&mut self) -> Result<bool, String> {
         loop {
             let buffer = self.input.fill_buf().map_err(|error| error.to_string())?;
@@ -109,14 +111,15 @@ impl<R: BufRead> Scanner<R> {
 }
 
 impl Inside {
-    /// Goes on with these bytes. The number of bytes up to and including the one that closes the object, if it is among them.
+    /// Scans these bytes. Returns the number of bytes up to the end of the object, if it is among
+    /// them.
     fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut place = 0;
         while let Some(&byte) = bytes.get(place) {
             if self.escaped {
                 self.escaped = false;
             } else if self.in_text {
-                // Nearly all bytes of an event stand in texts.
+                // Nearly all bytes of an event are in strings.
                 place += memchr2(b'"', b'\\', bytes.get(place..)?)?;
                 match bytes.get(place)? {
                     b'"' => self.in_text = false,
@@ -143,7 +146,7 @@ fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// The first line of `bytes` as it can be shown in a reason.
+/// Returns the first line of `bytes`, escaped for a message.
 fn shown(bytes: &[u8]) -> String {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let cut = line.get(..MAX_SHOWN).unwrap_or(line);
@@ -157,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    /// The objects and their lines, and the reason why there are no more.
+    /// Returns the objects with their lines, and the reason why there are no more.
     fn objects(text: &[u8], piece: usize) -> (Vec<String>, Option<String>) {
         let mut scanner = Scanner::new(BufReader::with_capacity(piece, text));
         let mut found = Vec::new();

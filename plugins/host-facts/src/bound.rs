@@ -1,23 +1,25 @@
-//! Texts and values from strangers, held to a size.
+//! Limits for untrusted texts and values.
 
 use plumbline_sdk::Item;
 use serde_json::Value;
 
-/// Values of one fact at most. The host counts some ten bytes for each, and ends a call at an item of 16 MiB.
+/// Maximum number of values in one fact. The host counts about ten bytes for each, and ends a call
+/// at an item of 16 MiB.
 const MAX_VALUES: usize = 20_000;
-/// Levels of a fact's nesting at most; the host takes 100.
+/// Maximum nesting depth of a fact; the host accepts 100 levels.
 const MAX_LEVELS: usize = 32;
-/// Bytes of a name.
+/// Maximum size of a name in bytes.
 const MAX_NAME: usize = 1000;
-/// Bytes of a group's details. Half of what the host takes of an item, which also counts each value.
+/// Maximum size of a group's details in bytes. This is half of what the host accepts for an item,
+/// because the host also counts each value.
 const MAX_ITEM: usize = 6 << 20;
 
-/// `text` as a name: not empty, and short.
+/// Returns `text` as a name: not empty, and short.
 pub(crate) fn name(text: &str) -> String {
     if text.is_empty() { "(no name)".to_owned() } else { cut(text, MAX_NAME) }
 }
 
-/// At most `max` bytes of `text`, with a mark where something is missing.
+/// Returns at most `max` bytes of `text`, with a mark if something was cut.
 pub(crate) fn cut(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
@@ -25,7 +27,7 @@ pub(crate) fn cut(text: &str, max: usize) -> String {
     format!("{}…", text.get(..text.floor_char_boundary(max)).unwrap_or_default())
 }
 
-/// An item's details, as far as they are of a bearable size.
+/// The details of an item, within limits.
 pub(crate) struct Details {
     item: Item,
     bytes: usize,
@@ -39,7 +41,7 @@ impl Details {
         Self { item, bytes: 0, values: 0, cut: Vec::new(), empty: true }
     }
 
-    /// Adds a value: text as text, the rest as structure.
+    /// Adds a value: a string as text, anything else as JSON.
     pub(crate) fn add(&mut self, key: &str, value: &Value) {
         self.empty = false;
         let mut left = MAX_VALUES.saturating_sub(self.values);
@@ -58,18 +60,18 @@ impl Details {
     }
 
     fn leave_out(&mut self, key: &str) {
-        // As many as a person reads.
+        // As many as people read.
         if self.cut.len() < 20 {
             self.cut.push(cut(key, MAX_NAME));
         }
     }
 
-    /// `None`: there was no value.
+    /// Returns the item; `None` if there was no value.
     pub(crate) fn finish(self) -> Option<Item> {
         if self.empty { None } else { Some(self.item()) }
     }
 
-    /// The item, with details or without.
+    /// Returns the item, with details or without.
     pub(crate) fn item(self) -> Item {
         let Self { item, cut, .. } = self;
         match cut.is_empty() {
@@ -79,7 +81,8 @@ impl Details {
     }
 }
 
-/// Whether `value` has at most `levels` levels; takes one from `left` for every value in it, and gives up at none.
+/// Returns whether `value` has at most `levels` levels and at most `left` values. `left` is reduced
+/// by the number of values.
 fn count(value: &Value, levels: usize, left: &mut usize) -> bool {
     if *left == 0 || levels == 0 {
         return false;

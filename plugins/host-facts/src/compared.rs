@@ -1,4 +1,4 @@
-//! Which facts are compared between nodes, and how they are called.
+//! The facts that are compared between nodes, and their names.
 
 use plumbline_sdk::{Detail, Item};
 use serde_json::Value;
@@ -6,10 +6,12 @@ use serde_json::Value;
 use crate::document::number;
 use crate::options::Options;
 
-/// Bytes of a value that are kept; what is longer is told apart by all of it all the same.
+/// Maximum number of bytes to keep of a value. Longer values are still compared as a whole, by a
+/// checksum.
 const MAX_VALUE: usize = 300;
 
-/// Sysctls that follow from the size of the machine or are its own, and say nothing about its configuration.
+/// Sysctls that depend on the size of the machine or are specific to it. They say nothing about its
+/// configuration.
 const OF_THE_MACHINE: &[&str] = &[
     "fs.file-max",
     "fs.inode-nr",
@@ -32,10 +34,11 @@ const OF_THE_MACHINE: &[&str] = &[
     "vm.min_free_kbytes",
 ];
 
-/// Settings of a kubelet that are the node's own: in them nodes must differ.
+/// Settings of a kubelet that are specific to the node, and therefore always differ.
 const OF_THE_NODE: &[&str] = &["address", "healthzBindAddress", "providerID", "tlsCertFile", "tlsPrivateKeyFile"];
 
-/// What `item`, a group of facts, tells that is compared: each fact by its name, and its value as text.
+/// Passes the facts of the group `item` that are compared to `tell`, each with its name and its
+/// value as text.
 pub(crate) fn compared(item: &Item, options: &Options, mut tell: impl FnMut(String, String)) {
     let mut tell = |fact: String, value: String| {
         if !options.ignores(&fact) {
@@ -63,7 +66,8 @@ pub(crate) fn compared(item: &Item, options: &Options, mut tell: impl FnMut(Stri
             ("time", "offset_seconds") => {
                 if let Some(offset) = number(&value) {
                     let limit = options.clock_offset_seconds;
-                    // What is within bounds is the same: offsets are never equal.
+                    // Offsets are never equal, so all offsets within the limit count as the same
+                    // value.
                     let shown =
                         if offset.abs() <= limit { format!("within {limit} s") } else { format!("{offset:.1} s") };
                     tell("time offset".to_owned(), shown);
@@ -79,7 +83,7 @@ pub(crate) fn compared(item: &Item, options: &Options, mut tell: impl FnMut(Stri
     }
 }
 
-/// What nodes are counted by.
+/// Passes the properties by which nodes are counted to `tell`.
 pub(crate) fn counted(item: &Item, mut tell: impl FnMut(&'static str, String)) {
     let get = |key: &str| item.details.iter().find(|(name, _)| name == key).map(|(_, detail)| text(&value(detail)));
     let version = || get("version").unwrap_or_else(|| "unknown version".to_owned());
@@ -115,7 +119,8 @@ fn value(detail: &Detail) -> Value {
     }
 }
 
-/// A value as text, so that `2` and `"2"` are the same. A long one ends with a checksum of all of it.
+/// Returns a value as text, so that `2` and `"2"` are the same. A long value ends with a checksum
+/// of the whole.
 fn text(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.trim().to_owned(),
@@ -124,14 +129,14 @@ fn text(value: &Value) -> String {
     if text.len() <= MAX_VALUE {
         return text;
     }
-    // FNV-1a: no secret, only so that two long values that begin alike are told apart.
+    // FNV-1a. It need not be secure: it only distinguishes long values with the same start.
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
     let kept = text.get(..text.floor_char_boundary(MAX_VALUE)).unwrap_or_default();
     format!("{kept}… ({} bytes, checksum {hash:016x})", text.len())
 }
 
-/// The order of controllers says nothing.
+/// Sorts a list, because the order of controllers has no meaning.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Array(mut values) => {

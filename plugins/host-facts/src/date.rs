@@ -1,13 +1,14 @@
-//! Moments in time, as certificates name them.
+//! Timestamps, as certificates have them.
 
 use serde_json::Value;
 
 use crate::document::number;
 
-/// Seconds of a day.
+/// Number of seconds in a day.
 pub(crate) const DAY: f64 = 86_400.0;
 
-/// Seconds since 1970 of a moment: a number of them, or text as in RFC 3339 (`2026-01-02T03:04:05Z`).
+/// Returns the seconds since 1970 of a timestamp, which is a number of seconds, or text as in RFC
+/// 3339 (`2026-01-02T03:04:05Z`).
 pub(crate) fn moment(value: &Value) -> Option<f64> {
     number(value).or_else(|| rfc3339(value.as_str()?))
 }
@@ -27,7 +28,7 @@ fn rfc3339(text: &str) -> Option<f64> {
         return None;
     }
     let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset_seconds(offset)?;
-    // Exact: a year has four digits.
+    // The conversion is exact, because a year has four digits.
     Some(seconds as f64)
 }
 
@@ -41,13 +42,14 @@ fn offset_seconds(offset: &str) -> Option<i64> {
     Some(sign * (digits(hours)? * 3600 + digits(minutes)? * 60))
 }
 
-/// A number of one to four digits.
+/// Parses a number of one to four digits.
 fn digits(text: &str) -> Option<i64> {
     let good = (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     good.then(|| text.parse().ok()).flatten()
 }
 
-/// Days from 1970-01-01 to a date of the Gregorian calendar. Years begin with March, so that the odd day of a leap year is their last.
+/// Returns the days from 1970-01-01 to a date of the Gregorian calendar. Years start in March here,
+/// so that the leap day is the last day of a year.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));

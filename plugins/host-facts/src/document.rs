@@ -1,26 +1,26 @@
-//! A file, as the document that it should be.
+//! Reads a file as a document of facts.
 
 use std::io::Read;
 
 use plumbline_sdk::InputFile;
 use serde_json::{Map, Value};
 
-/// Bytes of a document at most: that of a large machine has a few hundred KiB.
+/// Maximum size of a document in bytes. That of a large machine has a few hundred KiB.
 pub const MAX_DOCUMENT: u64 = 8 << 20;
 
 /// The facts of one machine.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
-    /// In the shape of Ansible's `setup`.
+    /// The facts in the format of Ansible's `setup`.
     facts: Map<String, Value>,
-    /// Under our own key.
+    /// The facts under Plumbline's own key.
     own: Map<String, Value>,
-    /// What could not be read.
+    /// The facts that could not be read.
     pub(crate) errors: Vec<Value>,
 }
 
 impl Document {
-    /// Reads the whole file: facts are compared and judged beside each other, and a document is small.
+    /// Reads the whole file. Facts are compared with each other, and a document is small.
     pub(crate) fn read(file: InputFile) -> Result<Self, String> {
         let mut bytes = Vec::new();
         file.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -43,22 +43,23 @@ impl Document {
         Ok(Self { facts: object(&mut top, "ansible_facts")?, own: object(&mut top, "plumbline_facts")?, errors })
     }
 
-    /// The fact of that name, with Ansible's prefix or without.
+    /// Returns a fact, whose key may have Ansible's prefix.
     pub(crate) fn fact(&self, name: &str) -> Option<&Value> {
         self.facts.get(&format!("ansible_{name}")).or_else(|| self.facts.get(name)).filter(|value| !value.is_null())
     }
 
-    /// What stands under our own key.
+    /// Returns a value under Plumbline's own key.
     pub(crate) fn own(&self, name: &str) -> Option<&Value> {
         self.own.get(name).filter(|value| !value.is_null())
     }
 
-    /// The keys below our own key.
+    /// Returns the keys under Plumbline's own key.
     pub(crate) fn own_keys(&self) -> impl Iterator<Item = &str> {
         self.own.keys().map(String::as_str)
     }
 
-    /// When it was gathered, in seconds since 1970, by the machine's own clock: this module has none.
+    /// Returns the time of collection in seconds since 1970, by the machine's own clock. Modules
+    /// have no clock.
     pub(crate) fn gathered(&self) -> Option<f64> {
         let own = self.own("time").and_then(|time| time.get("epoch"));
         own.or_else(|| self.fact("date_time").and_then(|time| time.get("epoch"))).and_then(number)
@@ -73,7 +74,7 @@ fn object(top: &mut Map<String, Value>, key: &str) -> Result<Map<String, Value>,
     }
 }
 
-/// A number, also one that was written as text.
+/// Returns a number, which may be written as a string.
 pub(crate) fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),

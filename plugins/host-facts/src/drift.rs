@@ -1,4 +1,4 @@
-//! Facts that differ, as items.
+//! Emits the facts that differ as items.
 
 use plumbline_sdk::{Item, Output, Status};
 use serde_json::{Value, json};
@@ -7,16 +7,16 @@ use crate::bound::{cut, name};
 use crate::options::Options;
 use crate::tally::{Tally, Values};
 
-/// Facts that are listed: more than that differs only where nothing is alike.
+/// Maximum number of facts to list. More differ only if the nodes have nothing in common.
 const MAX_ITEMS: usize = 500;
-/// Values of a fact that are listed, and names of nodes for each.
+/// Maximum number of values of a fact to list, and of node names for each value.
 const MAX_LISTED: usize = 20;
-/// Nodes that the one sentence names.
+/// Maximum number of nodes in the summary sentence.
 const MAX_NAMED: usize = 5;
-/// Bytes of a value in a name or sentence.
+/// Maximum number of bytes of a value in a name or sentence.
 const MAX_SHOWN: usize = 80;
 
-/// Emits `drift` and, below it, an item for each fact that differs.
+/// Emits `drift`, with an item for each fact that differs.
 pub(crate) fn emit(tally: &Tally, options: &Options, out: &mut Output) {
     let nodes = tally.count();
     let drift = Item::new(0, "drift").text("nodes", nodes.to_string()).text("compared", compared(tally));
@@ -85,7 +85,7 @@ fn entry(tally: &Tally, value: &str, nodes: &[u32]) -> Value {
     json!({"value": value, "nodes": nodes.len(), "names": names})
 }
 
-/// The first nodes that differ, each with its value.
+/// Returns a sentence with the first nodes that differ, each with its value.
 fn sentence(tally: &Tally, ranked: &[(&str, &[u32])], values: &Values, differ: usize) -> String {
     let listed = ranked.iter().skip(1).flat_map(|(value, nodes)| nodes.iter().map(move |node| (*value, *node)));
     let beyond = values.beyond().iter().map(|node| ("another value", *node));

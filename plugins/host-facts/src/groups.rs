@@ -1,4 +1,4 @@
-//! Which facts stand together.
+//! The groups of facts.
 
 use plumbline_sdk::{Item, Status};
 use serde_json::Value;
@@ -6,13 +6,13 @@ use serde_json::Value;
 use crate::bound::{Details, name};
 use crate::document::Document;
 
-/// The level of groups: below the file.
+/// The depth of groups: below the file.
 pub(crate) const DEPTH: u32 = 1;
 
-/// Items for keys of our own that this module does not know, at most.
+/// Maximum number of items for keys of Plumbline's own that this module does not know.
 const MAX_UNKNOWN: usize = 64;
 
-/// Facts in the shape of Ansible's `setup`, by group.
+/// Facts in the format of Ansible's `setup`, by group.
 const FACTS: &[(&str, &[&str])] = &[
     (
         "system",
@@ -66,7 +66,7 @@ const FACTS: &[(&str, &[&str])] = &[
     ("mounts", &["mounts"]),
 ];
 
-/// Our own facts, whose keys become the details of an item of this name.
+/// Plumbline's own facts, whose keys become the details of an item with this name.
 const OWN: &[(&str, &str)] = &[
     ("kubelet", "kubelet"),
     ("container_runtime", "container runtime"),
@@ -75,10 +75,10 @@ const OWN: &[(&str, &str)] = &[
     ("swap", "swap"),
 ];
 
-/// Our own facts that [`crate::judge`] makes items of, or that stand in another group.
+/// Plumbline's own facts for which [`crate::judge`] emits items, or that belong to another group.
 const ELSEWHERE: &[&str] = &["time", "certificates", "disks", "kernel_modules"];
 
-/// The groups of a document that nothing is wrong with, whatever they say.
+/// Returns the groups of a document whose values are never wrong by themselves.
 pub(crate) fn groups(document: &Document) -> impl Iterator<Item = Item> {
     let known = FACTS.iter().map(|(group, keys)| facts(document, group, keys));
     let own = OWN.iter().map(|(key, group)| own(document, key, group));
@@ -117,7 +117,7 @@ fn own(document: &Document, key: &str, group: &str) -> Option<Item> {
             details.finish()
         }
         Some(_) => own_value(document, key),
-        // Documents that have these among the others.
+        // In some documents, these values are among Ansible's facts.
         None if key == "cgroup" => {
             let mut details = item(group);
             for (name, key) in [("version", "cgroup_version"), ("controllers", "cgroup_controllers")] {

@@ -1,4 +1,5 @@
-//! Facts that are wrong by themselves: certificates, disks, the clock. And what could not be read.
+//! Evaluates facts that can be wrong by themselves: certificates, disks, the clock. Also reports
+//! facts that could not be read.
 
 use plumbline_sdk::{Item, Output, Status};
 use serde_json::{Value, json};
@@ -10,12 +11,12 @@ use crate::document::{Document, number};
 use crate::groups::DEPTH;
 use crate::options::Options;
 
-/// Certificates, disks or errors of a document that are listed.
+/// Maximum number of certificates, disks or errors of a document to list.
 const MAX_LISTED: usize = 500;
-/// Bytes of a text in the list of errors.
+/// Maximum number of bytes of a text in the list of errors.
 const MAX_REASON: usize = 1000;
 
-/// What a fact comes to, and why.
+/// The status of a fact, and the reason.
 type Judged = (Status, Option<(&'static str, String)>);
 
 pub(crate) fn judge(document: &Document, options: &Options, out: &mut Output) {
@@ -50,7 +51,7 @@ fn time(document: &Document, options: &Options) -> Option<Item> {
     Some(with_details(Item::new(DEPTH, "time"), time, judged))
 }
 
-/// An item for the list, and one below it for each of its entries.
+/// Emits an item for the list, and one below it for each of its entries.
 fn list(document: &Document, key: &'static str, named: &str, judge: impl Fn(&Value) -> Judged, out: &mut Output) {
     let Some(Value::Array(entries)) = document.own(key) else { return };
     if entries.is_empty() {

@@ -1,29 +1,41 @@
-//! The built-in module `host-facts`: what `plumbline worker facts` gathers on a machine, as items, and over all nodes of a cluster what
-//! differs from the majority.
+//! The built-in module `host-facts`. It emits the facts that `plumbline worker facts` gathers on a
+//! machine as items. For all nodes of a cluster, it emits the facts that differ from the majority.
 //!
 //! # Items of a document
 //!
-//! A document is one JSON object, `{"ansible_facts": {…}, "plumbline_facts": {…}, "errors": […]}`; every key may be missing, and
-//! facts are found with the prefix `ansible_` and without. The file becomes an item, and each group of facts (`system`, `kernel`,
-//! `processors`, `memory`, `network`, `mounts`, `kubelet`, `container runtime`, `cgroup`, `sysctls`, `swap`, `time`) an item below it,
-//! `passed`, with the values as details. A group without a fact is left out. `certificates` and `disks` have an item for each.
+//! A document is one JSON object, `{"ansible_facts": {…}, "plumbline_facts": {…}, "errors": […]}`.
+//! Every key is optional, and facts may have the prefix `ansible_`. The file becomes an item. Each
+//! group of facts is an item below it: `system`, `kernel`, `processors`, `memory`, `network`,
+//! `mounts`, `kubelet`, `container runtime`, `cgroup`, `sysctls`, `swap`, `time`. A group is
+//! `passed`, with the values as details, and is left out if it has no facts. `certificates` and
+//! `disks` have an item for each entry.
 //!
-//! Some facts are wrong by themselves: see [`Options`]. What could not be read on the machine is the item `errors`, `skipped`, with the
-//! reasons. A file that is no such document is `unknown`, with the reason under the meta key `error`.
+//! Some facts are wrong by themselves: see [`Options`]. Facts that could not be read on the machine
+//! are listed in the item `errors`, which is `skipped`, with the reasons. A file that is not such a
+//! document is `unknown`, with the reason under the metadata key `error`.
 //!
 //! # Drift
 //!
-//! As a summarizer the module compares, over all nodes, the kernel, the kubelet's version and configuration, the container runtime's name, version and
-//! configuration, the cgroup version and controllers, sysctls, whether the clock is synchronised and how far it is off, and whether there
-//! is swap. The item `drift` has a child for each fact that differs, with the majority's value and who differs; `totals` counts nodes
-//! by distribution, kernel, architecture, kubelet and container runtime. A fact that a node does not tell is not compared there.
+//! As a summarizer, the module compares these facts of all nodes:
 //!
-//! # Bounds
+//! * the kernel
+//! * the kubelet's version and configuration
+//! * the container runtime's name, version and configuration
+//! * the cgroup version and controllers
+//! * sysctls
+//! * whether the clock is synchronized, and its offset
+//! * whether there is swap
 //!
-//! | what | at most | beyond it |
+//! The item `drift` has a child for each fact that differs, with the majority's value and the nodes
+//! that differ. The item `totals` counts nodes by distribution, kernel, architecture, kubelet and
+//! container runtime. A node without a fact is not included in the comparison of that fact.
+//!
+//! # Limits
+//!
+//! | what | limit | beyond it |
 //! |---|---|---|
 //! | a document | 8 MiB | it is `unknown`, with the reason |
-//! | values in one fact, levels of its nesting | 20,000; 32 | the fact is left out, and the detail `cut` names it |
+//! | values in one fact; levels of its nesting | 20,000; 32 | the fact is left out, and the detail `cut` lists it |
 //! | certificates, disks, errors of a document | 500 each | the rest is counted |
 //! | different facts that are compared | 4,000 | the rest is counted |
 //! | different values: of one fact; bytes of all | 1,000; 32 MiB | the nodes are counted under other values |
@@ -47,11 +59,11 @@ mod tally;
 pub use document::MAX_DOCUMENT;
 pub use options::{DriftStatus, Options};
 
-/// Plays both roles.
+/// The post-processor and summarizer for facts.
 #[derive(Debug, Clone, Copy)]
 pub struct HostFacts;
 
-/// The status of what a person should look at, and what fails nothing.
+/// The status of a finding that people should look at, but that fails nothing.
 pub const WARNING: &str = "warning";
 
 plumbline_sdk::module! {

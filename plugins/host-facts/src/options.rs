@@ -1,4 +1,4 @@
-//! What a definition may set.
+//! The options of the module.
 
 use plumbline_sdk::Status;
 use serde::Deserialize;
@@ -9,17 +9,19 @@ use crate::WARNING;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Options {
-    /// A certificate that expires within so many days is a `warning`; one that has expired is `failed` in any case. Default 30: time
-    /// enough to renew it in working hours.
+    /// Number of days before its expiry from which a certificate is a `warning`. An expired
+    /// certificate is always `failed`. The default is 30, which leaves time to renew it in working
+    /// hours.
     pub certificate_days: f64,
-    /// A file system of which so many per cent are used is a `warning`, inodes likewise. Default 85: where a kubelet begins to remove
-    /// images by default.
+    /// Percentage of used space or inodes from which a file system is a `warning`. The default is
+    /// 85, at which a kubelet removes images by default.
     pub disk_percent: f64,
-    /// A clock that is off by more than so many seconds is a `warning`. Default 0.5: well below what leases and tokens bear.
+    /// Clock offset in seconds above which the clock is a `warning`. The default is 0.5, well below
+    /// what leases and tokens tolerate.
     pub clock_offset_seconds: f64,
-    /// What drift is.
+    /// The status of a fact that differs between nodes.
     pub drift: DriftStatus,
-    /// Facts that are not compared, as they are called in the items' meta `fact`; `*` stands for any text.
+    /// Facts that are not compared, as named in the items' metadata `fact`. `*` matches any text.
     pub ignore: Vec<String>,
 }
 
@@ -27,10 +29,10 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DriftStatus {
-    /// `warning`: it is seen, and the run passes.
+    /// The status `warning`: people see it, and the run passes.
     #[default]
     Warn,
-    /// `failed`: the run fails.
+    /// The status `failed`: the run fails.
     Fail,
 }
 
@@ -47,7 +49,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether `fact` is not compared.
+    /// Returns whether `fact` is excluded from the comparison.
     #[must_use]
     pub fn ignores(&self, fact: &str) -> bool {
         self.ignore.iter().any(|pattern| matches(pattern, fact))
@@ -62,7 +64,7 @@ impl DriftStatus {
         }
     }
 
-    /// The detail under which the reason stands.
+    /// Returns the detail under which the reason is stored.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Self::Warn => WARNING,
@@ -71,7 +73,8 @@ impl DriftStatus {
     }
 }
 
-/// `*` stands for any text. Takes time in proportion to both lengths: the pieces between the stars are looked for one after the other.
+/// Returns whether `pattern` matches `text`; `*` matches any text. It searches the pieces between
+/// the stars one after the other, so the time is proportional to both lengths.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first) else { return false };

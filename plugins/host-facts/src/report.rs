@@ -1,20 +1,20 @@
-//! How many nodes there are of each kind.
+//! Counts the nodes of each kind.
 
 use std::collections::BTreeMap;
 
 use plumbline_sdk::{Item, Output, Status};
 use serde_json::{Map, Value, json};
 
-/// Kinds of one sort that are counted by name. A cluster has a handful.
+/// Maximum number of kinds of one property that are counted by name. A cluster has a handful.
 const MAX_KINDS: usize = 50;
-/// What further kinds are counted as.
+/// The name under which further kinds are counted.
 const OTHER: &str = "other";
 
-/// Nodes by kind.
+/// The number of nodes by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     by: BTreeMap<&'static str, BTreeMap<String, u64>>,
-    /// Nodes without a document that could be read.
+    /// The number of nodes without a readable document.
     pub(crate) silent: usize,
 }
 

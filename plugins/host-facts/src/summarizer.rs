@@ -1,4 +1,4 @@
-//! The role `summarizer`: what differs between nodes.
+//! The role `summarizer`, which finds differences between nodes.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::report::Totals;
 use crate::tally::Tally;
 
-/// The result set of a plugin that is not per node.
+/// The result set of a plugin that runs once.
 const GLOBAL: &str = "global";
 
 impl Summarizer for HostFacts {
@@ -21,7 +21,7 @@ impl Summarizer for HostFacts {
         let mut summary = Summary { options, ..Summary::default() };
         for entry in results {
             let Entry { set, item } = entry?;
-            // One machine has nobody to differ from.
+            // There is nothing to compare a single machine with.
             if set != GLOBAL {
                 summary.see(&set, &item);
             }
@@ -36,12 +36,13 @@ struct Summary {
     options: Options,
     tally: Tally,
     totals: Totals,
-    /// The result sets that told nothing so far. What the host says of a node that sent no results comes like a set, too.
+    /// The result sets without facts so far. The host's items for a node without results look like
+    /// a set too.
     silent: BTreeSet<String>,
     set: String,
-    /// The root that is being read is the first file of its set.
+    /// Whether the current root is the first file of its set.
     file: bool,
-    /// The set has told a fact.
+    /// Whether the set has had a fact.
     told: bool,
 }
 
@@ -50,12 +51,12 @@ impl Summary {
         if self.set != set {
             set.clone_into(&mut self.set);
             (self.file, self.told) = (false, false);
-            // A set that comes again has told before, or has not.
+            // A set may occur a second time, possibly after it already had facts.
             if !self.tally.knows(set) {
                 self.silent.insert(set.to_owned());
             }
         }
-        // Groups of facts stand below a file; what is below them is judged by itself.
+        // Groups of facts are below a file. The items below them are evaluated by themselves.
         if item.depth == 0 {
             self.file = !self.told && item.meta.iter().any(|(key, value)| key == "type" && value == "file");
         } else if item.depth == DEPTH && self.file {

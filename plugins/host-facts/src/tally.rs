@@ -1,22 +1,25 @@
-//! Who has which value of a fact.
+//! Collects the values of facts by node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Different facts: a cluster has a few hundred. More are only counted.
+/// Maximum number of different facts: a cluster has a few hundred. Further ones are only counted.
 const MAX_FACTS: usize = 4000;
-/// Different values of one fact. Where every node has its own, a list of them helps nobody.
+/// Maximum number of different values of one fact. If every node has its own value, a list of them
+/// is not useful.
 const MAX_VALUES: usize = 1000;
-/// Bytes of all different facts and values: most nodes share most values, and each is kept once.
+/// Maximum size in bytes of all different facts and values. Most nodes share most values, and each
+/// value is stored once.
 const MAX_BYTES: usize = 32 << 20;
 
-/// The values of all facts of all nodes. Each different value is kept once, and a node is a number.
+/// The values of all facts of all nodes. Each different value is stored once, and nodes are
+/// numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     nodes: Vec<String>,
     known: BTreeSet<String>,
     facts: BTreeMap<String, Values>,
     bytes: usize,
-    /// Facts that found no room.
+    /// The number of values that were dropped because their facts did not fit.
     dropped: u64,
 }
 
@@ -24,14 +27,14 @@ pub(crate) struct Tally {
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     by_value: BTreeMap<String, Vec<u32>>,
-    /// Nodes whose values found no room.
+    /// The nodes whose values did not fit.
     beyond: Vec<u32>,
-    /// The node that told last: one that tells twice is heard once.
+    /// The last node with this fact. If a node has the fact twice, only its first value counts.
     last: Option<u32>,
 }
 
 impl Tally {
-    /// What is told from now on is told by the node of this name.
+    /// Sets the node to which the following values belong.
     pub(crate) fn node(&mut self, name: &str) {
         if self.nodes.last().is_none_or(|last| last != name) {
             self.nodes.push(name.to_owned());
@@ -39,12 +42,12 @@ impl Tally {
         }
     }
 
-    /// Whether a node of this name has told something.
+    /// Returns whether a node with this name has had facts.
     pub(crate) fn knows(&self, name: &str) -> bool {
         self.known.contains(name)
     }
 
-    /// The node has this value.
+    /// Adds a value of the current node.
     pub(crate) fn add(&mut self, fact: String, value: String) {
         let Some(node) = self.nodes.len().checked_sub(1).and_then(|node| u32::try_from(node).ok()) else { return };
         if !self.facts.contains_key(&fact) {
@@ -68,35 +71,36 @@ impl Tally {
         }
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub(crate) fn count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// How many facts are compared.
+    /// Returns the number of facts that are compared.
     pub(crate) fn compared(&self) -> usize {
         self.facts.len()
     }
 
-    /// Values that were told of facts beyond the bound.
+    /// Returns the number of values of facts beyond the limit.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     pub(crate) fn name(&self, node: u32) -> &str {
         usize::try_from(node).ok().and_then(|node| self.nodes.get(node)).map_or("?", String::as_str)
     }
 
-    /// The facts by name.
+    /// Returns the facts by name.
     pub(crate) fn facts(&self) -> impl Iterator<Item = (&str, &Values)> {
         self.facts.iter().map(|(fact, values)| (fact.as_str(), values))
     }
 }
 
 impl Values {
-    /// The values with who has them: the most frequent first, of those that are equally frequent the lexically smallest. So who the majority
-    /// is does not depend on the order of nodes.
+    /// Returns the values with their nodes. The most frequent value comes first, and the lexically
+    /// smallest of those that are equally frequent. The majority therefore does not depend on the
+    /// order of nodes.
     pub(crate) fn ranked(&self) -> Vec<(&str, &[u32])> {
         let mut ranked: Vec<(&str, &[u32])> =
             self.by_value.iter().map(|(value, nodes)| (value.as_str(), nodes.as_slice())).collect();
@@ -104,17 +108,17 @@ impl Values {
         ranked
     }
 
-    /// Nodes with values that are not listed.
+    /// Returns the nodes whose values are not listed.
     pub(crate) fn beyond(&self) -> &[u32] {
         &self.beyond
     }
 
-    /// Nodes that told this fact.
+    /// Returns the number of nodes with this fact.
     pub(crate) fn told(&self) -> usize {
         self.by_value.values().map(Vec::len).sum::<usize>() + self.beyond.len()
     }
 
-    /// Whether there is more than one value.
+    /// Returns whether there is more than one value.
     pub(crate) fn differ(&self) -> bool {
         self.by_value.len() > 1 || !self.beyond.is_empty()
     }

@@ -1,10 +1,11 @@
-//! The expectation of the drivers `Job` and `Process`: one result for the whole cluster, whatever its nodes are.
+//! The expectations of the drivers `Job` and `Process`: one result for the whole cluster, whatever
+//! its nodes are.
 #![forbid(unsafe_code)]
 
 use plumbline_sdk::{Expectations, Expected, Node, PluginInfo};
 use serde_json::Value;
 
-/// Plays the role.
+/// The expectations of the drivers `Job` and `Process`.
 #[derive(Debug, Clone, Copy)]
 pub struct Job;
 

@@ -1,4 +1,4 @@
-//! One result, always.
+//! Tests that there is always exactly one result.
 
 use plumbline_module_job::Job;
 use plumbline_sdk::testing::Case;
@@ -12,7 +12,7 @@ fn one_global_result_whatever_the_cluster_is_like() {
         Case::new(),
         Case::new().driver("Process"),
         Case::new().node(node("a")).node(node("b")),
-        // A cluster whose nodes may not be listed still has a Job.
+        // A Job has a result even if the nodes of the cluster cannot be listed.
         Case::new().pod_spec(json!({"nodeSelector": {"none": "such"}})).node(node("a")),
         Case::new().pod_spec(json!("not a pod spec")),
     ] {

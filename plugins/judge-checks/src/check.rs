@@ -1,4 +1,4 @@
-//! A check, as it stands in a file.
+//! A check, as it is written in a file.
 
 use regex::bytes::Regex;
 use serde_json::{Map, Value};
@@ -10,22 +10,22 @@ use crate::samples::Measure;
 use crate::want::Want;
 use crate::{glob, pattern};
 
-/// Bytes of an id: what the host takes.
+/// Maximum size of an ID in bytes, which is the host's limit.
 const MAX_ID: usize = 64;
 
-/// Bytes of a name that are shown.
+/// Maximum number of bytes of a name to show.
 const MAX_NAME: usize = 1000;
 
-/// Bytes of a class: what the host takes.
+/// Maximum size of a class in bytes, which is the host's limit.
 const MAX_CLASS: usize = 64;
 
-/// The statuses that every plugin has.
+/// The standard statuses.
 const STATUSES: [&str; 5] = ["passed", "failed", "skipped", "timeout", "unknown"];
 
-/// Keys that say what is measured, of which a check has one.
+/// The keys that say what is measured. A check has exactly one of them.
 const SUBJECTS: [&str; 6] = ["healthy", "unhealthy", "items", "class", "duration", "log"];
 
-/// Other keys of a check.
+/// The other keys of a check.
 const KEYS: [&str; 4] = ["id", "name", "want", "matching"];
 
 /// A check.
@@ -37,59 +37,59 @@ pub(crate) struct Check {
     pub(crate) subject: Subject,
 }
 
-/// What is measured.
+/// What a check measures.
 #[derive(Debug)]
 pub(crate) enum Subject {
-    /// Nodes or pods, and whether the healthy ones are counted.
+    /// Nodes or pods, and whether to count the healthy ones.
     Health { of: Group, healthy: bool },
     /// Items by status.
     Items { statuses: Vec<String>, matching: Option<Matching> },
-    /// Items by what earlier judges said.
+    /// Items by the class that earlier judges gave them.
     Class { class: String, matching: Option<Matching> },
     /// Durations of items.
     Duration { measure: Measure, matching: Option<Matching> },
-    /// Something in logs.
+    /// Values in logs.
     Log(Box<Log>),
 }
 
-/// A pattern of names.
+/// A pattern for names.
 #[derive(Debug, Clone)]
 pub(crate) struct Matching {
     pub(crate) text: String,
     pub(crate) regex: Regex,
 }
 
-/// What has health.
+/// The objects whose health is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     Nodes,
     Pods,
 }
 
-/// Something in logs.
+/// Values in logs.
 #[derive(Debug)]
 pub(crate) struct Log {
-    /// As they were written.
+    /// The glob as written.
     pub(crate) glob: String,
     pub(crate) files: Regex,
     pub(crate) pattern: Regex,
-    /// What every match of it begins with.
+    /// A text with which every match starts.
     pub(crate) needle: Needle,
     pub(crate) unit: Unit,
     pub(crate) measure: Measure,
 }
 
-/// How a captured text is written.
+/// The notation of a captured text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Unit {
     /// A duration with its units.
     Duration,
-    /// A number, which is multiplied.
+    /// A number, and a factor for it.
     Times(Kind, f64),
 }
 
 impl Check {
-    /// Reads a check; the error is a fragment behind its place.
+    /// Reads a check. The error is a fragment that follows the place.
     pub(crate) fn read(value: &Value) -> Result<Self, String> {
         let fields = value.as_object().ok_or("it is not a mapping")?;
         if let Some(key) = fields.keys().find(|key| !KEYS.iter().chain(&SUBJECTS).any(|known| known == key)) {
@@ -116,7 +116,7 @@ impl Check {
         Ok(check)
     }
 
-    /// Whether `want` and what is measured count the same.
+    /// Checks that the kind of `want` fits what is measured.
     fn fits(&self) -> Result<(), String> {
         let can: &[Kind] = match &self.subject {
             Subject::Health { .. } | Subject::Items { .. } | Subject::Class { .. } => &[Kind::Number, Kind::Share],
@@ -143,7 +143,7 @@ impl Check {
 }
 
 impl Subject {
-    /// A name for a check that has none.
+    /// Returns a name for a check that has none.
     fn name(&self) -> String {
         let of = |matching: &Option<Matching>| {
             matching.as_ref().map(|matching| format!(" matching {}", cut(&matching.text, 200))).unwrap_or_default()
@@ -159,7 +159,7 @@ impl Subject {
 }
 
 impl Group {
-    /// As it is called in checks and messages.
+    /// Returns the name for checks and messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Nodes => "nodes",
@@ -181,7 +181,7 @@ fn subject(key: &str, value: &Value, matching: Option<Matching>) -> Result<Subje
         "items" => Subject::Items { statuses: statuses(value)?, matching },
         "class" => match value.as_str() {
             Some(class) if is_class(class) => Subject::Class { class: class.to_owned(), matching },
-            // No judge can have said it: such a check would find none whatever happens.
+            // No judge can give such a class, so the check would always count zero.
             _ => {
                 return Err(
                     "`class` is not a class, such as `known-failure`: 1 to 64 of `a-z`, `0-9` and `-`".to_owned()
@@ -203,19 +203,20 @@ fn statuses(value: &Value) -> Result<Vec<String>, String> {
         .filter(|texts| texts.iter().all(|text| !text.is_empty()) && !texts.is_empty())
         .ok_or_else(|| "`items` is not a status, such as `failed`, and no list of them".to_owned())?;
     match texts.iter().find_map(|text| Some((text, meant(text)?))) {
-        // It would count none whatever happens.
+        // No item can have such a status, so the check would always count zero.
         Some((text, meant)) => Err(format!("`items` names no status with `{}`: is `{meant}` meant?", cut(text, 60))),
         None => Ok(texts),
     }
 }
 
-/// The status that was meant, where `text` is one but for its case, blanks, or a letter. Other words may be statuses that the plugin has of its own.
+/// Returns the standard status that `text` differs from only by case, spaces or one letter. Other
+/// words may be custom statuses of the plugin.
 fn meant(text: &str) -> Option<&'static str> {
     let word = text.trim().to_ascii_lowercase();
     STATUSES.into_iter().find(|status| *status != text && (word == *status || is_one_letter_off(&word, status)))
 }
 
-/// Whether a letter is missing, too much, or another one.
+/// Returns whether one letter is missing, added or different.
 fn is_one_letter_off(word: &str, status: &str) -> bool {
     let (word, status) = (word.as_bytes(), status.as_bytes());
     let same = word.iter().zip(status).take_while(|(one, other)| one == other).count();
@@ -226,7 +227,7 @@ fn is_one_letter_off(word: &str, status: &str) -> bool {
         || (!left.is_empty() && behind(left) == behind(right))
 }
 
-/// What the host takes as a class.
+/// Returns whether the host accepts this class.
 fn is_class(text: &str) -> bool {
     let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=MAX_CLASS).contains(&text.len()) && text.bytes().all(good)
@@ -235,7 +236,7 @@ fn is_class(text: &str) -> bool {
 fn measure(value: &Value, key: &str) -> Result<Measure, String> {
     value.as_str().and_then(Measure::parse).ok_or_else(|| {
         format!(
-            "`{key}` is none of `count`, `min`, `max`, `mean`, `last`, `p50`, `p90`, `p95`, `p99`: {}",
+            "`{key}` is not one of `count`, `min`, `max`, `mean`, `last`, `p50`, `p90`, `p95`, `p99`: {}",
             cut(&value.to_string(), 60)
         )
     })

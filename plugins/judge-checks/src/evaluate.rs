@@ -1,4 +1,4 @@
-//! What was found, compared with what was wanted.
+//! Compares what was found with what was wanted.
 
 use plumbline_sdk::Outcome;
 
@@ -6,27 +6,27 @@ use crate::problems::cut;
 use crate::quantity::{Kind, Quantity, show};
 use crate::want::Want;
 
-/// Bytes of a text about a check; the host takes 4 KiB.
+/// Maximum size in bytes of a text about a check; the host accepts 4 KiB.
 const MAX_TEXT: usize = 3000;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Found {
     pub(crate) amount: Amount,
-    /// What else a person must know; may be empty.
+    /// Further information for people; may be empty.
     pub(crate) note: String,
 }
 
-/// How much.
+/// The amount that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Amount {
-    /// So many of so many.
+    /// A part of a total.
     Part { part: u64, all: u64 },
-    /// A measure.
+    /// A measured value.
     Measured(Quantity),
 }
 
-/// How a check came out, and why.
+/// The outcome of a check, with the reason.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) outcome: Outcome,
@@ -34,7 +34,8 @@ pub(crate) struct Answer {
     pub(crate) reason: String,
 }
 
-/// Compares. An error in place of what was found is the reason why nobody can say.
+/// Compares `found` with `want`. If `found` is an error, the outcome is unknown, with the error as
+/// the reason.
 pub(crate) fn evaluate(want: &Want, found: Result<Found, String>) -> Answer {
     let unknown =
         |reason: &str| Answer { outcome: Outcome::Unknown, got: String::new(), reason: cut(reason, MAX_TEXT) };
@@ -47,7 +48,7 @@ pub(crate) fn evaluate(want: &Want, found: Result<Found, String>) -> Answer {
             if all == 0 {
                 return unknown("there is nothing of which this could be a share");
             }
-            // Exact below 2^53, which no count of ours reaches.
+            // The conversion is exact below 2^53, which no count reaches.
             let value = part as f64 * 100.0 / all as f64;
             (value, format!("{} ({part} of {all})", show(Quantity { value, kind: Kind::Share })))
         }

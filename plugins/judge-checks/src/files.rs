@@ -1,14 +1,14 @@
-//! The evidence, sorted by what it is for.
+//! Sorts the evidence by its purpose.
 
 use plumbline_sdk::InputFile;
 
-/// Where the files of `data` are.
+/// The directory of the files of `data`.
 pub(crate) const DATA: &str = "data/";
 
-/// Where the health of the cluster is.
+/// The file with the health of the cluster.
 pub(crate) const HEALTH: &str = "meta/clusterhealth.json";
 
-/// What the judge was given.
+/// The evidence.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     pub(crate) data: Vec<InputFile>,

@@ -1,10 +1,11 @@
-//! Patterns of paths.
+//! Glob patterns of paths.
 
 use regex::bytes::Regex;
 
 use crate::pattern;
 
-/// Compiles a pattern of paths: `**` stands for any text, `*` for any text without `/`, `?` for one character that is not `/`, `{a,b}` for one of several.
+/// Compiles a glob pattern. `**` matches any text, `*` any text without `/`, `?` one character
+/// except `/`, and `{a,b}` one of several texts.
 pub(crate) fn compile(glob: &str) -> Result<Regex, String> {
     let mut text = String::from("^");
     let mut open = false;
@@ -12,7 +13,7 @@ pub(crate) fn compile(glob: &str) -> Result<Regex, String> {
     while let Some(c) = rest.next() {
         match c {
             '*' if rest.next_if_eq(&'*').is_some() => match rest.next_if_eq(&'/') {
-                // No directory is as good as many.
+                // `**/` also matches no directory at all.
                 Some(_) => text.push_str("(?:.*/)?"),
                 None => text.push_str(".*"),
             },

@@ -10,10 +10,10 @@ use crate::evaluate::{Amount, Found};
 use crate::files::HEALTH;
 use crate::problems::cut;
 
-/// Bytes of the file at most: 100,000 pods with a message each.
+/// Maximum size of the file in bytes: 100,000 pods with a message each.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Unhealthy ones that are named.
+/// Maximum number of unhealthy objects to list.
 const NAMED: usize = 5;
 
 /// The health of nodes and pods.
@@ -44,7 +44,7 @@ struct One {
 }
 
 impl Health {
-    /// Reads the file. The error says why nothing is known.
+    /// Reads the file. The error says why the health is unknown.
     pub(crate) fn read(file: Option<InputFile>) -> Result<Self, String> {
         let file = file.ok_or_else(|| {
             format!("there is no `{HEALTH}`: it is written by runs in a cluster, and must be named under `evidence`")
@@ -56,10 +56,10 @@ impl Health {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(format!("`{HEALTH}` is larger than {} MiB", MAX_BYTES >> 20));
         }
-        serde_json::from_slice(&bytes).map_err(|error| format!("`{HEALTH}` is not what it should be: {error}"))
+        serde_json::from_slice(&bytes).map_err(|error| format!("`{HEALTH}` has an unexpected form: {error}"))
     }
 
-    /// How many are healthy, or not.
+    /// Returns how many objects are healthy, or how many are not.
     pub(crate) fn of(&self, group: Group, healthy: bool) -> Result<Found, String> {
         let of = match group {
             Group::Nodes => &self.node_health,
@@ -78,7 +78,7 @@ impl Health {
 }
 
 impl Of {
-    /// Who is not healthy, by name.
+    /// Returns the names of the unhealthy objects.
     fn bad(&self) -> String {
         let mut bad = self.details.iter().flatten().filter(|one| !one.healthy);
         let named: Vec<String> = bad.by_ref().take(NAMED).map(One::show).collect();

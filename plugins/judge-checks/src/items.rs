@@ -6,10 +6,10 @@ use crate::problems::cut;
 use crate::quantity::{Kind, Quantity, number};
 use crate::samples::{Measure, Samples};
 
-/// Bytes of an item's name in a note.
+/// Maximum number of bytes of an item's name in a note.
 const MAX_NAME: usize = 500;
 
-/// The meta key under which an item says how long it took: seconds as decimal text.
+/// The metadata key with an item's duration: seconds as decimal text.
 pub(crate) const DURATION: &str = "duration";
 
 /// A leaf of the tree.
@@ -17,13 +17,13 @@ pub(crate) const DURATION: &str = "duration";
 pub(crate) struct Leaf<'a> {
     pub(crate) name: &'a str,
     pub(crate) status: &'a str,
-    /// The class that an earlier judge said.
+    /// The class that an earlier judge gave it.
     pub(crate) class: Option<&'a str>,
     pub(crate) duration: Option<&'a str>,
 }
 
 impl Leaf<'_> {
-    /// Its class: failures of which nobody said anything are of the class `failure`, as in the verdict.
+    /// Returns the class. Failures without a ruling have the class `failure`, as in the verdict.
     fn class(&self) -> Option<&str> {
         self.class.or_else(|| matches!(self.status, "failed" | "timeout").then_some("failure"))
     }
@@ -33,7 +33,7 @@ impl Leaf<'_> {
     }
 }
 
-/// Why there is nothing to count.
+/// Returns why there is nothing to count.
 fn nothing(matching: Option<&Matching>) -> String {
     match matching {
         Some(matching) => format!("there is no item whose name `{}` matches", cut(&matching.text, MAX_NAME)),
@@ -41,7 +41,7 @@ fn nothing(matching: Option<&Matching>) -> String {
     }
 }
 
-/// What is counted.
+/// The property by which items are counted.
 #[derive(Debug)]
 pub(crate) enum By {
     Status(Vec<String>),
@@ -104,7 +104,7 @@ impl Durations {
     }
 
     pub(crate) fn see(&mut self, leaf: &Leaf<'_>) {
-        // What was skipped took no time, and would make everything look fast.
+        // Skipped items took no time, and would lower every measure.
         if leaf.status == "skipped" || !leaf.is_in(self.matching.as_ref()) {
             return;
         }

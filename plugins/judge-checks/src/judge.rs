@@ -1,4 +1,4 @@
-//! The role: reads everything once, and says how each check came out.
+//! The role, which reads everything once and reports the outcome of each check.
 
 use plumbline_sdk::judgement::shorten;
 use plumbline_sdk::{InputFile, Judge, PluginInfo, Rulings, Tree};
@@ -17,18 +17,18 @@ use crate::samples::{Room, Samples};
 use crate::spec;
 use crate::want::Want;
 
-/// Plays the role.
+/// The judge `checks`.
 #[derive(Debug, Clone, Copy)]
 pub struct Checks;
 
-/// The options of an entry.
+/// The options of the judge.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Options {
     checks: Option<Vec<Value>>,
 }
 
-/// A check, while what it measures is gathered.
+/// A check whose values are being collected.
 struct Open {
     id: String,
     name: String,
@@ -60,7 +60,7 @@ impl Judge for Checks {
         for Open { id, name, want, gathering } in open {
             let found = match gathering {
                 Gathering::Health { of, healthy } => {
-                    // Read when the first check wants it, once.
+                    // Read the file once, when the first check needs it.
                     let health = health.get_or_insert_with(|| Health::read(file.take().flatten()));
                     health.as_ref().map_err(Clone::clone).and_then(|health| health.of(of, healthy))
                 }
@@ -112,7 +112,7 @@ fn items(tree: Tree, open: &mut [Open]) -> Result<(), String> {
     for item in tree {
         let item = item?;
         let Some(status) = item.item.status.as_ref().filter(|_| item.leaf) else { continue };
-        // A key that occurs twice keeps its last value.
+        // If a key occurs twice, its last value wins.
         let duration = item.item.meta.iter().rev().find(|(key, _)| key == DURATION);
         let leaf = Leaf {
             name: plain(&item.item.name),

@@ -1,6 +1,7 @@
-//! The built-in judge `checks`: numbered requirements on a plugin's results, on the health of the cluster, and on measures from logs.
+//! The built-in judge `checks`: numbered requirements on a plugin's results, on the health of the
+//! cluster, and on values in logs.
 //!
-//! A file of `data` is a list of checks, in YAML or JSON; so is the option `checks`.
+//! A file of `data` is a list of checks in YAML or JSON. So is the option `checks`.
 //!
 //! ```yaml
 //! - id: PODS-001
@@ -9,40 +10,43 @@
 //!   want: ">= 98 %"
 //! - id: TIME-001
 //!   duration: max                 # of items that were not skipped: count, min, max, mean, last, p50, p90, p95, p99, or any other pNN
-//!   matching: '\[Conformance\]'   # only items in whose name this matches; also with `items` and `class`
+//!   matching: '\[Conformance\]'   # only items whose name matches; also with `items` and `class`
 //!   want: "<= 10m"
 //! - id: ITEMS-001
 //!   items: [failed, timeout]      # items with one of these statuses
 //!   want: "== 0"
 //! - id: CLASS-001
-//!   class: flaky                  # items of which an earlier judge said so; `failure`: failures of which none said anything
+//!   class: flaky                  # items with this class from an earlier judge; `failure`: failures without a ruling
 //!   want: "<= 1 %"
 //! - id: ETCD-001
 //!   log:
 //!     files: podlogs/kube-system/etcd-*/logs/*.txt
-//!     pattern: '"took":"([^"]+)"' # with one group, which captures what is measured
-//!     unit: duration              # how it is written; without it `duration`: as Go does, such as 123.4ms
-//!     measure: p99                # as with `duration`
+//!     pattern: '"took":"([^"]+)"' # with one group, which captures the value
+//!     unit: duration              # the notation of the value; the default `duration` is that of Go, such as 123.4ms
+//!     measure: p99                # as for `duration`
 //!   want: "< 100ms"
 //! ```
 //!
-//! `want` is an operator (`>=`, `<=`, `>`, `<`, `==`, `!=`) and a value: a number, a share (`98 %`), a duration (`1m30s`), a size (`64 MiB`). Whether a number of
-//! pods or items is compared, or their share of all, follows from it.
+//! `want` is an operator (`>=`, `<=`, `>`, `<`, `==`, `!=`) and a value: a number, a share (`98
+//! %`), a duration (`1m30s`) or a size (`64 MiB`). With a number, the check compares the number of
+//! pods or items. With a share, it compares their share of all.
 //!
-//! A value that cannot be had makes a check `unknown`, with the reason: a file that is not there, a pattern that no item has, a captured text that is no
-//! number. Nothing passes because nothing was found. What is wrong with a check itself is said with its place, and the judge ends with an
-//! error: the other checks are made all the same, but the plugin does not pass.
+//! A check is `unknown`, with the reason, if its value is not available. The file may be missing,
+//! no item may match the pattern, or a captured text may not be a number. No check passes because
+//! nothing was found. Errors in a check itself are reported with their place, and the judge ends
+//! with an error. The other checks are still evaluated, but the plugin does not pass.
 //!
-//! `pNN` is the smallest value that at least NN per cent of the values do not exceed.
+//! `pNN` is the smallest value such that at least NN percent of the values are less than or equal
+//! to it.
 //!
-//! # Bounds
+//! # Limits
 //!
-//! | what | at most | beyond it |
+//! | what | limit | beyond it |
 //! |---|---|---|
 //! | a file of checks | 1 MiB | an error |
-//! | checks | 500 | the same |
+//! | checks | 500 | an error |
 //! | `meta/clusterhealth.json` | 64 MiB | its checks are `unknown` |
-//! | a line of a log | 64 KiB | what follows in the line is not looked at |
+//! | a line of a log | 64 KiB | the rest of the line is ignored |
 //! | values of a percentile; of all checks | 1,000,000; 4,000,000 | the check is `unknown` |
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
-//! Lines of a log, however long they are.
+//! Reads the lines of a log, whatever their length.
 
 use std::io::{self, BufRead};
 
-/// Bytes of a line that are looked at: 64 KiB. What a line measures stands near its beginning.
+/// Number of bytes of a line that are examined: 64 KiB. The values of a line are near its start.
 pub const MAX_LINE: usize = 64 << 10;
 
-/// Tells each line, without its end and cut to [`MAX_LINE`] bytes.
+/// Passes each line to `tell`, without its line break and cut to [`MAX_LINE`] bytes.
 pub(crate) fn each(mut from: impl BufRead, mut tell: impl FnMut(&[u8])) -> io::Result<()> {
     let mut line = Vec::new();
     let mut any = false;
@@ -24,7 +24,7 @@ pub(crate) fn each(mut from: impl BufRead, mut tell: impl FnMut(&[u8])) -> io::R
         };
         let room = MAX_LINE - line.len();
         match (end, line.is_empty()) {
-            // The most frequent case: a whole line within a piece, which need not be copied.
+            // The most frequent case: a whole line within the buffer, which need not be copied.
             (Some(_), true) => tell(trimmed(part.get(..room).unwrap_or(part))),
             (Some(_), false) => {
                 line.extend_from_slice(part.get(..room).unwrap_or(part));

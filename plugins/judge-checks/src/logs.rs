@@ -1,4 +1,4 @@
-//! Measures from logs.
+//! Measures values in logs.
 
 use plumbline_sdk::InputFile;
 
@@ -9,10 +9,10 @@ use crate::problems::cut;
 use crate::quantity::{Kind, Quantity, number, quantity};
 use crate::samples::{Measure, Samples};
 
-/// Bytes of a path or a captured text in a reason.
+/// Maximum number of bytes of a path or a captured text in a reason.
 const MAX_SHOWN: usize = 300;
 
-/// What is measured in the files of one check.
+/// The values of one check from its files.
 #[derive(Debug)]
 pub(crate) struct Scan {
     log: Box<Log>,
@@ -36,7 +36,7 @@ impl Scan {
             }
             return;
         }
-        // One value for each line: the first.
+        // Only the first match of a line counts.
         let Some(captured) = self.log.pattern.captures(line) else { return };
         let text = captured.get(1).map(|text| String::from_utf8_lossy(text.as_bytes())).unwrap_or_default();
         let value = match self.log.unit {
@@ -79,7 +79,7 @@ impl Scan {
     }
 }
 
-/// Reads each file once, for all the checks that want it.
+/// Reads each file once, for all checks that use it.
 pub(crate) fn read(files: Vec<InputFile>, scans: &mut [&mut Scan]) {
     for file in files {
         let path = file.path().to_owned();

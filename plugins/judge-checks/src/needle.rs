@@ -1,24 +1,25 @@
-//! A text that every match begins with, which is looked for first: most lines of a log do not have it, and finding that out takes a fraction of the
-//! time that the regular expression takes.
+//! A text with which every match of a pattern starts. It is searched first: most lines of a log do
+//! not contain it. This search takes a fraction of the time of the regular expression.
 
 use memchr::memmem::Finder;
 
-/// Bytes of a text that is worth looking for.
+/// Minimum number of bytes of a text that is worth searching.
 const SHORTEST: usize = 3;
 
-/// Characters that mean something in a regular expression.
+/// The special characters of regular expressions.
 const SPECIAL: &str = r"\.+*?()[]{}^$|";
 
-/// A text without which there is no match.
+/// A text that every matching line contains, if one is known.
 #[derive(Debug)]
 pub(crate) struct Needle(Option<Finder<'static>>);
 
 impl Needle {
-    /// What the matches of `pattern` begin with, as far as its text shows it plainly.
+    /// Returns the text with which all matches of `pattern` start, as far as it is obvious from the
+    /// pattern.
     pub(crate) fn of(pattern: &str) -> Self {
         let end = pattern.find(|c| SPECIAL.contains(c)).unwrap_or(pattern.len());
         let (plain, rest) = pattern.split_at(end);
-        // What is repeated may be missing; and an alternative begins otherwise.
+        // A repeated character may be missing, and alternatives may start with another text.
         let plain = match rest.starts_with(['*', '?', '{', '+']) {
             true => plain.char_indices().last().map_or("", |(at, _)| plain.split_at(at).0),
             false => plain,
@@ -27,7 +28,7 @@ impl Needle {
         Self(sure.then(|| Finder::new(plain.as_bytes()).into_owned()))
     }
 
-    /// Whether `line` may match.
+    /// Returns whether `line` may match.
     pub(crate) fn may_be_in(&self, line: &[u8]) -> bool {
         self.0.as_ref().is_none_or(|finder| finder.find(line).is_some())
     }

@@ -1,11 +1,11 @@
-//! Numbers with a unit, as people write them, and as they are shown.
+//! Numbers with a unit: parsing and formatting.
 
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Things, or nothing that is known.
+    /// A plain number.
     Number,
-    /// Hundredths of a whole.
+    /// Percent.
     Share,
     /// Seconds.
     Seconds,
@@ -14,7 +14,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// As it is called in messages.
+    /// Returns the name for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Number => "a number",
@@ -25,14 +25,14 @@ impl Kind {
     }
 }
 
-/// A number with what it counts.
+/// A number with its kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Quantity {
     pub(crate) value: f64,
     pub(crate) kind: Kind,
 }
 
-/// Units by name: what they count, and how much of it.
+/// Units by name: the kind, and the factor.
 const UNITS: [(&str, Kind, f64); 18] = [
     ("", Kind::Number, 1.0),
     ("%", Kind::Share, 1.0),
@@ -54,19 +54,20 @@ const UNITS: [(&str, Kind, f64); 18] = [
     ("GB", Kind::Bytes, 1e9),
 ];
 
-/// What a unit counts, and how much of it.
+/// Returns the kind and the factor of a unit.
 pub(crate) fn unit(name: &str) -> Option<(Kind, f64)> {
     UNITS.iter().find(|(known, ..)| *known == name).map(|(_, kind, factor)| (*kind, *factor))
 }
 
-/// A finite number, not below zero, without a sign and without an exponent but those of floating point.
+/// Parses a finite, non-negative number without a sign.
 pub(crate) fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let begins_well = text.bytes().next().is_some_and(|byte| byte.is_ascii_digit() || byte == b'.');
     text.parse().ok().filter(|value: &f64| begins_well && value.is_finite())
 }
 
-/// A number with a unit, or several of them in a row as durations are written: `98 %`, `1m30s`, `64 MiB`, `12`.
+/// Parses a number with a unit, or several in a row as in durations: `98 %`, `1m30s`, `64 MiB`,
+/// `12`.
 pub(crate) fn quantity(text: &str) -> Option<Quantity> {
     let mut rest = text.trim();
     let mut sum: Option<Quantity> = None;
@@ -79,11 +80,11 @@ pub(crate) fn quantity(text: &str) -> Option<Quantity> {
         let ((kind, factor), count) = (unit(name)?, number(count)?);
         let value = match sum {
             None => count * factor,
-            // Only durations are written in pieces.
+            // Only durations consist of several parts.
             Some(so_far) if so_far.kind == Kind::Seconds && kind == Kind::Seconds => so_far.value + count * factor,
             Some(_) => return None,
         };
-        // A number that fits may not fit any more with its unit.
+        // A finite number may overflow when it is multiplied by its unit.
         sum = Some(Quantity { value, kind }).filter(|sum| sum.value.is_finite());
         sum?;
         rest = after.trim_start();
@@ -91,7 +92,7 @@ pub(crate) fn quantity(text: &str) -> Option<Quantity> {
     sum
 }
 
-/// As a person reads it.
+/// Formats a quantity for people.
 pub(crate) fn show(quantity: Quantity) -> String {
     let value = quantity.value;
     match quantity.kind {
@@ -106,7 +107,7 @@ pub(crate) fn show(quantity: Quantity) -> String {
             )
         }
         Kind::Seconds if value >= 60.0 => {
-            // Whole seconds: below that nobody looks at a minute.
+            // Whole seconds are precise enough from a minute on.
             let seconds = value.round();
             let (hours, minutes, rest) =
                 ((seconds / 3600.0).floor(), ((seconds % 3600.0) / 60.0).floor(), seconds % 60.0);
@@ -119,7 +120,7 @@ pub(crate) fn show(quantity: Quantity) -> String {
     }
 }
 
-/// At most so many decimals, and none that say nothing.
+/// Formats a number with at most this many decimals, and without trailing zeros.
 fn plain(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

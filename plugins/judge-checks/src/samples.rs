@@ -1,29 +1,30 @@
-//! Values, and what is measured of them.
+//! Values, and statistics of them.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Values that one check keeps at most: 8 MiB of them.
+/// Maximum number of values that one check keeps: 8 MiB.
 const MAX_VALUES: usize = 1_000_000;
 
-/// Values that all checks keep at most.
+/// Maximum number of values that all checks keep.
 const MAX_ALL: usize = 4_000_000;
 
-/// What is measured.
+/// A statistic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Measure {
     Count,
     Min,
     Max,
     Mean,
-    /// The one that came last.
+    /// The last value.
     Last,
-    /// The smallest value that so many per cent of the values do not exceed.
+    /// The smallest value such that at least this percentage of the values is less than or equal to
+    /// it.
     Percentile(f64),
 }
 
 impl Measure {
-    /// By its name, such as `max` or `p99.9`.
+    /// Parses the name of a measure, such as `max` or `p99.9`.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "count" => Self::Count,
@@ -40,7 +41,7 @@ impl Measure {
     }
 }
 
-/// How many values all checks may still keep.
+/// The number of values that all checks may still keep.
 #[derive(Debug, Clone)]
 pub(crate) struct Room(Rc<Cell<usize>>);
 
@@ -70,7 +71,7 @@ impl Samples {
         Self { measure, count: 0, sum: 0.0, min, max, last: 0.0, kept: Vec::new(), room, overflow: false }
     }
 
-    /// Takes a value.
+    /// Adds a value.
     pub(crate) fn add(&mut self, value: f64) {
         self.count += 1;
         self.sum += value;
@@ -88,17 +89,17 @@ impl Samples {
         }
     }
 
-    /// How many values there were.
+    /// Returns the number of values.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The measure; `None` where there is no value. The error says why it cannot be had.
+    /// Returns the measure; `None` if there are no values. The error says why it is not available.
     pub(crate) fn measure(mut self) -> Result<Option<f64>, String> {
         if self.overflow {
             return Err(format!("there are {} values: too many for a percentile", self.count));
         }
-        // Exact: nothing has 2^53 lines.
+        // The conversion is exact, because no log has 2^53 lines.
         let count = self.count as f64;
         if self.measure == Measure::Count {
             return Ok(Some(count));
@@ -114,7 +115,8 @@ impl Samples {
             Measure::Last => self.last,
             Measure::Percentile(rank) => {
                 self.kept.sort_unstable_by(f64::total_cmp);
-                // Without the small step down, 99 % of 100 values would be the 100th one for rounding.
+                // Subtract a small amount: because of rounding, 99 % of 100 values would otherwise
+                // give the 100th value.
                 let place = (rank / 100.0 * count - 1e-9).ceil().max(1.0) as usize - 1;
                 return Ok(self.kept.get(place).or(self.kept.last()).copied());
             }

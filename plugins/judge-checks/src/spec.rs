@@ -1,4 +1,4 @@
-//! The checks that were asked for.
+//! The checks of the options and data files.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,14 @@ use crate::files::DATA;
 use crate::problems::Problems;
 use crate::yaml;
 
-/// Bytes of a file of checks at most: 1 MiB, which is what a ConfigMap holds.
+/// Maximum size of a file of checks in bytes: 1 MiB, which is the limit of a ConfigMap.
 pub const MAX_FILE_BYTES: usize = 1 << 20;
 
-/// Checks at most: more than a person reads.
+/// Maximum number of checks: more than people read.
 pub const MAX_CHECKS: usize = 500;
 
-/// The checks of the option and of the files of `data`, in this order, and what is wrong with others.
+/// Returns the checks of the option and of the files of `data`, in this order. Errors are added to
+/// `problems`.
 pub(crate) fn read(option: Option<&[Value]>, data: Vec<InputFile>, problems: &mut Problems) -> Vec<Check> {
     let mut checks = Checks::default();
     checks.add("option `checks`", option.unwrap_or_default(), problems);

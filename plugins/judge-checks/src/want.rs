@@ -1,8 +1,8 @@
-//! What a check wants: an operator and a value.
+//! The condition of a check: an operator and a value.
 
 use crate::quantity::{Kind, Quantity, quantity};
 
-/// Operators, the longer ones first.
+/// The operators, longer ones first.
 const OPERATORS: [(&str, Operator); 6] = [
     (">=", Operator::AtLeast),
     ("<=", Operator::AtMost),
@@ -22,17 +22,17 @@ enum Operator {
     Less,
 }
 
-/// What is wanted.
+/// A condition.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Want {
-    /// As it was written.
+    /// The text as written.
     pub(crate) text: String,
     operator: Operator,
     value: Quantity,
 }
 
 impl Want {
-    /// Reads it; the error is a fragment behind the check's place.
+    /// Parses a condition. The error is a fragment that follows the place of the check.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let found = OPERATORS.iter().find_map(|(name, operator)| Some((*operator, text.strip_prefix(name)?)));
@@ -47,12 +47,12 @@ impl Want {
         }
     }
 
-    /// What its value counts.
+    /// Returns the kind of its value.
     pub(crate) fn kind(&self) -> Kind {
         self.value.kind
     }
 
-    /// Whether `value`, which counts the same, is as wanted.
+    /// Returns whether `value`, which has the same kind, meets the condition.
     #[expect(clippy::float_cmp, reason = "counts are whole, and `== 100 %` means all of them")]
     pub(crate) fn is_met_by(&self, value: f64) -> bool {
         let want = self.value.value;

@@ -1,5 +1,5 @@
-//! What the built-in judges share: how names of tests are compared, patterns on them, files of YAML within bounds, and how what is wrong with
-//! such files is told.
+//! Code that the built-in judges share: comparing names of tests, compiling patterns, reading YAML
+//! files within limits, and reporting problems in such files.
 
 pub mod name;
 pub mod pattern;

@@ -1,11 +1,11 @@
-//! Names of tests, as they are compared.
+//! Names of tests, as judges compare them.
 
 use std::borrow::Cow;
 
-/// What ginkgo writes before the names of its tests in JUnit files, and nowhere else.
+/// The prefix that Ginkgo adds to the names of its tests in JUnit files only.
 const NODE_KIND: &str = "[It]";
 
-/// `name` without a leading `[It] ` and without blanks around it.
+/// Returns `name` without a leading `[It] ` and without surrounding white space.
 #[must_use]
 pub fn plain(name: &str) -> &str {
     let name = name.trim();
@@ -15,10 +15,11 @@ pub fn plain(name: &str) -> &str {
     }
 }
 
-/// The meta key of a test's class.
+/// The metadata key of a test's class.
 const CLASS: &str = "classname";
 
-/// `name` with the class of the test in brackets, as every view shows it: `test_x (tests.test_a)`. Without a class, `name`.
+/// Returns `name` followed by the class of the test in parentheses, as all reports show it: `test_x
+/// (tests.test_a)`. Without a class, returns `name`.
 #[must_use]
 pub fn with_class<'a>(name: &'a str, meta: &[(String, String)]) -> Cow<'a, str> {
     match meta.iter().find(|(key, class)| key == CLASS && !class.is_empty()) {

@@ -1,25 +1,27 @@
-//! Regular expressions on names and on lines.
+//! Regular expressions for names and lines.
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Bytes of a pattern at most: far more than a name has.
+/// Maximum size of a pattern in bytes: far more than a name has.
 pub const MAX_PATTERN: usize = 2000;
 
-/// Bytes that one pattern may be compiled to, so that all of them together fit into a module's memory.
+/// Maximum size in bytes of a compiled pattern, so that all of them fit into a module's memory.
 const MAX_COMPILED: usize = 1 << 20;
 
-/// Compiles a pattern. `\d`, `\w`, `\s` and `(?i)` mean ASCII, as in Go, whose patterns people have at hand for these tests: that also spares the
-/// module the tables of Unicode.
+/// Compiles a pattern.
+///
+/// `\d`, `\w`, `\s` and `(?i)` mean ASCII, as in Go, whose patterns are common for these tests. The
+/// module therefore does not need the Unicode tables.
 ///
 /// # Errors
-/// When it is no regular expression, or too large a one: in one line.
+/// The pattern is not a valid regular expression, or is too large. The message is one line.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > MAX_PATTERN {
         return Err(format!("the pattern has more than {MAX_PATTERN} bytes"));
     }
     RegexBuilder::new(pattern).unicode(false).size_limit(MAX_COMPILED).build().map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => "the pattern is too large once its repetitions are written out".to_owned(),
-        // The last line says what is wrong; those before it draw where.
+        // The last line has the message; the lines before it show the position.
         other => {
             let text = other.to_string();
             let last = text.lines().last().unwrap_or_default();

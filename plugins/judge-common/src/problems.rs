@@ -1,9 +1,9 @@
-//! What is wrong with what the judge was given.
+//! Problems in the input of a judge.
 
-/// Problems that are told: as many as a person mends at once.
+/// Maximum number of problems to report: as many as people fix at once.
 const TOLD: usize = 20;
 
-/// Bytes of one problem.
+/// Maximum size in bytes of one problem.
 const MAX_PROBLEM: usize = 400;
 
 /// Problems, in the order in which they were found.
@@ -14,7 +14,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// `what` is wrong at `place`.
+    /// Adds the problem `what` at `place`.
     pub fn add(&mut self, place: &str, what: &str) {
         if self.told.len() < TOLD {
             self.told.push(cut(&format!("{place}: {what}"), MAX_PROBLEM));
@@ -23,10 +23,10 @@ impl Problems {
         }
     }
 
-    /// An error if there are any.
+    /// Returns an error if there are problems.
     ///
     /// # Errors
-    /// With what is wrong, in one line.
+    /// The problems, in one line.
     pub fn outcome(self) -> Result<(), String> {
         let Self { mut told, more } = self;
         if more > 0 {
@@ -36,7 +36,7 @@ impl Problems {
     }
 }
 
-/// At most `max` bytes of `text`, with a mark where something is missing.
+/// Returns at most `max` bytes of `text`, with a mark if something was cut.
 #[must_use]
 pub fn cut(text: &str, max: usize) -> String {
     if text.len() <= max {

@@ -1,4 +1,4 @@
-//! A file as a document of YAML, within bounds.
+//! Reads a file as a YAML document within limits.
 
 use std::io::Read;
 
@@ -9,27 +9,28 @@ use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
 use crate::problems::cut;
 
-/// Levels of mappings and lists. The parser recurses, and a module has 1 MiB of stack.
+/// Maximum depth of mappings and lists. The parser recurses, and a module has 1 MiB of stack.
 const MAX_DEPTH: usize = 64;
 
-/// Mappings, lists and scalars at most.
+/// Maximum number of mappings, lists and scalars.
 const MAX_NODES: usize = 2_000_000;
 
-/// Nodes that come from aliases: a few lines must not grow into gigabytes.
+/// Maximum number of nodes that come from aliases, so that a few lines cannot expand to gigabytes.
 const MAX_REPLAYED: usize = 100_000;
 
-/// Bytes of a parser's message that are shown: it may quote the file.
+/// Maximum number of bytes of a parser's message to show, because it may quote the file.
 const MAX_MESSAGE: usize = 300;
 
-/// Reads the whole file, of which there may be `max` bytes, and the one document in it. The error is a fragment that stands behind the file's name.
+/// Reads the whole file, of at most `max` bytes, and the one document in it. The error is a
+/// fragment that follows the name of the file.
 ///
 /// # Errors
-/// When it cannot be read, is too large, or is no document of this kind.
+/// The file cannot be read, is too large, or is not a document of this type.
 pub fn read<T: DeserializeOwned>(file: &mut InputFile, max: usize) -> Result<T, String> {
     let text = text(file, max)?;
     serde_saphyr::from_str_with_options(&text, options(max)).map_err(|error| {
         let message = error.to_string();
-        // In one line, without the names of what a programmer could set.
+        // Keep one line, without the parser's hints for programmers.
         let line = message.lines().next().unwrap_or_default();
         let line = line.replace("; use from_str_multiple or from_str_multiple_with_options", "");
         let line = line.replace(", set DuplicateKeyPolicy in Options if acceptable", "");

@@ -1,4 +1,4 @@
-//! `baseline`: what failed before.
+//! The judge `baseline`: the failures of an earlier run.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use crate::options::Others;
 use crate::problems::cut;
 use crate::rules::{Leaf, Rules, Said};
 
-/// Bytes of the source that are shown.
+/// Maximum number of bytes of the source to show.
 const MAX_SOURCE: usize = 2000;
 
-/// Failures of an earlier run do not count; others are new.
+/// Excuses the failures of an earlier run. Other failures are new.
 pub(crate) struct Baseline {
     failed: HashSet<String>,
     source: String,

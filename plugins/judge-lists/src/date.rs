@@ -1,8 +1,8 @@
-//! Days, as lists name them.
+//! Dates in lists.
 
 use std::fmt;
 
-/// A day of the Gregorian calendar; a later one is greater.
+/// A date in the Gregorian calendar. Later dates compare as greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Date {
     year: u16,
@@ -11,7 +11,7 @@ pub(crate) struct Date {
 }
 
 impl Date {
-    /// A day written as `2027-03-31`.
+    /// Parses a date such as `2027-03-31`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('-');
         let (year, month, day) = (digits(parts.next()?, 4)?, digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
@@ -27,13 +27,13 @@ impl fmt::Display for Date {
     }
 }
 
-/// A number of exactly so many digits.
+/// Parses a number of exactly this many digits.
 fn digits(text: &str, count: usize) -> Option<u16> {
     let good = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     good.then(|| text.parse().ok()).flatten()
 }
 
-/// Days of a month.
+/// Returns the number of days in a month.
 fn length(year: u16, month: u8) -> Option<u8> {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {

@@ -1,4 +1,4 @@
-//! One entry of a list.
+//! An entry of a list.
 
 use serde_json::{Map, Value};
 
@@ -6,22 +6,23 @@ use crate::date::Date;
 use crate::name::plain;
 use crate::problems::cut;
 
-/// Bytes of a reason or a source; the host takes 4 KiB of what is made of them.
+/// Maximum size in bytes of a reason or a source. The host accepts 4 KiB for what is made from
+/// them.
 const MAX_TEXT: usize = 3000;
 
-/// Keys of an entry.
+/// The keys of an entry.
 const KEYS: [&str; 5] = ["test", "pattern", "reason", "source", "until"];
 
-/// Which names an entry means.
+/// The names that an entry applies to.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Which {
-    /// Exactly this one, which is plain.
+    /// Exactly this plain name.
     Test(String),
-    /// Those in which the regular expression matches.
+    /// The names that the regular expression matches.
     Pattern(String),
 }
 
-/// An entry, as it stands in the list.
+/// An entry as written in the list.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) which: Which,
@@ -31,7 +32,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Reads an entry; the errors are fragments behind its place.
+    /// Reads an entry. The errors are fragments that follow its place.
     pub(crate) fn read(value: Value) -> Result<Self, String> {
         let fields = match value {
             Value::String(name) => {
@@ -105,7 +106,7 @@ mod tests {
             (json!({"test": "a", "pattern": "b"}), "both"),
             (json!({"pattern": ""}), "`pattern` is empty"),
             (json!({"test": "a", "untill": "2027-03-31"}), "there is no key `untill`: there are `test`"),
-            (json!({"test": "a", "until": "next year"}), "no day such as 2027-03-31, but `next year`"),
+            (json!({"test": "a", "until": "next year"}), "not a day such as 2027-03-31, but `next year`"),
         ] {
             let error = Entry::read(value).unwrap_err();
             assert!(error.contains(says), "{error}");

@@ -1,4 +1,4 @@
-//! The role: which judge is meant, and what it says of each leaf.
+//! The role, which selects the judge and applies it to each leaf.
 
 use plumbline_sdk::judgement::shorten;
 use plumbline_sdk::{InputFile, Judge, PluginInfo, Ruling, Rulings, Tree, log};
@@ -13,7 +13,7 @@ use crate::reruns::Reruns;
 use crate::rules::{Leaf, Listed, Rules, Said};
 use crate::skips::Skips;
 
-/// Plays the role.
+/// The judges for lists.
 #[derive(Debug, Clone, Copy)]
 pub struct Lists;
 
@@ -41,7 +41,7 @@ impl Judge for Lists {
     }
 }
 
-/// The judge that the chain calls by the name `plugin.format`.
+/// Returns the judge for the name `plugin.format`, which the chain uses.
 fn rules(plugin: &PluginInfo, evidence: Vec<InputFile>, problems: &mut Problems) -> Result<Box<dyn Rules>, String> {
     let options: Options = plugin.options()?;
     options.only_for(&plugin.format)?;

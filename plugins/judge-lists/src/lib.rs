@@ -1,6 +1,6 @@
-//! The built-in judge for lists: which failures are known, which tests are flaky, which may be skipped, what failed before, and what a rerun
-//! says. One module under five names: `known-failures`, `flaky`, `allowed-skips`, `baseline`, `reruns`. The entry of the chain says which one
-//! is meant.
+//! The built-in judges for lists and earlier results: known failures, flaky tests, allowed skips,
+//! the failures of an earlier run, and reruns. One module has five names: `known-failures`,
+//! `flaky`, `allowed-skips`, `baseline`, `reruns`. The entry of the chain selects one of them.
 //!
 //! | name | what it rules on | class | counts |
 //! |---|---|---|---|
@@ -8,44 +8,47 @@
 //! | `flaky` | failures that are in its lists | `flaky` | no |
 //! | both | failures whose entry has expired | `expired` | yes |
 //! | `allowed-skips` | skipped items that are in its lists | `allowed-skip` | no |
-//! | | other skipped items, where the option `required` matches | `skip-not-allowed` | yes |
-//! | `baseline` | failures that its option `failed` names | `baseline-failure` | no |
+//! | | other skipped items that the option `required` matches | `skip-not-allowed` | yes |
+//! | `baseline` | failures that its option `failed` lists | `baseline-failure` | no |
 //! | | other failures, unless the option `others` is `leave` | `new-failure` | yes |
 //! | `reruns` | failures that passed when they were run again | `flaky` | no |
 //! | | failures that failed again | `failed-again` | yes |
 //!
-//! A failure is a leaf that is `failed` or `timeout`. An item on which an earlier judge of the chain ruled is left alone. Names are compared
-//! without a leading `[It] ` and without blanks around them. If tests have classes (meta `classname`), a name may end with the class in
-//! brackets, as every view shows it: `test_x (tests.test_a)`. A name without a class stands for the tests of all classes.
+//! A failure is a leaf that is `failed` or `timeout`. Items with a ruling of an earlier judge are
+//! skipped. Names are compared without a leading `[It] ` and without surrounding white space. If
+//! tests have classes (metadata `classname`), a name may end with the class in parentheses, as all
+//! reports show it: `test_x (tests.test_a)`. A name without a class applies to the tests of all
+//! classes.
 //!
 //! # Lists
 //!
-//! A file of `data` is a list, in YAML or JSON. An entry is a name, or a mapping:
+//! A file of `data` is a list in YAML or JSON. An entry is a name, or a mapping:
 //!
 //! ```yaml
-//! - "[sig-apps] Deployment should …"        # names that begin with `[` stand in quotes
+//! - "[sig-apps] Deployment should …"        # quote names that start with `[`
 //! - test: "[sig-network] Services should …" # exactly this name; or
-//!   pattern: '^\[sig-storage\]'             # a regular expression that matches somewhere in the name
+//!   pattern: '^\[sig-storage\]'             # a regular expression that matches anywhere in the name
 //!   reason: the cloud has no UDP load balancers
 //!   source: https://example.org/issues/1
-//!   until: 2027-03-31                       # the last day on which the entry counts
+//!   until: 2027-03-31                       # the last day on which the entry applies
 //! ```
 //!
-//! What is wrong with an entry is said with its place, and the judge ends with an error: the other entries hold all the same, but the plugin
-//! does not pass.
+//! Errors in an entry are reported with their place, and the judge ends with an error. The other
+//! entries still apply, but the plugin does not pass.
 //!
-//! # Days
+//! # Dates
 //!
-//! A module has no clock. The day is the option `today`, which the host sets to the day on which the run began, so that one archive is always judged alike. A
-//! list that uses `until` without it is an error.
+//! A module has no clock. The option `today` sets the date. The host sets it to the day on which
+//! the run started, so that an archive always gets the same verdict. A list that uses `until`
+//! without `today` is an error.
 //!
-//! # Bounds
+//! # Limits
 //!
-//! | what | at most |
+//! | what | limit |
 //! |---|---|
 //! | a list | 8 MiB |
-//! | entries of all lists; of them patterns | 50,000; 1,000 |
-//! | a pattern; what it is compiled to | 2,000 bytes; 1 MiB |
+//! | entries of all lists; patterns among them | 50,000; 1,000 |
+//! | a pattern; its compiled form | 2,000 bytes; 1 MiB |
 //! | the tree of a rerun | 64 MiB |
 #![forbid(unsafe_code)]
 

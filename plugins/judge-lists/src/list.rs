@@ -1,4 +1,4 @@
-//! The lists of an entry of the chain, and what is looked up in them.
+//! The lists of an entry of the chain, and lookups in them.
 
 use std::collections::HashMap;
 
@@ -13,19 +13,20 @@ use crate::problems::Problems;
 use crate::rules::Leaf;
 use crate::yaml;
 
-/// Bytes of a list at most: 8 MiB. Every test of the suite with a reason is a quarter of it.
+/// Maximum size of a list in bytes: 8 MiB. Every test of the suite with a reason takes a quarter of
+/// that.
 pub const MAX_LIST_BYTES: usize = 8 << 20;
 
-/// Entries of all lists at most.
+/// Maximum number of entries of all lists.
 pub const MAX_ENTRIES: usize = 50_000;
 
-/// Patterns of all lists at most: each is tried on every name that is looked up.
+/// Maximum number of patterns of all lists: each is tried on every name that is looked up.
 pub const MAX_PATTERNS: usize = 1000;
 
-/// Where the files of `data` are.
+/// The directory of the files of `data`.
 pub(crate) const DATA: &str = "data/";
 
-/// Lists.
+/// The entries of all lists.
 #[derive(Debug, Default)]
 pub(crate) struct List {
     entries: Vec<Placed>,
@@ -34,20 +35,20 @@ pub(crate) struct List {
     today: Option<Date>,
 }
 
-/// An entry, and where it stands.
+/// An entry with its place.
 #[derive(Debug)]
 pub(crate) struct Placed {
-    /// Such as `known.yaml, entry 3`.
+    /// The place, such as `known.yaml, entry 3`.
     pub(crate) place: String,
     pub(crate) reason: String,
-    /// As the list gives it.
+    /// The source in the list.
     source: String,
     pub(crate) until: Option<Date>,
     used: bool,
 }
 
 impl Placed {
-    /// Where the entry is, and what it gives as its source.
+    /// Returns the place of the entry, and its source if it has one.
     pub(crate) fn source(&self) -> String {
         match self.source.as_str() {
             "" => self.place.clone(),
@@ -56,27 +57,27 @@ impl Placed {
     }
 }
 
-/// What the lists say of a name.
+/// The result of a lookup.
 #[derive(Debug)]
 pub(crate) enum Found<'a> {
-    /// It is in them.
+    /// The name is listed.
     Listed(&'a Placed),
-    /// It was, until a day that has passed.
+    /// The name is listed by an entry that expired after this date.
     Expired(&'a Placed, Date),
 }
 
 impl List {
-    /// Reads the files of `data`; others are no lists.
+    /// Reads the files of `data`; other files are not lists.
     pub(crate) fn read(files: Vec<InputFile>, today: Option<Date>, problems: &mut Problems) -> Self {
         let mut list = Self { today, ..Self::default() };
         for mut file in files {
             let Some(name) = file.path().strip_prefix(DATA).map(str::to_owned) else { continue };
-            // An empty file is an empty list: one whose entries are all gone.
+            // An empty file is an empty list, from which all entries were removed.
             match yaml::read::<Option<Value>>(&mut file, MAX_LIST_BYTES) {
                 Ok(None | Some(Value::Null)) => {}
                 Ok(Some(Value::Array(values))) => list.add(&name, values, problems),
                 Ok(Some(_)) => problems.add(&name, "it is not a list of entries, each beginning with `- `"),
-                Err(error) => problems.add(&name, &format!("{error} (names that begin with `[` must stand in quotes)")),
+                Err(error) => problems.add(&name, &format!("{error} (names that begin with `[` must be quoted)")),
             }
         }
         list
@@ -111,8 +112,8 @@ impl List {
         Ok(())
     }
 
-    /// The entry for a leaf. Names come before patterns, names with a class before names without, and entries that hold before
-    /// expired ones.
+    /// Returns the entry for a leaf. Names take precedence over patterns, names with a class over
+    /// names without one, and valid entries over expired ones.
     pub(crate) fn find(&mut self, leaf: &Leaf<'_>) -> Option<Found<'_>> {
         let Leaf { name, full_name, .. } = leaf;
         let has_class = name != full_name;
@@ -142,7 +143,7 @@ impl List {
         })
     }
 
-    /// How many entries there are, and how many of them nothing was found in.
+    /// Returns the number of entries, and how many of them matched nothing.
     pub(crate) fn unused(&self) -> (usize, usize) {
         (self.entries.len(), self.entries.iter().filter(|entry| !entry.used).count())
     }

@@ -1,38 +1,39 @@
-//! What an entry of the chain may set.
+//! The options of an entry of the chain.
 
 use serde::Deserialize;
 
 use crate::date::Date;
 
-/// The options of an entry. Which of them a judge takes depends on the name by which it is called.
+/// The options of an entry. The judge's name decides which of them are allowed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Options {
-    /// The day that `until` is compared with. Any judge takes it: the host gives it to each that knows it.
+    /// The date to compare `until` with. All these judges accept it, because the host sets it for
+    /// every judge that has the option.
     today: Option<String>,
-    /// `allowed-skips`: which tests must not be skipped. Without it, all.
+    /// For `allowed-skips`: the tests that must not be skipped. The default is all tests.
     pub(crate) required: Option<String>,
-    /// `baseline`: what failed before.
+    /// For `baseline`: the failures of the earlier run.
     pub(crate) failed: Option<Vec<String>>,
-    /// `baseline`: where it failed.
+    /// For `baseline`: the earlier run.
     pub(crate) source: Option<String>,
-    /// `baseline`: what becomes of other failures.
+    /// For `baseline`: how to rule on other failures.
     pub(crate) others: Option<Others>,
 }
 
-/// What `baseline` says of failures that are not in it.
+/// The ruling of `baseline` on failures that it does not list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Others {
-    /// That they are new.
+    /// They are new failures.
     #[default]
     NewFailure,
-    /// Nothing: a later judge is to say.
+    /// No ruling, so that a later judge can decide.
     Leave,
 }
 
 impl Options {
-    /// The day.
+    /// Returns the date.
     pub(crate) fn today(&self) -> Result<Option<Date>, String> {
         let Some(text) = &self.today else { return Ok(None) };
         match Date::parse(text) {
@@ -41,7 +42,7 @@ impl Options {
         }
     }
 
-    /// An error if an option is set that the judge `name` does not take.
+    /// Returns an error if an option is set that the judge `name` does not have.
     pub(crate) fn only_for(&self, name: &str) -> Result<(), String> {
         let set = [
             ("required", "allowed-skips", self.required.is_some()),

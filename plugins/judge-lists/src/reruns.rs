@@ -1,4 +1,4 @@
-//! `reruns`: what became of failures when they were run again.
+//! The judge `reruns`: the outcomes of failures that were run again.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,19 +11,21 @@ use crate::problems::Problems;
 use crate::rules::{Leaf, Rules, Said};
 use crate::yaml;
 
-/// Bytes of the tree of a rerun at most: 64 MiB. It holds the names of all tests of the suite, and the texts of a few failures.
+/// Maximum size in bytes of the tree of a rerun: 64 MiB. It has the names of all tests of the
+/// suite, and the texts of a few failures.
 pub const MAX_TREE_BYTES: usize = 64 << 20;
 
-/// What a result tree is called in an archive.
+/// The name of a result tree's file in an archive.
 const TREE: &str = "sonobuoy_results.yaml";
 
-/// Plugins that are named in a source.
+/// Maximum number of plugins in a source.
 const NAMED: usize = 5;
 
-/// What plugins that ran failures again found.
+/// The results of the plugins that ran failures again.
 #[derive(Default)]
 pub(crate) struct Reruns {
-    /// By plain name and class: who found that it passed, and who that it failed.
+    /// By plain name with class: the plugins in which the test passed, and those in which it
+    /// failed.
     found: HashMap<String, Again>,
 }
 
@@ -33,7 +35,7 @@ struct Again {
     failed: Vec<String>,
 }
 
-/// An item of a result tree, as far as it matters here.
+/// The parts of a result tree's item that the judge reads.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Node {
@@ -44,7 +46,7 @@ struct Node {
 }
 
 impl Node {
-    /// The plain name, with the class in brackets.
+    /// Returns the plain name, followed by the class in parentheses.
     fn full_name(&self) -> Option<String> {
         let name = plain(self.name.as_deref()?);
         let class = self.meta.as_ref().and_then(|meta| meta.get("classname")).and_then(Value::as_str);
@@ -68,7 +70,7 @@ impl Reruns {
     }
 
     fn add(&mut self, plugin: &str, root: &Node) {
-        // A name may occur twice: then it passed only if it did so each time.
+        // A test with this name may occur twice. It passed only if it did so each time.
         let mut passed: HashMap<String, bool> = HashMap::new();
         leaves(root, &mut |name, status| {
             let this = match status {
@@ -87,12 +89,12 @@ impl Reruns {
     }
 }
 
-/// The plugin whose tree is at `path`: `plugins/NAME/sonobuoy_results.yaml`.
+/// Returns the plugin whose tree is at `path`: `plugins/NAME/sonobuoy_results.yaml`.
 fn plugin(path: &str) -> &str {
     path.rsplit('/').nth(1).unwrap_or(path)
 }
 
-/// Tells each leaf. The nesting was bounded when the tree was read.
+/// Passes each leaf to `tell`. The nesting was limited when the tree was read.
 fn leaves<'a>(node: &'a Node, tell: &mut impl FnMut(String, &'a str)) {
     match node.items.as_deref() {
         None | Some([]) => {

@@ -1,4 +1,4 @@
-//! What all of these judges have in common, and those of them that only look into lists.
+//! Shared parts of these judges, and the judges that only look at lists.
 
 use plumbline_sdk::Status;
 
@@ -7,24 +7,24 @@ use crate::list::{Found, List};
 /// The class of a failure whose entry in a list has expired.
 pub(crate) const EXPIRED: &str = "expired";
 
-/// A leaf of the tree on which nobody has ruled.
+/// A leaf of the tree without a ruling.
 #[derive(Debug)]
 pub(crate) struct Leaf<'a> {
-    /// Its plain name.
+    /// The plain name.
     pub(crate) name: &'a str,
-    /// Its plain name with its class in brackets, if it has one.
+    /// The plain name followed by the class in parentheses, if there is one.
     pub(crate) full_name: &'a str,
     pub(crate) status: &'a Status,
 }
 
 impl Leaf<'_> {
-    /// Whether it counts as a failure if nobody says anything else.
+    /// Returns whether the leaf counts as a failure without a ruling.
     pub(crate) fn failed(&self) -> bool {
         matches!(self.status, Status::Failed | Status::Timeout)
     }
 }
 
-/// What is said of a leaf.
+/// A ruling on a leaf.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Said {
     pub(crate) class: &'static str,
@@ -35,20 +35,20 @@ pub(crate) struct Said {
 
 /// A judge of leaves.
 pub(crate) trait Rules {
-    /// What it says of a leaf, if anything.
+    /// Returns the ruling on a leaf, if there is one.
     fn say(&mut self, leaf: &Leaf<'_>) -> Option<Said>;
 
-    /// A line for the log at the end, if there is something to tell.
+    /// Returns a line for the log at the end, if there is something to report.
     fn remark(&self) -> Option<String> {
         None
     }
 }
 
-/// `known-failures` and `flaky`: failures that are listed do not count.
+/// The judges `known-failures` and `flaky`, which excuse listed failures.
 pub(crate) struct Listed {
     pub(crate) list: List,
     pub(crate) class: &'static str,
-    /// The reason where the entry gives none; also what it was called before it expired.
+    /// The reason if the entry gives none. It also describes an entry that has expired.
     pub(crate) what: &'static str,
 }
 
@@ -75,13 +75,13 @@ impl Rules for Listed {
     }
 }
 
-/// How much of the lists could go.
+/// Returns a message on the entries that matched nothing.
 pub(crate) fn unused(list: &List) -> Option<String> {
     let (all, unused) = list.unused();
     (unused > 0).then(|| format!("{unused} of {all} entries stand for nothing in these results"))
 }
 
-/// Two halves of a reason, the second of which may be missing.
+/// Joins the two parts of a reason; the second may be empty.
 pub(crate) fn join(first: &str, second: &str) -> String {
     if second.is_empty() { first.to_owned() } else { format!("{first}: {second}") }
 }

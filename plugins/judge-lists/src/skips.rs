@@ -1,4 +1,4 @@
-//! `allowed-skips`: what may be skipped.
+//! The judge `allowed-skips`: the tests that may be skipped.
 
 use plumbline_sdk::Status;
 use regex::bytes::Regex;
@@ -6,10 +6,10 @@ use regex::bytes::Regex;
 use crate::list::{Found, List};
 use crate::rules::{Leaf, Rules, Said, join, unused};
 
-/// What is listed may be skipped; of the rest, what is required must not.
+/// Allows listed tests to be skipped. Of the others, required tests must not be skipped.
 pub(crate) struct Skips {
     pub(crate) list: List,
-    /// `None`: everything.
+    /// The required tests; `None` means all.
     pub(crate) required: Option<Regex>,
 }
 

@@ -1,4 +1,4 @@
-//! A test case while it is open.
+//! A test case while its element is open.
 
 use plumbline_sdk::{Item, Status};
 use serde_json::Value;
@@ -8,7 +8,8 @@ use crate::seconds::Seconds;
 use crate::tag::same;
 use crate::text::{MAX_TEXT, Text, value};
 
-/// Bytes that are kept of all texts of one item together: 12 MiB, so that with its name an item stays below the host's 16 MiB.
+/// Maximum size in bytes of all texts of one item: 12 MiB. With its name, an item then stays below
+/// the host's 16 MiB.
 pub const MAX_ITEM_TEXT: usize = 12 << 20;
 
 /// An element of a test case whose text is kept.
@@ -19,15 +20,16 @@ pub(crate) enum Part {
     Error,
     SystemOut,
     SystemErr,
-    /// Says nothing of how the test case ended: one of Surefire's records of further attempts, or PHPUnit's warnings; by its name.
+    /// An element that does not affect the outcome: one of Surefire's records of further attempts,
+    /// or a warning of PHPUnit. Holds its name.
     Note(&'static str),
 }
 
 impl Part {
-    /// The part for an element of that name, in lower case.
+    /// Returns the part for an element with this name, in lower case.
     pub(crate) fn of(element: &[u8]) -> Option<Self> {
         Some(match element {
-            // First, because nearly all are.
+            // Check this name first, because nearly all elements have it.
             name if same(name, b"skipped") => Self::Skipped,
             b"failure" => Self::Failure,
             b"error" => Self::Error,
@@ -42,7 +44,7 @@ impl Part {
         })
     }
 
-    /// The key in the details.
+    /// Returns the key in the details.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Self::Skipped => "skipped",
@@ -54,7 +56,7 @@ impl Part {
         }
     }
 
-    /// The key in the details of a message that stands beside a body.
+    /// Returns the key in the details for a message next to a body.
     fn message_key(self) -> Option<&'static str> {
         match self {
             Self::Failure => Some("failure-message"),
@@ -63,7 +65,7 @@ impl Part {
         }
     }
 
-    /// Whether the element reports a failed attempt, even one that a later attempt made up for.
+    /// Returns whether the element reports a failed attempt, even if a later attempt passed.
     fn is_failed_attempt(self) -> bool {
         match self {
             Self::Failure | Self::Error => true,
@@ -72,26 +74,27 @@ impl Part {
         }
     }
 
-    /// Whether the element has an attribute `message` that belongs to its text.
+    /// Returns whether the element's attribute `message` belongs to its text.
     fn has_message(self) -> bool {
         !matches!(self, Self::SystemOut | Self::SystemErr)
     }
 }
 
-/// The bare word, as Ginkgo writes it for each of thousands of tests. It is no reason.
+/// The bare word that Ginkgo writes for each of thousands of tests. It is not a reason.
 const BARE: &str = "skipped";
 
-/// Bytes of a message that are kept as a detail of its own: 64 KiB. The detail with message and body has the rest.
+/// Maximum number of bytes of a message that is kept as a separate detail: 64 KiB. The detail with
+/// message and body has the rest.
 const MAX_MESSAGE: usize = 64 << 10;
 
-/// The text of a part while it is open.
+/// The text of a part while its element is open.
 #[derive(Debug)]
 struct OpenPart {
     part: Part,
     has_message: bool,
     /// The message of a failure or error.
     message: String,
-    /// The message is [`BARE`], and nothing has come after it: it is not in `text` yet.
+    /// Whether the message is [`BARE`] and nothing has followed it. It is not in `text` yet.
     bare: bool,
     text: Text,
 }
@@ -120,7 +123,7 @@ impl OpenPart {
         }
     }
 
-    /// Where characters go.
+    /// Returns the text to append to.
     fn text(&mut self) -> &mut Text {
         if self.bare {
             self.bare = false;
@@ -130,30 +133,30 @@ impl OpenPart {
     }
 }
 
-/// The meta key of a test case's class.
+/// The metadata key of a test case's class.
 pub(crate) const CLASS: &str = "classname";
 
-/// A test case while it is open.
+/// A test case while its element is open.
 #[derive(Debug, Default)]
 pub(crate) struct Case {
     name: String,
     class: String,
     skipped: bool,
     failed: bool,
-    /// Elements that report a failed attempt.
+    /// The number of elements that report a failed attempt.
     failed_attempts: u64,
     texts: Vec<(String, String)>,
     properties: Option<Value>,
     duration: Option<Seconds>,
     open: Option<OpenPart>,
     kept: usize,
-    /// Texts that came when the item was full.
+    /// The number of texts that did not fit.
     left_out: u64,
 }
 
 impl Case {
-    /// A test case with that heading. Without a name it takes the name of its class. `used` is how many bytes of
-    /// [`MAX_ITEM_TEXT`] the test cases around it hold already.
+    /// Creates a test case with this heading. Without a name, it has the name of its class. `used`
+    /// is the number of bytes of [`MAX_ITEM_TEXT`] that the test cases around it already use.
     pub(crate) fn new(heading: Heading, used: usize) -> Self {
         let Heading { name, class, kept: texts, duration, outcome } = heading;
         let (name, class) = if name.is_empty() { (class, String::new()) } else { (name, class) };
@@ -164,27 +167,29 @@ impl Case {
         case
     }
 
-    /// A test case for what stands outside of any.
+    /// Creates a test case for elements outside of any test case.
     pub(crate) fn loose(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
     }
 
-    /// Bytes of [`MAX_ITEM_TEXT`] that this test case and those around it hold.
+    /// Returns the number of bytes of [`MAX_ITEM_TEXT`] that this test case and those around it
+    /// use.
     pub(crate) fn used(&self) -> usize {
         self.kept
     }
 
-    /// Elements that report a failed attempt.
+    /// Returns the number of elements that report a failed attempt.
     pub(crate) fn failed_attempts(&self) -> u64 {
         self.failed_attempts
     }
 
-    /// Adds the properties, an object.
+    /// Sets the properties, which are an object.
     pub(crate) fn set_properties(&mut self, properties: Value) {
         self.properties = Some(properties);
     }
 
-    /// The element of a part begins; `message` is that attribute as it stands in the file.
+    /// Handles the start of a part's element. `message` is the attribute of that name, as in the
+    /// file.
     pub(crate) fn open_part(&mut self, part: Part, message: Option<&[u8]>) {
         match part {
             Part::Skipped => self.skipped = true,
@@ -196,12 +201,12 @@ impl Case {
         self.open = Some(OpenPart::new(part, message, MAX_TEXT.min(MAX_ITEM_TEXT.saturating_sub(self.kept))));
     }
 
-    /// The text of the part that is open.
+    /// Returns the text of the open part.
     pub(crate) fn text(&mut self) -> Option<&mut Text> {
         self.open.as_mut().map(OpenPart::text)
     }
 
-    /// The element of the part ends.
+    /// Handles the end of a part's element.
     pub(crate) fn close_part(&mut self) {
         let Some(OpenPart { part, has_message, message, bare, text }) = self.open.take() else { return };
         if bare {
@@ -222,9 +227,10 @@ impl Case {
             self.left_out += 1;
             return;
         }
-        // One more for the line end between two.
+        // Add one byte for the line break between two texts.
         self.kept += text.len() + 1;
-        // Only where the body says more than the message; of several elements, the first one's message counts.
+        // Only if the body adds something to the message. If there are several elements, the
+        // message of the first one is used.
         if let Some(key) = part.message_key()
             && !message.is_empty()
             && text.len() > message.len()
@@ -244,7 +250,7 @@ impl Case {
         }
     }
 
-    /// The item of the test case, whose element has ended.
+    /// Returns the item of a test case whose element has ended.
     pub(crate) fn into_item(mut self) -> Item {
         if self.failed && !self.skipped && self.failed_attempts == 0 {
             let reason = "the attribute `status` says that the test case failed, but no failure is reported";
@@ -260,7 +266,8 @@ impl Case {
         self.into_item_with(status)
     }
 
-    /// The item of a test case that the end of the file cuts off: it cannot have passed.
+    /// Returns the item of a test case that is truncated by the end of the file. It cannot have
+    /// passed.
     pub(crate) fn into_unfinished_item(mut self) -> Item {
         self.close_part();
         let status = if self.skipped {
@@ -270,7 +277,7 @@ impl Case {
         } else {
             Status::Unknown
         };
-        self.into_item_with(status).meta("error", "the file is interrupted within this test case")
+        self.into_item_with(status).meta("error", "the file ends within this test case")
     }
 
     fn into_item_with(self, status: Status) -> Item {
@@ -278,7 +285,8 @@ impl Case {
         if !self.class.is_empty() && self.class != item.name {
             item = item.meta(CLASS, self.class);
         }
-        // What did not run took no time, whatever is written: thousands of zeros would only hide what did.
+        // A skipped test has no duration, whatever the file says. Thousands of zeros would only
+        // hide the others.
         if let Some(duration) = self.duration.filter(|_| !self.skipped) {
             item = item.meta("duration", duration.to_text());
         }

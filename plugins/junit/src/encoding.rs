@@ -1,6 +1,7 @@
-//! Whatever a file is written in becomes UTF-8 before it is read as XML.
+//! Converts a file from any encoding to UTF-8 before it is parsed as XML.
 //!
-//! Appendix F of XML 1.0: a byte order mark wins; without one the first bytes tell UTF-16 from the rest; then the declaration counts.
+//! The order is that of appendix F of XML 1.0. A byte order mark takes precedence. Without one, the
+//! first bytes distinguish UTF-16 from the rest. Otherwise the declaration decides.
 
 use std::io::{self, BufRead};
 
@@ -8,13 +9,14 @@ use encoding_rs::{CoderResult, Decoder, Encoding, REPLACEMENT, UTF_8, UTF_16BE, 
 
 use crate::text::cut;
 
-/// Bytes within which an XML declaration must end to be heeded. The longest that makes sense has about 100.
+/// Number of bytes within which an XML declaration must end. The longest reasonable one has about
+/// 100.
 const MAX_DECLARATION: usize = 1024;
 
-/// Bytes of an encoding's name that are shown in a reason.
+/// Maximum number of bytes of an encoding's name in a reason.
 const MAX_LABEL: usize = 60;
 
-/// The next piece of a file, in UTF-8.
+/// A reader of a file that returns UTF-8.
 pub(crate) struct Utf8<R> {
     reader: R,
     state: State,
@@ -23,11 +25,11 @@ pub(crate) struct Utf8<R> {
 enum State {
     /// The encoding is not known yet.
     Start,
-    /// The bytes are taken as they are.
+    /// The bytes are passed through.
     Plain,
     /// The bytes are decoded; the string is scratch space.
     Decoding(Box<Decoder>, String),
-    /// There is nothing more.
+    /// The file has ended.
     End,
 }
 
@@ -36,7 +38,7 @@ impl<R: BufRead> Utf8<R> {
         Self { reader, state: State::Start }
     }
 
-    /// Appends the next piece to `window`; `false` at the end. The error is a sentence.
+    /// Appends the next piece to `window`. Returns `false` at the end. The error is a sentence.
     pub(crate) fn fill(&mut self, window: &mut Vec<u8>) -> Result<bool, String> {
         match &mut self.state {
             State::Start => {
@@ -79,7 +81,7 @@ impl<R: BufRead> Utf8<R> {
     }
 }
 
-/// Reads until the encoding can be told; whether the file ended with that.
+/// Reads until the encoding can be determined. Also returns whether the file has ended.
 fn read_head(reader: &mut impl BufRead) -> io::Result<(Vec<u8>, bool)> {
     let mut head = Vec::new();
     loop {
@@ -109,30 +111,33 @@ fn is_enough(head: &[u8]) -> bool {
     text.starts_with(OPENING) && text.contains(&b'>')
 }
 
-/// The encoding of a file that begins with `head`, and the length of its byte order mark.
+/// Returns the encoding of a file that starts with `head`, and the length of its byte order mark.
 fn detect(head: &[u8]) -> Result<(&'static Encoding, usize), String> {
     if let Some(found) = Encoding::for_bom(head) {
         return Ok(found);
     }
-    // Two bytes a character: XML begins with `<`, or with an empty line where a script wrote it.
+    // In UTF-16, XML starts with `<`, or with an empty line that a script wrote.
     match head {
         [b'<' | b' ' | b'\t' | b'\r' | b'\n', 0, ..] => return Ok((UTF_16LE, 0)),
         [0, b'<' | b' ' | b'\t' | b'\r' | b'\n', ..] => return Ok((UTF_16BE, 0)),
         _ => {}
     }
     let Some(label) = declared(head) else { return Ok((UTF_8, 0)) };
-    // Some encodings are only known by name: reading them is not safe, so each text would be replaced by a mark.
+    // The Encoding Standard only names some encodings, because decoding them is unsafe. It would
+    // replace the whole text by a mark.
     let Some(encoding) = Encoding::for_label(label).filter(|encoding| *encoding != REPLACEMENT) else {
         return Err(format!("encoding `{}` is not known", cut(&String::from_utf8_lossy(label), MAX_LABEL)));
     };
-    // The declaration could be read as ASCII, so whatever it says, the file is not in UTF-16: it was converted without being changed.
+    // The declaration was readable as ASCII, so the file is not UTF-16, whatever it says. The file
+    // was converted without changing its declaration.
     let encoding = if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding };
     Ok((encoding, 0))
 }
 
-/// The encoding that the XML declaration names, if there is one.
+/// Returns the encoding in the XML declaration, if there is one.
 fn declared(head: &[u8]) -> Option<&[u8]> {
-    // Nothing may stand before a declaration, but scripts that print a report often begin with an empty line.
+    // Nothing may precede a declaration, but reports that scripts write often start with an empty
+    // line.
     let head = head.get(..head.len().min(MAX_DECLARATION))?.trim_ascii_start().strip_prefix(b"<?xml")?;
     let declaration = head.get(..head.iter().position(|&byte| byte == b'>')?)?;
     let place = declaration.windows(b"encoding".len()).position(|word| word == b"encoding")?;

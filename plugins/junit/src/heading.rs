@@ -5,13 +5,13 @@ use crate::seconds::Seconds;
 use crate::tag::{Tag, same};
 use crate::text::value;
 
-/// Bytes of a name, and of all other attributes together: 1 MiB.
+/// Maximum size in bytes of a name, and of all other attributes together: 1 MiB.
 const MAX_HEADING: usize = 1 << 20;
 
-/// Bytes of a class name: no name in the wild comes near.
+/// Maximum size in bytes of a class name: far more than real ones have.
 const MAX_CLASS: usize = 4 << 10;
 
-/// How a test case ended, as far as its attribute `status` says it.
+/// The outcome of a test case according to its attribute `status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// GoogleTest's `notrun`: the test is disabled.
@@ -31,23 +31,23 @@ impl Outcome {
     }
 }
 
-/// The attributes that matter.
+/// The attributes that the module uses.
 #[derive(Debug, Default)]
 pub(crate) struct Heading {
-    /// `name`; empty when there is none.
+    /// The attribute `name`; empty if missing.
     pub(crate) name: String,
-    /// `classname` of a test case.
+    /// The attribute `classname` of a test case.
     pub(crate) class: String,
-    /// Attributes that the options ask for.
+    /// The attributes that the options ask for.
     pub(crate) kept: Vec<(String, String)>,
-    /// `time` of a test case.
+    /// The attribute `time` of a test case.
     pub(crate) duration: Option<Seconds>,
-    /// `status` of a test case.
+    /// The attribute `status` of a test case.
     pub(crate) outcome: Option<Outcome>,
 }
 
 impl Heading {
-    /// Reads the tag of a suite. Skips what cannot be read as an attribute.
+    /// Reads the tag of a suite. Malformed attributes are skipped.
     pub(crate) fn of_suite(tag: &Tag<'_>, options: &Options) -> Self {
         Self::read(tag, options, false)
     }
@@ -75,7 +75,7 @@ impl Heading {
                 let key = String::from_utf8_lossy(key).into_owned();
                 let text = value(&raw, room).into_owned();
                 room = room.saturating_sub(text.len());
-                // XML allows an attribute once. Where it is repeated all the same, the last one counts.
+                // XML does not allow duplicate attributes. If there are any, the last one wins.
                 match heading.kept.iter_mut().find(|(known, _)| *known == key) {
                     Some((_, earlier)) => *earlier = text,
                     None => heading.kept.push((key, text)),

@@ -1,11 +1,12 @@
-//! What a definition may ask of this module.
+//! The options of the module.
 
 use serde::Deserialize;
 
-/// Names in `keep` at most: each one is compared with every attribute of every test case.
+/// Maximum number of names in `keep`, because each one is compared with every attribute of every
+/// test case.
 const MAX_KEEP: usize = 64;
 
-/// The word in `keep` that stands for the element of that name.
+/// The word in `keep` for the element of that name.
 const PROPERTIES: &str = "properties";
 
 #[derive(Debug, Default, Deserialize)]
@@ -15,7 +16,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The options, if they are within their bounds.
+    /// Returns the options after checking their limits.
     pub(crate) fn checked(self) -> Result<Self, String> {
         if self.keep.len() > MAX_KEEP {
             return Err(format!(
@@ -26,12 +27,12 @@ impl Options {
         Ok(self)
     }
 
-    /// Whether the attribute of that name is to be kept.
+    /// Returns whether to keep the attribute with this name.
     pub(crate) fn keeps(&self, attribute: &[u8]) -> bool {
         self.keep.iter().any(|name| name.as_bytes() == attribute)
     }
 
-    /// Whether properties are to be kept.
+    /// Returns whether to keep properties.
     pub(crate) fn keeps_properties(&self) -> bool {
         self.keeps(PROPERTIES.as_bytes())
     }

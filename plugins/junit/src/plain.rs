@@ -1,20 +1,23 @@
-//! The markup that nearly every report consists of, read in one go: tags of plain names and quoted values, and references by plain names.
+//! A fast path for the markup of nearly every report: tags with plain names and quoted values, and
+//! references with plain names.
 //!
-//! Whatever is not as plain as that, or not complete, is left to quick-xml, which knows all of XML and how to go on after errors. So
-//! this is a short cut and no second opinion: what it reads, quick-xml would read the same (a test holds it to that).
+//! All other markup, and incomplete markup, is left to quick-xml, which supports all of XML and
+//! recovers from errors. What this fast path reads, quick-xml would read in the same way, as a test
+//! checks.
 
 use memchr::memchr;
 
 use crate::tag::Attribute;
 use crate::text::MAX_REFERENCE;
 
-/// Attributes of a tag at most; real ones have up to ten.
+/// Maximum number of attributes of a tag; real ones have up to ten.
 pub(crate) const MAX_ATTRIBUTES: usize = 16;
 
 /// Plain markup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Markup<'a> {
-    /// A tag that opens an element, and closes it if it is `empty`. Its attributes are the first ones of those given.
+    /// A tag that opens an element, and closes it if it is `empty`. Its attributes are the first
+    /// ones of the given slice.
     Open { name: &'a [u8], attributes: usize, empty: bool },
     /// A tag that closes an element.
     Close { name: &'a [u8] },
@@ -22,7 +25,8 @@ pub(crate) enum Markup<'a> {
     Reference { name: &'a [u8] },
 }
 
-/// What `rest` begins with, and its length, if it is plain and complete. Attributes go to `attributes`.
+/// Returns the markup at the start of `rest` and its length, if it is plain and complete.
+/// Attributes are written to `attributes`.
 pub(crate) fn read<'a>(
     rest: &'a [u8],
     attributes: &mut [Attribute<'a>; MAX_ATTRIBUTES],
@@ -54,7 +58,8 @@ pub(crate) fn read<'a>(
     }
 }
 
-/// Reads attributes up to the end of the tag: whether the element is empty, and what follows the tag.
+/// Reads attributes up to the end of the tag. Returns whether the element is empty, and what
+/// follows the tag.
 fn read_attributes<'a, 's>(
     mut tail: &'a [u8],
     free: &mut impl Iterator<Item = &'s mut Attribute<'a>>,
@@ -81,12 +86,14 @@ where
     }
 }
 
-/// A name, and what follows it. It begins with a letter and goes on up to the first byte that [`stops`] a name.
+/// Returns a name, and what follows it. A name starts with a letter, and ends before the first byte
+/// that [`stops`] it.
 #[inline(never)]
 fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
     text.first().filter(|first| first.is_ascii_alphabetic())?;
-    // Eight bytes at a time, because a module pays for every round of a loop. Close to the end of the window there are fewer; what
-    // stands there is read after the next piece has come, or not by this short cut.
+    // Process eight bytes at a time, because a module pays for every iteration. Near the end of the
+    // window there are fewer bytes. They are read after the next piece has arrived, or by
+    // quick-xml.
     let mut length = 0;
     for word in text.as_chunks::<8>().0 {
         let stops = stops(u64::from_le_bytes(*word));
@@ -99,13 +106,13 @@ fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
     None
 }
 
-/// The highest bit of each byte that is no part of a plain name: blanks, quotes, `/`, `<`, `=`, `>`, most other marks, and what is not
-/// ASCII.
+/// Returns the highest bit of each byte that is not part of a plain name: white space, quotes, `/`,
+/// `<`, `=`, `>`, most other punctuation, and non-ASCII bytes.
 fn stops(word: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x80 * EACH;
     let low = word & !HIGH;
-    // Of seven bits each, so that no sum carries into the next byte.
+    // Seven bits of each byte, so that no sum carries into the next byte.
     let at_least = |byte: u8| low + (0x80 - u64::from(byte)) * EACH;
     let marks = at_least(b'/') & !at_least(b'/' + 1) | at_least(b'<') & !at_least(b'>' + 1);
     (word | !at_least(b'-') | marks) & HIGH
@@ -120,7 +127,7 @@ mod tests {
     use super::*;
     use crate::tag::Tag;
 
-    /// Asserts that quick-xml reads the same; whether the text is plain.
+    /// Asserts that quick-xml reads the same. Returns whether the text is plain.
     fn agrees(text: &[u8]) -> bool {
         // Names are not read at the very end.
         let text = &[text, &[b' '; 16]].concat()[..];

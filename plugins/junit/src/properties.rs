@@ -1,14 +1,15 @@
-//! The element `properties`, for who asks for it.
+//! The element `properties`, which is kept on request.
 
 use serde_json::{Map, Value};
 
 use crate::tag::Tag;
 use crate::text::{Text, value};
 
-/// Bytes that are kept of all properties of one element together: 1 MiB. Surefire writes the Java system properties, about 10 KiB.
+/// Maximum size in bytes of all properties of one element: 1 MiB. Surefire writes the Java system
+/// properties, about 10 KiB.
 const MAX_PROPERTIES: usize = 1 << 20;
 
-/// Properties as they are gathered.
+/// Properties that are being collected.
 #[derive(Debug, Default)]
 pub(crate) struct Properties {
     values: Map<String, Value>,
@@ -17,7 +18,7 @@ pub(crate) struct Properties {
 }
 
 impl Properties {
-    /// A property begins. Its value is the attribute of that name, or else its text.
+    /// Handles the start of a property. Its value is the attribute of that name, or else its text.
     pub(crate) fn open(&mut self, tag: &Tag<'_>) {
         let name = tag.attribute(b"name").map(|raw| value(&raw, MAX_PROPERTIES).into_owned()).unwrap_or_default();
         let mut text = Text::new(MAX_PROPERTIES);
@@ -27,16 +28,17 @@ impl Properties {
         self.open = Some((name, text));
     }
 
-    /// The text of the property that is open.
+    /// Returns the text of the open property.
     pub(crate) fn text(&mut self) -> Option<&mut Text> {
         self.open.as_mut().map(|(_, text)| text)
     }
 
-    /// The property ends. One without a name, and what is beyond the bound, is left out.
+    /// Handles the end of a property. One without a name, or beyond the limit, is dropped.
     pub(crate) fn close(&mut self) {
         let Some((name, text)) = self.open.take() else { return };
         let value = Value::String(text.into_string());
-        // As they will be written, where a control character takes six bytes, and with what the host adds for a value.
+        // Count the size in JSON, where a control character takes six bytes, and what the host adds
+        // per value.
         let bytes = name.len() + value.to_string().len() + 32;
         if !name.is_empty() && self.bytes + bytes <= MAX_PROPERTIES {
             self.bytes += bytes;
@@ -44,7 +46,7 @@ impl Properties {
         }
     }
 
-    /// All of them as an object, if there are any.
+    /// Returns all properties as an object, if there are any.
     pub(crate) fn into_value(self) -> Option<Value> {
         (!self.values.is_empty()).then_some(Value::Object(self.values))
     }

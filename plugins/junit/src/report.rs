@@ -1,4 +1,4 @@
-//! Turns the events of XML into items.
+//! Converts XML events to items.
 
 use std::borrow::Cow;
 
@@ -14,19 +14,21 @@ use crate::text::{Text, cut};
 use crate::totals::{Listed, Totals};
 use crate::tree::Tree;
 
-/// Elements open at once at most: real reports have up to ten.
+/// Maximum number of open elements: real reports have up to ten.
 const MAX_NESTING: usize = 1_000;
 
-/// Bytes of an element's name at most: all that matter have at most 12. The names of all open elements are kept.
+/// Maximum size in bytes of an element's name. All known ones have at most 12, and the names of all
+/// open elements are kept.
 const MAX_ELEMENT_NAME: usize = 1_024;
 
-/// Bytes of an element's name that are shown in a reason.
+/// Maximum number of bytes of an element's name in a reason.
 const MAX_SHOWN: usize = 60;
 
-/// Test cases open at once at most. No tool nests them on purpose.
+/// Maximum number of open test cases. No tool nests them on purpose.
 const MAX_OPEN_CASES: usize = 8;
 
-/// What Ginkgo reports of the code around its tests: each is a test case whose name begins like this.
+/// Prefixes of the names of Ginkgo's setup nodes. Ginkgo reports the code around its tests as test
+/// cases with such names.
 const SETUP_NODES: [&str; 7] = [
     "[AfterSuite]",
     "[BeforeSuite]",
@@ -40,26 +42,26 @@ const SETUP_NODES: [&str; 7] = [
 /// The role of an element in the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// `testsuites`: a bracket around suites, not an item.
+    /// `testsuites`: a container of suites, without an item.
     Suites,
     Suite,
     Case,
     /// An element of a test case whose text is kept.
     Part(Part),
-    /// The same outside of any test case: it makes one.
+    /// Such an element outside of any test case, for which a test case is created.
     LoosePart(Part),
-    /// Below an element whose text is kept: its text counts too.
+    /// An element below one whose text is kept: its text is kept too.
     BelowPart,
     Properties,
     Property,
-    /// Not known, in a suite: test cases in it count.
+    /// An unknown element in a suite, which may contain test cases.
     OtherInSuite,
-    /// Not known, in a test case: test cases in it count.
+    /// An unknown element in a test case, which may contain test cases.
     OtherInCase,
 }
 
 impl Kind {
-    /// What the element is called, unless it has a prefix. `None`: anything.
+    /// Returns the name of the element without a prefix; `None` if it can have any name.
     fn name(self) -> Option<&'static str> {
         match self {
             Self::Suites => Some("testsuites"),
@@ -73,7 +75,7 @@ impl Kind {
     }
 }
 
-/// One file on its way to items.
+/// The report of one file.
 pub(crate) struct Report<'a> {
     options: &'a Options,
     tree: Tree<'a>,
@@ -81,22 +83,23 @@ pub(crate) struct Report<'a> {
     case: Option<Case>,
     /// The test cases around it, outermost first.
     outer: Vec<Case>,
-    /// The totals of the open suites and of the brackets around them, outermost first.
+    /// The totals of the open suites and their containers, outermost first.
     totals: Vec<Totals>,
-    /// More test cases failed than the totals of a suite state.
+    /// Whether more test cases failed than the totals of a suite say.
     understated: bool,
-    /// A root element has ended.
+    /// Whether a root element has ended.
     ended: bool,
-    /// Text follows the end of a root element.
+    /// Whether text follows the end of a root element.
     trailing_text: bool,
     properties: Option<Properties>,
-    /// The names of the open elements one after the other, those that their kind tells left out; `open` says where each begins.
+    /// The names of the open elements, concatenated. A name that follows from the kind of the
+    /// element is omitted. `open` holds the start of each.
     names: Vec<u8>,
     open: Vec<(usize, Kind)>,
 }
 
 impl<'a> Report<'a> {
-    /// The report of the file of that name and path.
+    /// Creates the report of the file with this name and path.
     pub(crate) fn new(name: &str, path: &str, options: &'a Options, out: &'a mut Output) -> Self {
         let file = Item::new(0, name).meta("file", path).meta("type", "file");
         let tree = Tree::new(file, out);
@@ -115,7 +118,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Emits what is left. `problem` says why the file could not be read to its end.
+    /// Emits the remaining items. `problem` says why the file could not be read to its end.
     pub(crate) fn finish(mut self, path: &str, problem: Option<String>) {
         if self.understated {
             log::info!("`{path}`: more test cases failed than the totals of their suite state");
@@ -133,11 +136,11 @@ impl<'a> Report<'a> {
 
     fn kind(&self, name: &[u8]) -> Result<Kind, String> {
         let parent = self.open.last().map(|(_, kind)| *kind);
-        // First, because nearly all are.
+        // Check this name first, because nearly all elements have it.
         if matches!(parent, Some(Kind::Suites | Kind::Suite)) && same(name, b"testcase") {
             return Ok(Kind::Case);
         }
-        // XML tells cases apart, but a report by hand with `testCase` means what it looks like.
+        // XML is case-sensitive, but a hand-written report with `testCase` has an obvious meaning.
         let known: Cow<'_, [u8]> = match name.iter().any(u8::is_ascii_uppercase) {
             true => Cow::Owned(name.to_ascii_lowercase()),
             false => Cow::Borrowed(name),
@@ -171,7 +174,7 @@ impl<'a> Report<'a> {
             (Kind::Properties, b"property") => Kind::Property,
             (Kind::Part(_) | Kind::LoosePart(_) | Kind::BelowPart | Kind::Property, _) => Kind::BelowPart,
             (Kind::OtherInCase, _) => Kind::OtherInCase,
-            // Elements below `properties` other than `property` have no text that counts.
+            // Elements below `properties` other than `property` have no text to keep.
             (Kind::Suites | Kind::Suite | Kind::OtherInSuite | Kind::Properties, _) => Kind::OtherInSuite,
         })
     }
@@ -264,7 +267,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Compares the totals of the element that ends with what it lists.
+    /// Compares the totals of the ending element with its test cases.
     fn check_totals(&mut self) {
         let Some(mut totals) = self.totals.pop() else { return };
         self.understated |= totals.understate();
@@ -284,7 +287,8 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The name of the element that was opened last, whose name begins there if it is not the usual one of its kind.
+    /// Returns the name of the last opened element. The name starts at `begin`, unless it is the
+    /// usual one for its kind.
     fn name(&self, begin: usize, kind: Kind) -> &[u8] {
         match self.names.get(begin..) {
             Some(name @ [_, ..]) => name,
@@ -292,7 +296,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Where characters go, if anywhere.
+    /// Returns the text to append characters to, if any.
     fn sink(&mut self) -> Option<&mut Text> {
         match &mut self.properties {
             Some(properties) => properties.text(),
@@ -330,13 +334,13 @@ impl Handler for Report<'_> {
         let expected = self.name(begin, kind);
         if !same(expected, name) {
             let problem = format!("`</{}>` stands where `</{}>` is missing", shown(name), shown(expected));
-            // It is still open, and is to be treated so.
+            // The element is still open, and must be treated so.
             self.open.push((begin, kind));
             return Err(problem);
         }
         self.names.truncate(begin);
         self.finish_element(kind);
-        // Reports that were written one after the other into one file are all read.
+        // A file may have several reports one after the other. All are read.
         self.ended |= self.open.is_empty();
         Ok(())
     }
@@ -377,12 +381,13 @@ fn is_setup_node(name: &str) -> bool {
         })
 }
 
-/// Bytes that may follow a report: white space, padding, and the byte order mark of the next one.
+/// Returns whether a byte may follow a report: white space, padding, and the byte order mark of the
+/// next report.
 fn is_blank(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, 0 | 0xEF | 0xBB | 0xBF)
 }
 
-/// A name as it can be shown in a reason.
+/// Returns a name, shortened for a reason.
 fn shown(name: &[u8]) -> String {
     cut(&String::from_utf8_lossy(name), MAX_SHOWN).to_owned()
 }

@@ -1,12 +1,13 @@
-//! From pieces of a file to the events of XML.
+//! Converts the pieces of a file to XML events.
 //!
-//! quick-xml reads a slice without copying anything, but needs it whole; a file comes in pieces. So the scanner keeps a window: what
-//! is complete in it is read in place, what is cut off at its end waits for the next piece. The two things of XML that may be
-//! arbitrarily long, text and CDATA, never wait: what has come is handed on. Comments and processing instructions are passed over
-//! the same way. So the window never holds more than one piece and one tag.
+//! quick-xml parses a slice without copying, but needs all of it, while a file arrives in pieces.
+//! The scanner therefore keeps a window. It parses complete markup in place, and incomplete markup
+//! at the end waits for the next piece. Text and CDATA may be arbitrarily long, so they are passed
+//! on as they arrive. Comments and processing instructions are skipped in the same way. The window
+//! therefore never holds more than one piece and one tag.
 //!
-//! Markup that is plain, which is nearly all of it, is read by [`crate::plain`]: a reader per event would cost a module more than the
-//! event itself.
+//! Plain markup, which is nearly all of it, is read by [`crate::plain`]. Creating a quick-xml
+//! reader per event costs more than the event itself.
 
 use std::io::BufRead;
 
@@ -20,24 +21,26 @@ use crate::plain::{self, MAX_ATTRIBUTES, Markup};
 use crate::tag::{Attribute, Tag};
 use crate::text::MAX_REFERENCE;
 
-/// Bytes of one tag, with all its attributes, at most: 8 MiB. Some tools write whole logs into the attribute `message`.
+/// Maximum size in bytes of one tag with all its attributes: 8 MiB. Some tools write whole logs
+/// into the attribute `message`.
 pub const MAX_TAG: usize = 8 << 20;
 
-/// What takes the events. Names and values are as they stand in the file, as UTF-8. An error is a sentence and ends the file.
+/// A receiver of events. Names and values are passed as in the file, converted to UTF-8. An error
+/// is a sentence, and stops reading the file.
 pub(crate) trait Handler {
-    /// A tag that opens an element. One that closes it at once is followed by [`Handler::end`].
+    /// Handles a tag that opens an element. If the tag also closes it, [`Handler::end`] follows.
     fn start(&mut self, tag: &Tag<'_>) -> Result<(), String>;
-    /// The element of that name ends.
+    /// Handles the end of the element with this name.
     fn end(&mut self, name: &[u8]) -> Result<(), String>;
-    /// Characters of text or CDATA; a run of them may come in several calls.
+    /// Handles characters of text or CDATA. A run of them may arrive in several calls.
     fn text(&mut self, raw: &[u8]);
-    /// What stands between `&` and `;`.
+    /// Handles a reference; `name` is the text between `&` and `;`.
     fn reference(&mut self, name: &[u8]);
-    /// The file has ended.
+    /// Handles the end of the file.
     fn end_of_file(&mut self) -> Result<(), String>;
 }
 
-/// Something that was begun in an earlier window and is read up to its closing mark, wherever that is.
+/// Markup that started in an earlier window, and extends to its closing mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Long {
     CData,
@@ -46,7 +49,7 @@ enum Long {
 }
 
 impl Long {
-    /// What `rest` begins with.
+    /// Returns the kind of markup that `rest` starts with.
     fn begun(rest: &[u8]) -> Option<Self> {
         [Self::CData, Self::Comment, Self::Instruction].into_iter().find(|long| rest.starts_with(long.opening()))
     }
@@ -70,18 +73,18 @@ impl Long {
 
 /// Why reading a window ended.
 enum Ended {
-    /// The rest is incomplete, or there is none.
+    /// The rest is incomplete or empty.
     Incomplete,
-    /// Something long was begun; its opening mark is used up.
+    /// Long markup has started, and its opening mark is consumed.
     Long(Long),
 }
 
-/// Reads one file.
+/// A reader of one file.
 pub(crate) struct Scanner<R> {
     source: Utf8<R>,
     window: Vec<u8>,
     long: Option<Long>,
-    /// Bytes of the file (as UTF-8) before the window.
+    /// The number of bytes of the file (as UTF-8) before the window.
     offset: u64,
 }
 
@@ -90,7 +93,8 @@ impl<R: BufRead> Scanner<R> {
         Self { source, window: Vec::new(), long: None, offset: 0 }
     }
 
-    /// Hands the file's events to `handler`. The error is a sentence that says what is wrong and where.
+    /// Passes the events of the file to `handler`. The error is a sentence with the problem and its
+    /// position.
     pub(crate) fn run(&mut self, handler: &mut impl Handler) -> Result<(), String> {
         loop {
             let more = self.source.fill(&mut self.window)?;
@@ -116,7 +120,8 @@ impl<R: BufRead> Scanner<R> {
     }
 }
 
-/// Reads what is complete in `window`; `used` says where the rest begins, and after an error where that is.
+/// Reads everything that is complete in `window`. `used` receives the start of the rest, or the
+/// position of an error.
 fn read_window(
     window: &[u8],
     used: &mut usize,
@@ -138,12 +143,12 @@ fn read_window(
     }
 }
 
-/// Reads up to and including the closing mark; `false` if it is not there yet.
+/// Reads up to the end of the closing mark. Returns `false` if it has not arrived yet.
 fn read_long(window: &[u8], used: &mut usize, long: Long, handler: &mut impl Handler) -> bool {
     let rest = window.get(*used..).unwrap_or_default();
     let closing = long.closing().as_bytes();
     let found = memmem::find(rest, closing);
-    // The mark itself may be cut.
+    // The mark itself may be split between two windows.
     let length = found.unwrap_or(rest.len().saturating_sub(closing.len() - 1));
     if long == Long::CData {
         handler.text(rest.get(..length).unwrap_or_default());
@@ -185,7 +190,8 @@ fn read_markup(window: &[u8], used: &mut usize, last: bool, handler: &mut impl H
     }
 }
 
-/// Reads one piece of markup that is not plain, or not complete. `None`: there may be more.
+/// Reads one piece of markup that is not plain or not complete. `None` means that there may be
+/// more.
 fn read_other(
     window: &[u8],
     used: &mut usize,
@@ -193,10 +199,11 @@ fn read_other(
     handler: &mut impl Handler,
 ) -> Result<Option<Ended>, String> {
     let rest = window.get(*used..).unwrap_or_default();
-    // It begins with `<` or `&`: quick-xml would take U+FEFF at its start for a byte order mark and drop it.
+    // The text starts with `<` or `&`: at a start, quick-xml would take U+FEFF for a byte order
+    // mark and drop it.
     let mut reader = Reader::from_reader(rest);
     let config = reader.config_mut();
-    // The handler checks the names: this reader sees only a part of the file.
+    // The handler checks the names, because this reader sees only a part of the file.
     config.check_end_names = false;
     config.allow_unmatched_ends = true;
     config.allow_dangling_amp = true;
@@ -209,7 +216,7 @@ fn read_other(
             handler.end(tag.name().into_inner())?;
         }
         Ok(Event::End(tag)) => handler.end(tag.name().into_inner())?,
-        // A reference that is cut by the end of the window looks like text.
+        // A reference that is truncated by the end of the window looks like text.
         Ok(Event::Text(text))
             if text.starts_with(b"&") && length >= rest.len() && text.len() <= MAX_REFERENCE && !last =>
         {
@@ -218,13 +225,13 @@ fn read_other(
         Ok(Event::Text(text)) => handler.text(&text),
         Ok(Event::CData(text)) => handler.text(&text),
         Ok(Event::GeneralRef(name)) => handler.reference(&name),
-        // No entity is ever defined by what a file says.
+        // Entities that the file defines are never expanded.
         Ok(Event::Comment(_) | Event::PI(_) | Event::Decl(_) | Event::DocType(_)) => {}
         Ok(Event::Eof) => {
             *used = window.len();
             return Ok(Some(Ended::Incomplete));
         }
-        // By quick-xml's word recoverable: what was wrong is passed over.
+        // quick-xml calls this error recoverable. Skip the malformed markup.
         Err(Error::IllFormed(_)) if length > 0 => {}
         Err(error) => return incomplete(rest, used, last, &error).map(Some),
     }
@@ -232,14 +239,15 @@ fn read_other(
     Ok(None)
 }
 
-/// Markup that is not complete: cut by the end of the window, or by the end of the file, or by nothing at all.
+/// Handles incomplete markup, which is truncated by the end of the window or of the file, or never
+/// ends.
 fn incomplete(rest: &[u8], used: &mut usize, last: bool, error: &Error) -> Result<Ended, String> {
     if let Some(long) = Long::begun(rest) {
         *used += long.opening().len();
         return Ok(Ended::Long(long));
     }
     if last {
-        return Err(format!("the file is interrupted: {error}"));
+        return Err(format!("the file ends early: {error}"));
     }
     let known = [Long::CData.opening(), Long::Comment.opening(), b"<!DOCTYPE"];
     let possible = known.iter().any(|opening| {

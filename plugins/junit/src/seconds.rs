@@ -1,13 +1,13 @@
-//! How long a test case took.
+//! The duration of a test case.
 
-/// Characters of a number. The longest that tools write has about 20.
+/// Maximum number of characters of a number. The longest that tools write has about 20.
 const MAX_TEXT: usize = 32;
 
-/// Seconds from which on a number is no duration but a mistake: 30,000 years.
+/// Number of seconds from which a duration is considered invalid: 30,000 years.
 const MAX_SECONDS: f64 = 1e12;
 
-/// The value of an attribute `time`, as decimal text: digits, with a point among them at most. Held in place: of thousands of test cases most are
-/// skipped, and theirs is thrown away.
+/// The value of an attribute `time` as decimal text: digits, with at most one point. It is stored
+/// inline, because most of thousands of test cases are skipped, and their durations are dropped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seconds {
     text: [u8; MAX_TEXT],
@@ -15,9 +15,10 @@ pub(crate) struct Seconds {
 }
 
 impl Seconds {
-    /// Reads the value as it stands in the file. `None` if it is no number, or less than nothing.
+    /// Parses the value as in the file. Returns `None` if it is not a number or is negative.
     pub(crate) fn read(raw: &[u8]) -> Option<Self> {
-        // Nearly all are written in this way already: to check that costs less than to read a number.
+        // Nearly all values already have this form, and checking that is cheaper than parsing a
+        // number.
         if is_plain(raw) {
             return Self::of(raw);
         }
@@ -25,7 +26,7 @@ impl Seconds {
         if !(0.0..MAX_SECONDS).contains(&seconds) {
             return None;
         }
-        // The sign of nothing goes with `abs`; nine digits are nanoseconds.
+        // `abs` removes the sign of a negative zero. Nine decimals are nanoseconds.
         let text = format!("{:.9}", seconds.abs());
         Self::of(text.trim_end_matches('0').trim_end_matches('.').as_bytes())
     }
@@ -36,13 +37,14 @@ impl Seconds {
         Some(Self { text, length: digits.len() })
     }
 
-    /// The text.
+    /// Returns the text.
     pub(crate) fn to_text(self) -> String {
         String::from_utf8_lossy(self.text.get(..self.length).unwrap_or_default()).into_owned()
     }
 }
 
-/// Digits, and a point between them at most; so few before it that it is a duration.
+/// Returns whether the text has only digits and at most one point, and few enough digits before the
+/// point to be a duration.
 fn is_plain(text: &[u8]) -> bool {
     let mut point = None;
     for (at, byte) in text.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A tag that opens an element, whoever has read it.
+//! A tag that opens an element, from either parser.
 
 use std::borrow::Cow;
 use std::slice;
@@ -6,26 +6,26 @@ use std::slice;
 use quick_xml::events::BytesStart;
 use quick_xml::events::attributes::Attributes as OtherAttributes;
 
-/// An attribute as it stands in the file.
+/// An attribute as in the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Attribute<'a> {
-    /// With its prefix.
+    /// The name with its prefix.
     pub(crate) key: &'a [u8],
-    /// Without its quotes, references unresolved.
+    /// The value without its quotes, with references unresolved.
     pub(crate) value: &'a [u8],
 }
 
 /// A tag that opens an element.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Tag<'a> {
-    /// Read by [`crate::plain`].
+    /// A tag that [`crate::plain`] has read.
     Plain { name: &'a [u8], attributes: &'a [Attribute<'a>] },
-    /// Read by quick-xml, which copes with tags that are not as they should be.
+    /// A tag that quick-xml has read, which tolerates malformed tags.
     Other(&'a BytesStart<'a>),
 }
 
 impl<'a> Tag<'a> {
-    /// The name, with its prefix.
+    /// Returns the name with its prefix.
     pub(crate) fn name(&self) -> &'a [u8] {
         match self {
             Self::Plain { name, .. } => name,
@@ -33,8 +33,8 @@ impl<'a> Tag<'a> {
         }
     }
 
-    /// The attributes in their order: names without prefix, and values as they stand in the file. What cannot be read as an
-    /// attribute is passed over.
+    /// Returns the attributes in order: names without prefix, and values as in the file. Malformed
+    /// attributes are skipped.
     pub(crate) fn attributes(&self) -> Attributes<'a> {
         match self {
             Self::Plain { attributes, .. } => Attributes::Plain(attributes.iter()),
@@ -42,7 +42,7 @@ impl<'a> Tag<'a> {
         }
     }
 
-    /// The value of the first attribute of that name, as it stands in the file.
+    /// Returns the value of the first attribute with this name, as in the file.
     pub(crate) fn attribute(&self, name: &[u8]) -> Option<Cow<'a, [u8]>> {
         self.attributes().find(|(key, _)| same(key, name)).map(|(_, value)| value)
     }
@@ -72,16 +72,16 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// Whether two names are the same. They are short, and one of them is mostly known: comparing it in place costs less than the call of
-/// a function for memory of any length.
+/// Returns whether two names are equal. Names are short and one of them is usually a constant, so
+/// comparing inline is cheaper than calling a general memory comparison.
 #[inline(always)]
 pub(crate) fn same(name: &[u8], other: &[u8]) -> bool {
     name.len() == other.len() && name.iter().zip(other).all(|(name, other)| name == other)
 }
 
-/// A name without its prefix.
+/// Returns a name without its prefix.
 pub(crate) fn local(name: &[u8]) -> &[u8] {
-    // Names are short: a loop is done before a search for a byte has begun.
+    // Names are short, so a loop is faster than a call of `memchr`.
     let prefix = name.iter().position(|&byte| byte == b':');
     prefix.and_then(|colon| name.get(colon + 1..)).unwrap_or(name)
 }

@@ -1,16 +1,19 @@
-//! Text of an element or attribute: references resolved, line ends unified, length bounded.
+//! The text of an element or attribute, with references resolved, line breaks normalized, and
+//! limited length.
 
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr2};
 
-/// Bytes that are kept of one text: 4 MiB. The largest failure text seen in the wild is 3 MiB.
+/// Maximum number of bytes to keep of one text: 4 MiB. The largest failure text seen in practice is
+/// 3 MiB.
 pub const MAX_TEXT: usize = 4 << 20;
 
-/// Bytes between `&` and `;` at most. The longest name that has a meaning here is `#x0010FFFF` with a few zeros.
+/// Maximum number of bytes between `&` and `;`. The longest valid name is `#x0010FFFF` with a few
+/// zeros.
 pub(crate) const MAX_REFERENCE: usize = 64;
 
-/// Text as it is gathered, piece by piece.
+/// A text that is collected piece by piece.
 #[derive(Debug)]
 pub(crate) struct Text {
     kept: Vec<u8>,
@@ -20,17 +23,17 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Text of which at most `room` bytes are kept.
+    /// Creates a text that keeps at most `room` bytes.
     pub(crate) fn new(room: usize) -> Self {
         Self { kept: Vec::new(), room, total: 0, after_return: false }
     }
 
-    /// Bytes that have come, kept or not.
+    /// Returns the number of bytes that arrived, kept or not.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Appends characters as they stand in the file, with the line ends of XML 1.0, section 2.11.
+    /// Appends characters as in the file, with line breaks normalized (XML 1.0, section 2.11).
     pub(crate) fn push(&mut self, mut raw: &[u8]) {
         if self.after_return && !raw.is_empty() {
             raw = raw.strip_prefix(b"\n").unwrap_or(raw);
@@ -53,7 +56,8 @@ impl Text {
         self.keep(raw);
     }
 
-    /// Appends what a reference stands for. One that is not known stays as it is written: entities are never expanded.
+    /// Appends the character of a reference. An unknown reference stays as it is written: entities
+    /// are never expanded.
     pub(crate) fn push_reference(&mut self, name: &[u8]) {
         self.after_return = false;
         match resolve(name) {
@@ -66,7 +70,7 @@ impl Text {
         }
     }
 
-    /// Appends the value of an attribute, whose references are still unresolved.
+    /// Appends the value of an attribute, whose references are unresolved.
     pub(crate) fn push_value(&mut self, mut raw: &[u8]) {
         while let Some(place) = memchr(b'&', raw) {
             let (before, rest) = raw.split_at(place);
@@ -93,7 +97,7 @@ impl Text {
         self.kept.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }
 
-    /// The text; where something was cut off, a last line says so.
+    /// Returns the text. If something was cut, a last line notes it.
     pub(crate) fn into_string(self) -> String {
         let Self { kept: mut bytes, room, total, .. } = self;
         let mut whole = total == bytes.len() as u64;
@@ -104,7 +108,7 @@ impl Text {
         let mut text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
-                // Each byte that is none of UTF-8 becomes three.
+                // Each invalid byte is replaced by three bytes.
                 let mut text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 whole &= text.len() <= room;
                 text.truncate(text.floor_char_boundary(room));
@@ -118,7 +122,7 @@ impl Text {
     }
 }
 
-/// Where a character begins that the end of `bytes` cuts in two.
+/// Returns the start of a character that is cut by the end of `bytes`.
 fn broken_tail(bytes: &[u8]) -> Option<usize> {
     let tail = bytes.len().saturating_sub(4);
     let error = std::str::from_utf8(bytes.get(tail..)?).err()?;
@@ -133,7 +137,8 @@ fn broken_tail(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The value of an attribute, at most about `room` bytes of it. Borrowed where there is nothing to resolve, which is the usual case.
+/// Returns the value of an attribute, at most about `room` bytes of it. It is borrowed if there is
+/// nothing to resolve, which is the usual case.
 pub(crate) fn value(raw: &[u8], room: usize) -> Cow<'_, str> {
     if raw.len() <= room
         && memchr2(b'&', b'\r', raw).is_none()
@@ -146,7 +151,8 @@ pub(crate) fn value(raw: &[u8], room: usize) -> Cow<'_, str> {
     Cow::Owned(text.into_string())
 }
 
-/// The character that a reference stands for: one of XML's five names, or a number (XML 1.0, sections 4.1 and 4.6).
+/// Returns the character of a reference: one of XML's five names, or a number (XML 1.0, sections
+/// 4.1 and 4.6).
 fn resolve(name: &[u8]) -> Option<char> {
     match name {
         b"lt" => Some('<'),
@@ -163,7 +169,7 @@ fn resolve(name: &[u8]) -> Option<char> {
             if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
                 return None;
             }
-            // Numbers of no character are written by tools that dump bytes: the place is marked, the rest is read.
+            // Tools that dump bytes write invalid character numbers. Mark the place, and continue.
             let character = u32::from_str_radix(digits, radix).ok().and_then(char::from_u32);
             Some(character.unwrap_or(char::REPLACEMENT_CHARACTER))
         }
@@ -171,7 +177,7 @@ fn resolve(name: &[u8]) -> Option<char> {
     }
 }
 
-/// The first `max` bytes of `text`, or less, so that no character is cut.
+/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
 pub(crate) fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

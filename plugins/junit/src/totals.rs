@@ -1,31 +1,31 @@
-//! The totals that a report states in attributes, compared with the test cases that it lists.
+//! Compares the totals in a report's attributes with its test cases.
 
 use crate::tag::{Tag, same};
 
 /// The totals of a suite, or of the whole report.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
-    /// `tests`.
+    /// The attribute `tests`.
     tests: u64,
-    /// `failures` and `errors` together; `None` without a number above or at 0.
+    /// The sum of `failures` and `errors`; `None` without a non-negative number.
     failures: Option<u64>,
     listed: Listed,
 }
 
-/// Test cases that were read, those of inner suites included.
+/// The test cases that were read, including those of inner suites.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Listed {
-    /// Test cases.
+    /// The number of test cases.
     pub(crate) cases: u64,
-    /// Of these, the ones that failed.
+    /// The number of failed test cases.
     pub(crate) failed: u64,
-    /// Elements that report a failed attempt. Some tools count these and not the test cases: GoogleTest and Catch2 write
-    /// one for each failed assertion.
+    /// The number of elements that report a failed attempt. Some tools count these instead of test
+    /// cases: GoogleTest and Catch2 write one for each failed assertion.
     pub(crate) attempts: u64,
 }
 
 impl Totals {
-    /// The totals in the tag of a suite. Values that are not numbers do not count.
+    /// Reads the totals in the tag of a suite. Values that are not numbers are ignored.
     pub(crate) fn of(tag: &Tag<'_>) -> Self {
         let mut totals = Self::default();
         for (key, raw) in tag.attributes() {
@@ -41,7 +41,7 @@ impl Totals {
         totals
     }
 
-    /// Counts test cases.
+    /// Adds test cases.
     pub(crate) fn add(&mut self, listed: Listed) {
         let own = &mut self.listed;
         own.cases = own.cases.saturating_add(listed.cases);
@@ -49,8 +49,8 @@ impl Totals {
         own.attempts = own.attempts.saturating_add(listed.attempts);
     }
 
-    /// A name and a sentence for what the totals state and no test case shows, if there is any. `self` then counts as complete,
-    /// so that the suite around this one does not report it again.
+    /// Returns a name and a sentence if the totals are higher than the test cases show. `self` then
+    /// counts as complete, so that the outer suite does not report the same again.
     pub(crate) fn missing(&mut self) -> Option<(&'static str, String)> {
         let Listed { cases, failed, attempts } = self.listed;
         let (stated, listed) = (self.failures.unwrap_or_default(), failed.max(attempts));
@@ -71,18 +71,20 @@ impl Totals {
         None
     }
 
-    /// Whether more test cases failed than the totals state. Some tools never update these attributes.
+    /// Returns whether more test cases failed than the totals say. Some tools never update these
+    /// attributes.
     pub(crate) fn understate(&self) -> bool {
         self.failures.is_some_and(|stated| stated < self.listed.failed)
     }
 
-    /// What counts for the suite around this one.
+    /// Returns the counts for the outer suite.
     pub(crate) fn listed(&self) -> Listed {
         self.listed
     }
 }
 
-/// A count: digits, with separators or an empty fraction where a tool formats numbers for people.
+/// Parses a count: digits, possibly with separators or an empty fraction from tools that format
+/// numbers for people.
 fn number(raw: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(raw).ok()?.trim();
     let whole = text.strip_suffix(".0").unwrap_or(text);

@@ -1,24 +1,27 @@
-//! The items above the test cases: the file and its suites, held back until it is known what they are.
+//! The items above the test cases: the file and its suites. They are held back until their status
+//! is known.
 
 use plumbline_sdk::{Detail, Item, Output, Status};
 use serde_json::Value;
 
 use crate::text::cut;
 
-/// Levels of suites at most; deeper ones stand at the deepest level, so that the host's limit on depth is never met. Real reports
-/// have up to five.
+/// Maximum depth of suites. Deeper ones are placed at the deepest level, so that the host's limit
+/// on depth is never reached. Real reports have up to five.
 const MAX_SUITE_DEPTH: u32 = 48;
 
-/// Bytes of a name at most: half of what the host takes. A longer one is cut, and stands whole in the details under `name`.
+/// Maximum size in bytes of a name: half of what the host accepts. A longer one is cut, and the
+/// detail `name` has the whole name.
 const MAX_NAME: usize = 32 << 10;
 
-/// Bytes of a reason that stand in a name.
+/// Maximum number of bytes of a reason in a name.
 const MAX_REASON: usize = 200;
 
-/// Bytes of a suite's name that class names are compared with. The names of all open suites are kept.
+/// Maximum size in bytes of a suite's name that is compared with class names. The names of all open
+/// suites are kept.
 const MAX_COMPARED: usize = 4 << 10;
 
-/// Setup nodes of a suite that are listed.
+/// Maximum number of setup nodes of a suite to list.
 const MAX_SETUP_NODES: u32 = 64;
 
 /// The detail of a suite that lists its setup nodes.
@@ -27,24 +30,25 @@ const SETUP_NODES: &str = "setup-nodes";
 /// The reason of the item for a report without a test case.
 const NOTHING_TESTED: &str = "the report has no test case: nothing was tested";
 
-/// Emits a file's items in pre-order.
+/// Emits the items of a file in pre-order.
 pub(crate) struct Tree<'a> {
     out: &'a mut Output,
-    /// The file, then the suites that are open.
+    /// The file, followed by the open suites.
     open: Vec<Container>,
-    /// Whether any test case was seen.
+    /// Whether there was any test case.
     tested: bool,
 }
 
 struct Container {
-    /// Not emitted yet: only its first child, or its end, shows whether it is a leaf.
+    /// The item, if it is not emitted yet. Only its first child, or its end, shows whether it is a
+    /// leaf.
     held: Option<Item>,
-    /// The name, unless it is longer than any class name ([`MAX_COMPARED`]).
+    /// The name; empty if it is longer than any class name ([`MAX_COMPARED`]).
     name: String,
     depth: u32,
     suites: u32,
     cases: u32,
-    /// Setup nodes that are no items.
+    /// The number of setup nodes without an item.
     setup_nodes: u32,
 }
 
@@ -60,9 +64,10 @@ impl<'a> Tree<'a> {
         Self { out, open: vec![Container::new(file)], tested: false }
     }
 
-    /// Opens a suite in the suite that is open last, or in the file. An empty name is replaced.
+    /// Opens a suite in the innermost open suite, or in the file. An empty name is replaced.
     pub(crate) fn open_suite(&mut self, mut suite: Item) {
-        // So at most one suite is held, however deep they are nested.
+        // Release the outer suite first, so that at most one suite is held, however deeply they are
+        // nested.
         if self.open.len() > 1 {
             self.release();
         }
@@ -76,7 +81,8 @@ impl<'a> Tree<'a> {
         self.open.push(Container::new(suite));
     }
 
-    /// Adds properties to the suite that is open last. Those that come after the first test case or suite in it come too late.
+    /// Adds properties to the innermost open suite. Properties after its first test case or suite
+    /// are dropped, because the suite is already emitted.
     pub(crate) fn add_properties(&mut self, properties: &Value) {
         if self.open.len() > 1
             && let Some(container) = self.open.last_mut()
@@ -86,13 +92,14 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The name of the suite that is open last.
+    /// Returns the name of the innermost open suite.
     pub(crate) fn suite_name(&self) -> Option<&str> {
         let suite = self.open.get(1..).and_then(<[Container]>::last)?;
         Some(&suite.name)
     }
 
-    /// Notes a setup node that is no test. The suite lists those before its first test case: it is emitted then.
+    /// Records a setup node that is not a test. Only those before the first test case are listed,
+    /// because the suite is emitted then.
     pub(crate) fn setup_node(&mut self, name: &str, status: &Status) {
         let Some(suite) = self.open.last_mut() else { return };
         suite.setup_nodes = suite.setup_nodes.saturating_add(1);
@@ -108,7 +115,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Closes the suite that was opened last.
+    /// Closes the innermost open suite.
     pub(crate) fn close_suite(&mut self) {
         if let Some(Container { held: Some(mut suite), .. }) = self.open.pop() {
             // A suite without test cases ran nothing. Sonobuoy counts it as one passed test.
@@ -118,7 +125,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Emits a test case of the suite that is open last. An empty name is replaced.
+    /// Emits a test case of the innermost open suite. An empty name is replaced.
     pub(crate) fn leaf(&mut self, mut case: Item) {
         self.release();
         self.tested = true;
@@ -132,7 +139,7 @@ impl<'a> Tree<'a> {
         self.emit(case);
     }
 
-    /// The file was read to its end.
+    /// Finishes a file that was read to its end.
     pub(crate) fn close(mut self) {
         if self.tested {
             while !self.open.is_empty() {
@@ -146,13 +153,14 @@ impl<'a> Tree<'a> {
         self.mark("no test case", Status::Skipped, |item| item.text("skipped", NOTHING_TESTED));
     }
 
-    /// The file could not be read to its end.
+    /// Finishes a file that could not be read to its end.
     pub(crate) fn abort(mut self, problem: String) {
         let name = format!("unreadable: {}", cut(&problem, MAX_REASON));
         self.mark(&name, Status::Unknown, |item| item.meta("error", problem));
     }
 
-    /// Gives the file `status`: by itself if nothing of it was emitted, else by an item of that name in it. `reason` adds why.
+    /// Gives the file `status`. If the file's item is not emitted yet, it gets the status itself.
+    /// Otherwise an item with this name is added to it. `reason` adds the reason.
     fn mark(&mut self, name: &str, status: Status, reason: impl FnOnce(Item) -> Item) {
         if let [Container { held: Some(_), .. }] = self.open.as_slice() {
             if let Some(Container { held: Some(mut file), .. }) = self.open.pop() {
@@ -165,7 +173,7 @@ impl<'a> Tree<'a> {
         self.emit(reason(Item::new(1, name).status(status)));
     }
 
-    /// Emits what is held: something stands in it.
+    /// Emits the held item, because it gets a child.
     fn release(&mut self) {
         if self.open.last().is_some_and(|container| container.held.is_none()) {
             return;

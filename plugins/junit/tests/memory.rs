@@ -1,4 +1,4 @@
-//! A process of its own, because it looks at how much memory the process has taken.
+//! Tests the memory usage of the process. It needs a process of its own.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use plumbline_module_junit::{Junit, MAX_TEXT};
 use plumbline_sdk::Detail;
 use plumbline_sdk::testing::Case;
 
-/// 768 MiB that are made while they are read.
+/// Reads 768 MiB that are generated while they are read.
 #[test]
 fn memory_does_not_grow_with_the_file() {
     const LONG: u64 = 256 << 20;

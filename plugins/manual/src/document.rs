@@ -1,4 +1,4 @@
-//! A file as a document, within bounds.
+//! Reads a file as a document within limits.
 
 use std::io::Read;
 
@@ -10,19 +10,22 @@ use crate::emit;
 use crate::entry::Entry;
 use crate::error::DocumentError;
 
-/// Bytes of a file at most: 32 MiB. With the bounds below it fits into a module's memory whatever it holds.
+/// Maximum size of a file in bytes: 32 MiB. With the limits below, any such file fits into a
+/// module's memory.
 pub const MAX_BYTES: usize = 32 << 20;
 
-/// Mappings, lists and scalars of a file at most. An item with a name and a status has five.
+/// Maximum number of mappings, lists and scalars in a file. An item with a name and a status has
+/// five.
 pub const MAX_NODES: usize = 2_000_000;
 
-/// Nodes that come from aliases at most, counted where they are used.
+/// Maximum number of nodes that come from aliases, counted where they are used.
 pub const MAX_REPLAYED: usize = 200_000;
 
-/// Levels of mappings and lists: the items' own (two for each), and some for details. The parser recurses, and a module has 1 MiB of stack.
+/// Maximum depth of mappings and lists: two for each level of items, and some for details. The
+/// parser recurses, and a module has 1 MiB of stack.
 const MAX_DEPTH: usize = 64;
 
-/// Bytes of a parser's message that are shown: it may quote the file.
+/// Maximum number of bytes of a parser's message to show, because it may quote the file.
 const MAX_MESSAGE: usize = 500;
 
 /// Reads the file and the one document in it.
@@ -46,7 +49,7 @@ pub(crate) fn read(file: &mut InputFile) -> Result<Entry, DocumentError> {
 }
 
 fn text(file: &mut InputFile) -> Result<String, DocumentError> {
-    // The size is only a hint: what is read counts.
+    // The size is only a hint; what is read counts.
     let mut bytes = Vec::with_capacity(usize::try_from(file.size()).unwrap_or(MAX_BYTES).min(MAX_BYTES) + 1);
     file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > MAX_BYTES {
@@ -76,7 +79,7 @@ fn options() -> Options {
             max_replay_stack_depth: 16,
         },
         duplicate_keys: DuplicateKeyPolicy::Error,
-        // Plugins were written for a reader of YAML 1.1.
+        // Existing plugins were written for a YAML 1.1 parser.
         legacy_octal_numbers: true,
         non_finite_float_policy: NonFiniteFloatPolicy::AsString,
         emit_comments: false,

@@ -1,4 +1,4 @@
-//! From a document to items.
+//! Converts a document to items.
 
 use plumbline_sdk::item::MAX_CUSTOM_STATUS;
 use plumbline_sdk::{Item, Output, Status};
@@ -6,28 +6,30 @@ use plumbline_sdk::{Item, Output, Status};
 use crate::entry::Entry;
 use crate::json::{Json, VALUE_BYTES};
 
-/// Levels of items at most, the file's own included. Real trees have up to six; the parser's bound on nesting leaves room for details.
+/// Maximum number of levels of items, including that of the file. Real trees have up to six. The
+/// parser's limit on nesting leaves room for details.
 pub const MAX_LEVELS: usize = 24;
 
-/// Bytes of all meta and details of an item, each value with 32 more for its place: 12 MiB, so that with its name it stays below the
-/// host's 16 MiB.
+/// Maximum size in bytes of all metadata and details of an item, with 32 more for each value: 12
+/// MiB. With its name, an item then stays below the host's 16 MiB.
 pub const MAX_ITEM_TEXT: usize = 12 << 20;
 
-/// Bytes of an item's name.
+/// Maximum size in bytes of an item's name.
 const MAX_NAME: usize = 32 << 10;
 
-/// Bytes of a name or status that is kept as a detail because it was cut.
+/// Maximum size in bytes of the whole name or status that is kept as a detail if it was cut.
 const MAX_WHOLE: usize = 1 << 20;
 
-/// Emits the tree of a document below `file`, the item of its file, which takes what the document says of the whole.
+/// Emits the tree of a document below `file`, the item of its file. That item gets the status and
+/// details of the document itself.
 pub(crate) fn document(file: Item, mut entry: Entry, out: &mut Output) {
-    // The whole bears the name of the file, and only the meta that says so.
+    // The item keeps the name and metadata of the file.
     entry.name = None;
     entry.meta = None;
     below(file, entry, out);
 }
 
-/// Emits `item`, filled with what stands in `entry`, and the items below it.
+/// Emits `item` with the content of `entry`, and the items below it.
 fn below(mut item: Item, entry: Entry, out: &mut Output) {
     let depth = item.depth;
     let mut room = MAX_ITEM_TEXT;
@@ -71,7 +73,7 @@ fn below(mut item: Item, entry: Entry, out: &mut Output) {
     }
 }
 
-/// An item of that name, or named by its place where it has none.
+/// Creates an item with this name, or with a name from its position if it has none.
 fn named(depth: u32, name: &str, place: usize) -> Item {
     if name.is_empty() {
         return Item::new(depth, format!("item-{place:03}"));
@@ -89,13 +91,14 @@ fn with_status(item: Item, status: &str) -> Item {
     }
 }
 
-/// The beginning of `text` and an ellipsis, together at most `max` bytes; `None` where it is short enough.
+/// Returns the start of `text` and an ellipsis, at most `max` bytes in total; `None` if the text is
+/// short enough.
 fn shortened(text: &str, max: usize) -> Option<String> {
     const DOTS: &str = "…";
     (text.len() > max).then(|| format!("{}{DOTS}", cut(text, max.saturating_sub(DOTS.len()))))
 }
 
-/// The first `max` bytes of `text`, or less, so that no character is cut.
+/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
 fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

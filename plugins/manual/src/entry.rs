@@ -1,11 +1,12 @@
-//! An item as it stands in a document.
+//! An item as it is written in a document.
 
 use serde::Deserialize;
 
 use crate::json::Json;
 use crate::pairs::Pairs;
 
-/// What is known of an item. Boxed slices in place of growable ones, because there may be a million of them.
+/// The content of an item. It uses boxed slices instead of growable collections, because there may
+/// be a million items.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, expecting = "an item, which is a mapping (`name`, `status`, `meta`, `details`, `items`)")]
 pub(crate) struct Entry {
@@ -17,7 +18,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Levels of items, itself included. The parser's bound on nesting bounds the recursion.
+    /// Returns the number of levels of items, including this one. The parser's limit on nesting
+    /// bounds the recursion.
     pub(crate) fn levels(&self) -> usize {
         let below = self.items.iter().flatten().flatten().map(Self::levels).max();
         1 + below.unwrap_or(0)

@@ -1,6 +1,6 @@
-//! Why a file is no result tree.
+//! Errors of a file that is not a result tree.
 
-/// Every message is a fragment that stands under the meta key `error`.
+/// Error of a file. The message is a fragment for the metadata key `error`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DocumentError {
     #[error("{0}")]

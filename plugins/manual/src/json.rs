@@ -1,4 +1,5 @@
-//! A value of any shape, turned into JSON text while it is read: a tree of values would take many times the memory.
+//! A value of any type, which is converted to JSON text while it is read. A tree of values would
+//! take many times the memory.
 
 use std::fmt::{self, Write};
 
@@ -6,25 +7,25 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess
 
 use crate::pairs::next_key;
 
-/// What a value costs the host beside its text: its place in the tree.
+/// The host's overhead per value in bytes, besides its text.
 pub(crate) const VALUE_BYTES: usize = 32;
 
 /// A value of details.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Json {
-    /// Text, as it is.
+    /// Text.
     Text(Box<str>),
-    /// Anything else.
+    /// Any other value.
     Document {
         /// A JSON document.
         json: Box<str>,
-        /// Values in it.
+        /// The number of values in it.
         values: u32,
     },
 }
 
 impl Json {
-    /// Bytes that the host counts for it, or a few more.
+    /// Returns an upper bound of the size that the host counts, in bytes.
     pub(crate) fn cost(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -41,7 +42,7 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// Appends the value that is read. Text that is not inside of anything is returned and not appended.
+/// Appends the value that is read. A string at the top level is returned instead.
 struct Into<'a> {
     json: &'a mut String,
     values: &'a mut u32,
@@ -67,7 +68,7 @@ impl Into<'_> {
 
     fn plain<E>(mut self, value: impl fmt::Display) -> Result<Option<Json>, E> {
         self.count();
-        // Writing into a `String` cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(self.json, "{value}");
         Ok(None)
     }
@@ -92,7 +93,7 @@ impl<'de> Visitor<'de> for Into<'_> {
         self.plain(value)
     }
 
-    /// Larger than what readers of JSON take as it is: kept digit by digit.
+    /// The number is too large for JSON readers, so it is kept as a string of digits.
     fn visit_i128<E: serde::de::Error>(self, value: i128) -> Result<Self::Value, E> {
         self.visit_str(&value.to_string())
     }

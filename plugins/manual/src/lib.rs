@@ -1,50 +1,58 @@
-//! The built-in module `manual`: takes the result tree that a plugin wrote itself, in YAML (or JSON, which is YAML too).
+//! The built-in module `manual`: reads a result tree that a plugin wrote itself, in YAML (or JSON,
+//! which is YAML too).
 //!
 //! ```yaml
 //! name: disks                   # of the whole; ignored, the file's own name is used
 //! status: failed                # of an item without items; an item with items gets its status from them
 //! items:
 //! - name: /var has room
-//!   status: failed              # passed, failed, skipped, timeout, unknown, or a word of your own
+//!   status: failed              # passed, failed, skipped, timeout, unknown, or a custom word
 //!   meta: {device: /dev/vda2}   # short texts
-//!   details:                    # anything
+//!   details:                    # any value
 //!     failure: want 10 GiB, got 2 GiB
 //!     blocks: [4096, 524288]
 //! ```
 //!
 //! # The tree
 //!
-//! * A file becomes an item: name = the file's name, meta `file` (its path) and `type: file`; status, details and items are those of the
-//!   document. Its name and meta are ignored, as are keys that are not known.
-//! * The items of the document become items below it, with their name, status, meta, details and items.
-//! * A status of one's own (`warning`) makes the host report counts (`passed: 3, warning: 1`) for everything above it. The host derives
-//!   the status of an item with items from them, whatever the document says.
-//! * Of details the top level becomes the item's details: texts stay texts, everything else becomes JSON with its structure.
-//! * An item without a name is called `item-001`, `item-002`, ... by its place among its siblings.
-//! * `null` in place of a value is the same as no value.
+//! * A file becomes an item: its name is that of the file, and its metadata are `file` (the path)
+//!   and `type: file`. Its status, details and items are those of the document. The document's name
+//!   and metadata are ignored, and so are unknown keys.
+//! * The items of the document become items below it, with their name, status, metadata, details
+//!   and items.
+//! * With a custom status (`warning`), the host reports counts (`passed: 3, warning: 1`) for all
+//!   items above it. The host derives the status of an item with items from them, whatever the
+//!   document says.
+//! * The top level of details becomes the item's details. Texts stay texts, and everything else
+//!   becomes JSON.
+//! * An item without a name is called `item-001`, `item-002`, ... by its position among its
+//!   siblings.
+//! * `null` means that there is no value.
 //!
-//! Documents after the first are read by Sonobuoy as if they were not there; here more than one is an error. An empty document before or
-//! after it (a `---` too many) is none.
+//! Sonobuoy ignores documents after the first. In this module, more than one document is an error.
+//! Empty documents before or after it (an extra `---`) are ignored.
 //!
-//! # Files that are not as they should be
+//! # Invalid files
 //!
-//! A file that is no such document (not YAML, a key twice in one mapping, a list where an item must stand), or is empty, becomes one item
-//! with status `unknown` and the reason under the meta key `error`. YAML cannot be read in part: a file is taken whole or not at all.
+//! A file becomes one item with status `unknown`, and the reason under the metadata key `error`, if
+//! it is not such a document. It may not be YAML, have a duplicate key, have a list instead of an
+//! item, or be empty. YAML cannot be read partially, so a file is read completely or not at all.
 //!
-//! # Bounds
+//! # Limits
 //!
-//! An item can stand before what is said about it, so a document is held in memory, which bounds it:
+//! The items below an item may come before its status. A document is therefore held in memory,
+//! which limits it:
 //!
-//! | what | at most | beyond it |
+//! | what | limit | beyond it |
 //! |---|---|---|
 //! | a file | 32 MiB | it is `unknown`, with the reason |
 //! | mappings, lists and scalars of a file | 2,000,000 | the same |
-//! | those that come from aliases | 200,000 | the same, so a few lines cannot grow into gigabytes |
+//! | those that come from aliases | 200,000 | the same, so a few lines cannot expand to gigabytes |
 //! | levels of items | 24 | the same |
 //! | levels of mappings and lists together | 64 | the same |
-//! | a name | 32 KiB | cut; it stands whole in the detail `name`, up to 1 MiB |
-//! | a status of one's own | 256 bytes | cut; it stands whole in the detail `status`, up to 1 MiB |
-//! | meta and details of an item | 12 MiB, each value counted with 32 bytes more | what does not fit is left out, and the detail `cut` says how many |
+//! | a name | 32 KiB | cut; the detail `name` has the whole name, up to 1 MiB |
+//! | a custom status | 256 bytes | cut; the detail `status` has the whole status, up to 1 MiB |
+//! | metadata and details of an item, with 32 bytes more per value | 12 MiB | the rest is left out, and counted in the detail `cut` |
 #![forbid(unsafe_code)]
 
 mod document;

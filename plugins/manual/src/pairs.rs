@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-/// The key of `null`, which YAML allows and a person sometimes means as a word.
+/// The name of the key `null`, which YAML allows and people sometimes mean as a word.
 const NULL: &str = "null";
 
-/// Keys and values. Keys are texts: a number stands as it is written.
+/// Keys and values. Keys are strings: a number stays as it is written.
 #[derive(Debug)]
 pub(crate) struct Pairs<T>(pub(crate) Box<[(Box<str>, T)]>);
 

@@ -1,4 +1,4 @@
-//! The role: one file after the other.
+//! The role, which processes one file after the other.
 
 use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status};
 

@@ -1,9 +1,9 @@
-//! Arguments.
+//! The command line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// How the program is called.
+/// The help text.
 pub(crate) const HELP: &str = "\
 usage: plumbline-module-pack --out DIR [--no-compile] CORE.wasm...
 
@@ -12,17 +12,17 @@ Makes components of core WebAssembly modules, checks them, and compiles them ahe
   --out DIR      where NAME.wasm and NAME.cwasm go; made if it is not there
   --no-compile   write components only";
 
-/// What to do.
+/// The arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Args {
     pub(crate) out: PathBuf,
     pub(crate) compile: bool,
-    /// At least one.
+    /// The core modules, at least one.
     pub(crate) cores: Vec<PathBuf>,
 }
 
 impl Args {
-    /// `None`: help was asked for. The error is a sentence.
+    /// Parses the arguments. Returns `None` if help was requested. The error is a sentence.
     pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
         let (mut out, mut compile, mut cores) = (None, true, Vec::new());
         let mut args = args;

@@ -1,8 +1,9 @@
-//! `plumbline-module-pack --out DIR [--no-compile] CORE.wasm...`: makes components of core WebAssembly modules, checks them as a host
-//! would, and compiles them ahead of time.
+//! `plumbline-module-pack --out DIR [--no-compile] CORE.wasm...`: turns core WebAssembly modules
+//! into components, checks them as a host does, and compiles them ahead of time.
 //!
-//! For each core module it writes `DIR/NAME.wasm`, and `DIR/NAME.cwasm` with machine code for any processor of this machine's
-//! architecture and operating system. `NAME` is the file's name without `plumbline_module_` or `plumbline_guest_`, with `-` for `_`. The
+//! For each core module it writes `DIR/NAME.wasm`. It also writes `DIR/NAME.cwasm`, with machine
+//! code for any processor of this machine's architecture and operating system. `NAME` is the name
+//! of the file without `plumbline_module_` or `plumbline_guest_`, and with `-` instead of `_`. The
 //! same core module gives the same bytes.
 #![forbid(unsafe_code)]
 
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 
 use args::Args;
 
-/// Exit code for arguments that make no sense.
+/// The exit code for invalid arguments.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {

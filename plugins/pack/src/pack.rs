@@ -1,4 +1,4 @@
-//! From a core module to a component and its code.
+//! Turns core modules into components with compiled code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,10 @@ use plumbline_sandbox::{InspectError, LoadError, Sandbox, SandboxConfig, Sandbox
 
 use crate::args::Args;
 
-/// What cargo calls the core modules of this project's packages, before the name.
+/// The prefixes of the file names of this project's core modules.
 const PREFIXES: [&str; 2] = ["plumbline_module_", "plumbline_guest_"];
 
-/// Why a module could not be packed.
+/// Error of packing a module.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PackError {
     #[error("failed to {what} `{}`: {source}", path.display())]
@@ -37,7 +37,7 @@ pub(crate) enum PackError {
 }
 
 impl PackError {
-    /// What to do about it, where there is something to say.
+    /// Returns how to fix the problem, if that is known.
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoMetadata(_) | Self::Encode { .. } => Some(
@@ -54,7 +54,7 @@ impl PackError {
     }
 }
 
-/// Packs all of them, or stops at the first that cannot be.
+/// Packs all modules. Stops at the first error.
 pub(crate) fn pack(args: &Args) -> Result<(), PackError> {
     let mut names: BTreeMap<String, &Path> = BTreeMap::new();
     for path in &args.cores {
@@ -64,13 +64,13 @@ pub(crate) fn pack(args: &Args) -> Result<(), PackError> {
         }
     }
     fs::create_dir_all(&args.out).map_err(io_error("create", &args.out))?;
-    // Nothing runs here: one slot is enough.
+    // Nothing is run here, so one slot is sufficient.
     let sandbox = Sandbox::new(SandboxConfig { max_instances: 1, ..SandboxConfig::default() })?;
     for (name, path) in names {
         let core = fs::read(path).map_err(io_error("read", path))?;
         let component = componentize(path, &core)?;
         check(path, &name, &component)?;
-        // Also checks what a host checks; so does `--no-compile`, without the code.
+        // Also runs the checks of a host. `--no-compile` does so without writing the code.
         let code = sandbox
             .precompile(&name, &component)
             .map_err(|source| PackError::Load { path: path.to_owned(), source })?;
@@ -82,8 +82,9 @@ pub(crate) fn pack(args: &Args) -> Result<(), PackError> {
     Ok(())
 }
 
-/// The component of a core module. Custom sections of the core module stay in the core module inside of it. A core module without types was
-/// not made by the SDK, so it says nothing of itself either.
+/// Returns the component of a core module. Custom sections of the core module stay in the core
+/// module inside of it. A core module without types was not built with the SDK, so it has no
+/// metadata either.
 fn componentize(path: &Path, core: &[u8]) -> Result<Vec<u8>, PackError> {
     component(core, &Recipe::default()).map_err(|source| match source {
         ComponentizeError::NoTypes => PackError::NoMetadata(path.to_owned()),
@@ -100,7 +101,7 @@ fn check(path: &Path, name: &str, component: &[u8]) -> Result<(), PackError> {
     Ok(())
 }
 
-/// Never half a file under its final name.
+/// Writes a file atomically, so that it is never incomplete under its final name.
 fn write(path: &Path, content: &[u8]) -> Result<(), PackError> {
     let new = path.with_added_extension("new");
     fs::write(&new, content).map_err(io_error("write", &new))?;

@@ -4,7 +4,7 @@ use wit_parser::Resolve;
 
 use super::*;
 
-/// What a compiler makes of a module that calls itself `name` and imports nothing.
+/// Returns the core module that a compiler produces for a module `name` without imports.
 fn core(name: &str) -> Vec<u8> {
     let wat = format!(
         r#"(module
@@ -23,7 +23,7 @@ fn core(name: &str) -> Vec<u8> {
     core
 }
 
-/// Packs core modules of these names and contents into a directory `out`.
+/// Packs core modules with these names and contents into a directory `out`.
 fn packed(cores: &[(&str, &[u8])], compile: bool) -> (tempfile::TempDir, Result<(), PackError>) {
     let dir = tempfile::tempdir().unwrap();
     let write = |(name, content): &(&str, &[u8])| {
@@ -82,7 +82,7 @@ fn what_cannot_be_packed_is_named_and_leaves_nothing() {
     assert!(text.ends_with("a.wasm` calls itself `b`, and its file says `a`"), "{text}");
     assert!(hint.unwrap().contains("plumbline_sdk::module!"));
     let (text, hint) = message("a.wasm", b"rubbish");
-    assert!(text.contains("a.wasm` cannot be made a component: "), "{text}");
+    assert!(text.starts_with("failed to make a component of `") && text.contains("a.wasm`: "), "{text}");
     assert!(hint.unwrap().contains("cdylib"));
     let (text, _) = message("a.wasm", &wat::parse_str("(module)").unwrap());
     assert!(text.ends_with("it has no section `plumbline:module`"), "{text}");

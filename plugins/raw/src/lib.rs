@@ -1,9 +1,11 @@
-//! The format `raw`: files that no module interprets. Each is one item without children, named like the file, with its path under the
-//! meta key `file`. Its status is:
+//! The format `raw`, for files that no module interprets. Each file becomes one item without
+//! children. Its name is that of the file, and its metadata key `file` is the path. Its status is
+//! one of these:
 //!
-//! * `not-read` for a file that can be read: whatever it holds, it is no check that passed;
-//! * `unknown` for an empty file, with the reason under `error`: whoever wrote it did not get to write anything;
-//! * `failed` for a file that cannot be read, with the cause under `error`.
+//! * `not-read` for a readable file, because no content can be called a passed check
+//! * `unknown` for an empty file, with the reason under `error`, because its writer probably did
+//!   not finish
+//! * `failed` for an unreadable file, with the cause under `error`
 #![forbid(unsafe_code)]
 
 mod probe;
@@ -12,10 +14,11 @@ use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status};
 
 use probe::Probe;
 
-/// The status of files that were collected and not interpreted. The host knows it: it is neutral in a verdict.
+/// The status of files that were collected and not interpreted. The host treats it as neutral in a
+/// verdict.
 const NOT_READ: &str = "not-read";
 
-/// The post-processor. See the crate's documentation for the rules.
+/// The post-processor. The documentation of the crate describes the rules.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw;
 

@@ -1,15 +1,16 @@
-//! Whether a file can be read.
+//! Checks whether files are readable.
 
 use std::io::{self, BufRead};
 
 use plumbline_sdk::InputFile;
 use plumbline_sdk::input::READ_BYTES;
 
-/// Bytes that are read to find out whether files can be read, over a whole result set: 256 MiB. A call may read a few GiB at most, and
-/// a result set may hold far more; it must not fail because somebody looked into each of its 10,000 large files.
+/// Maximum number of bytes to read for the checks of a whole result set: 256 MiB. A call may read a
+/// few GiB at most, and a result set may hold far more. A call must not fail because it examined
+/// each of 10,000 large files.
 const BUDGET: u64 = 256 << 20;
 
-/// Looks at the beginning of files.
+/// Reads the start of files.
 pub(crate) struct Probe {
     left: u64,
 }
@@ -21,12 +22,14 @@ impl Default for Probe {
 }
 
 impl Probe {
-    /// Reads the beginning of `file`. When the budget is spent, a file counts as readable: the host has told its size, so it is there.
+    /// Reads the start of `file`. When the budget is spent, a file counts as readable, because the
+    /// host knows its size.
     pub(crate) fn check(&mut self, file: &mut InputFile) -> io::Result<()> {
         if self.afford(file.size()) { file.fill_buf().map(|_| ()) } else { Ok(()) }
     }
 
-    /// Takes what a look into a file of `size` bytes costs out of the budget, if there is enough left.
+    /// Takes the cost of reading the start of a file with `size` bytes from the budget, if enough
+    /// is left.
     fn afford(&mut self, size: u64) -> bool {
         match self.left.checked_sub(size.min(READ_BYTES.into())) {
             Some(left) => {

@@ -1,4 +1,4 @@
-//! The trees that Sonobuoy makes, except that a file that is not read is not passed here.
+//! Compares with the trees of Sonobuoy, except that a file that was not read is not passed here.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use plumbline_module_raw::Raw;
 use plumbline_sdk::testing::Case;
 use serde_json::Value;
 
-/// A plugin directory. The host selects the files: those named, or all where none is.
+/// Tests a plugin directory. The host selects these files, or all if none are given.
 fn case(name: &str, files: &[&str]) {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
     let selected = |path: &str| {

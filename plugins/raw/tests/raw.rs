@@ -1,4 +1,4 @@
-//! One item per file.
+//! Tests that there is one item per file.
 
 use plumbline_module_raw::Raw;
 use plumbline_sdk::testing::Case;
@@ -45,6 +45,6 @@ fn a_file_that_cannot_be_read_fails_with_the_cause_and_the_others_do_not() {
 
 #[test]
 fn no_files_give_no_items() {
-    // The host makes an empty result set `unknown`.
+    // The host rolls an empty result set up to `unknown`.
     assert!(Case::new().run::<Raw>().items.is_empty());
 }

@@ -1,12 +1,14 @@
-//! The built-in module `sarif`: reads results of static analysis in SARIF 2.1.0 (OASIS), as CodeQL, ESLint, Semgrep, gitleaks, Trivy and
-//! many other tools write them, and emits one item per file, run and result.
+//! The built-in module `sarif`: reads results of static analysis in SARIF 2.1.0 (OASIS), and emits
+//! one item per file, run and result. CodeQL, ESLint, Semgrep, gitleaks, Trivy and many other tools
+//! write this format.
 //!
 //! # The tree
 //!
-//! * A file becomes an item: name = the file's name, meta `file` (its path) and `type: file`.
-//! * A run becomes an item below it: name = the tool and its version.
-//! * A result becomes an item below its run: name = `RULE FILE:LINE:COLUMN`, the text as detail `failure`, or `message` where it does not
-//!   fail.
+//! * A file becomes an item: its name is that of the file, and its metadata are `file` (the path)
+//!   and `type: file`.
+//! * A run becomes an item below it. Its name is that of the tool with its version.
+//! * A result becomes an item below its run. Its name is `RULE FILE:LINE:COLUMN`. Its text is the
+//!   detail `failure`, or `message` if the result is not a failure.
 //!
 //! | in the log | status |
 //! |---|---|
@@ -20,8 +22,8 @@
 //! | a run without a list of results, or with results in other files; an invocation that failed | `unknown` |
 //! | not SARIF, another version, no runs, a file over [`MAX_FILE`] bytes | `unknown` |
 //!
-//! The level is the result's own, otherwise that of its rule's configuration, otherwise `warning`. Rules are looked up in the driver and in
-//! extensions, by id (`A/b` also as `A`) or by index.
+//! The level is that of the result, or else that of its rule's configuration, or else `warning`.
+//! Rules are looked up in the driver and in extensions, by ID (`A/b` also as `A`) or by index.
 #![forbid(unsafe_code)]
 
 mod log;

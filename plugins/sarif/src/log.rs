@@ -1,4 +1,4 @@
-//! A log as the standard describes it, as far as it is read. Numbers in comments are sections of SARIF 2.1.0.
+//! The parts of a log that the module reads. Numbers in comments are sections of SARIF 2.1.0.
 
 use std::collections::BTreeMap;
 
@@ -168,7 +168,7 @@ pub(crate) struct Suppression {
     pub(crate) justification: Option<String>,
 }
 
-/// `list` at an index, which is -1 for none.
+/// Returns the entry of `list` at an index; -1 means none.
 pub(crate) fn at<T>(list: Option<&Vec<T>>, index: Option<i64>) -> Option<&T> {
     list?.get(usize::try_from(index?).ok()?)
 }

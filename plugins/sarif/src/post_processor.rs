@@ -1,4 +1,4 @@
-//! The role: one file after the other.
+//! The role, which processes one file after the other.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::log::{Log, Run};
 use crate::run::{self, LEVELS};
 
-/// Bytes of a log: 64 MiB.
+/// Maximum size of a log in bytes: 64 MiB.
 pub const MAX_FILE: u64 = 64 << 20;
 
 /// The post-processor for SARIF.

@@ -1,10 +1,10 @@
-//! Which rule a result is about (3.27.5 to 3.27.7).
+//! Finds the rule of a result (3.27.5 to 3.27.7).
 
 use std::collections::HashMap;
 
 use crate::log::{Component, Finding, Rule, Tool, at};
 
-/// The rules of a run by id: logs have tens of thousands of results.
+/// The rules of a run by ID, because logs have tens of thousands of results.
 pub(crate) struct Rules<'a> {
     tool: &'a Tool,
     by_id: HashMap<&'a str, &'a Rule>,
@@ -21,7 +21,7 @@ impl<'a> Rules<'a> {
         Self { tool, by_id }
     }
 
-    /// The rule's id as the log names it, and the rule if the log describes it.
+    /// Returns the rule's ID in the log, and the rule if the log describes it.
     pub(crate) fn of<'b>(&'b self, finding: &'b Finding) -> (Option<&'b str>, Option<&'a Rule>) {
         let reference = finding.rule.as_ref();
         let id = finding.rule_id.as_deref().or_else(|| reference?.id.as_deref());
@@ -31,7 +31,7 @@ impl<'a> Rules<'a> {
         (id.or_else(|| rule?.id.as_deref()), rule)
     }
 
-    /// `CA1000/1` is described by `CA1000`, if not on its own.
+    /// Returns the rule with this ID. `CA1000/1` falls back to `CA1000`.
     fn by_id(&self, mut id: &str) -> Option<&'a Rule> {
         loop {
             if let Some(rule) = self.by_id.get(id) {

@@ -7,9 +7,9 @@ use crate::rules::Rules;
 
 /// The levels of results (3.27.10).
 pub(crate) const LEVELS: [&str; 4] = ["error", "warning", "note", "none"];
-/// Bytes of a name, below the 64 KiB that a host takes.
+/// Maximum size in bytes of a name, below the host's 64 KiB.
 const MAX_NAME: usize = 32 << 10;
-/// Bytes of a text.
+/// Maximum size in bytes of a text.
 const MAX_TEXT: usize = 64 << 10;
 
 /// Emits `run` below its file, and its results below it. `fail_on` holds the levels that fail.
@@ -22,7 +22,7 @@ pub(crate) fn emit(run: &Run, fail_on: &[String], out: &mut Output) {
         trouble.push(unknown("no results", "the tool did not start its analysis: the run has no list of results"));
     }
     let results = run.results.as_deref().unwrap_or_default();
-    // A run that found nothing has passed, and has nothing below it that could say so.
+    // A run without findings has passed, and has no item below it to roll up.
     let clean = trouble.is_empty() && results.is_empty();
     out.emit(heading(run).status(clean.then_some(Status::Passed)));
     trouble.into_iter().for_each(|item| out.emit(item));
@@ -40,7 +40,8 @@ fn heading(run: &Run) -> Item {
     Item::new(1, cut(title.trim(), MAX_NAME)).meta("type", "run").meta("tool", cut(name, MAX_NAME))
 }
 
-/// A tool that failed has not looked at everything, so its run must not pass.
+/// Returns an item for a failed invocation. A tool that failed has not examined everything, so its
+/// run must not pass.
 fn failed_invocation(invocation: &Invocation) -> Option<Item> {
     if invocation.execution_successful != Some(false) {
         return None;
@@ -68,7 +69,7 @@ fn item(finding: &Finding, run: &Run, rules: &Rules<'_>, fail_on: &[String]) -> 
     if let Some(uri) = rule.and_then(|rule| rule.help_uri.as_deref()) {
         item = item.meta("help", cut(uri, MAX_NAME));
     }
-    // Where nothing is wrong the text is no failure.
+    // Without a problem, the text is not a failure.
     let key = if matches!(status, Status::Passed | Status::Skipped) { "message" } else { "failure" };
     let text = message(&finding.message, rule).unwrap_or_else(|| "(no text)".to_owned());
     item = item.text(key, cut(&text, MAX_TEXT));
@@ -78,7 +79,7 @@ fn item(finding: &Finding, run: &Run, rules: &Rules<'_>, fail_on: &[String]) -> 
     item.status(status)
 }
 
-/// The status of `finding`, and why it does not count where it is skipped.
+/// Returns the status of `finding`, and the reason if it is skipped.
 fn verdict(finding: &Finding, rule: Option<&Rule>, fail_on: &[String]) -> (Status, Option<String>) {
     match finding.kind.as_deref().unwrap_or("fail") {
         "fail" => {}
@@ -87,7 +88,7 @@ fn verdict(finding: &Finding, rule: Option<&Rule>, fail_on: &[String]) -> (Statu
         kind @ ("informational" | "review" | "open") => return (Status::from(kind), None),
         _ => return (Status::Unknown, None),
     }
-    // One accepted suppression is enough, and one without a status is accepted (3.35.3).
+    // One accepted suppression is sufficient, and one without a status is accepted (3.35.3).
     let accepted = |status: Option<&str>| status.is_none_or(|status| status == "accepted");
     if let Some(found) = finding.suppressions.iter().flatten().find(|one| accepted(one.status.as_deref())) {
         let why = found.justification.as_ref().map_or_else(String::new, |why| format!(": {why}"));
@@ -107,7 +108,7 @@ fn verdict(finding: &Finding, rule: Option<&Rule>, fail_on: &[String]) -> (Statu
     }
 }
 
-/// The text, or the rule's text of that id with its arguments.
+/// Returns the text of the message, or the rule's text with its ID and arguments.
 fn message(message: &Message, rule: Option<&Rule>) -> Option<String> {
     let text = |message: &Message| message.text.clone().or_else(|| message.markdown.clone());
     let found = text(message).or_else(|| text(rule?.message_strings.as_ref()?.get(message.id.as_deref()?)?))?;
@@ -115,7 +116,8 @@ fn message(message: &Message, rule: Option<&Rule>) -> Option<String> {
     Some(arguments.fold(found, |text, (at, argument)| text.replace(&format!("{{{at}}}"), cut(argument, 1000))))
 }
 
-/// `file:line:column`, from which editors and terminals make links; otherwise the name of a function or class.
+/// Returns `file:line:column`, which editors and terminals turn into links, or else the name of a
+/// function or class.
 fn place(location: &Location, run: &Run) -> Option<String> {
     if let Some(physical) = &location.physical_location
         && let Some(artifact) = &physical.artifact_location
@@ -133,7 +135,7 @@ fn place(location: &Location, run: &Run) -> Option<String> {
     names.filter_map(|logical| logical.fully_qualified_name.clone().or_else(|| logical.name.clone())).next()
 }
 
-/// The first `max` bytes of `text`, or fewer, so that no character is cut.
+/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
 fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

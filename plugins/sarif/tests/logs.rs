@@ -1,4 +1,4 @@
-//! Logs, and what becomes of them.
+//! Tests of the conversion of logs.
 
 use plumbline_module_sarif::{MAX_FILE, Sarif};
 use plumbline_sdk::testing::{Case, Run};

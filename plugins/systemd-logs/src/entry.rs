@@ -1,4 +1,4 @@
-//! What is needed of an entry.
+//! The parts of an entry that the module uses.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::priority;
 
-/// A line: an entry of the journal, or one of the worker's own.
+/// A line: an entry of the journal, or a line of the worker's own.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Entry {
@@ -37,21 +37,21 @@ pub(crate) struct Entry {
     no_journal: Text,
 }
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An entry of the journal.
     Entry,
-    /// Something to know about the others.
+    /// A note about the other lines.
     Warning,
     /// Why logs are missing.
     Failed,
-    /// There is no journal.
+    /// The machine has no journal.
     NoJournal,
 }
 
 impl Entry {
-    /// Reads a line.
+    /// Parses a line.
     pub(crate) fn read(line: &[u8]) -> Result<Self, String> {
         if line.first() != Some(&b'{') {
             return Err("it is not a JSON object".to_owned());
@@ -60,7 +60,8 @@ impl Entry {
     }
 
     pub(crate) fn kind(&self) -> Kind {
-        // Only the worker can write these: a journal's entry has a cursor's fields beside them. Whoever logs them by hand is an entry.
+        // Only the worker writes lines with these keys and without a timestamp. A line that someone
+        // logs with these keys has one, and is an ordinary entry.
         let own = |mark: &Text| mark.is_there() && !self.realtime.is_there();
         if own(&self.failed) {
             Kind::Failed
@@ -77,7 +78,7 @@ impl Entry {
         priority::number(self.priority.as_str())
     }
 
-    /// Whom the entry is about.
+    /// Returns the unit of the entry.
     pub(crate) fn unit(&self) -> &str {
         let manager = self.systemd_unit.as_str() == "init.scope" && self.unit.is_there();
         let kernel = self.transport.as_str() == "kernel";
@@ -95,13 +96,14 @@ impl Entry {
         self.message.as_str()
     }
 
-    /// Microseconds since 1970.
+    /// Returns the time in microseconds since 1970.
     pub(crate) fn time(&self) -> Option<u64> {
         self.realtime.as_str().parse().ok()
     }
 }
 
-/// A value of the journal: text, a list of bytes, or a list of several of these, of which the first counts.
+/// A value of the journal: a string, a list of bytes, or a list of several of these, of which the
+/// first is used.
 #[derive(Debug, Default)]
 struct Text(Option<String>);
 
@@ -172,12 +174,12 @@ impl<'de> Visitor<'de> for TextVisitor {
                 Item::Text(text) => drop(first.get_or_insert(text)),
             }
         }
-        // Bytes that are no text are shown as well as they can be.
+        // Bytes that are not valid text are shown with replacement characters.
         Ok(Text(Some(first.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned()))))
     }
 }
 
-/// What stands in a list.
+/// An element of a list.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Item {
@@ -185,7 +187,8 @@ enum Item {
     Text(#[serde(deserialize_with = "nested")] String),
 }
 
-/// Text, or a list of bytes. Deeper lists do not occur, and are read as nothing: no recursion that a line could drive.
+/// Reads a string or a list of bytes. Deeper lists do not occur and are ignored, so a line cannot
+/// cause recursion.
 fn nested<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

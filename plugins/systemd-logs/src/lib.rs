@@ -1,46 +1,54 @@
-//! The built-in module `systemd-logs`: reads the logs of a node's journal, one JSON object per line as `journalctl -o json` prints them, and
-//! counts them by unit and priority.
+//! The built-in module `systemd-logs`: reads the logs of a node's journal, and counts them by unit
+//! and priority. The input is one JSON object per line, as `journalctl -o json` prints it.
 //!
-//! The files are read as a stream, line by line. What bounds the memory: [`MAX_LINE`], [`MAX_UNITS_KNOWN`], and the texts of few messages.
+//! Files are read as a stream, line by line. [`MAX_LINE`], [`MAX_UNITS_KNOWN`] and a small number
+//! of messages limit the memory.
 //!
 //! # The tree
 //!
-//! * A file becomes an item: name = the file's name; meta `file`, `type: file`, `entries`, and one count for each priority that occurs
-//!   (`emerg`, `alert`, `crit`, `err`, `warning`, `notice`, `info`, `debug`; `none` for entries without one).
-//! * Each unit with errors (`err` and worse) becomes an item below it: name = the unit; meta `type: unit` and its own counts; detail
-//!   `messages`: the first of its errors, with their times. The units with most errors come first.
-//! * Units beyond the number that is shown are summed up in a last item, `N further units`.
-//! * The unit of an entry is `_SYSTEMD_UNIT`; of what the service manager says about a unit, that unit; of the kernel, `kernel`; else
-//!   the identifier that the program gave itself.
+//! * A file becomes an item with the file's name. Its metadata are `file`, `type: file`, `entries`,
+//!   and one count for each priority that occurs (`emerg`, `alert`, `crit`, `err`, `warning`,
+//!   `notice`, `info`, `debug`; `none` for entries without one).
+//! * Each unit with errors (`err` and worse) becomes an item below it, with the unit's name. Its
+//!   metadata are `type: unit` and its own counts. Its detail `messages` has the first of its
+//!   errors, with their times. The units with the most errors come first.
+//! * Units beyond the maximum number are counted in a last item, `N further units`.
+//! * The unit of an entry is `_SYSTEMD_UNIT`. Messages of the service manager about a unit belong
+//!   to that unit, and messages of the kernel to `kernel`. Otherwise it is the identifier of the
+//!   program.
 //!
-//! Statuses are `passed`: errors in a log are not a failure of the node. What is to count as one, an operator says:
+//! By default, all items are `passed`: errors in a log are not a failure of the node. Options
+//! change that:
 //!
 //! | option | default | meaning |
 //! |---|---|---|
 //! | `fail-on` | — | a unit with an entry of this priority or worse is `failed`: `emerg`, `alert`, `crit`, `err`, `warning`, ... |
 //! | `units` | all | the units that can fail: names, with `*` for any text |
-//! | `max-units` | 50 | units that are shown, at most 1,000 |
-//! | `max-messages` | 5 | messages that are shown of each, at most 100 |
+//! | `max-units` | 50 | number of units to show, at most 1,000 |
+//! | `max-messages` | 5 | number of messages to show for each, at most 100 |
 //!
 //! With `fail-on: warning` or weaker, units that only have such entries are shown too.
 //!
-//! # What the lines say about themselves
+//! # Lines of the worker
 //!
-//! Plumbline's worker writes lines of its own (docs/node-logs.md): that older lines are left out, or something odd, becomes the meta
-//! key `warning`; a machine without a journal, or with one that has no entries, is `not-read`; logs that could not be read are an item `incomplete`, which has `failed`.
+//! Plumbline's worker adds lines of its own (docs/node-logs.md). Notes, for example that older
+//! lines are left out, become the metadata key `warning`. A machine without a journal, or with an
+//! empty one, is `not-read`. Logs that could not be read become an item `incomplete`, which is
+//! `failed`.
 //!
-//! # Files that are not as they should be
+//! # Invalid files
 //!
-//! Lines that are no JSON object are counted (`unparsed`), and the first is named (`unparsed-first`). A file of nothing else, and one that
-//! cannot be read to its end, has an item `unreadable`, which is `unknown`.
+//! Lines that are not JSON objects are counted (`unparsed`), and the first one is reported
+//! (`unparsed-first`). A file with only such lines, or one that cannot be read to its end, has an
+//! item `unreadable`, which is `unknown`.
 //!
-//! # Bounds
+//! # Limits
 //!
-//! | what | at most | beyond it |
+//! | what | limit | beyond it |
 //! |---|---|---|
 //! | a line | 16 MiB | it counts as unparsed |
 //! | a message that is shown | 1 KiB | cut |
-//! | units that are told apart | 10,000 | later ones are counted together |
+//! | units that are distinguished | 10,000 | later ones are counted together |
 //! | the text of a warning | 4 KiB | cut |
 #![forbid(unsafe_code)]
 

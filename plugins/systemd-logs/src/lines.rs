@@ -1,22 +1,22 @@
-//! Lines of a stream, none longer than a bound.
+//! Reads the lines of a stream, with a maximum length.
 
 use std::io::{self, BufRead};
 
-/// The longest line that is read: 16 MiB, twice what the worker writes at most.
+/// Maximum size of a line in bytes: 16 MiB, twice the worker's maximum.
 pub const MAX_LINE: usize = 16 << 20;
 
-/// What the next line is.
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// It is in the buffer.
+    /// The line is in the buffer.
     Line,
-    /// It is too long.
+    /// The line is too long.
     TooLong,
-    /// There is none.
+    /// There are no more lines.
     End,
 }
 
-/// Reads the next line into `line`, without its end.
+/// Reads the next line into `line`, without its line break.
 pub(crate) fn next(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Next> {
     line.clear();
     let mut too_long = false;

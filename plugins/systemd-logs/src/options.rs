@@ -1,13 +1,13 @@
-//! What a definition may ask of this module.
+//! The options of the module.
 
 use serde::Deserialize;
 
 use crate::priority;
 
-/// Patterns in `units` at most: each one is compared with every unit.
+/// Maximum number of patterns in `units`, because each one is compared with every unit.
 const MAX_PATTERNS: usize = 256;
 
-/// What can be shown at most.
+/// The maximum values of the options.
 const MAX_UNITS: usize = 1000;
 const MAX_MESSAGES: usize = 100;
 
@@ -26,10 +26,10 @@ impl Default for Options {
     }
 }
 
-/// The options within their bounds.
+/// The options after checking their limits.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// An entry of this priority or worse fails its unit.
+    /// The weakest priority that fails a unit.
     fail_on: Option<usize>,
     units: Vec<String>,
     pub(crate) max_units: usize,
@@ -64,19 +64,19 @@ impl Options {
 }
 
 impl Checked {
-    /// The weakest priority of which units are shown.
+    /// Returns the weakest priority whose units are shown.
     pub(crate) fn shown(&self) -> usize {
         self.fail_on.map_or(priority::ERR, |priority| priority.max(priority::ERR))
     }
 
-    /// The weakest priority that fails this unit.
+    /// Returns the weakest priority that fails this unit.
     pub(crate) fn fails(&self, unit: &str) -> Option<usize> {
         let chosen = self.units.is_empty() || self.units.iter().any(|pattern| matches(pattern, unit));
         self.fail_on.filter(|_| chosen)
     }
 }
 
-/// Whether `text` is what `pattern` says, in which `*` stands for any text.
+/// Returns whether `pattern` matches `text`; `*` matches any text.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };

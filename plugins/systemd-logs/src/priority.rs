@@ -1,50 +1,50 @@
-//! Priorities, as syslog numbers them.
+//! The priorities of syslog.
 
-/// Their names, by number.
+/// The names, by number.
 pub(crate) const NAMES: [&str; 8] = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"];
 
-/// What an entry without a priority is counted under.
+/// The name under which entries without a priority are counted.
 pub(crate) const NONE: &str = "none";
 
-/// The number of `err`: this and everything below is an error.
+/// The number of `err`. This and lower numbers are errors.
 pub(crate) const ERR: usize = 3;
 
-/// Counts, by priority; the last is that of entries without one.
+/// Counts by priority; the last is that of entries without one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts([u64; 9]);
 
 impl Counts {
-    /// One more.
+    /// Counts one entry.
     pub(crate) fn add(&mut self, priority: Option<usize>) {
         if let Some(count) = self.0.get_mut(priority.unwrap_or(NAMES.len())) {
             *count += 1;
         }
     }
 
-    /// All those of another.
+    /// Adds the counts of `other`.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (count, more) in self.0.iter_mut().zip(other.0) {
             *count += more;
         }
     }
 
-    /// How many of this priority and worse.
+    /// Returns the number of entries with this priority or worse.
     pub(crate) fn at_least(&self, priority: usize) -> u64 {
         self.0.iter().take(priority + 1).sum()
     }
 
-    /// How many.
+    /// Returns the number of all entries.
     pub(crate) fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Those that occur, with their names, worst first.
+    /// Returns the non-zero counts with their names, worst priority first.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
         NAMES.into_iter().chain([NONE]).zip(self.0).filter(|(_, count)| *count > 0)
     }
 }
 
-/// The number of a priority that is written as a name or a number.
+/// Returns the number of a priority that is written as a name or a number.
 pub(crate) fn number(text: &str) -> Option<usize> {
     match text.as_bytes() {
         [digit @ b'0'..=b'7'] => Some(usize::from(digit - b'0')),

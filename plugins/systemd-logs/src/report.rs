@@ -1,4 +1,4 @@
-//! From entries to items.
+//! Converts entries to items.
 
 use plumbline_sdk::{Item, Output, Status};
 
@@ -8,16 +8,17 @@ use crate::priority::{Counts, NAMES, NONE};
 use crate::time::rfc3339;
 use crate::units::{Unit, Units};
 
-/// The status of a file without any entry that could be read. The host knows it: it is neutral in a verdict.
+/// The status of a file without any readable entry. The host treats it as neutral in a verdict.
 const NOT_READ: &str = "not-read";
 
-/// Bytes of a message that is shown.
+/// Maximum number of bytes of a message to show.
 const MAX_MESSAGE: usize = 1 << 10;
 
-/// Bytes of the text of all warnings, and of each other sentence.
+/// Maximum size in bytes of the text of all warnings, and of each other sentence.
 const MAX_TEXT: usize = 4 << 10;
 
-/// One file on its way to items. Counts stand above what they count, so items go out at the end.
+/// The report of one file. Counts are in the items above what they count, so all items are emitted
+/// at the end.
 #[derive(Debug)]
 pub(crate) struct Report<'a> {
     options: &'a Checked,
@@ -44,7 +45,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Takes a line.
+    /// Processes a line.
     pub(crate) fn take(&mut self, entry: &Entry) {
         match entry.kind() {
             Kind::Entry => self.entry(entry),
@@ -54,13 +55,13 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Takes a line that is no entry, and why.
+    /// Records a line that is not an entry, with the reason.
     pub(crate) fn unparsed(&mut self, number: u64, why: &str) {
         self.unparsed += 1;
         self.first_unparsed.get_or_insert_with(|| format!("line {number}: {}", cut(why, MAX_MESSAGE)));
     }
 
-    /// Emits it all. `problem` says why the file could not be read to its end.
+    /// Emits all items. `problem` says why the file could not be read to its end.
     pub(crate) fn finish(self, name: &str, path: &str, problem: Option<String>, out: &mut Output) {
         let Self { options, entries, units, unparsed, first_unparsed, warning, failures, no_journal } = self;
         let mut file = Item::new(0, name).meta("file", path).meta("type", "file");
@@ -85,7 +86,7 @@ impl<'a> Report<'a> {
         let nothing = entries.total() == 0 && unparsed > 0;
         let problem = problem.or_else(|| nothing.then(|| "no line of it is an entry of a journal".to_owned()));
         let below = below(options, units, failures, problem);
-        // Without anything below there is nothing to roll a status up from.
+        // Without items below it, there is no status to roll up.
         out.emit(if below.is_empty() { file.status(Status::Passed) } else { file });
         for item in below {
             out.emit(item);
@@ -106,7 +107,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// What stands below a file.
+/// Returns the items below a file.
 fn below(options: &Checked, units: Units, failures: String, problem: Option<String>) -> Vec<Item> {
     let mut items = Vec::new();
     if !failures.is_empty() {
@@ -129,7 +130,8 @@ fn below(options: &Checked, units: Units, failures: String, problem: Option<Stri
             further.merge(&unit.counts);
         }
     }
-    // Whoever is not told apart cannot be chosen either: such entries never fail.
+    // Units that are not distinguished cannot be selected by `units` either, so their entries never
+    // fail.
     let several = unknown.total() > 0;
     if count > 0 || several {
         let name = if several { format!("more than {count} further units") } else { format!("{count} further units") };
@@ -159,7 +161,8 @@ fn join(text: &mut String, more: &str) {
     text.push_str(&cut(more, MAX_TEXT - text.len().min(MAX_TEXT)));
 }
 
-/// The first `max` bytes of `text`, or less, so that no character is cut.
+/// Returns at most the first `max` bytes of `text`, cut at a character boundary, with `…` if
+/// something was cut.
 fn cut(text: &str, max: usize) -> String {
     match text.get(..text.floor_char_boundary(max)) {
         Some(kept) if kept.len() < text.len() => format!("{kept}…"),

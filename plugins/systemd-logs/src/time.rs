@@ -1,14 +1,17 @@
-//! Times for people. A module has no clock and needs none; a calendar is a few lines.
+//! Formats times for people. The calendar takes only a few lines, so the module needs no library
+//! for it.
 
-/// Seconds of a day.
+/// Number of seconds in a day.
 const DAY: u64 = 86_400;
 
-/// A time in microseconds since 1970 as RFC 3339 in UTC, to the second. Times after the year 9999 are shown as a number.
+/// Formats microseconds since 1970 as RFC 3339 in UTC, to the second. Times after the year 9999 are
+/// shown as a number.
 pub(crate) fn rfc3339(micros: u64) -> String {
     let seconds = micros / 1_000_000;
     let (days, second) = (seconds / DAY, seconds % DAY);
-    // Days since 1 March of the year 0: leap days are the last of their years then («Euclidean affine functions and their application to
-    // calendar algorithms», Neri and Schneider, has the arithmetic).
+    // Days since 1 March of the year 0, so that leap days are the last of their years. The
+    // arithmetic is from "Euclidean affine functions and their application to calendar algorithms"
+    // (Neri and Schneider).
     let days = days + 719_468;
     let era = days / 146_097;
     let of_era = days % 146_097;

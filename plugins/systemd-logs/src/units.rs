@@ -1,21 +1,22 @@
-//! What is known of each unit.
+//! Collects entries by unit.
 
 use std::collections::BTreeMap;
 
 use crate::priority::Counts;
 
-/// Units that are told apart. Later ones are counted together: whoever names units can name many.
+/// Maximum number of units to distinguish. Later ones are counted together, because untrusted
+/// entries can name any number of units.
 pub const MAX_UNITS_KNOWN: usize = 10_000;
 
-/// Bytes of a unit's name; systemd's have at most 255.
+/// Maximum size in bytes of a unit's name; systemd's have at most 255.
 const MAX_NAME: usize = 256;
 
-/// What is known of a unit.
+/// The entries of a unit.
 #[derive(Debug, Default)]
 pub(crate) struct Unit {
-    /// Its entries.
+    /// The counts of its entries.
     pub(crate) counts: Counts,
-    /// The first of its messages that are shown.
+    /// The first of its messages, which are shown.
     pub(crate) messages: Vec<String>,
 }
 
@@ -27,7 +28,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    /// Counts an entry; its unit, if that is one of those that are told apart.
+    /// Counts an entry. Returns its unit, unless there are too many units to distinguish it.
     pub(crate) fn count(&mut self, name: &str, priority: Option<usize>) -> Option<&mut Unit> {
         let name = name.get(..name.floor_char_boundary(MAX_NAME)).unwrap_or(name);
         if !self.known.contains_key(name) {
@@ -42,7 +43,8 @@ impl Units {
         Some(unit)
     }
 
-    /// Those with entries of `priority` or worse, most first; and what is counted together.
+    /// Returns the units with entries of `priority` or worse, those with the most first, and the
+    /// counts of undistinguished units.
     pub(crate) fn into_sorted(self, priority: usize) -> (Vec<(String, Unit)>, Counts) {
         let mut units: Vec<_> = self.known.into_iter().filter(|(_, unit)| unit.counts.at_least(priority) > 0).collect();
         units.sort_by_key(|(_, unit)| std::cmp::Reverse(unit.counts.at_least(priority)));

@@ -1,32 +1,34 @@
-//! From lines to items.
+//! Converts lines to items.
 
 use plumbline_sdk::{Detail, Item, Output, Status};
 
 use crate::level::{Kept, Level};
 use crate::line::{Directive, Line, Point};
 
-/// Columns by which the document of a subtest is indented.
+/// Number of columns by which a subtest is indented.
 const INDENT: usize = 4;
-/// Levels of subtests.
+/// Maximum depth of subtests.
 const MAX_LEVELS: usize = 32;
-/// Items that wait for the test point of their subtest, and bytes of their texts.
+/// Maximum number of items that wait for the test point of their subtest, and of bytes of their
+/// texts.
 const MAX_HELD: usize = 20_000;
 const MAX_HELD_BYTES: usize = 8 << 20;
-/// Bytes of the diagnostics of one test.
+/// Maximum size in bytes of the diagnostics of one test.
 const MAX_DIAGNOSTICS: usize = 64 << 10;
-/// Bytes of a name: a line has more, but no description does.
+/// Maximum size in bytes of a name. A line may have more, but no real description does.
 const MAX_NAME: usize = 16 << 10;
 
-/// One file on its way to items.
+/// The document of one file.
 pub(crate) struct Document<'a> {
     out: &'a mut Output,
-    /// Held until something stands in it, because it has a status only when nothing does.
+    /// The item of the file. It is emitted with the first item below it, because it has a status
+    /// only if there are none.
     file: Option<Item>,
-    /// Items that lines to come may change: those of an open subtest, and the latest test.
+    /// The items that later lines may change: those of an open subtest, and the latest test.
     held: Vec<Item>,
     held_bytes: usize,
     levels: Vec<Level>,
-    /// The test that diagnostics belong to, its level, and what there is of them.
+    /// The index of the test that diagnostics belong to, its level, and the diagnostics so far.
     current: Option<(usize, usize)>,
     diagnostics: String,
     in_yaml: bool,
@@ -79,7 +81,7 @@ impl<'a> Document<'a> {
                 self.add(if reason.is_empty() { item } else { item.text("failure", reason) });
             }
             Line::Version if level == 0 && !self.root_is_empty() => {
-                // Documents one after the other in one file.
+                // A file may have several documents one after the other.
                 self.close(0);
                 self.judge();
                 self.levels = vec![Level::default()];
@@ -97,7 +99,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Emits what is left. `problem` says why the file could not be read to its end.
+    /// Emits the remaining items. `problem` says why the file could not be read to its end.
     pub(crate) fn finish(mut self, problem: Option<String>) {
         if let Some(problem) = problem {
             self.add(Item::new(1, "unreadable").status(Status::Unknown).meta("error", problem));
@@ -118,7 +120,7 @@ impl<'a> Document<'a> {
         self.levels.first().is_none_or(Level::is_empty) && self.levels.len() == 1
     }
 
-    /// Closes deeper subtests, opens those down to `level`, and returns it.
+    /// Closes deeper subtests, opens those down to `level`, and returns that level.
     fn at(&mut self, level: usize) -> Option<&mut Level> {
         self.close(level);
         self.open(level);
@@ -134,7 +136,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Closes subtests down to `level` whose test point is missing.
+    /// Closes subtests down to `level`, whose test points are missing.
     fn close(&mut self, level: usize) {
         while self.levels.len() > level + 1 {
             self.judge();
@@ -177,7 +179,8 @@ impl<'a> Document<'a> {
                 }
                 at
             }
-            // Its tests were too many to wait.
+            // The item of the subtest was already emitted, because there were too many tests to
+            // hold.
             Some(None) | None => self.add(Item::new(depth(level), name).status(status)),
         };
         if let Some(item) = self.held.get_mut(at) {
@@ -193,21 +196,22 @@ impl<'a> Document<'a> {
         self.current = Some((at, level));
     }
 
-    /// What the test point of the subtest at `at` says about the tests in it.
+    /// Applies the test point of the subtest at `at` to the tests in it.
     fn end_subtest(&mut self, at: usize, level: usize, point: &Point, status: &Status) {
         let tests = self.held.iter_mut().skip(at + 1);
         if point.directive.is_some() {
-            // Tests of a subtest that is skipped or to be done must not fail what they are in.
+            // Tests of a subtest with `SKIP` or `TODO` must not make their parent fail.
             for test in tests.filter(|test| matches!(test.status, Some(Status::Failed | Status::Unknown))) {
                 test.status = Some(Status::Skipped);
             }
         } else if *status == Status::Failed && !tests.into_iter().any(|test| test.status == Some(Status::Failed)) {
-            // All its tests passed: the host goes by them, and would not see that it failed.
+            // All its tests passed, so the host would roll its status up to passed. Add a failed
+            // item.
             self.held.push(Item::new(depth(level) + 1, "not ok").status(Status::Failed));
         }
     }
 
-    /// Adds what can be said of the deepest document when it is over.
+    /// Adds an item if the innermost document did not keep its plan.
     fn judge(&mut self) {
         let below = depth(self.levels.len() - 1);
         match self.levels.last().map(Level::kept) {
@@ -222,7 +226,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Holds `item`; its place among those that are held.
+    /// Holds `item`, and returns its index among the held items.
     fn add(&mut self, item: Item) -> usize {
         self.settle();
         let full = self.held.len() >= MAX_HELD || self.held_bytes >= MAX_HELD_BYTES;
@@ -256,7 +260,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Gives diagnostics to their test. Those of a test that passed are as likely about the next one.
+    /// Adds diagnostics to their test. Those after a passed test are dropped, because they may
+    /// belong to the next one.
     fn settle(&mut self) {
         let text = std::mem::take(&mut self.diagnostics);
         self.in_yaml = false;
@@ -269,7 +274,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Whether the line belongs to a YAML block of the current test.
+    /// Returns whether the line belongs to a YAML block of the current test.
     fn yaml(&mut self, line: &str, text: &str, indentation: usize) -> bool {
         let Some((at, level)) = self.current else { return false };
         let own = INDENT * level + 2;
@@ -295,19 +300,19 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Items of a level are below the file.
+/// Returns the depth of items of a level, which are below the file.
 fn depth(level: usize) -> u32 {
     u32::try_from(level).map_or(u32::MAX, |level| level + 1)
 }
 
-/// Milliseconds as decimal text of seconds.
+/// Converts milliseconds to decimal text of seconds.
 fn seconds(milliseconds: &str) -> Option<String> {
     let milliseconds: f64 = milliseconds.trim().parse().ok()?;
     let text = (0.0..1e15).contains(&milliseconds).then(|| format!("{:.6}", milliseconds / 1000.0))?;
     Some(text.trim_end_matches('0').trim_end_matches('.').to_owned())
 }
 
-/// The first `max` bytes of `text`, or fewer, so that no character is cut.
+/// Returns at most the first `max` bytes of `text`, cut at a character boundary.
 fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

@@ -1,14 +1,15 @@
-//! One document: the file's own, or that of a subtest.
+//! The state of one document: that of the file, or of a subtest.
 
-/// The largest test number whose presence is compared with the plan.
+/// The largest test number that is compared with the plan.
 const MAX_NUMBER: u64 = 1_000_000;
 
-/// What is known of a document that is not over.
+/// The state of an unfinished document.
 #[derive(Debug, Default)]
 pub(crate) struct Level {
-    /// The subtest's item among those that wait; `None`: it has none, or it was emitted already.
+    /// The index of the subtest's item among the held items; `None` if it has none, or if it was
+    /// already emitted.
     pub(crate) item: Option<usize>,
-    /// A comment announced a subtest of this name.
+    /// The name of a subtest that a comment announced.
     pub(crate) announced: Option<String>,
     plan: Option<u64>,
     plans: u32,
@@ -20,17 +21,17 @@ pub(crate) struct Level {
     repeated: Option<u64>,
 }
 
-/// How a document kept its plan.
+/// Whether a document kept its plan.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Kept {
     Yes,
-    /// It planned no test, for this reason, and there was none.
+    /// The document planned no test, for this reason, and there was none.
     NoTests(String),
     No(String),
 }
 
 impl Level {
-    /// The document of the subtest whose item is `item`.
+    /// Creates the document of the subtest whose item is `item`.
     pub(crate) fn below(item: usize) -> Self {
         Self { item: Some(item), ..Self::default() }
     }
@@ -64,7 +65,7 @@ impl Level {
         self.number
     }
 
-    /// Whether anything of a document was there.
+    /// Returns whether the document has neither a plan nor a test point.
     pub(crate) fn is_empty(&self) -> bool {
         self.plan.is_none() && self.points == 0
     }

@@ -1,18 +1,24 @@
-//! The built-in module `tap`: reads TAP (Test Anything Protocol, versions 12 to 14), which bats, prove, node, kselftest and many other
-//! tools print, and emits one item per file, test and subtest.
+//! The built-in module `tap`: reads TAP (Test Anything Protocol, versions 12 to 14), and emits one
+//! item per file, test and subtest. bats, prove, node, kselftest and many other tools print this
+//! format.
 //!
 //! # The tree
 //!
-//! * A file becomes an item: name = the file's name, meta `file` (its path) and `type: file`.
-//! * A test point becomes an item below it: `ok` is `passed`, `not ok` is `failed`. With the directive `SKIP` it is `skipped`. With `TODO`,
-//!   `not ok` is `skipped`. The meta key `directive` holds `skip` or `todo`, and `reason` holds what follows it.
-//! * The tests of a subtest are below the item of its test point, which may come before them (`# Subtest: name`) or after them.
-//! * Comments and YAML blocks after a failed test are its detail `failure`. `duration_ms` in a YAML block becomes the meta key `duration`, in
-//!   seconds.
-//! * A plan that the tests do not keep, and a document without a plan, is a failed item `plan`: the run was cut off. The plan `1..0` is a
-//!   skipped item `all tests`. `Bail out!` is a failed item, and ends the file.
+//! * A file becomes an item: its name is that of the file, and its metadata are `file` (the path)
+//!   and `type: file`.
+//! * A test point becomes an item below it: `ok` becomes `passed`, `not ok` becomes `failed`. With
+//!   the directive `SKIP` it is `skipped`. With `TODO`, `not ok` becomes `skipped`. The metadata
+//!   key `directive` is `skip` or `todo`, and `reason` is the text after it.
+//! * The tests of a subtest are below the item of its test point, which may come before them (`#
+//!   Subtest: name`) or after them.
+//! * Comments and YAML blocks after a failed test become its detail `failure`. `duration_ms` in a
+//!   YAML block becomes the metadata key `duration`, in seconds.
+//! * If the tests do not match the plan, or if there is no plan, the run was interrupted. There is
+//!   a failed item `plan`. The plan `1..0` becomes a skipped item `all tests`. `Bail out!` becomes
+//!   a failed item, and ends the file.
 //!
-//! Lines that are not TAP are ignored, as in other readers. A file without any plan or test point is `unknown`.
+//! Lines that are not TAP are ignored, as in other readers. A file without any plan or test point
+//! is `unknown`.
 //!
 //! # Limits
 //!

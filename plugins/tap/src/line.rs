@@ -1,8 +1,8 @@
-//! What a line of TAP says.
+//! Parses lines of TAP.
 
 use std::io::{self, BufRead};
 
-/// Bytes of a line that are read; the rest is ignored.
+/// Number of bytes of a line that are read; the rest is ignored.
 pub const MAX_LINE: usize = 64 << 10;
 
 /// A line without its indentation.
@@ -24,11 +24,11 @@ pub(crate) struct Point {
     pub(crate) number: Option<u64>,
     pub(crate) description: String,
     pub(crate) directive: Option<Directive>,
-    /// What follows the directive.
+    /// The text after the directive.
     pub(crate) reason: String,
 }
 
-/// What a test point says about how it counts.
+/// The directive of a test point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Directive {
     Skip,
@@ -91,7 +91,8 @@ fn point(text: &str) -> Option<Point> {
     Some(Point { ok, number, description: unescape(description), directive, reason: unescape(reason) })
 }
 
-/// A directive starts at the first `#` after white space or at the start that is not escaped and that a known word follows.
+/// Splits off a directive. It starts at the first unescaped `#` that is at the start or after white
+/// space, and is followed by a known word.
 fn directive(text: &str) -> (&str, Option<Directive>, &str) {
     let mut before = ' ';
     let mut escaped = false;
@@ -101,7 +102,7 @@ fn directive(text: &str) -> (&str, Option<Directive>, &str) {
             let word = rest.trim_start_matches('#').trim_start();
             for (name, directive) in [("skip", Directive::Skip), ("todo", Directive::Todo)] {
                 if let Some(rest) = strip_prefix_ignore_case(word, name) {
-                    // What is attached to the word belongs to it, as in `# Skipped: reason`.
+                    // Characters attached to the word belong to it, as in `# Skipped: reason`.
                     let reason = rest.find(char::is_whitespace).and_then(|end| rest.get(end..)).unwrap_or_default();
                     return (description.trim_end(), Some(directive), reason.trim());
                 }
@@ -118,7 +119,7 @@ fn strip_prefix_ignore_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> 
     start.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-/// `\#` and `\\` stand for the second character.
+/// Replaces `\#` and `\\` by the second character.
 fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -134,7 +135,8 @@ fn unescape(text: &str) -> String {
     plain
 }
 
-/// Reads the next line into `line`, without its end, cut to [`MAX_LINE`] bytes; false at the end of the input.
+/// Reads the next line into `line`, without its line break, cut to [`MAX_LINE`] bytes. Returns
+/// false at the end of the input.
 pub(crate) fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let mut any = false;

@@ -1,5 +1,6 @@
 {{/*
-The configuration, as JSON: the program's defaults (files/config.json), over them `config`, over it the settings of the values.
+Returns the configuration as JSON: the program's defaults (files/config.json), overridden by `config`, overridden
+by the other values.
 */}}
 {{- define "plumbline.config" -}}
 {{- $values := .Values -}}
@@ -54,8 +55,8 @@ The configuration, as JSON: the program's defaults (files/config.json), over the
 {{- end -}}
 
 {{/*
-Lays `given` over `onto`, key by key. Helm's own functions for this leave out what is empty or false, which here means something; and the
-program takes keys in any case, so that one of another spelling would stand there twice.
+Merges `given` into `onto`, key by key. Helm's own functions drop empty and false values, which are meaningful here.
+The program ignores the case of keys, so a key in another case must replace the existing one.
 */}}
 {{- define "plumbline.overlay" -}}
 {{- $all := . -}}

@@ -1,4 +1,4 @@
-{{/* The namespace of the run. */}}
+{{/* Returns the namespace of the run. */}}
 {{- define "plumbline.namespace" -}}
 {{- if .Values.namespace.name -}}
 {{ .Values.namespace.name }}
@@ -9,12 +9,15 @@ sonobuoy
 {{- end -}}
 {{- end -}}
 
-{{/* The image of aggregator and workers. */}}
+{{/* Returns the image of the aggregator and the workers. */}}
 {{- define "plumbline.image" -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 
-{{/* The labels of an object: those of the chart, over them those of the values, over them those by which the program finds it (`own`). */}}
+{{/*
+Returns the labels of an object: those of the chart, overridden by those of the values, overridden by those by which
+the program finds the object (`own`).
+*/}}
 {{- define "plumbline.labels" -}}
 {{- $labels := dict
   "app.kubernetes.io/name" .root.Chart.Name

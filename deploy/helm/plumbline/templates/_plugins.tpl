@@ -1,6 +1,6 @@
 {{/*
-The definitions of the run by the names of their plugins, as JSON, each as `plumbline gen` prepares it: with the image of the run where it
-names none, its environment, and the mounts of its results and files.
+Returns the definitions of the run as JSON, by the names of their plugins. Each is prepared as `plumbline gen` does:
+with the image of the run if it has none, its environment, and the mounts of its results and files.
 */}}
 {{- define "plumbline.definitions" -}}
 {{- $root := . -}}
@@ -22,7 +22,7 @@ names none, its environment, and the mounts of its results and files.
   {{- if hasKey $all $name }}{{ fail (printf "%s: the built-in plugin of this name is in the run already: remove it from `builtInPlugins`" $setting) }}{{ end -}}
   {{- if kindIs "string" $definition }}{{ $definition = fromYaml $definition }}{{ end -}}
   {{- $definition = deepCopy $definition -}}
-  {{- with $definition.Error }}{{ fail (printf "%s: this text is no YAML: %s" $setting .) }}{{ end -}}
+  {{- with $definition.Error }}{{ fail (printf "%s: this text is not YAML: %s" $setting .) }}{{ end -}}
   {{- $said := dig "sonobuoy-config" "plugin-name" "" $definition -}}
   {{- if ne $said $name }}{{ fail (printf "%s: its `sonobuoy-config.plugin-name` must be `%s` too, and is `%s`" $setting $name $said) }}{{ end -}}
   {{- if not (kindIs "map" $definition.spec) }}{{ fail (printf "%s: it has no `spec`" $setting) }}{{ end -}}
@@ -34,7 +34,7 @@ names none, its environment, and the mounts of its results and files.
 {{- toJson $all -}}
 {{- end -}}
 
-{{/* Prepares one definition, in place. */}}
+{{/* Prepares one definition in place. */}}
 {{- define "plumbline.prepare" -}}
 {{- $name := .name -}}
 {{- $config := .config -}}
@@ -71,7 +71,7 @@ names none, its environment, and the mounts of its results and files.
   {{- if $files }}{{ $_ := include "plumbline.mount" (dict "container" $container "name" $volume "path" "/tmp/sonobuoy/config") }}{{ end -}}
   {{- $_ := include "plumbline.mount" (dict "container" $container "name" "results" "path" $config.ResultsDir) -}}
   {{- $variables := dict -}}
-  {{- /* Sorted by lower-cased name; of two of one name the last counts. */ -}}
+  {{- /* Sort by lower-cased name. If a name occurs twice, its last value wins. */ -}}
   {{- range $container.env }}{{ $_ := set $variables (printf "%s\x01%s" (lower .name) .name) . }}{{ end -}}
   {{- range $key, $value := $automatic }}{{ $_ := set $variables (printf "%s\x01%s" (lower $key) $key) (dict "name" $key "value" $value) }}{{ end -}}
   {{- $env := list -}}
@@ -80,12 +80,12 @@ names none, its environment, and the mounts of its results and files.
 {{- end -}}
 {{- end -}}
 
-{{/* The volume with the files of a plugin: a plugin's name may have dots, a volume's may not. */}}
+{{/* Returns the name of the volume with a plugin's files. The name of a plugin may have dots, that of a volume may not. */}}
 {{- define "plumbline.filesVolume" -}}
 sonobuoy-{{ . | replace "." "-" | trunc 50 }}-vol
 {{- end -}}
 
-{{/* Mounts a volume, and moves a mount of it that is elsewhere. */}}
+{{/* Mounts a volume. If it is already mounted elsewhere, moves that mount. */}}
 {{- define "plumbline.mount" -}}
 {{- $all := . -}}
 {{- $found := false -}}

@@ -1,5 +1,5 @@
 {{/*
-The roles of a mode with their bindings, from files/rbac, for this namespace and service account.
+Returns the roles of a mode with their bindings, from files/rbac, for this namespace and service account.
 */}}
 {{- define "plumbline.roles" -}}
 {{- $root := .root -}}
@@ -30,8 +30,8 @@ The roles of a mode with their bindings, from files/rbac, for this namespace and
 {{- end -}}
 
 {{/*
-The rules of the mode `minimal` for the whole cluster, as JSON: those of the file, which are for recording everything, unless `Resources` of
-the configuration says what is recorded. The first of them are for nodes, the last is discovery.
+Returns the cluster-wide rules of the mode `minimal` as JSON. Those of the file are for recording everything. If the
+configuration has `Resources`, rules for these replace them, except the first rule (nodes) and the last one (discovery).
 */}}
 {{- define "plumbline.minimal" -}}
 {{- $config := fromJson (include "plumbline.config" .root) -}}
@@ -53,7 +53,7 @@ the configuration says what is recorded. The first of them are for nodes, the la
 {{- include "plumbline.withKubelets" (dict "config" $config "rules" $rules) -}}
 {{- end -}}
 
-{{/* The rules of the mode `clusterRead`, as JSON: those of the file, and what `Resources` names. */}}
+{{/* Returns the rules of the mode `clusterRead` as JSON: those of the file, and those for `Resources`. */}}
 {{- define "plumbline.clusterRead" -}}
 {{- $config := fromJson (include "plumbline.config" .root) -}}
 {{- $rules := .rules -}}
@@ -67,14 +67,14 @@ the configuration says what is recorded. The first of them are for nodes, the la
 {{- include "plumbline.withKubelets" (dict "config" $config "rules" $rules) -}}
 {{- end -}}
 
-{{/* What `Resources` names, in lower case and in order, as JSON. */}}
+{{/* Returns the entries of `Resources` as JSON, in lower case and sorted. */}}
 {{- define "plumbline.recorded" -}}
 {{- $named := list -}}
 {{- range .Resources }}{{ $named = append $named (lower .) }}{{ end -}}
 {{- toJson ($named | uniq | sortAlpha) -}}
 {{- end -}}
 
-{{/* Rules, and before the last of them the one for kubelets where they are queried. */}}
+{{/* Returns the rules. If kubelets are queried, the rule for them is added before the last rule. */}}
 {{- define "plumbline.withKubelets" -}}
 {{- $recorded := fromJsonArray (include "plumbline.recorded" .config) -}}
 {{- $nodes := or (not (kindIs "slice" .config.Resources)) (has "nodes" $recorded) -}}
@@ -86,7 +86,7 @@ the configuration says what is recorded. The first of them are for nodes, the la
 {{- end -}}
 {{- end -}}
 
-{{/* `plumbline.permissions` of the plugins that have any, by their names, as JSON. */}}
+{{/* Returns `plumbline.permissions` of all plugins that have any, by their names, as JSON. */}}
 {{- define "plumbline.permissions" -}}
 {{- $account := .Values.serviceAccount.name -}}
 {{- $all := dict -}}
@@ -102,7 +102,7 @@ the configuration says what is recorded. The first of them are for nodes, the la
 {{- toJson $all -}}
 {{- end -}}
 
-{{/* The roles of these plugins with their bindings. */}}
+{{/* Returns the roles of these plugins with their bindings. */}}
 {{- define "plumbline.pluginRoles" -}}
 {{- $root := . -}}
 {{- $namespace := include "plumbline.namespace" . -}}
@@ -121,7 +121,7 @@ the configuration says what is recorded. The first of them are for nodes, the la
 {{- end -}}
 {{- end -}}
 
-{{/* A role and its binding to one service account. */}}
+{{/* Returns a role and its binding to one service account. */}}
 {{- define "plumbline.roleAndBinding" }}
 {{- $group := "rbac.authorization.k8s.io" }}
 ---

@@ -1,4 +1,4 @@
-//! Trying again.
+//! Retries of uploads.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use backon::{ExponentialBuilder, Retryable};
 
 use crate::deliver::error::DeliverError;
 
-/// Tries until it works, will not work, or was tried so many times.
+/// Retries `attempt` until it succeeds, fails permanently, or has run `attempts` times.
 pub(crate) async fn again<F>(attempts: usize, attempt: impl FnMut() -> F) -> Result<(), DeliverError>
 where
     F: Future<Output = Result<(), DeliverError>>,

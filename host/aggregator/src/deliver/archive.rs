@@ -1,16 +1,16 @@
-//! The archive that is delivered.
+//! The archive to upload.
 
 use std::path::PathBuf;
 
 /// A finished archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Archive {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its name at the destination.
+    /// Name at the destination.
     pub name: String,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its digest: 64 lower-case hexadecimal digits.
+    /// SHA-256 as 64 lower-case hexadecimal digits.
     pub sha256: String,
 }

@@ -1,4 +1,4 @@
-//! Where archives go.
+//! Destinations of archives.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::deliver::error::DeliverError;
 use crate::deliver::put::HttpPut;
 use crate::deliver::s3::Bucket;
 
-/// Where archives go.
+/// A destination of archives.
 #[derive(Debug)]
 pub struct Destination(Kind);
 
@@ -20,14 +20,16 @@ enum Kind {
 }
 
 impl Destination {
-    /// Reads an address: `s3://BUCKET/PREFIX`, or `https://HOST/PATH` (`http://` too). The archive's name is added to a prefix, and to a path that
-    /// ends with `/`; another path is taken as it is.
+    /// Parses a URL: `s3://BUCKET/PREFIX`, `https://HOST/PATH`, or `http://HOST/PATH`. The
+    /// archive's name is appended to a prefix, and to a path that ends with `/`. Any other path is
+    /// used as it is.
     ///
-    /// `settings` are those that other tools for the same storage read from their environment:
-    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`,
-    /// `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, ... for S3; `HTTP_AUTHORIZATION` (the value of the
-    /// header `Authorization`) for HTTP. It is sent over plain HTTP only with
-    /// `HTTP_ALLOW_HTTP=true`.
+    /// `settings` are the environment variables of other tools for the same storage:
+    ///
+    /// * For S3: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`,
+    ///   `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, ...
+    /// * For HTTP: `HTTP_AUTHORIZATION` (the value of the header `Authorization`). It is sent over
+    ///   plain HTTP only with `HTTP_ALLOW_HTTP=true`.
     ///
     /// # Errors
     /// [`DeliverError::Address`].
@@ -58,7 +60,7 @@ impl Destination {
         }
     }
 
-    /// Sends the archive; its address there. Tried again on failures that may pass, for some minutes.
+    /// Uploads the archive and returns its URL. Transient failures are retried for some minutes.
     ///
     /// # Errors
     /// [`DeliverError::Read`] and [`DeliverError::Refused`].
@@ -70,7 +72,7 @@ impl Destination {
     }
 }
 
-/// What may be shown of an address that was refused.
+/// Removes the credentials from a rejected URL for a message.
 fn without_credentials(url: &str) -> String {
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if at > scheme => {

@@ -1,34 +1,34 @@
-//! Why an archive is not where it should be.
+//! Errors while uploading an archive.
 
 pub(crate) use plumbline_core::chain;
 
-/// Why an archive could not be sent. The archive itself is where it was.
+/// Error while uploading an archive. The local archive is not affected.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliverError {
-    /// The address says nothing that could be sent to.
-    #[error("`{url}` is not an address for an archive: {why}")]
+    /// The URL is not a valid destination.
+    #[error("`{url}` is not a destination for an archive: {why}")]
     Address {
-        /// The address, without credentials.
+        /// The URL, without credentials.
         url: String,
-        /// What is wrong with it.
+        /// What is wrong with the URL.
         why: String,
     },
-    /// The archive cannot be read.
+    /// The archive is not readable.
     #[error("failed to read `{path}`: {source}")]
     Read {
-        /// The archive.
+        /// Path of the archive.
         path: String,
-        /// The cause.
+        /// The underlying I/O error.
         source: std::io::Error,
     },
-    /// The storage did not take it, after every attempt.
+    /// The upload failed after all attempts.
     #[error("failed to send the archive to `{address}` ({attempts} attempts): {cause}")]
     Refused {
-        /// Where it was to go.
+        /// URL of the destination.
         address: String,
-        /// How often it was tried.
+        /// Maximum number of attempts.
         attempts: usize,
-        /// What the other end said last.
+        /// Last error of the server or connection.
         cause: String,
         /// Whether another attempt could help.
         transient: bool,

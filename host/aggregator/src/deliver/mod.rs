@@ -1,4 +1,5 @@
-//! Sends a finished archive to where it is to be kept: S3-compatible storage (`s3://BUCKET/PREFIX`), or an HTTP server that takes `PUT`.
+//! Uploads a finished archive to S3-compatible storage (`s3://BUCKET/PREFIX`), or to an HTTP server
+//! with `PUT`.
 //!
 //! ```no_run
 //! use plumbline_aggregator::deliver::{Archive, Destination};

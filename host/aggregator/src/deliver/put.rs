@@ -1,4 +1,4 @@
-//! An HTTP server that takes `PUT`.
+//! Upload to an HTTP server with `PUT`.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use crate::deliver::again::again;
 use crate::deliver::archive::Archive;
 use crate::deliver::error::{DeliverError, chain};
 
-/// How often it is tried.
+/// Maximum number of attempts.
 const ATTEMPTS: usize = 6;
-/// Bytes of an answer that are shown.
+/// Maximum length of a response in a message, in characters.
 const SHOWN: usize = 300;
-/// How long the other end may be silent: it may have to write gigabytes before it answers.
+/// Timeout without data from the server. It may have to write gigabytes before it responds.
 const SILENCE: Duration = Duration::from_secs(300);
 
-/// One process has one provider of cryptography; whoever comes first sets it.
+/// Installs the crypto provider of the process, unless there is one.
 pub(crate) fn install_crypto() {
-    // An error means that there is one already.
+    // An error means that one is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// A URL that archives are `PUT` to.
+/// A URL for uploads with `PUT`.
 #[derive(Debug)]
 pub(crate) struct HttpPut {
     url: String,
@@ -44,14 +44,16 @@ impl HttpPut {
                 value
             });
         let builder = match url.split_once("://") {
-            // Nobody shows a certificate there. Looked for all the same, the authorities of a system that has none would be an error.
+            // Plain HTTP needs no CA certificates. Loading them would fail on a system that has
+            // none.
             Some((scheme, _)) if scheme.eq_ignore_ascii_case("http") => Client::builder().tls_certs_only([]),
             _ => Client::builder(),
         };
         let client = builder
             .connect_timeout(Duration::from_secs(30))
             .read_timeout(SILENCE)
-            // A redirect would need the body a second time, and may lead to a host that must not have the credentials.
+            // A redirect would need the body a second time, and could lead to a host that must not
+            // get the credentials.
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| chain(&error))?;

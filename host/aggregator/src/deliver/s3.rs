@@ -1,4 +1,4 @@
-//! S3-compatible storage.
+//! Upload to S3-compatible storage.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::deliver::again::again;
 use crate::deliver::archive::Archive;
 use crate::deliver::error::{DeliverError, chain};
 
-/// Bytes of one part of a large archive, and so the memory that sending takes twice.
+/// Size of one part of a large archive, in bytes. The upload needs twice as much memory.
 const PART: usize = 8 << 20;
-/// Parts under way at once.
+/// Number of concurrent parts.
 const PARALLEL: usize = 2;
-/// How often the whole is tried. Requests are tried again one by one before that.
+/// Maximum number of attempts for the whole archive. Single requests are retried before that.
 const ATTEMPTS: usize = 3;
-/// Where the digest stands in the object's metadata.
+/// Key of the digest in the object's metadata.
 const DIGEST: &str = "sha256";
 
 /// A bucket and a prefix in it.
@@ -36,7 +36,7 @@ impl Bucket {
         crate::deliver::put::install_crypto();
         let mut builder = AmazonS3Builder::new().with_bucket_name(name).with_checksum_algorithm(Checksum::SHA256);
         for (key, value) in settings {
-            // Anything else in a Secret or an environment is for others.
+            // Other settings in a Secret or environment are for other programs.
             if key.starts_with("AWS_")
                 && let Ok(key) = key.to_ascii_lowercase().parse::<AmazonS3ConfigKey>()
             {
@@ -75,11 +75,12 @@ impl Bucket {
         let mut writer = BufWriter::with_capacity(Arc::clone(&self.store), path.clone(), PART)
             .with_max_concurrency(PARALLEL)
             .with_attributes(attributes);
-        // Reading is local: what fails here is the other end.
+        // Reading is local, so an error comes from the server.
         let sent = match tokio::io::copy_buf(&mut file, &mut writer).await {
             Ok(_) => writer.shutdown().await,
             Err(error) => {
-                // Only a writer that was not shut down can be told so. Storage forgets the parts of other uploads by its own rules.
+                // Abort while the writer has not been shut down. Parts that remain are removed by
+                // the storage's own rules.
                 if let Err(error) = writer.abort().await {
                     tracing::debug!("an unfinished upload may be left at `{address}`: {error}");
                 }
@@ -91,7 +92,7 @@ impl Bucket {
             let transient = !is_final(&told);
             refused(told, transient)
         })?;
-        // Each part was checked on arrival; that all of them are there is asked once more.
+        // The server has verified each part. Verify that all of them are there.
         let there = self.store.head(path).await.map_err(|error| refused(chain(&error), true))?;
         if there.size != archive.bytes {
             return Err(refused(format!("{} of {} bytes arrived", there.size, archive.bytes), true));
@@ -100,7 +101,7 @@ impl Bucket {
     }
 }
 
-/// Trying again does not help against a missing bucket or wrong credentials.
+/// Returns whether retries cannot help, such as for a missing bucket or wrong credentials.
 fn is_final(told: &str) -> bool {
     ["403", "404", "401", "NoSuchBucket", "AccessDenied", "InvalidAccessKeyId"].iter().any(|word| told.contains(word))
 }

@@ -1,4 +1,4 @@
-//! The chain: one judge after the other, then the rules.
+//! The chain of judges: each judge in turn, and then the rules.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,48 +13,50 @@ use serde_json::Value;
 use super::evidence::evidence;
 use super::kept::KeptItems;
 use super::plan::{PlannedJudge, tell_the_day};
-use super::said::{JudgeTree, Rulings, Said};
+use super::said::{JudgeOutput, JudgeTree, Rulings};
 use crate::postprocess::{RunLog, Usage, is_of_data};
 
-/// What is judged.
+/// Input of a chain of judges.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
-    /// The plugin; each judge is told its own options and name.
+    /// The plugin. Each judge gets its own options and name.
     pub plugin: &'a PluginInfo,
-    /// The file with the items of its tree ([`keep_tree`](super::keep_tree)).
+    /// File with the items of the plugin's tree ([`keep_tree`](super::keep_tree)).
     pub items: &'a Path,
-    /// The directory with the content of the archive; only what patterns of evidence match is read.
+    /// Directory with the content of the archive. Judges can read only the files that their
+    /// evidence patterns match.
     pub root: &'a Path,
-    /// The definition's `config-map`.
+    /// The `config-map` of the definition.
     pub data: &'a BTreeMap<String, String>,
-    /// The day that judges are told: that on which the run began, in UTC. It is the same whenever the run is judged, also by an aggregator that was
-    /// restarted after midnight, and years later.
+    /// The day that judges get, which is the start of the run in UTC. It is the same whenever the
+    /// run is judged, even after a restart past midnight, or years later.
     pub day: Date,
 }
 
-/// Why there is no verdict. What is wrong with a judge is no error: it stands in the verdict.
+/// Error while judging. Errors of a judge are part of the verdict instead.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to judge plugin `{plugin}`: {source}")]
 pub struct JudgeError {
-    /// The plugin.
+    /// Name of the plugin.
     plugin: String,
-    /// The cause.
+    /// The underlying I/O error.
     source: io::Error,
 }
 
-/// Has `judges` judge a plugin, in their order, and applies the rules. Blocking. A judge that fails is recorded, what it said until then
-/// counts, and the chain goes on.
+/// Runs `judges` in order on a plugin's results, and applies the rules. Blocking. If a judge fails,
+/// the error is recorded, its rulings so far count, and the chain continues.
 ///
 /// # Errors
-/// Only for failures of this machine.
+/// Only when this machine fails.
 pub fn judge_plugin(judges: &[PlannedJudge], judged: Judged<'_>) -> Result<PluginVerdict, JudgeError> {
     judge_measured(judges, judged).map(|(verdict, _)| verdict)
 }
 
-/// As [`judge_plugin`], with what the judges used, and why they had to be ended: a verdict says only that they did not finish.
+/// Runs a chain like [`judge_plugin`], and also returns what the judges used and why calls were
+/// ended. A verdict only says that a judge did not finish.
 ///
 /// # Errors
-/// As [`judge_plugin`].
+/// Same as [`judge_plugin`].
 pub fn judge_measured(judges: &[PlannedJudge], judged: Judged<'_>) -> Result<(PluginVerdict, Usage), JudgeError> {
     let mut usage = Usage::default();
     match chain(judges, judged, &mut usage) {
@@ -69,7 +71,7 @@ fn chain(judges: &[PlannedJudge], judged: Judged<'_>, usage: &mut Usage) -> io::
     let mut checks: Vec<(usize, Check)> = Vec::new();
     let mut bytes = 0_usize;
     for (at, judge) in judges.iter().enumerate() {
-        let mut said = Said::new(at, &rulings, bytes, checks.len());
+        let mut said = JudgeOutput::new(at, &rulings, bytes, checks.len());
         let error = one(judge, judged, &rulings, &mut said, usage)?;
         if let Some(error) = &said.too_much {
             usage.broke(error.clone());
@@ -91,12 +93,12 @@ fn chain(judges: &[PlannedJudge], judged: Judged<'_>, usage: &mut Usage) -> io::
     Ok(judging.finish())
 }
 
-/// Calls one judge; `Some` is why it could not finish.
+/// Calls one judge. Returns the reason if it could not finish.
 fn one(
     judge: &PlannedJudge,
     judged: Judged<'_>,
     rulings: &Arc<Rulings>,
-    said: &mut Said,
+    said: &mut JudgeOutput,
     usage: &mut Usage,
 ) -> io::Result<Option<String>> {
     let mut cannot = |why: String| {
@@ -129,7 +131,7 @@ fn one(
     }
 }
 
-/// Every leaf, with what was said of it last.
+/// Adds every leaf, with the last ruling about it.
 fn leaves<'a>(
     items: &Path,
     rulings: &Rulings,
@@ -142,7 +144,7 @@ fn leaves<'a>(
     while let Some(kept) = items.next()? {
         let status = kept.item.status.unwrap_or_default();
         if kept.node {
-            // A node without any item: nobody can say how it came out.
+            // The outcome of a node without any item is unknown.
             if kept.leaf {
                 judging.leaf(Leaf { set: &kept.set, path: &[], status: &status, ruling: None });
             }

@@ -1,4 +1,4 @@
-//! The files that a judge may read: its data, and those of the archive that its patterns match.
+//! The files that a judge may read: its data, and the archive's files that its patterns match.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -13,25 +13,28 @@ use rustix::fs::OFlags;
 
 use super::plan::PlannedJudge;
 
-/// Files of the archive that one judge may be given. A pattern that matches more is a mistake, and a judge that sees only some of its
-/// evidence would be wrong.
+/// Maximum number of archive files for one judge. A pattern that matches more is a mistake. With
+/// only a part of its evidence, a judge could be wrong.
 pub const MAX_EVIDENCE_FILES: usize = 10_000;
 
-/// Directories below the archive's root that are followed.
+/// Maximum depth of directories below the archive's root.
 const MAX_DEPTH: usize = 64;
 
-/// Which files of an archive the judges of a chain may read, all together: for who has to get them out of it first.
+/// Returns a predicate for the archive files that any judge of a chain may read, for callers that
+/// have to extract them first.
 pub fn evidence_patterns(judges: &[PlannedJudge]) -> impl Fn(&str) -> bool {
     let sets: Vec<GlobSet> = judges.iter().map(|judge| judge.evidence.clone()).collect();
     move |path: &str| is_evidence(path) && sets.iter().any(|set| set.is_match(path))
 }
 
-/// What judges say is nobody's evidence: a verdict must be the same the second time.
+/// Returns whether a file can be evidence. Verdicts cannot, so that judging again has the same
+/// result.
 fn is_evidence(path: &str) -> bool {
     !path.ends_with(&format!("/{VERDICT_FILE}"))
 }
 
-/// The files for `judge`: `data/NAME` first, then those below `root`, each in lexical order. The error is a sentence.
+/// Returns the files for `judge`: `data/NAME` first, then those below `root`, each group in lexical
+/// order. The error is a sentence.
 pub(super) fn evidence(
     judge: &PlannedJudge,
     data: &BTreeMap<String, String>,
@@ -73,13 +76,14 @@ pub(super) fn evidence(
     Ok(files)
 }
 
-/// A file that became a link in between is not followed either.
+/// Opens a file, unless it has been replaced by a link.
 fn open(path: &Path) -> io::Result<File> {
     #[expect(clippy::cast_possible_wrap, reason = "a flag of the kernel, passed on as it is")]
     OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)
 }
 
-/// Regular files below `dir` that match; links are not followed. One more than the limit is enough to know that there are too many.
+/// Collects the matching regular files below `dir`, without following links. It stops at one more
+/// than the limit, which proves that there are too many.
 fn walk(
     dir: &Path,
     relative: &str,
@@ -92,7 +96,7 @@ fn walk(
     }
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        // A name that is not UTF-8 can match no pattern.
+        // A name that is not UTF-8 cannot match a pattern.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = if relative.is_empty() { name } else { format!("{relative}/{name}") };
         let metadata = fs::symlink_metadata(entry.path())?;

@@ -1,4 +1,5 @@
-//! The items of a finished tree on disk, one line of JSON each, in pre-order: what every judge of a chain reads anew, in bounded memory.
+//! The items of a finished tree on disk: one line of JSON per item, in pre-order. Every judge of a
+//! chain reads them again, in bounded memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -7,65 +8,67 @@ use std::path::Path;
 use plumbline_core::{FlatItem, GLOBAL, Item};
 use serde::{Deserialize, Serialize};
 
-/// Buffer for lines; one that a huge item made larger is given back.
+/// Size to which the line buffer is shrunk after a huge item.
 const LINE: usize = 1 << 20;
 
-/// The key of an item's meta that says what it is.
+/// Key of an item's metadata with its type.
 const TYPE: &str = "type";
 
 /// An item of the tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Kept {
-    /// The result set: a node, or `global`; empty for what a summarizer added.
+pub(super) struct StoredItem {
+    /// The result set: a node, or `global`. Empty for items of a summarizer.
     pub(super) set: String,
-    /// It has no children.
+    /// Whether the item has no children.
     pub(super) leaf: bool,
-    /// It stands for the node itself, above the items of its result set. Judges do not see it.
+    /// Whether the item is the node itself, above the items of its result set. Judges do not see
+    /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) node: bool,
-    /// The item, with its status; depth 0 is a root of the result set.
+    /// The item with its status. Depth 0 is a root of the result set.
     pub(super) item: FlatItem,
 }
 
 /// Writes the items of a tree.
 pub(crate) struct ItemWriter {
     out: BufWriter<File>,
-    /// The last item and how deep it is below the plugin's root: whether it has children, says the next one.
-    last: Option<(u32, Kept)>,
+    /// The last item and its depth below the plugin's root. The next item tells whether it has
+    /// children.
+    last: Option<(u32, StoredItem)>,
     set: String,
 }
 
 impl ItemWriter {
-    /// Begins the file at `path` anew.
+    /// Creates the file at `path`, and overwrites an existing one.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let out = BufWriter::with_capacity(256 << 10, File::create(path)?);
         Ok(Self { out, last: None, set: GLOBAL.to_owned() })
     }
 
-    /// A node: the items after it, one level deeper, are its.
+    /// Adds a node. The items after it, one level deeper, belong to it.
     pub(crate) fn node(&mut self, item: FlatItem) -> io::Result<()> {
         self.set.clone_from(&item.name);
-        self.push(item.depth, Kept { set: item.name.clone(), leaf: false, node: true, item })
+        self.push(item.depth, StoredItem { set: item.name.clone(), leaf: false, node: true, item })
     }
 
-    /// An item of the node before it; `item.depth` counts from the plugin's root.
+    /// Adds an item of the last node. `item.depth` counts from the plugin's root.
     pub(crate) fn below_node(&mut self, mut item: FlatItem) -> io::Result<()> {
         let level = item.depth;
         item.depth = level.saturating_sub(1);
-        self.push(level, Kept { set: self.set.clone(), leaf: false, node: false, item })
+        self.push(level, StoredItem { set: self.set.clone(), leaf: false, node: false, item })
     }
 
-    /// An item of the one result set of a plugin that is not per node.
+    /// Adds an item of a plugin with a single result set.
     pub(crate) fn global(&mut self, item: FlatItem) -> io::Result<()> {
-        self.push(item.depth, Kept { set: GLOBAL.to_owned(), leaf: false, node: false, item })
+        self.push(item.depth, StoredItem { set: GLOBAL.to_owned(), leaf: false, node: false, item })
     }
 
-    /// An item that a summarizer added.
+    /// Adds an item of a summarizer.
     pub(crate) fn summary(&mut self, item: FlatItem) -> io::Result<()> {
-        self.push(item.depth, Kept { set: String::new(), leaf: false, node: false, item })
+        self.push(item.depth, StoredItem { set: String::new(), leaf: false, node: false, item })
     }
 
-    fn push(&mut self, level: u32, kept: Kept) -> io::Result<()> {
+    fn push(&mut self, level: u32, kept: StoredItem) -> io::Result<()> {
         if let Some((above, mut last)) = self.last.replace((level, kept)) {
             last.leaf = level <= above;
             self.write(&last)?;
@@ -73,12 +76,12 @@ impl ItemWriter {
         Ok(())
     }
 
-    fn write(&mut self, kept: &Kept) -> io::Result<()> {
+    fn write(&mut self, kept: &StoredItem) -> io::Result<()> {
         serde_json::to_writer(&mut self.out, kept)?;
         self.out.write_all(b"\n")
     }
 
-    /// The end of the tree.
+    /// Writes the last item and flushes the file.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         if let Some((_, mut last)) = self.last.take() {
             last.leaf = true;
@@ -88,8 +91,8 @@ impl ItemWriter {
     }
 }
 
-/// Writes the items of `root`, the tree of a plugin, to the file at `path`: what [`judge_plugin`](super::judge_plugin) reads. A run
-/// does so on its own.
+/// Writes the items of `root`, the tree of a plugin, to the file `path`, for
+/// [`judge_plugin`](super::judge_plugin). A run writes this file itself.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -128,7 +131,7 @@ pub fn keep_tree(root: &Item, path: &Path) -> io::Result<()> {
     writer.finish()
 }
 
-/// How many results the tree of a plugin was made of, as far as it says: its nodes, or the one of the cluster.
+/// Returns the number of result sets in the tree of a plugin: its nodes, or 1 for the cluster.
 #[must_use]
 pub fn result_sets(root: &Item) -> u32 {
     let is_node = |item: &&Item| item.name != GLOBAL && item.meta.get(TYPE).is_some_and(|kind| kind == "node");
@@ -146,8 +149,8 @@ impl KeptItems {
         Ok(Self { from: BufReader::with_capacity(64 << 10, File::open(path)?), line: Vec::new() })
     }
 
-    /// The next item; `None` at the end.
-    pub(super) fn next(&mut self) -> io::Result<Option<Kept>> {
+    /// Returns the next item, or `None` at the end.
+    pub(super) fn next(&mut self) -> io::Result<Option<StoredItem>> {
         self.line.clear();
         self.line.shrink_to(LINE);
         match self.from.read_until(b'\n', &mut self.line)? {

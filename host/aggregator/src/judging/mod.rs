@@ -1,4 +1,5 @@
-//! From a finished tree to a verdict: the judges of a chain read it one after the other, the host applies the rules (docs/judging.md).
+//! From a finished tree to a verdict: each judge of a chain reads the tree, and the host applies
+//! the rules (docs/judging.md).
 
 mod chain;
 mod evidence;

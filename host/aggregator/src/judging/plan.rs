@@ -1,4 +1,4 @@
-//! Which modules judge a plugin, and what they are given, before anything runs.
+//! Resolution of a plugin's judges and their inputs, before anything runs.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::civil::Date;
@@ -11,27 +11,27 @@ use crate::lazy::LazyModule;
 use crate::modules::Modules;
 use crate::source::{LimitPolicy, PlanError, Source};
 
-/// A judge of a chain, found.
+/// A resolved judge of a chain.
 #[derive(Clone)]
 pub struct PlannedJudge {
-    /// What the definition says of it.
+    /// Entry in the definition.
     pub entry: VerdictEntry,
     /// The module.
     pub module: LazyModule,
-    /// What a call of it may use.
+    /// Limits of one call.
     pub limits: ModuleLimits,
-    /// Which files of the archive it may read.
+    /// Patterns of archive files that it may read.
     pub evidence: GlobSet,
-    /// Whether it is told the day, as its option `today`.
+    /// Whether the judge gets the day, as its option `today`.
     pub told_the_day: bool,
-    /// Its schema of options cannot be used: a sentence for each.
+    /// Problems with its schema of options, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// Finds the judges of `source` in their order, and checks what they are given.
+/// Resolves the judges of `source` in order, and checks their inputs.
 ///
 /// # Errors
-/// When a judge is not known or cannot be used, does not take its options, or is given data or patterns that cannot be.
+/// When a judge is unknown or unusable, rejects its options, or has invalid data or patterns.
 pub fn plan_judges(modules: &Modules, policy: &LimitPolicy, source: &Source) -> Result<Vec<PlannedJudge>, PlanError> {
     let chain = source.definition.plumbline.verdict.iter().enumerate();
     chain.map(|(at, entry)| plan_judge(modules, policy, source, at, entry)).collect()
@@ -71,7 +71,7 @@ fn plan_judge(
         told_the_day = schema.pointer("/properties/today").is_some() && !entry.options.contains_key(TODAY);
         let mut options = entry.options.clone();
         if told_the_day {
-            // Any day: which one it is, is known when it judges.
+            // An arbitrary day. The actual one is set when the judge runs.
             tell_the_day(&mut options, Date::constant(2026, 1, 1));
         }
         let checked = check_options(&options, &[(entry.judge.as_str(), schema)]);
@@ -89,16 +89,17 @@ fn plan_judge(
     Ok(PlannedJudge { entry, module, limits, evidence, told_the_day, warnings })
 }
 
-/// The option under which a judge is told the day.
+/// Option with the day.
 const TODAY: &str = "today";
 
-/// Modules have no clock. One whose schema knows the option is told the day there, unless the definition names another one: what lists
-/// allow until a day depends on it.
+/// Sets the day in the options of a judge, because modules have no clock. Entries of lists can
+/// expire on a day. It is set only if the judge's schema has the option and the definition does not
+/// set it.
 pub(super) fn tell_the_day(options: &mut Map<String, Value>, day: Date) {
     options.insert(TODAY.to_owned(), Value::from(day.to_string()));
 }
 
-/// `*` and `?` stop at `/`; `**` does not.
+/// Compiles globs in which `*` and `?` do not match `/`, and `**` does.
 fn patterns(patterns: &[String]) -> Result<GlobSet, globset::Error> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {

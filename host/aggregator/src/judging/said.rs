@@ -1,4 +1,4 @@
-//! What the judges of a chain said so far.
+//! Rulings and checks that the judges of a chain have reported.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,31 +9,33 @@ use plumbline_sandbox::{RulingSink, TreeItem, TreeSource};
 
 use super::kept::KeptItems;
 
-/// Items that the judges of a chain may rule on: more than any suite has tests.
+/// Maximum number of items that the judges of a chain may rule on. No suite has as many tests.
 const MAX_RULINGS: usize = 1_000_000;
-/// Bytes of the texts of all rulings of a chain: 256 MiB. They are held in memory, because every judge sees those before it.
+/// Maximum size of the texts of all rulings of a chain: 256 MiB. They are held in memory, because
+/// every judge sees earlier rulings.
 const MAX_RULING_BYTES: usize = 256 << 20;
-/// Checks of a chain: as many as a person may ever read.
+/// Maximum number of checks in a chain. Users cannot read more.
 const MAX_CHECKS: usize = 1_000;
 
-/// Rulings by the numbers of their items, each with the number of its judge in the chain.
+/// Rulings by item number, each with the number of its judge in the chain.
 pub(super) type Rulings = BTreeMap<u64, (Ruling, usize)>;
 
-/// What one judge says.
-pub(super) struct Said {
+/// Rulings and checks of one judge.
+pub(super) struct JudgeOutput {
     judge: usize,
-    /// How much was said before.
+    /// Number and text size of earlier rulings.
     before: (usize, usize),
     bytes: usize,
     pub(super) rulings: BTreeMap<u64, Ruling>,
     pub(super) checks: Vec<Check>,
     checks_before: usize,
-    /// It said more than is kept: the first thing that was too much.
+    /// The first limit that the judge exceeded.
     pub(super) too_much: Option<String>,
 }
 
-impl Said {
-    /// `before`: what earlier judges said, `bytes` of texts of it; `checks` of them.
+impl JudgeOutput {
+    /// Creates an empty value. `before` are the rulings of earlier judges, `bytes` is the size of
+    /// their texts, and `checks` is the number of their checks.
     pub(super) fn new(judge: usize, before: &Rulings, bytes: usize, checks: usize) -> Self {
         Self {
             judge,
@@ -46,7 +48,7 @@ impl Said {
         }
     }
 
-    /// Adds the rulings to those of earlier judges; how many bytes of texts they are.
+    /// Adds the rulings to those of earlier judges, and returns the size of their texts.
     pub(super) fn settle(&mut self, all: &mut Rulings) -> usize {
         let judge = self.judge;
         all.extend(std::mem::take(&mut self.rulings).into_iter().map(|(index, ruling)| (index, (ruling, judge))));
@@ -58,7 +60,7 @@ fn size(ruling: &Ruling) -> usize {
     ruling.class.len() + ruling.reason.len() + ruling.source.len()
 }
 
-impl RulingSink for Said {
+impl RulingSink for JudgeOutput {
     fn ruling(&mut self, index: u64, ruling: Ruling) -> io::Result<()> {
         let bytes = self.bytes.saturating_add(size(&ruling));
         if self.before.0 + self.rulings.len() >= MAX_RULINGS {
@@ -84,7 +86,7 @@ impl RulingSink for Said {
     }
 }
 
-/// The tree as a judge reads it.
+/// The tree for a judge.
 pub(super) struct JudgeTree {
     pub(super) items: KeptItems,
     pub(super) rulings: Arc<Rulings>,

@@ -1,5 +1,5 @@
-//! Detects which module reads a file of a plugin whose result format is `auto`: the rules of the modules, applied to the start of the
-//! file. No module runs for it.
+//! Detection of the module for each file of a plugin with the result format `auto`. The modules'
+//! rules are applied to the start of a file, and no module runs.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,28 +13,28 @@ use super::error::PostProcessError;
 use super::select::SetFile;
 use crate::lazy::LazyModule;
 
-/// Files that an outcome names. All of them are in the tree.
+/// Maximum number of files in an outcome. The tree has all of them.
 const MAX_NAMED: usize = 20;
 
-/// What became of the files of a plugin whose result format is `auto`.
+/// Detected formats of a plugin with the result format `auto`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Detections {
-    /// The first files whose format was detected.
+    /// The first files with a detected format.
     pub files: Vec<Detected>,
-    /// Files whose format was detected.
+    /// Number of files with a detected format.
     pub detected: u64,
-    /// Files whose format was not detected, without the captured standard output.
+    /// Number of files without a detected format. The captured standard output does not count.
     pub unread: u64,
 }
 
-/// A file whose format was detected.
+/// A file with a detected format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Detected {
-    /// Its path relative to the plugin's directory, such as `results/global/junit.xml`.
+    /// Path relative to the plugin's directory, such as `results/global/junit.xml`.
     pub file: String,
-    /// The format's name for people, such as `JUnit`.
+    /// Display name of the format, such as `JUnit`.
     pub format: String,
-    /// The module that read it.
+    /// Name of the module that read the file.
     pub module: String,
 }
 
@@ -48,7 +48,7 @@ impl Detections {
     }
 }
 
-/// The modules that detect their files, with their rules ready.
+/// The modules that detect their files, with compiled rules.
 pub(super) struct Detectors<'a> {
     modules: Vec<(&'a LazyModule, Vec<Rule<'a>>)>,
 }
@@ -68,7 +68,8 @@ impl<'a> Detectors<'a> {
         Ok(Self { modules: modules.iter().map(ready).collect::<Result<_, _>>()? })
     }
 
-    /// The first module one of whose rules `file` matches, and the format's name for people.
+    /// Returns the first module with a rule that matches `file`, and the display name of the
+    /// format.
     pub(super) fn find(&self, file: &SetFile) -> io::Result<Option<(&'a LazyModule, String)>> {
         let head = Head::read(&file.absolute)?;
         let below = file.path.split_once('/').map_or(file.path.as_str(), |(_, below)| below);
@@ -116,7 +117,8 @@ impl Head {
         self.text.trim_start()
     }
 
-    /// The local name of the root element, if this is an XML document: after the declaration, comments and document type.
+    /// Returns the local name of the root element if this is an XML document. It skips the
+    /// declaration, comments and the document type.
     fn xml_root(&self) -> Option<&str> {
         let mut rest = self.content();
         loop {
@@ -127,7 +129,7 @@ impl Head {
                 comment.split_once("-->")?.1
             } else if markup.starts_with('!') {
                 let (declaration, after) = markup.split_once('>')?;
-                // Declarations between brackets hold `>` themselves.
+                // An internal subset in brackets contains `>` itself.
                 if declaration.contains('[') { markup.split_once(']')?.1.split_once('>')?.1 } else { after }
             } else {
                 let name = markup.split(|c: char| c.is_whitespace() || matches!(c, '/' | '>')).next()?;
@@ -137,7 +139,8 @@ impl Head {
     }
 }
 
-/// UTF-8, or UTF-16 with its byte order mark. What is not text is replaced: rules look for text.
+/// Decodes UTF-8, or UTF-16 with a byte order mark. Invalid sequences are replaced, because rules
+/// match text.
 fn decode(bytes: &[u8]) -> String {
     let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.as_chunks().0.iter().map(|pair| unit(*pair)).collect();

@@ -1,24 +1,25 @@
-//! Why results cannot be post-processed.
+//! Errors of post-processing.
 
 use std::io;
 
-/// Why there is no tree: this machine failed. Faults of results and modules become items of the tree.
+/// Error of this machine, so that there is no tree. Errors in results and modules become items of
+/// the tree instead.
 #[derive(Debug, thiserror::Error)]
 pub enum PostProcessError {
     /// Reading results or writing the tree failed.
     #[error("{what}: {source}")]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         what: String,
-        /// The cause.
+        /// The underlying I/O error.
         source: io::Error,
     },
     /// A default pattern of the module is not a glob.
     #[error("module `{module}` has a default pattern that is not a glob: {source}")]
     Pattern {
-        /// The module.
+        /// Name of the module.
         module: String,
-        /// The cause.
+        /// The underlying error.
         source: globset::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! The host's own items: errors that stand in for results, and exit codes.
+//! Items of the host: errors that replace results, and exit codes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,19 +10,19 @@ use serde_json::{Map, Value};
 
 use super::select::SetFile;
 
-/// Name of the document that tells how an execution ended that sent results.
+/// Name of the document about the end of an execution that sent results.
 pub const EXIT_FILE: &str = "exit.json";
-/// The key in it that is `true` for exit code 0.
+/// Key that is `true` for exit code 0.
 pub(crate) const EXIT_SUCCESS: &str = "success";
-/// An error document carries at most a pod with its events; more is not read.
+/// Maximum size of an error document, which contains at most a pod with its events.
 const MAX_DOCUMENT: u64 = 16 << 20;
 
-/// Whether the file tells how an execution ended that did send results.
+/// Returns whether the file is about the end of an execution that sent results.
 pub(super) fn is_exit(file: &SetFile) -> bool {
     file.path.rsplit('/').next() == Some(EXIT_FILE)
 }
 
-/// The item of a file below `errors/`; `None` for files that mean nothing there.
+/// Returns the item for a file below `errors/`, or `None` for unknown files.
 pub(super) fn error_item(file: &SetFile, depth: u32) -> io::Result<Option<FlatItem>> {
     let base = file.path.rsplit('/').next().unwrap_or(&file.path);
     let item = match base {
@@ -35,7 +35,7 @@ pub(super) fn error_item(file: &SetFile, depth: u32) -> io::Result<Option<FlatIt
     Ok(Some(item))
 }
 
-/// The document, or `None` when it is no JSON object.
+/// Reads the document, or returns `None` if it is not a JSON object.
 fn read(file: &SetFile) -> io::Result<Option<Map<String, Value>>> {
     let mut bytes = Vec::new();
     File::open(&file.absolute)?.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes)?;
@@ -45,8 +45,8 @@ fn read(file: &SetFile) -> io::Result<Option<Map<String, Value>>> {
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-/// Named after its `error`, which also tells a timeout from a failure. Every top-level key becomes a detail: text as text, the
-/// rest as structure.
+/// Returns an item named after the document's `error`, which also distinguishes timeouts from
+/// failures. Every top-level key becomes a detail: strings as text, other values as they are.
 fn error(document: Option<Map<String, Value>>) -> FlatItem {
     let Some(document) = document else {
         return FlatItem { name: ERROR_FILE.into(), status: Some(Status::Failed), ..FlatItem::default() };

@@ -1,4 +1,5 @@
-//! The first tests that failed, for a summary. They are kept while results are read, so that nobody reads the tree again for them.
+//! The first failed tests, for a summary. They are collected while results are read, so that the
+//! tree does not have to be read again.
 
 use plumbline_core::failures::{FailedTests, nodes_in};
 use plumbline_core::judgement::{CheckOutcome, PluginVerdict, RuledItem};
@@ -6,38 +7,39 @@ use plumbline_core::test_id::{CLASSNAME, Level};
 use plumbline_core::{FlatItem, GLOBAL, Item, Status, TestId, reason};
 use serde::Serialize;
 
-/// Failed tests that are listed of one plugin: as many as a person reads at the end of a run.
+/// Maximum number of failed tests to list per plugin, as many as users read at the end of a run.
 pub const MAX_FAILURES: usize = 20;
-/// Characters of a name or reason.
+/// Maximum length of a name or reason, in characters.
 const MAX_TEXT: usize = 400;
 
-/// Different failed tests that are told apart while results are read. Of further ones nothing is kept.
+/// Maximum number of distinct failed tests to collect. Further ones are ignored.
 const MAX_TESTS: usize = 1_000;
 
 /// A test that failed, on one node or on several.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Failure {
-    /// Its name, cut to 400 characters.
+    /// Name of the test, truncated to 400 characters.
     pub name: String,
-    /// The first line of why, cut to 400 characters; `None` if nothing is said beyond the name. Of several nodes: on the first.
+    /// First line of the reason, truncated to 400 characters. `None` if there is nothing beyond the
+    /// name. For several nodes, it is that of the first one.
     pub reason: Option<String>,
-    /// Whether other nodes give other reasons.
+    /// Whether other nodes have other reasons.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reasons_differ: bool,
-    /// The suites around it, if the plugin has several; cut to 400 characters.
+    /// The surrounding suites, if the plugin has several, truncated to 400 characters.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub place: String,
-    /// Its class; cut to 400 characters.
+    /// Class of the test, truncated to 400 characters.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub classname: String,
-    /// The first nodes on which it failed.
+    /// The first nodes on which the test failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<String>,
-    /// On how many nodes it failed.
+    /// Number of nodes on which the test failed.
     #[serde(skip_serializing_if = "is_zero")]
     pub failed_nodes: u64,
-    /// How many nodes have results.
+    /// Number of nodes with results.
     #[serde(skip_serializing_if = "is_zero")]
     pub all_nodes: u64,
 }
@@ -47,7 +49,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Failure {
-    /// The first [`MAX_FAILURES`] of the tree below `root`.
+    /// Returns the first [`MAX_FAILURES`] failures in the tree below `root`.
     #[must_use]
     pub fn of_tree(root: &Item) -> Vec<Self> {
         let mut failures = Failures::default();
@@ -63,14 +65,15 @@ impl Failure {
         failures.into_list(nodes_in(root))
     }
 
-    /// How many failed leaves of the tree it stands for.
+    /// Returns the number of failed leaves that this failure represents.
     #[must_use]
     pub fn leaves(&self) -> u64 {
         self.failed_nodes.max(1)
     }
 
-    /// What counts of a plugin that was judged, the first [`MAX_FAILURES`] of it: leaves, checks that did not pass, judges that could not
-    /// finish. `own` is what the tests themselves say of their failures: it is told of what nobody ruled on.
+    /// Returns the first [`MAX_FAILURES`] failures that count according to a verdict: leaves,
+    /// failed checks, and judges that could not finish. `own` are the failures with the tests' own
+    /// reasons, which are used for leaves without a ruling.
     #[must_use]
     pub fn of_verdict(verdict: &PluginVerdict, own: &[Self]) -> Vec<Self> {
         let said = |parts: [&str; 2]| {
@@ -80,7 +83,7 @@ impl Failure {
         let mut tests: FailedTests<Option<&RuledItem>> = FailedTests::new(MAX_TESTS);
         for item in verdict.items.iter().filter(|item| item.ruling.counts) {
             let node = Some(&item.set).filter(|set| !set.is_empty() && *set != GLOBAL).cloned();
-            // Only what was said alike is one failure.
+            // Leaves are one failure only if their rulings are the same.
             let mut suites = item.path.clone();
             suites.extend([item.ruling.class.clone(), item.ruling.reason.clone()]);
             let id = TestId { node, suites, name: item.name().to_owned(), ..TestId::default() };
@@ -126,7 +129,7 @@ fn has_failed(status: Option<&Status>) -> bool {
     matches!(status, Some(Status::Failed | Status::Timeout))
 }
 
-/// What is kept of a failed test.
+/// Reason of a failed test.
 #[derive(Debug, Clone, Default)]
 struct Why {
     reason: Option<String>,
@@ -145,11 +148,11 @@ struct Candidate {
     reason: Option<String>,
 }
 
-/// Collects them. An item is a candidate until it is known whether it has children.
+/// Collects failures. An item is a candidate until it is known whether it has children.
 pub(super) struct Failures {
     tests: FailedTests<Why>,
     candidate: Option<Candidate>,
-    /// The items on the way to the last one, that one included.
+    /// The items from the root to the last one, inclusive.
     path: Vec<(Level, String)>,
     /// The suites around the first leaf.
     first_place: Option<Vec<String>>,
@@ -189,7 +192,7 @@ impl Failures {
         self.path.push((Level::of(&item.meta), cut(&item.name)));
     }
 
-    /// The item considered last is a leaf.
+    /// Accepts the last item as a leaf.
     pub(super) fn accept(&mut self) {
         let above = self.path.split_last().map(|(_, above)| above).unwrap_or_default();
         let mut suites = above.iter().filter(|(level, _)| *level == Level::Suite).map(|(_, name)| name).peekable();
@@ -208,7 +211,8 @@ impl Failures {
         self.candidate = None;
     }
 
-    /// A leaf is in these suites. What is in none, such as an error of the host, does not make several of one.
+    /// Records the suites of a leaf. Leaves without a suite, such as errors of the host, are
+    /// ignored.
     fn see_place(&mut self, suites: &[String]) {
         if suites.is_empty() {
             return;
@@ -228,7 +232,7 @@ impl Failures {
         }
     }
 
-    /// Appends those of the result sets that come next.
+    /// Appends the failures of later result sets.
     pub(super) fn append(&mut self, other: Self) {
         self.several_places |= other.several_places;
         if let Some(place) = other.first_place {
@@ -237,7 +241,8 @@ impl Failures {
         self.tests.append(other.tests, Why::merge);
     }
 
-    /// The first [`MAX_FAILURES`]. `all_nodes` is how many nodes have results.
+    /// Returns the first [`MAX_FAILURES`] failures. `all_nodes` is the number of nodes with
+    /// results.
     pub(super) fn into_list(self, all_nodes: u64) -> Vec<Failure> {
         let place = |suites: &[String]| if self.several_places { cut(&suites.join(" › ")) } else { String::new() };
         let tests = self.tests.into_tests().into_iter().take(MAX_FAILURES);
@@ -255,7 +260,7 @@ impl Failures {
     }
 }
 
-/// With names of a length that can be kept many times.
+/// Truncates the names, because many of them are kept.
 fn shortened(id: TestId) -> TestId {
     TestId {
         suites: id.suites.iter().map(|suite| cut(suite)).collect(),

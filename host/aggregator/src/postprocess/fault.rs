@@ -1,12 +1,13 @@
-//! Whose fault an error is: that of this machine ends the run, that of data or of a module is a result of its plugin.
+//! Classification of errors. An error of this machine ends the run. An error of data or of a module
+//! becomes a result of its plugin.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 
 use plumbline_core::{FlatItem, Status};
 
-/// Whether data or a module caused `error`. Everything that the operating system reports is the fault of this machine, except a
-/// path that is too long.
+/// Returns whether data or a module caused `error`. Errors of the operating system are errors of
+/// this machine, except for a path that is too long.
 pub(crate) fn is_of_data(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -14,7 +15,8 @@ pub(crate) fn is_of_data(error: &io::Error) -> bool {
     )
 }
 
-/// The item `unknown` for results that could not be read, with the reason as its name.
+/// Returns the item with status `unknown` for results that could not be read. The reason becomes
+/// its name.
 pub(super) fn fault_item(reason: String, depth: u32) -> FlatItem {
     FlatItem {
         depth,
@@ -39,7 +41,7 @@ mod tests {
         assert!(is_of_data(&io::Error::other("more than 10000 different statuses")));
     }
 
-    /// The crate for temporary files wraps what the system says.
+    /// The crate for temporary files wraps errors of the system.
     #[test]
     fn a_missing_scratch_directory_is_the_fault_of_this_machine() {
         assert!(!is_of_data(&tempfile::tempfile_in("/does/not/exist").unwrap_err()));

@@ -1,4 +1,4 @@
-//! What a module gets to see of a plugin's directory.
+//! The files of a plugin's directory that a module gets.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,17 @@ use super::outcome::Subject;
 use super::process::io_error;
 use super::select::{Selection, SetDirectory, result_sets};
 
-/// The files of one result set that a module is given: one call.
+/// The files of one result set, for one call of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleInput {
-    /// Whose results they are, for a plugin that is per node.
+    /// Node of the results, if the plugin runs per node.
     pub node: Option<String>,
-    /// Path as the module sees it, and where the file is; in lexical order, never empty.
+    /// Path for the module, and path on disk. In lexical order, never empty.
     pub files: Vec<(String, PathBuf)>,
 }
 
-/// What [`post_process`](super::post_process) would call a module with, for `subject` in the directory `dir`.
+/// Returns the inputs with which [`post_process`](super::post_process) would call a module, for
+/// `subject` in the directory `dir`.
 ///
 /// # Errors
 /// When the directory cannot be listed, or a default pattern of the module is not a glob.

@@ -1,4 +1,4 @@
-//! Items that the aggregator adds: about a module that failed, or a file that cannot be read.
+//! Items that the aggregator adds, about modules that failed and files that were not read.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,14 @@ use super::outcome::Subject;
 use super::select::SetFile;
 use crate::lazy::ModuleError;
 
-/// Whether `file` is `results/NODE/NAME` for the name of the captured standard output.
+/// Returns whether `file` is the captured standard output, `results/NODE/NAME`.
 pub(super) fn is_stdout(subject: &Subject<'_>, file: &SetFile) -> bool {
     let mut names = file.path.split('/').skip(2);
     subject.stdout.is_some() && names.next() == subject.stdout && names.next().is_none()
 }
 
-/// A file whose format was not detected. An empty one is a result that is missing, unless it is the standard output of a silent process.
+/// Returns the item for a file without a detected format. An empty file means a missing result,
+/// unless it is the standard output of a silent process.
 pub(super) fn unread_item(file: &SetFile, is_stdout: bool, depth: u32) -> FlatItem {
     let name = file.path.rsplit('/').next().unwrap_or(&file.path).to_owned();
     let mut meta = BTreeMap::from([("file".to_owned(), file.path.clone())]);
@@ -28,10 +29,12 @@ pub(super) fn unread_item(file: &SetFile, is_stdout: bool, depth: u32) -> FlatIt
     FlatItem { depth, name, status: Some(status), meta, ..FlatItem::default() }
 }
 
-/// A module that could not be compiled after all. The results are there, so another build of it can still read them.
+/// Returns the item for a module that could not be compiled. The results are kept, so a fixed
+/// module can still read them.
 pub(super) fn unusable_item(error: &ModuleError, depth: u32) -> FlatItem {
     let text = match error {
-        // The sentence names the module; where it lay on this machine is of no use in an archive.
+        // The message contains the module's name. Its path on this machine is of no use in an
+        // archive.
         ModuleError::Load { source, .. } => source.to_string(),
         error => error.to_string(),
     };
@@ -45,7 +48,8 @@ pub(super) fn unusable_item(error: &ModuleError, depth: u32) -> FlatItem {
     }
 }
 
-/// What the module could not tell, nobody knows: the status is `unknown`, and what it emitted before stays.
+/// Returns the item for a failed call of a module. The status of what the module did not report is
+/// `unknown`. Items that it emitted before stay.
 pub(super) fn failure_item(failure: &ModuleFailure, depth: u32) -> FlatItem {
     let text = failure.to_string();
     let mut details = serde_json::Map::new();

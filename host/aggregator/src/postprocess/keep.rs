@@ -1,4 +1,4 @@
-//! The items of a finished tree, kept for its judges.
+//! Storage of a finished tree's items for its judges.
 
 use std::io;
 use std::path::Path;
@@ -8,13 +8,13 @@ use super::replay::Replay;
 use super::spool::Spool;
 use crate::judging::ItemWriter;
 
-/// Writes the items of `spools`, resolved, to the file at `path`. The first `sets` of them are of result sets, per node or not; what
-/// follows is a summarizer's.
+/// Writes the items of resolved `spools` to the file `path`. The first `sets` spools are result
+/// sets. The rest are items of a summarizer.
 pub(super) fn keep(path: &Path, spools: Vec<Spool>, sets: usize, per_node: bool) -> io::Result<()> {
     let mut replay = Replay::new(Arc::new(spools), false);
     let mut writer = ItemWriter::create(path)?;
     while let Some(item) = replay.item()? {
-        // After an item was given, the place is still that of its own spool.
+        // `at` still refers to the spool of the item that was just returned.
         if replay.at() >= sets {
             writer.summary(item)?;
         } else if per_node && item.depth == 0 {

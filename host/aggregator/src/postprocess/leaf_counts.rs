@@ -1,19 +1,19 @@
-//! Counts of leaves that the host's own items and the verdict depend on.
+//! Counts of leaves, on which the host's own items and the verdict depend.
 
 use plumbline_core::Status;
 
-/// How an item counts if it turns out to be a leaf.
+/// How an item counts if it is a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeafKind {
-    /// It failed or timed out.
+    /// Failed or timed out.
     Failed,
-    /// It was skipped.
+    /// Skipped.
     Skipped,
-    /// It was collected and not read.
+    /// Collected but not read.
     NotRead,
-    /// It has a status of the plugin's own.
+    /// A custom status of the plugin.
     Custom,
-    /// It passed, or nobody knows.
+    /// Passed or unknown.
     Other,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct LeafCounts {
 }
 
 impl LeafCounts {
-    /// These and one more leaf.
+    /// Returns the counts with one more leaf.
     pub(super) fn with(mut self, kind: LeafKind) -> Self {
         self.all += 1;
         match kind {
@@ -53,7 +53,7 @@ impl LeafCounts {
         self
     }
 
-    /// The leaves that came after `earlier` was counted.
+    /// Returns the counts of the leaves after `earlier`.
     pub(super) fn since(self, earlier: Self) -> Self {
         Self {
             all: self.all.saturating_sub(earlier.all),
@@ -64,12 +64,12 @@ impl LeafCounts {
         }
     }
 
-    /// Whether there are leaves, and none of them was read.
+    /// Returns whether there are leaves, and none of them was read.
     pub(super) fn is_unread(self) -> bool {
         self.all > 0 && self.all == self.not_read
     }
 
-    /// Whether no leaf ran: each of them was skipped or not read.
+    /// Returns whether no leaf ran: each of them was skipped or not read.
     pub(super) fn ran_nothing(self) -> bool {
         self.all == self.skipped.saturating_add(self.not_read)
     }

@@ -1,6 +1,7 @@
-//! Reading a result tree that is too large to be held whole: names, statuses and meta of all items, details of what did not pass.
+//! Reader for result trees that are too large to hold completely. It keeps the names, statuses and
+//! metadata of all items, and the details of those that did not pass.
 //!
-//! Like [`super::leaves`], it reads only trees that were written here.
+//! Like [`super::leaves`], it reads only trees that this program has written.
 
 use std::io::{self, BufRead};
 
@@ -9,16 +10,17 @@ use serde_json::Value;
 
 use super::leaves::{foreign, next_line, scalar};
 
-/// What may be held of a tree.
+/// Memory limits for a tree.
 #[derive(Debug, Clone, Copy)]
 pub struct LeanLimits {
-    /// Bytes of one text. Default 1 MiB; a longer one is left out.
+    /// Maximum size of one text in bytes, 1 MiB by default. A longer text is left out.
     pub text_bytes: usize,
-    /// Bytes of all details. Default 256 MiB; what is more is left out.
+    /// Maximum size of all details in bytes, 256 MiB by default. Further details are left out.
     pub details_bytes: usize,
-    /// Bytes of everything else: names, statuses, meta. Default 1 GiB; more is an error.
+    /// Maximum size of names, statuses and metadata in bytes, 1 GiB by default. More is an error.
     pub other_bytes: usize,
-    /// Items. Default 5,000,000, as many as a module may emit by default; more is an error.
+    /// Maximum number of items, 5,000,000 by default, as many as a module may emit by default. More
+    /// is an error.
     pub items: usize,
 }
 
@@ -28,22 +30,23 @@ impl Default for LeanLimits {
     }
 }
 
-/// A tree without the details of which there is too much.
+/// A tree without the details that exceed the limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeanTree {
-    /// The tree.
+    /// Root of the tree.
     pub root: Item,
-    /// Details and texts that were left out.
+    /// Number of details and texts that were left out.
     pub left_out: u64,
 }
 
-/// Stands for a name that is longer than a text may be.
+/// Replacement for a name that is too long.
 const LONG_NAME: &str = "(a very long name)";
 
 /// Reads the tree in `from`.
 ///
 /// # Errors
-/// When it cannot be read, was not written here, or has more items, or more text in names and meta, than `limits` allow.
+/// When it is not readable, was not written by this program, or exceeds `limits` for items, or for
+/// names and metadata.
 pub fn read_lean(mut from: impl BufRead, limits: &LeanLimits) -> io::Result<LeanTree> {
     let mut reader =
         Reader { limits, open: Vec::new(), section: Section::Item, details: 0, other: 0, items: 0, left_out: 0 };
@@ -58,7 +61,7 @@ pub fn read_lean(mut from: impl BufRead, limits: &LeanLimits) -> io::Result<Lean
     Ok(LeanTree { root, left_out: reader.left_out })
 }
 
-/// Which lines follow.
+/// Section of an item that the following lines belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     Item,
@@ -68,7 +71,7 @@ enum Section {
 
 struct Reader<'a> {
     limits: &'a LeanLimits,
-    /// The root, and below it the items that are not complete, each a child of the one before.
+    /// The root, and the incomplete items below it, each a child of the previous one.
     open: Vec<Item>,
     section: Section,
     details: usize,
@@ -95,7 +98,8 @@ impl Reader<'_> {
             return self.begin(name, whole);
         }
         let level = self.open.len().checked_sub(1).ok_or_else(foreign)?;
-        // Keys of the root stand in the first column, those of the items below it two further right for each level.
+        // Keys of the root are in the first column, and those of each lower level are indented by
+        // two more spaces.
         match indent.checked_sub(level * 2) {
             Some(0) => self.key(body),
             Some(2) if self.section != Section::Item => self.entry(body, whole),
@@ -166,7 +170,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Counts bytes that are held in any case.
+    /// Counts bytes that are always kept.
     fn hold(&mut self, bytes: usize) -> io::Result<()> {
         self.other = self.other.saturating_add(bytes);
         if self.other > self.limits.other_bytes {
@@ -175,7 +179,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Gives the item that was begun last to its parent.
+    /// Adds the last item to its parent.
     fn close(&mut self) {
         if let Some(item) = self.open.pop()
             && let Some(parent) = self.open.last_mut()
@@ -185,7 +189,7 @@ impl Reader<'_> {
     }
 }
 
-/// `KEY: VALUE`.
+/// Splits `KEY: VALUE`.
 fn key_and_value(body: &[u8]) -> io::Result<(String, &[u8])> {
     let at = match body.first() {
         Some(b'"') => {

@@ -1,37 +1,40 @@
-//! Reading leaves out of a result tree on disk, line by line, so that no tree is ever held in memory.
+//! Reader for the leaves of a result tree on disk, line by line, so that no tree is held in memory.
 //!
-//! Only trees that were written here are read ([`super::yaml`]): every item begins with a line `- name:`, and every key has a line of its
-//! own. What a line says is told by its indentation, so texts of plugins, which stand within quotes, cannot be taken for something else.
+//! It reads only trees that this program has written ([`super::yaml`]). In them, every item starts
+//! with a line `- name:`, and every key is on its own line. Indentation determines what a line
+//! means. Texts of plugins are in quotes, so they cannot be mistaken for something else.
 
 use std::io::{self, BufRead};
 
 use plumbline_core::Status;
 
-/// Bytes of a line that are looked at: names and statuses are shorter. Details may be longer, and are passed over.
+/// Maximum number of bytes of a line to read. Names and statuses are shorter. Details can be
+/// longer, and are ignored.
 const MAX_LINE: usize = 64 << 10;
 
 /// An item without children.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Leaf {
-    /// Its name; `None`: it is longer than what is looked at.
+    /// Name, or `None` if it is too long.
     pub(crate) name: Option<String>,
     /// Its status.
     pub(crate) status: Status,
-    /// Its meta names a file or an error: it is no test, but a file that was read as a whole, or what the host has to say.
+    /// Whether its metadata has a file or an error. The item is then not a test, but a file that
+    /// was read as a whole, or an item of the host.
     pub(crate) is_no_test: bool,
 }
 
-/// The item that was begun last: a leaf unless something stands below it.
+/// The current item, which is a leaf unless an item below it follows.
 struct Open {
     level: usize,
     in_meta: bool,
     leaf: Leaf,
 }
 
-/// Calls `visit` with every leaf of the tree in `from`, in its order, until it says `false`.
+/// Calls `visit` with every leaf of the tree in `from`, in order, until it returns `false`.
 ///
 /// # Errors
-/// When the tree cannot be read, or `from` is no tree that was written here.
+/// When the tree is not readable, or was not written by this program.
 pub(crate) fn leaves(mut from: impl BufRead, mut visit: impl FnMut(Leaf) -> bool) -> io::Result<()> {
     let mut line = Vec::new();
     let mut open: Option<Open> = None;
@@ -54,7 +57,7 @@ pub(crate) fn leaves(mut from: impl BufRead, mut visit: impl FnMut(Leaf) -> bool
             continue;
         }
         let Some(Open { level, in_meta, leaf }) = &mut open else { continue };
-        // Keys of the item stand one level deeper than it, entries of its meta two.
+        // Keys of the item are one level deeper, and entries of its metadata are two levels deeper.
         if indent == (*level + 1) * 2 {
             *in_meta = body == b"meta:";
             if let Some(status) = body.strip_prefix(b"status: ") {
@@ -70,7 +73,8 @@ pub(crate) fn leaves(mut from: impl BufRead, mut visit: impl FnMut(Leaf) -> bool
     Ok(())
 }
 
-/// Reads the next line, without its end, up to `most` bytes of it; whether that is all of it. `None` at the end.
+/// Reads the next line without its end, but at most `most` bytes. Returns whether that is the whole
+/// line, or `None` at the end of the input.
 pub(super) fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Option<bool>> {
     line.clear();
     let (mut any, mut whole) = (false, true);
@@ -93,7 +97,8 @@ pub(super) fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>, most: usize
     }
 }
 
-/// A scalar as it is written here: plain, or in double quotes with the escapes that YAML and JSON share.
+/// Parses a scalar as this program writes it: plain, or in double quotes with the escapes that YAML
+/// and JSON share.
 pub(super) fn scalar(text: &[u8]) -> io::Result<String> {
     let text = std::str::from_utf8(text).map_err(|_| foreign())?;
     if text.starts_with('"') {
@@ -116,7 +121,7 @@ pub(super) mod tests {
     use super::*;
     use crate::postprocess::yaml;
 
-    /// The tree of `items` as it is written; an item has children if the next one is deeper.
+    /// Returns the written tree of `items`. An item has children if the next one is deeper.
     pub(in super::super) fn written(items: &[FlatItem]) -> String {
         let mut text = String::new();
         yaml::root(&mut text, "e2e", "failed", &[("type".to_owned(), "summary".to_owned())].into(), true);
@@ -137,7 +142,7 @@ pub(super) mod tests {
 
     fn read(text: &str) -> io::Result<Vec<Leaf>> {
         let mut found = Vec::new();
-        // A buffer of a few bytes: no line lies in it whole.
+        // With a buffer of a few bytes, no line fits completely.
         leaves(BufReader::with_capacity(7, text.as_bytes()), |leaf| {
             found.push(leaf);
             true

@@ -1,4 +1,5 @@
-//! From the files of a plugin to its result tree: a module reads each result set in the sandbox, the host rolls up and writes.
+//! From the files of a plugin to its result tree. A module reads each result set in the sandbox.
+//! The host rolls up the statuses and writes the tree.
 
 mod detect;
 mod error;

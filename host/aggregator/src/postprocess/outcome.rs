@@ -1,4 +1,4 @@
-//! What is post-processed, and what comes of it.
+//! Input and outcome of post-processing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,66 +11,69 @@ use super::failure::Failure;
 use super::usage::Usage;
 use crate::lazy::LazyModule;
 
-/// What is post-processed, and how.
+/// The results to post-process, and how.
 pub struct Subject<'a> {
-    /// What the module is told.
+    /// Information for the module.
     pub plugin: PluginInfo,
-    /// Results are per node: each directory below `results/` is a node's.
+    /// Whether results are per node, so that each directory below `results/` is a node's.
     pub per_node: bool,
-    /// The modules that detect their files, for the result format `auto`: each file goes to the first module that detects it. Empty: one
-    /// module reads all files.
+    /// Modules that detect their files, for the result format `auto`. Each file goes to the first
+    /// module that detects it. If empty, one module reads all files.
     pub detectors: Vec<LazyModule>,
-    /// The file in a result set that holds the standard output of the plugin's process.
+    /// Name of the file in a result set with the standard output of the plugin's process.
     pub stdout: Option<&'a str>,
-    /// The definition's `result-files`; empty: the module's default patterns.
+    /// The definition's `result-files`. If empty, the module's default patterns apply.
     pub result_files: &'a [String],
-    /// What one call of the module may use.
+    /// Limits of one call of the module.
     pub limits: ModuleLimits,
-    /// Says what the results come to as a whole, in items beside those of the result sets; `None`: nobody does.
+    /// Module that adds items about the results of all result sets, if any.
     pub summarizer: Option<LazyModule>,
-    /// A file for the items of the finished tree, for who judges it; `None`: nobody does.
+    /// File to write the items of the finished tree to, for judges, if any.
     pub keep_items: Option<PathBuf>,
-    /// A result set in which nothing ran passes.
+    /// Whether a result set in which nothing ran passes.
     pub allow_empty: bool,
-    /// Sentences that a reader of the tree must see, such as a schema of options that cannot be used. They are in the root's meta.
+    /// Sentences for readers of the tree, such as problems with a schema of options. They become
+    /// metadata of the root.
     pub warnings: Vec<String>,
 }
 
-/// How a node, or the whole plugin, came out.
+/// Outcome of a node, or of the whole plugin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeOutcome {
     /// Rolled-up status.
     pub status: Status,
-    /// Leaves by status.
+    /// Number of leaves by status.
     pub counts: BTreeMap<String, u64>,
 }
 
-/// What became of a plugin.
+/// Outcome of a plugin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// The root.
+    /// Outcome of the root.
     pub total: NodeOutcome,
-    /// Per node, for a plugin that is per node. A node with results and an error has one entry: the worse of both.
+    /// Outcome per node, for a plugin that runs per node. If a node has results and an error, the
+    /// worse status applies.
     pub nodes: BTreeMap<String, NodeOutcome>,
-    /// Items of the tree without its root.
+    /// Number of items in the tree, without its root.
     pub items: u64,
-    /// The first tests that failed, at most [`MAX_FAILURES`](super::MAX_FAILURES).
+    /// The first failed tests, at most [`MAX_FAILURES`](super::MAX_FAILURES).
     pub failures: Vec<Failure>,
-    /// Why it came out so where the statuses do not say it: nothing ran, or nobody read the files.
+    /// Reason of the status if the items' statuses do not explain it: nothing ran, or no file was
+    /// read.
     pub reason: Option<String>,
-    /// What the modules used, and how they behaved.
+    /// Resources that the modules used, and their failures.
     pub usage: Usage,
-    /// What became of the files where the result format is `auto`; `None`: it is another one.
+    /// Detected formats, or `None` if the result format is not `auto`.
     pub detections: Option<Detections>,
 }
 
 impl Subject<'_> {
-    /// Whether somebody reads the items again once they are all in.
+    /// Returns whether the items are read again when the tree is complete.
     pub(super) fn reads_again(&self) -> bool {
         self.summarizer.is_some() || self.keep_items.is_some()
     }
 
-    /// Whether each file is read by the module that detects it.
+    /// Returns whether each file is read by the module that detects it.
     pub(super) fn is_auto(&self) -> bool {
         !self.detectors.is_empty()
     }

@@ -1,4 +1,5 @@
-//! One plugin's results, whole: every result set through the module, errors beside them, roll-up, and the tree on disk.
+//! Post-processing of a plugin: reads every result set with the module, adds errors, rolls up
+//! statuses, and writes the tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -32,20 +33,27 @@ use super::usage::Usage;
 use super::yaml;
 use crate::lazy::LazyModule;
 
-/// Result sets are worked on in at most this many pieces per thread: enough to balance them, few enough files open at once.
+/// Maximum number of pieces of work per thread. It is enough to balance the load, and keeps the
+/// number of open files low.
 const PIECES_PER_THREAD: usize = 4;
 
 pub(super) fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> PostProcessError {
     move |source| PostProcessError::Io { what: what.into(), source }
 }
 
-/// Post-processes the plugin's directory `dir` (`results/`, `errors/` below it) with `module` and writes the tree to the file `tree`
-/// (in an archive: [`TREE_FILE`](super::TREE_FILE) in `dir`), atomically. Blocking: result sets run in parallel on as many threads as there are cores. `scratch` is a directory for
-/// temporary files, which take about as much room as the tree; twice as much where there is a summarizer. Waits for modules that are still
-/// being compiled; one that turns out to be unusable is an item `unknown` in place of what it would have said.
+/// Post-processes the plugin's directory `dir` (with `results/` and `errors/`) with `module`, and
+/// atomically writes the tree to the file `tree`. In an archive, that file is
+/// [`TREE_FILE`](super::TREE_FILE) in `dir`.
+///
+/// Blocking: result sets are processed in parallel, with one thread per core. `scratch` is a
+/// directory for temporary files. They take about as much space as the tree, and twice as much with
+/// a summarizer.
+///
+/// It waits for modules that are still being compiled. If one is unusable, an item with status
+/// `unknown` replaces its output.
 ///
 /// # Errors
-/// Only for failures of this machine, such as a full disk.
+/// Only when this machine fails, such as for a full disk.
 pub fn post_process(
     subject: &Subject<'_>,
     dir: &Path,
@@ -93,11 +101,11 @@ pub(crate) fn read(
     };
     let failed = || io_error(format!("failed to post-process plugin `{name}`"));
     let mut spools = run_all(&work, &results).map_err(failed())?;
-    // What errors mean depends on what results say.
+    // The meaning of errors depends on the results.
     spools.extend(run_all(&work, &errors).map_err(failed())?);
     spools.retain(|spool| !spool.is_empty());
     let mut summary = None;
-    // Without any result there is nothing to summarise, and a summary must not make it look as if there were.
+    // Without results, a summary must not make it look as if there were some.
     if let Some(module) = subject.summarizer.as_ref().filter(|_| !spools.is_empty()) {
         let summarised = summarize(subject, module, scratch, spools, &usage)
             .map_err(io_error(format!("failed to summarise the results of plugin `{name}`")))?;
@@ -138,17 +146,18 @@ impl Work<'_> {
     }
 }
 
-/// What results say, as far as it decides what errors and ends of processes mean. Result sets are told apart by their nodes.
+/// Facts about results that decide what errors and exit codes mean, by node.
 #[derive(Default)]
 struct Notes {
-    /// The result sets in which something failed.
+    /// Result sets with a failure.
     failed: BTreeSet<Option<String>>,
-    /// The result sets of which nothing was read.
+    /// Result sets of which nothing was read.
     unread: BTreeSet<Option<String>>,
     decided: Decided,
 }
 
-/// Runs every set; neighbouring sets share a spool, and spools come back in the order of their sets.
+/// Processes every set. Adjacent sets share a spool, and spools are returned in the order of their
+/// sets.
 fn run_all(work: &Work<'_>, sets: &[(Kind, SetDirectory)]) -> io::Result<Vec<Spool>> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(sets.len()).max(1);
     let per_piece = sets.len().div_ceil(threads * PIECES_PER_THREAD).max(1);
@@ -189,7 +198,8 @@ fn run_piece(work: &Work<'_>, sets: &[(Kind, SetDirectory)]) -> io::Result<Spool
     spool.finish()
 }
 
-/// The item of the set's node, if it is one's; how much deeper the items of the set are.
+/// Adds the item of the set's node, if it has one. Returns how much deeper the items of the set
+/// are.
 fn push_node(set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<u32> {
     let Some(node) = &set.node else { return Ok(0) };
     let meta = [("type".to_owned(), "node".to_owned())].into();
@@ -197,7 +207,8 @@ fn push_node(set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<u32> {
     Ok(1)
 }
 
-/// The items of a result set. Where nothing ran and the definition allows that, an item says so.
+/// Adds the items of a result set. If nothing ran and the definition allows that, it also adds an
+/// item that says so.
 fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
     let leaves = spool.leaves();
     let shift = push_node(set, spool)?;
@@ -218,7 +229,7 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
         work.usage.lock().unwrap_or_else(PoisonError::into_inner).broke(reason.clone());
         spool.push(&fault_item(reason, shift))?;
     }
-    // Without an item of its own, the node is a leaf that does not count.
+    // If the set has no items, the node itself is a leaf, which does not count.
     let leaves = if spool.items() == items { LeafCounts::default() } else { spool.leaves().since(leaves) };
     if leaves.failed > 0 {
         work.notes().failed.insert(set.node.clone());
@@ -234,11 +245,14 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
     Ok(())
 }
 
-/// Errors, and how executions ended, each an item.
+/// Adds items for errors and for the ends of executions.
 ///
-/// A bad end has no item where the results say themselves that something failed: suites end with another code than 0 then, and a leaf of
-/// its own would be a failure that no test has, which no list of known failures excuses. A good end has an item only where nothing of the
-/// results was read: then it is all that is known. The document stays in any case.
+/// A nonzero exit code has no item if the results already contain a failure. Suites then exit with
+/// a nonzero code anyway. A separate leaf would be a failure that no list of known failures could
+/// excuse.
+///
+/// Exit code 0 has an item only if no result was read, because then it is the only information. The
+/// document stays in the archive in any case.
 fn run_errors(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
     let (failed, unread) = {
         let notes = work.notes();
@@ -295,7 +309,8 @@ fn run_detected(
         if !is_stdout {
             detections().unread += 1;
         }
-        // What a tool prints for people is in its log, too: it says nothing more where its results are read.
+        // The standard output of a tool is also in its log. It adds nothing if its results were
+        // read.
         if !is_stdout || groups.is_empty() {
             spool.push(&unread_item(file, is_stdout, shift))?;
         }
@@ -350,7 +365,7 @@ fn input_file(file: &SetFile) -> InputFile {
     }
 }
 
-/// `summary`: items beside those of the result sets, which come after them.
+/// Writes the tree. `summary` has items that follow those of the result sets.
 pub(crate) fn write_tree(
     subject: &Subject<'_>,
     tree: &Path,
@@ -365,7 +380,7 @@ pub(crate) fn write_tree(
     let mut outcome = Outcome::default();
     let mut failures = Failures::default();
     for (at, spool) in spools.iter_mut().enumerate() {
-        // What stands beside the nodes is none.
+        // Only result sets have nodes, not the summary.
         let resolved = spool.resolve(custom_mode, subject.per_node && at < sets)?;
         outcome.items += spool.items();
         failures.append(spool.take_failures());
@@ -404,7 +419,7 @@ pub(crate) fn write_tree(
     Ok(outcome)
 }
 
-/// A node may stand below `results` and below `errors`: its status is rolled up from both.
+/// Merges a node's outcomes, because it can be below both `results` and `errors`.
 fn merge(
     entry: std::collections::btree_map::Entry<'_, String, NodeOutcome>,
     status: Status,
@@ -433,7 +448,7 @@ fn merge(
 #[path = "process_tests.rs"]
 mod tests;
 
-/// The tree of a plugin whose results could not be read: one item with the reason.
+/// Writes the tree of a plugin whose results could not be read: one item with the reason.
 pub(super) fn unknown(
     subject: &Subject<'_>,
     scratch: &Path,

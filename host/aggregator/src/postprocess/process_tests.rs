@@ -1,4 +1,4 @@
-//! The tree on disk, written from spools, against the rules in memory.
+//! Tests that the tree written from spools follows the same rules as the tree in memory.
 
 use std::fs;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn detail() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Items in pre-order: each at most one level below the one before it.
+/// Generates items in pre-order, each at most one level below the previous one.
 fn items() -> impl Strategy<Value = Vec<FlatItem>> {
     any::<bool>().prop_flat_map(|custom| {
         let one = (
@@ -86,7 +86,8 @@ fn subject(files: &[String]) -> Subject<'_> {
     }
 }
 
-/// The tree by way of the disk. Items at depth 0 begin a new spool wherever their number is a multiple of `every`.
+/// Returns the tree written to disk. Items at depth 0 whose number is a multiple of `every` start a
+/// new spool.
 fn on_disk(items: &[FlatItem], every: usize) -> (Item, Outcome) {
     let dir = tempfile::tempdir().unwrap();
     let mut spools = Vec::new();
@@ -111,14 +112,14 @@ fn on_disk(items: &[FlatItem], every: usize) -> (Item, Outcome) {
     let outcome = write_tree(&subject, &path, spools, None, Decided::default()).unwrap();
     let yaml = fs::read_to_string(path).unwrap();
     let tree: Item = serde_saphyr::from_str(&yaml).unwrap_or_else(|error| panic!("{error}:\n{yaml}"));
-    // What judges read in a run is what they read of the archive.
+    // Judges read the same items in a run and from an archive.
     let again = dir.path().join("again");
     crate::judging::keep_tree(&tree, &again).unwrap();
     assert_eq!(fs::read_to_string(kept).unwrap(), fs::read_to_string(again).unwrap());
     (tree, outcome)
 }
 
-/// What a summarizer would read is what was pushed, with the statuses of the tree.
+/// Checks that a summarizer would read the items that were pushed, with the statuses of the tree.
 fn read_again(mut spools: Vec<Spool>, items: &[FlatItem]) -> Vec<Spool> {
     let custom_mode = spools.iter().any(Spool::has_custom_leaf);
     spools.iter_mut().for_each(|spool| drop(spool.resolve(custom_mode, false).unwrap()));
@@ -165,7 +166,8 @@ proptest! {
     }
 }
 
-/// More items than the backward pass holds at once, so that parents and children lie in different chunks.
+/// Uses more items than the backward pass holds at once, so that parents and children are in
+/// different chunks.
 #[test]
 fn chunks_make_no_difference() {
     let mut items = vec![FlatItem { name: "suite".into(), ..FlatItem::default() }];

@@ -1,4 +1,4 @@
-//! Why a plugin has not simply passed or failed, in one sentence.
+//! The reason why a plugin has not simply passed or failed, in one sentence.
 
 use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::rollup::NO_RESULTS_REASON;
@@ -6,17 +6,17 @@ use plumbline_core::{NOT_READ, Status};
 
 use super::outcome::NodeOutcome;
 
-/// What the host did about result sets in which nothing ran.
+/// Decisions of the host about result sets in which nothing ran.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Decided {
-    /// The exit code of a process decided, because none of its files was read.
+    /// Whether the exit code of a process decided, because none of its files was read.
     pub(super) by_exit_code: bool,
-    /// The definition allows that nothing runs.
+    /// Whether the definition allows that nothing runs.
     pub(super) by_allow_empty: bool,
 }
 
-/// Why the plugin with these leaves came out as it did, where its statuses alone do not say it. `format` is the definition's result
-/// format, empty if it has none.
+/// Returns the reason of the status of a plugin with these leaves, if the statuses alone do not
+/// explain it. `format` is the definition's result format, empty if it has none.
 pub(super) fn reason(total: &NodeOutcome, format: &str, decided: Decided) -> Option<String> {
     let count = |status: &str| total.counts.get(status).copied().unwrap_or_default();
     let all: u64 = total.counts.values().sum();

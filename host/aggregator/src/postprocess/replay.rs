@@ -1,4 +1,4 @@
-//! Items of spools, read again: what a module sees that summarises a plugin.
+//! Reads the items of spools again, for modules that summarize a plugin.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
@@ -9,10 +9,10 @@ use plumbline_sandbox::{Entry, ResultSource};
 
 use super::spool::{Spool, read_record};
 
-/// Buffer for lines; one that a huge item made larger is given back.
+/// Size to which the line buffer is shrunk after a huge item.
 const LINE: usize = 1 << 20;
 
-/// Reads the items of resolved spools, one after the other. Spools are shared for as long as this lives.
+/// Reads the items of resolved spools, one spool after another. It holds a reference to the spools.
 pub(super) struct Replay {
     spools: Arc<Vec<Spool>>,
     per_node: bool,
@@ -23,7 +23,8 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// `per_node`: items at depth 0 are nodes, and what follows is theirs.
+    /// Creates a reader. With `per_node`, items at depth 0 are nodes, and the items after them
+    /// belong to them.
     pub(super) fn new(spools: Arc<Vec<Spool>>, per_node: bool) -> Self {
         Self { spools, per_node, at: 0, open: None, set: GLOBAL.to_owned(), line: Vec::new() }
     }
@@ -33,12 +34,12 @@ impl Replay {
         (BufReader::new(part(Which::Index)), BufReader::with_capacity(64 << 10, part(Which::Replay)))
     }
 
-    /// Which spool the next item is of, if that has any left.
+    /// Returns the number of the current spool.
     pub(super) fn at(&self) -> usize {
         self.at
     }
 
-    /// The next item as it was spooled, with its status as it was resolved.
+    /// Returns the next item as it was spooled, with its resolved status.
     pub(super) fn item(&mut self) -> io::Result<Option<FlatItem>> {
         while let Some(spool) = self.spools.get(self.at) {
             let mut open = match self.open.take() {
@@ -82,7 +83,7 @@ enum Which {
     Replay,
 }
 
-/// A file of a spool with a place of its own in it.
+/// A file of a spool with its own read position.
 struct Part {
     spools: Arc<Vec<Spool>>,
     at: usize,

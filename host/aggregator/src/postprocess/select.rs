@@ -1,4 +1,4 @@
-//! Which files belong to which result set, and which of them a module gets to see.
+//! Selection of the files of each result set, and of the files for a module.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,22 +11,23 @@ use plumbline_core::text::one_line;
 
 use super::fault::is_of_data;
 
-/// Bytes of a worker's list of what it could not pack: ten names and reasons.
+/// Maximum size of a worker's list of entries that it could not pack, in bytes. It has ten names
+/// and reasons.
 const MAX_LIST: u64 = 4 << 10;
 
 /// A file of a result set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SetFile {
-    /// Path relative to the plugin's directory, `/`-separated: `results/global/junit_01.xml`.
+    /// Path relative to the plugin's directory, separated by `/`: `results/global/junit_01.xml`.
     pub(super) path: String,
-    /// Where it is.
+    /// Path on disk.
     pub(super) absolute: PathBuf,
-    /// Bytes.
+    /// Size in bytes.
     pub(super) size: u64,
 }
 
-/// The directory of a result set. Its files are listed when their turn comes, because the names of all results take more memory than
-/// those of a few.
+/// The directory of a result set. Its files are listed when it is processed, because the names of
+/// all result sets would take much more memory.
 pub(super) struct SetDirectory {
     node: Option<String>,
     path: PathBuf,
@@ -34,7 +35,7 @@ pub(super) struct SetDirectory {
 }
 
 impl SetDirectory {
-    /// Its files.
+    /// Lists the files of the set.
     pub(super) fn list(&self) -> io::Result<ResultSet> {
         ResultSet::list(self.node.clone(), &self.path, &self.relative)
     }
@@ -43,16 +44,17 @@ impl SetDirectory {
 /// The files of one node, or of the whole cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResultSet {
-    /// The node's directory; `None` for the one set of a plugin that is not per node.
+    /// Name of the node's directory. `None` for a plugin with a single result set.
     pub(super) node: Option<String>,
-    /// In lexical order of their paths.
+    /// Files in lexical order of their paths.
     pub(super) files: Vec<SetFile>,
-    /// Why files are missing from the list: the results are over a limit that the receiver enforces.
+    /// Why files are missing from the list, for example because the results exceed a limit.
     pub(super) fault: Option<String>,
 }
 
-/// The result sets below `plugin_dir/top` (`results` or `errors`): one per subdirectory for a plugin that is per node (files beside
-/// them are not looked at), otherwise one of everything. A missing directory has no sets.
+/// Returns the result sets below `plugin_dir/top` (`results` or `errors`). For a plugin that runs
+/// per node, each subdirectory is a set, and files next to them are ignored. Otherwise there is one
+/// set of all files. A missing directory has no sets.
 pub(super) fn result_sets(plugin_dir: &Path, top: &str, per_node: bool) -> io::Result<Vec<SetDirectory>> {
     let root = plugin_dir.join(top);
     if !root.is_dir() {
@@ -71,7 +73,8 @@ pub(super) fn result_sets(plugin_dir: &Path, top: &str, per_node: bool) -> io::R
     Ok(sets)
 }
 
-/// Entries in lexical order. Names that are not UTF-8 cannot have come through the receiver; they are skipped.
+/// Returns entries in lexical order. Names that are not UTF-8 are skipped, because the receiver
+/// does not create them.
 fn entries(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(dir)? {
@@ -85,7 +88,8 @@ fn entries(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
 }
 
 impl ResultSet {
-    /// The regular files below `dir`, which is `relative` in the plugin's directory. Links are not followed.
+    /// Lists the regular files below `dir`, which is `relative` in the plugin's directory. Links
+    /// are not followed.
     fn list(node: Option<String>, dir: &Path, relative: &str) -> io::Result<Self> {
         let mut set = Self { node, files: Vec::new(), fault: None };
         let depth = relative.split('/').count();
@@ -94,7 +98,7 @@ impl ResultSet {
         Ok(set)
     }
 
-    /// Reports the entries that a worker could not pack. The file that lists them is not a result.
+    /// Reports the entries that a worker could not pack. The file with their list is not a result.
     fn take_list_of_lost(&mut self) -> io::Result<()> {
         let is_list = |file: &SetFile| {
             let names: Vec<&str> = file.path.split('/').collect();
@@ -112,7 +116,8 @@ impl ResultSet {
         Ok(())
     }
 
-    /// `depth`: components of `relative`. In the archive there are two more, `plugins/NAME`.
+    /// Adds the files below a directory. `depth` is the number of components of `relative`. In the
+    /// archive there are two more, `plugins/NAME`.
     fn walk(&mut self, dir: &Path, relative: &str, depth: usize) -> io::Result<()> {
         if depth + 2 > ARCHIVE_DEPTH {
             self.fail(|| format!("the directories of the result are nested too deep (limit: {ARCHIVE_DEPTH})"));
@@ -147,27 +152,27 @@ impl ResultSet {
         Ok(())
     }
 
-    /// Only the first fault is kept.
+    /// Records a fault. Only the first one is kept.
     fn fail(&mut self, why: impl FnOnce() -> String) {
         self.fault.get_or_insert_with(why);
     }
 }
 
-/// At most 120 characters of a path.
+/// Truncates a path to 120 characters.
 fn cut(path: &str) -> String {
     path.chars().take(120).collect()
 }
 
-/// Which files a module gets.
+/// The files for a module.
 pub(super) enum Selection {
-    /// The definition's `result-files`: base names, compared exactly.
+    /// The definition's `result-files`, which must equal the base name.
     Names(Vec<String>),
-    /// The module's default patterns, matched against the path below the result directory.
+    /// The module's default patterns, which must match the path below the result directory.
     Patterns(GlobSet),
 }
 
 impl Selection {
-    /// `names` where there are any, else `patterns`.
+    /// Selects by `names` if there are any, and otherwise by `patterns`.
     pub(super) fn new(names: &[String], patterns: &[String]) -> Result<Self, globset::Error> {
         if !names.is_empty() {
             return Ok(Self::Names(names.to_vec()));
@@ -179,7 +184,7 @@ impl Selection {
         Ok(Self::Patterns(set.build()?))
     }
 
-    /// Whether `file` is for the module.
+    /// Returns whether `file` is for the module.
     pub(super) fn takes(&self, file: &SetFile) -> bool {
         match self {
             Self::Names(names) => {

@@ -1,4 +1,4 @@
-//! What modules write into: the spool, and the log of the run.
+//! Outputs of modules: the spool, and the log of the run.
 
 use std::io;
 
@@ -7,12 +7,12 @@ use plumbline_sandbox::{ItemSink, LogLevel, LogSink, ModuleFailure};
 
 use super::spool::SpoolWriter;
 
-/// A spool for the items of one call. What is written of them is within `output-bytes`, as is what the module emits: escapes and
-/// indentation make it several times larger.
+/// A spool for the items of one call. The limit `output-bytes` applies to the written tree too,
+/// because escapes and indentation can make it several times larger than the module's output.
 pub(super) struct CallSpool<'a> {
     spool: &'a mut SpoolWriter,
     limit: u64,
-    /// Where the spool has reached the limit.
+    /// Size of the spool at which the limit is reached.
     end: u64,
 }
 
@@ -34,7 +34,7 @@ impl<'a> CallSpool<'a> {
     }
 }
 
-/// Puts a module's items into the spool, `shift` levels deeper than the module sees them.
+/// Adds a module's items to the spool, `shift` levels deeper.
 pub(super) struct SetSink<'a> {
     pub(super) spool: CallSpool<'a>,
     pub(super) shift: u32,
@@ -47,19 +47,20 @@ impl ItemSink for SetSink<'_> {
     }
 }
 
-/// Puts a module's lines into the log of the run, under the names of plugin and module. The sandbox bounds them.
-/// The lines of a panic go to level debug, because the failure of the call names its cause.
+/// Writes a module's log lines to the log of the run, with the names of plugin and module. The
+/// sandbox limits their size. The lines of a panic have level debug, because the call's error
+/// contains the cause.
 pub(crate) struct RunLog<'a> {
     plugin: &'a str,
     module: &'a str,
     panic: Option<Panic>,
 }
 
-/// A panic that a module has reported, as SDKs report it.
+/// A panic that a module has reported, in the format of the SDKs.
 enum Panic {
-    /// Its place, with a colon; the cause is in the next line.
+    /// Its location, with a colon. The cause is in the next line.
     Place(String),
-    /// Its place and cause. The lines that follow are a trace.
+    /// Its location and cause. A stack trace follows.
     Whole(String),
 }
 
@@ -85,7 +86,7 @@ impl<'a> RunLog<'a> {
         Self { plugin, module, panic: None }
     }
 
-    /// The failure with the panic that led to it, which the engine does not know.
+    /// Adds the panic to a failure, because the engine only sees the trap.
     pub(crate) fn explain(&self, mut failure: ModuleFailure) -> ModuleFailure {
         if let (ModuleFailure::Trap { trap, hint, .. }, Some(panic)) = (&mut failure, &self.panic) {
             *trap = panic.text().to_owned();

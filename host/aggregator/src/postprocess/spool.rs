@@ -1,9 +1,16 @@
-//! Items of one result set on their way to the tree: rendered at once, spooled to disk, rolled up from back to front.
+//! Spooling of a result set's items on their way to the tree. They are rendered immediately,
+//! spooled to disk, and rolled up from back to front.
 //!
-//! A module emits items in pre-order, and the status of an item with children is known only when the last of them is in. So a spool
-//! is two files (three where a module reads the items again): the *body* holds each item rendered as YAML without its status, the *index* a record of fixed size for each item. One pass
-//! over the index from its end resolves every status with a tally per level; one pass from its beginning copies the body and puts
-//! the statuses in. Memory depends on the depth of the tree and on the number of different statuses, never on the number of items.
+//! A module emits items in pre-order. The status of an item with children is known only after the
+//! last of them. A spool therefore consists of two files, or three if a module reads the items
+//! again:
+//!
+//! * The *body* has each item rendered as YAML, without its status.
+//! * The *index* has a record of fixed size for each item.
+//!
+//! A backward pass over the index resolves every status, with a tally per level. A forward pass
+//! copies the body and inserts the statuses. Memory depends on the depth of the tree and the number
+//! of distinct statuses, but not on the number of items.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,22 +25,25 @@ use super::failure::Failures;
 use super::leaf_counts::{LeafCounts, LeafKind};
 use super::yaml;
 
-/// Bytes of one index record: depth, status, head length, tail length, each a little-endian u32.
+/// Size of an index record in bytes: depth, status, head length, tail length, each a little-endian
+/// u32.
 const RECORD: usize = 16;
-/// Records that the backward pass holds at once.
+/// Number of records that the backward pass holds at once.
 const CHUNK: usize = 4096;
-/// Different statuses of a plugin's own in one spool, which may hold the results of several nodes. One call may emit
-/// [`CALL_STATUSES`](plumbline_core::limits::CALL_STATUSES).
+/// Maximum number of distinct custom statuses in one spool, which can hold the results of several
+/// nodes. One call may emit [`CALL_STATUSES`](plumbline_core::limits::CALL_STATUSES).
 const MAX_CUSTOM: usize = 10_000;
-/// Bytes of different statuses of items with children. With statuses of a plugin's own, each is a list of counts.
+/// Maximum total size of the distinct statuses of items with children, in bytes. With custom
+/// statuses, each is a list of counts.
 const MAX_LISTS: usize = 16 << 20;
-/// Bytes that the lists of counts in a tree may take in addition to the items themselves.
+/// Additional bytes for lists of counts in a tree, on top of the size of the items.
 const LISTS_ALLOWANCE: u64 = 1 << 20;
-/// The standard statuses, in the order of their codes. Code 0 says that the item leaves its status to the host.
+/// The standard statuses, in the order of their codes. Code 0 means that the host decides the
+/// status.
 const STANDARD: [Status; 6] =
     [Status::Passed, Status::Failed, Status::Skipped, Status::Timeout, Status::Unknown, Status::NotRead];
 
-/// The code of [`Status::Unknown`].
+/// Code of [`Status::Unknown`].
 const UNKNOWN: u32 = 5;
 
 #[derive(Clone, Copy)]
@@ -60,17 +70,17 @@ impl Record {
     }
 }
 
-/// Statuses as codes: small numbers for the standard ones, a table for a plugin's own.
+/// Mapping of statuses to codes: fixed numbers for standard statuses, a table for custom ones.
 #[derive(Default)]
 struct Codes {
     custom: Vec<Arc<str>>,
     by_text: BTreeMap<Arc<str>, u32>,
-    /// Bytes of the texts.
+    /// Total size of the custom statuses in bytes.
     bytes: usize,
 }
 
 impl Codes {
-    /// The code of `status`; `None` for a status that is not known yet where `has_room` says that no more fit.
+    /// Returns the code of `status`. `None` if the status is new and `has_room` returns false.
     fn code(&mut self, status: &Status, has_room: impl FnOnce(&Self) -> bool) -> Option<u32> {
         if let Some(at) = STANDARD.iter().position(|s| s == status) {
             return Some(at as u32 + 1);
@@ -106,7 +116,8 @@ impl Codes {
         tally
     }
 
-    /// The status of an item with these children. Where lists of counts would become too large, it is that of the standard mode.
+    /// Returns the status of an item with these children. If lists of counts would become too
+    /// large, it uses the standard statuses.
     fn rolled_up(&mut self, children: &BTreeMap<u32, u64>, custom_mode: bool, left: &mut u64) -> u32 {
         let tally = self.tally(children);
         if custom_mode {
@@ -123,7 +134,7 @@ impl Codes {
     }
 }
 
-/// Takes the items of one result set.
+/// Receives the items of one result set.
 pub(super) struct SpoolWriter {
     index: BufWriter<File>,
     body: BufWriter<File>,
@@ -133,18 +144,18 @@ pub(super) struct SpoolWriter {
     root_names: Vec<String>,
     items: u64,
     bytes: u64,
-    /// The last item: a leaf unless the next one is its child.
+    /// The last item, which is a leaf unless the next one is its child.
     last: Option<(u32, LeafKind)>,
-    /// The leaves before it.
+    /// The leaves before the last item.
     leaves: LeafCounts,
     failures: Failures,
     text: String,
 }
 
 impl SpoolWriter {
-    /// A spool in unnamed files below `dir`. Its items of depth 0 are children of the plugin's root;
-    /// their names are kept if `keep_names`. With `replay` the items can be read again, which takes a third file: what is rendered
-    /// is for others to read.
+    /// Creates a spool in unnamed files below `dir`. Its items at depth 0 are children of the
+    /// plugin's root. With `keep_names`, their names are kept. With `replay`, the items can be read
+    /// again, which needs a third file.
     pub(super) fn create(dir: &Path, keep_names: bool, replay: bool) -> io::Result<Self> {
         let replay = replay.then(|| tempfile::tempfile_in(dir)).transpose()?;
         Ok(Self {
@@ -163,7 +174,8 @@ impl SpoolWriter {
         })
     }
 
-    /// Appends an item. Its depth is at most one more than that of the item before it: the sandbox and the host's own items see to that.
+    /// Appends an item. Its depth is at most one more than that of the previous item, which the
+    /// sandbox and the host ensure.
     pub(super) fn push(&mut self, item: &FlatItem) -> io::Result<()> {
         self.close_leaf(item.depth);
         let status = match &item.status {
@@ -200,27 +212,27 @@ impl SpoolWriter {
         self.items += 1;
         self.last = Some((item.depth, LeafKind::of(item.status.as_ref())));
         self.failures.consider(item);
-        // One huge item must not hold its memory for the rest of the set.
+        // Do not hold the memory of a huge item for the rest of the set.
         self.text.shrink_to(1 << 20);
         Ok(())
     }
 
-    /// Bytes of the items so far, as they are written into the tree without their statuses.
+    /// Returns the size of the items so far as written to the tree, without their statuses.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The leaves so far, if nothing is appended below the last item.
+    /// Returns the leaves so far, assuming that the last item is a leaf.
     pub(super) fn leaves(&self) -> LeafCounts {
         self.last.map_or(self.leaves, |(_, kind)| self.leaves.with(kind))
     }
 
-    /// The items so far.
+    /// Returns the number of items so far.
     pub(super) fn items(&self) -> u64 {
         self.items
     }
 
-    /// The item before the one at `depth` is a leaf unless that one is its child.
+    /// Counts the last item as a leaf, unless the next item, at `depth`, is its child.
     fn close_leaf(&mut self, depth: u32) {
         if let Some((last, kind)) = self.last
             && depth <= last
@@ -232,7 +244,7 @@ impl SpoolWriter {
         }
     }
 
-    /// The spool, ready to be resolved.
+    /// Finishes the spool, so that it can be resolved.
     pub(super) fn finish(mut self) -> io::Result<Spool> {
         self.close_leaf(0);
         let index = self.index.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -252,7 +264,7 @@ impl SpoolWriter {
     }
 }
 
-/// The items of one result set, all of them.
+/// All items of one result set.
 pub(super) struct Spool {
     index: File,
     body: File,
@@ -265,75 +277,79 @@ pub(super) struct Spool {
     failures: Failures,
 }
 
-/// What the backward pass found.
+/// Result of the backward pass.
 #[derive(Default)]
 pub(super) struct Resolved {
-    /// The statuses of the items at depth 0, with their number.
+    /// Statuses of the items at depth 0, with their counts.
     pub(super) roots: Vec<(Status, u64)>,
-    /// Leaves by status.
+    /// Number of leaves by status.
     pub(super) counts: BTreeMap<String, u64>,
-    /// The items at depth 0 one by one, if asked for.
+    /// The single items at depth 0, if requested.
     pub(super) per_root: Vec<RootOutcome>,
 }
 
-/// How an item at depth 0 came out.
+/// Outcome of an item at depth 0.
 pub(super) struct RootOutcome {
-    /// Its name.
+    /// Name of the item.
     pub(super) name: String,
-    /// Its status, rolled up.
+    /// Rolled-up status.
     pub(super) status: Status,
-    /// The leaves below it by status.
+    /// Number of leaves below the item, by status.
     pub(super) counts: BTreeMap<String, u64>,
 }
 
 impl Spool {
-    /// Whether a leaf has a status of the plugin's own: then the whole tree of the plugin is in custom mode.
+    /// Returns whether a leaf has a custom status. The whole tree of the plugin is then in custom
+    /// mode.
     pub(super) fn has_custom_leaf(&self) -> bool {
         self.custom_leaf
     }
 
-    /// The records, for reading from any place while the spool is shared.
+    /// Returns the index file, for positioned reads while the spool is shared.
     pub(super) fn index(&self) -> &File {
         &self.index
     }
 
-    /// The items as lines of JSON in the order of the records, if they were kept.
+    /// Returns the file with the items as JSON lines in the order of the records, if it was
+    /// requested.
     pub(super) fn replay(&self) -> Option<&File> {
         self.replay.as_ref()
     }
 
-    /// The status that a record stands for. Call [`Spool::resolve`] first.
+    /// Returns the status of a record. Call [`Spool::resolve`] first.
     pub(super) fn status(&self, record: Record) -> Status {
         self.codes.status(record.status)
     }
 
-    /// Whether there is no item at all.
+    /// Returns whether there are no items.
     pub(super) fn is_empty(&self) -> bool {
         self.items == 0
     }
 
-    /// The tests that failed.
+    /// Takes the failed tests.
     pub(super) fn take_failures(&mut self) -> Failures {
         std::mem::take(&mut self.failures)
     }
 
-    /// Items.
+    /// Returns the number of items.
     pub(super) fn items(&self) -> u64 {
         self.items
     }
 
-    /// Resolves every status, in place, from the last item to the first; doing so again, in another mode, gives what that mode gives. `per_root` asks for the items at depth 0 one by one, where
+    /// Resolves every status in place, from the last item to the first. It can be repeated in
+    /// another mode. With `per_root`, it also returns the single items at depth 0. Use that only if
     /// their number is known to be small (one per node).
     pub(super) fn resolve(&mut self, custom_mode: bool, per_root: bool) -> io::Result<Resolved> {
         let mut resolved = Resolved::default();
         let mut total: BTreeMap<u32, u64> = BTreeMap::new();
-        // Leaves seen since the last item at depth 0.
+        // Leaves since the last item at depth 0.
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
-        // tallies[d]: the statuses seen so far of the children of the next item at depth d - 1.
+        // tallies[d]: the statuses so far of the children of the next item at depth d - 1.
         let mut tallies: Vec<BTreeMap<u32, u64>> = Vec::new();
         let mut buffer = vec![0_u8; CHUNK * RECORD];
         let mut end = self.items;
-        // What lists of counts may still take: a list of a hundred statuses on every level is larger than the items.
+        // Remaining bytes for lists of counts. A list of a hundred statuses on every level would be
+        // larger than the items.
         let mut left = self.bytes.saturating_add(LISTS_ALLOWANCE);
         let mut names = self.root_names.iter().rev().cloned();
         while end > 0 {
@@ -383,7 +399,8 @@ impl Spool {
         Ok(resolved)
     }
 
-    /// As many different statuses as an item lists, so that the counts of thousands of nodes fit into memory.
+    /// Returns counts by status. The number of distinct statuses is limited as for an item, so that
+    /// the counts of thousands of nodes fit into memory.
     fn by_text(&self, counts: &BTreeMap<u32, u64>) -> BTreeMap<String, u64> {
         if counts.len() <= MAX_CUSTOM_STATUSES {
             return counts.iter().map(|(&code, &n)| (self.codes.status(code).to_string(), n)).collect();
@@ -426,8 +443,8 @@ pub(super) fn read_record(index: &mut impl Read) -> io::Result<Option<Record>> {
     }
 }
 
-/// Through the readers' and writers' buffers. `io::copy` would ask the kernel to copy from file to file, which costs several system
-/// calls for each of these pieces of some hundred bytes.
+/// Copies bytes through the buffers of reader and writer. `io::copy` would let the kernel copy
+/// between the files, with several system calls for each of these small pieces.
 fn copy(from: &mut impl BufRead, to: &mut impl Write, bytes: u32) -> io::Result<()> {
     let mut left = bytes as usize;
     while left > 0 {

@@ -1,4 +1,4 @@
-//! What the results of a plugin come to as a whole: said by a module that reads the tree as it stands.
+//! Summaries of a plugin's results, by a module that reads the finished tree.
 
 use std::io;
 use std::path::Path;
@@ -17,11 +17,12 @@ use super::sink::{CallSpool, RunLog};
 use super::spool::{Spool, SpoolWriter};
 use super::usage::Usage;
 
-/// The key of an item's meta that says what it is.
+/// Key of an item's metadata with its type.
 const TYPE: &str = "type";
 
-/// Asks `module` about `spools`, which it gives back, resolved, with what the module emitted. A module that fails is an item like
-/// its others; the error is one of this machine.
+/// Calls the summarizer `module` on `spools`. Returns the spools, resolved, and a spool with the
+/// items of the module. If the module fails, an item reports that. Errors are those of this
+/// machine.
 pub(super) fn summarize(
     subject: &Subject<'_>,
     module: &LazyModule,
@@ -66,12 +67,12 @@ pub(super) fn summarize(
             summary.push(&summary_item(item))?;
         }
     }
-    // The call is over, and what read the spools is gone with it.
+    // The call is over, and the reader of the spools was dropped.
     let spools = Arc::try_unwrap(spools).map_err(|_| io::Error::other("the items are still being read"))?;
     Ok((spools, summary.finish()?))
 }
 
-/// Takes the items of a summarizer.
+/// Receives the items of a summarizer.
 struct SummarySink<'a>(CallSpool<'a>);
 
 impl ItemSink for SummarySink<'_> {
@@ -80,7 +81,7 @@ impl ItemSink for SummarySink<'_> {
     }
 }
 
-/// The item next to those of the nodes: it must not look like one of a node.
+/// Makes sure that an item next to the nodes does not look like a node.
 pub(super) fn summary_item(mut item: FlatItem) -> FlatItem {
     if item.depth == 0 && item.meta.get(TYPE).is_none_or(|kind| kind == "node") {
         item.meta.insert(TYPE.to_owned(), "summary".to_owned());

@@ -1,20 +1,21 @@
-//! What modules used, and how they behaved.
+//! Resources that modules used, and their failures.
 
 use plumbline_sandbox::{CallStats, ModuleFailure};
 
 use super::failure::MAX_FAILURES;
 
-/// What the calls of a plugin's modules used, and which of them the sandbox had to end.
+/// Resources that the calls of a plugin's modules used, and the calls that failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
-    /// The most linear memory that one call had in use, in bytes. Calls that were ended do not say.
+    /// Maximum linear memory of one call, in bytes. Failed calls do not report it.
     pub memory: u64,
-    /// Why calls were ended: a trap, a limit, a broken rule, code that could not be had. The first [`MAX_FAILURES`]. What a module says itself
-    /// of results that it cannot read is none.
+    /// Why calls were ended: a trap, a limit, a violated rule, or a module that could not be
+    /// compiled. At most [`MAX_FAILURES`]. A module's own errors about unreadable results are not
+    /// included.
     pub broken: Vec<String>,
-    /// The errors that modules returned in their own words. The first [`MAX_FAILURES`].
+    /// Errors that modules returned themselves. At most [`MAX_FAILURES`].
     pub refused: Vec<String>,
 }
 

@@ -1,22 +1,22 @@
-//! Writing the result tree as YAML, piece by piece, so that no tree is ever held in memory.
+//! Writer for result trees as YAML, piece by piece, so that no tree is held in memory.
 //!
-//! The subset is chosen so that every YAML 1.1 and 1.2 reader agrees on it: block mappings and sequences for the tree itself, plain
-//! scalars only where nobody could read anything but a string, double-quoted ones elsewhere, and JSON flow style for details
-//! that are not text.
+//! It uses a subset on which every YAML 1.1 and 1.2 parser agrees. The tree consists of block
+//! mappings and sequences. Plain scalars are used only if they can only be strings, and
+//! double-quoted scalars otherwise. Details that are not text use JSON flow style.
 
 use std::fmt::Write as _;
 
 use plumbline_core::{FlatItem, Meta};
 use serde_json::Value;
 
-/// Spaces that one level of the tree is indented by. The root's children stand in the first column, below `items:`.
+/// Writes the indentation of a level. The root's children are in the first column, below `items:`.
 fn indent(out: &mut String, level: u32) {
     for _ in 0..level {
         out.push_str("  ");
     }
 }
 
-/// The root's own lines; `items` says whether children follow.
+/// Writes the lines of the root. `items` says whether children follow.
 pub(super) fn root(out: &mut String, name: &str, status: &str, meta: &Meta, items: bool) {
     out.push_str("name: ");
     scalar(out, name);
@@ -49,7 +49,7 @@ pub(super) fn item_status(out: &mut String, level: u32, status: &str) {
     out.push('\n');
 }
 
-/// Appends `meta:` and `details:` of an item at `level`; nothing where both are empty.
+/// Appends `meta:` and `details:` of an item at `level`, unless they are empty.
 pub(super) fn item_tail(out: &mut String, level: u32, item: &FlatItem) {
     if !item.meta.is_empty() {
         indent(out, level + 1);
@@ -86,7 +86,7 @@ fn entry(out: &mut String, level: u32, key: &str) {
     out.push_str(": ");
 }
 
-/// A string: plain where that is safe, double-quoted otherwise.
+/// Writes a string: plain if that is safe, and double-quoted otherwise.
 pub(super) fn scalar(out: &mut String, text: &str) {
     if is_plain(text) {
         out.push_str(text);
@@ -95,7 +95,7 @@ pub(super) fn scalar(out: &mut String, text: &str) {
     }
 }
 
-/// Whether `text` is read as this very string by every YAML reader when it stands unquoted, in block and flow style.
+/// Returns whether every YAML parser reads unquoted `text` as this string, in block and flow style.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let Some((first, last)) = bytes.first().zip(bytes.last()) else { return false };
@@ -108,17 +108,19 @@ fn is_plain(text: &str) -> bool {
         && !is_reserved(text)
 }
 
-/// Words that YAML 1.1 or 1.2 reads as something other than a string. (Numbers cannot begin with a letter, but for the words here.)
+/// Returns whether YAML 1.1 or 1.2 reads the word as something other than a string. Numbers cannot
+/// start with a letter, except for the words here.
 fn is_reserved(text: &str) -> bool {
     const WORDS: [&str; 11] = ["true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"];
     text.len() <= 5 && WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// A double-quoted scalar; the escapes are those that YAML and JSON share.
+/// Writes a double-quoted scalar with the escapes that YAML and JSON share.
 fn quoted(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
-    // Runs of characters that need no escape are copied as a whole: long failure texts are the bulk of a tree.
+    // Copy runs of characters without escapes as a whole, because long failure texts are most of a
+    // tree.
     while let Some(at) = next_escape(rest) {
         let (run, tail) = rest.split_at(at);
         out.push_str(run);
@@ -130,7 +132,7 @@ fn quoted(out: &mut String, text: &str) {
             Some('\t') => out.push_str("\\t"),
             Some('\r') => out.push_str("\\r"),
             Some(c) => {
-                // Cannot fail: writing to a String.
+                // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{:04x}", c as u32);
             }
             None => {}
@@ -141,7 +143,8 @@ fn quoted(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Where the next character stands that needs an escape. Bytes of ASCII are looked at as bytes: there is little else.
+/// Returns the position of the next character that needs an escape. ASCII is compared as bytes,
+/// because most text is ASCII.
 fn next_escape(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -157,7 +160,7 @@ fn next_escape(text: &str) -> Option<usize> {
     }
 }
 
-/// Per byte: whether it is a character that needs an escape, or a part of one beyond ASCII.
+/// For each byte: whether it needs an escape, or is part of a non-ASCII character.
 static ESCAPE_OR_WIDE: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -171,12 +174,13 @@ static ESCAPE_OR_WIDE: [bool; 256] = {
     table
 };
 
-/// Quotes, control characters, and what YAML calls not printable or a line break.
+/// Returns whether a character is a quote, a control character, or what YAML calls not printable or
+/// a line break.
 fn needs_escape(c: char) -> bool {
     matches!(c, '"' | '\\' | '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// A value in flow style. The depth is bounded by the parser that made it.
+/// Writes a value in flow style. The parser that created it has limited its depth.
 fn flow(out: &mut String, value: &Value) {
     match value {
         Value::String(text) => quoted(out, text),

@@ -1,4 +1,4 @@
-//! The beginning: a new run in an empty directory, or one that goes on where it was broken off.
+//! Start of a run: a new one in an empty directory, or one that resumes where it was interrupted.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -29,45 +29,50 @@ use crate::state::State;
 use crate::vault::Vault;
 use crate::workdir::{PluginRecord, RunRecord, WorkDir};
 
-/// What a run is to do.
+/// Settings of a run.
 #[derive(Clone)]
 pub struct Settings {
-    /// Where the server listens; port 0 for any free one.
+    /// Address that the server listens on. Port 0 means any free port.
     pub listen: SocketAddr,
-    /// The host that workers dial, and its port if that is not the one that the server listens on; `None` for the address that the
-    /// server listens on.
+    /// Host that workers connect to, with the port if it differs from the server's. `None` means
+    /// the address that the server listens on.
     pub advertise: Option<String>,
-    /// Further names and addresses that the server's certificate is good for.
+    /// Additional names and addresses in the server's certificate.
     pub aliases: Vec<String>,
-    /// Where the run's authority is kept; `None` for its working directory.
+    /// Storage of the run's CA. `None` means its working directory.
     pub vault: Option<Arc<dyn Vault>>,
-    /// The run's id if it is new; `None` for a random one.
+    /// ID of a new run. `None` means a random one.
     pub id: Option<RunId>,
-    /// Further keys of `meta/config.json`: how the run was configured.
+    /// Additional keys of `meta/config.json`, which say how the run was configured.
     pub config: serde_json::Map<String, Value>,
-    /// What each plugin has from its launch to its last result, unless its definition says otherwise. `None`: no limit.
+    /// Timeout of each plugin from its launch to its last result, unless its definition sets one.
+    /// `None` means no limit.
     pub timeout: Option<Duration>,
-    /// What the whole run has, from its beginning to its last result. `None`: no limit.
+    /// Timeout of the whole run, from its start to its last result. `None` means no limit.
     pub deadline: Option<Duration>,
-    /// How long workers may take to send what their plugin has so far once its time is up; zero: nobody is asked. Workers hear of it
-    /// with their next heartbeat, so less than a minute is of little use.
+    /// How long workers may take to send partial results after the timeout of their plugin. Zero
+    /// means that workers are not asked. Workers are told with their next heartbeat, so less than a
+    /// minute is of little use.
     pub collect: Duration,
-    /// A run without plugins is wanted: it only asks what its dispatcher knows of the place.
+    /// Whether a run without plugins is allowed, which only collects what its dispatcher knows
+    /// about the environment.
     pub survey_only: bool,
-    /// What uploads may use.
+    /// Limits of uploads.
     pub receive: ReceiveLimits,
-    /// What modules may use.
+    /// Limits of modules.
     pub limits: LimitPolicy,
-    /// Where plugins came from, as far as it is known: told in the archive. A continued run has that of its beginning.
+    /// Origins of plugins, as far as they are known. They are written to the archive. A resumed run
+    /// uses those recorded at its start.
     pub provenance: BTreeMap<PluginName, Provenance>,
     /// Directory for the archive.
     pub output: PathBuf,
-    /// Called with the last status once the archive is on disk and before the working directory is removed. Whatever must tell a
-    /// restarted process that the run is finished is written here; if that fails, the working directory stays.
+    /// Function to call with the last status when the archive is on disk, before the working
+    /// directory is removed. It must record whatever tells a restarted process that the run is
+    /// finished. If it fails, the working directory is kept.
     pub on_archived: Option<OnArchived>,
 }
 
-/// See [`Settings::on_archived`].
+/// Type of [`Settings::on_archived`].
 pub type OnArchived = Arc<dyn Fn(&RunStatus) -> std::io::Result<()> + Send + Sync>;
 
 impl Default for Settings {
@@ -92,7 +97,7 @@ impl Default for Settings {
     }
 }
 
-/// What a run has once it has begun.
+/// A run that was started.
 pub struct Run {
     pub(super) record: RunRecord,
     pub(super) settings: Settings,
@@ -109,34 +114,34 @@ pub struct Run {
     pub(super) modules: Value,
 }
 
-/// Whether a run is new.
+/// Whether a run is new or resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begun {
-    /// It is.
+pub enum StartKind {
+    /// The run is new.
     New,
-    /// It was begun before, and goes on.
+    /// The run was started before, and was resumed.
     Continued,
 }
 
 impl Run {
-    /// Begins a run of `sources` in `work`, or goes on with the one that was begun there: then `sources` is not looked at. When
-    /// this returns, the server accepts results and nothing has been launched.
+    /// Starts a run of `sources` in `work`, or resumes the one that was started there and ignores
+    /// `sources`. When it returns, the server accepts results, and no plugin has been launched.
     ///
     /// # Errors
-    /// [`RunError`]: nothing of the run has happened then, and what a continued one had stays as it is. [`RunError::Finished`] for a run
-    /// that has its archive already.
+    /// [`RunError`], in particular [`RunError::Finished`] for a run that already has its archive. A
+    /// new run has then not started, and the state of a resumed one is unchanged.
     pub async fn begin(
         work: WorkDir,
         sources: Vec<Source>,
         settings: Settings,
         modules: &Modules,
         dispatcher: Arc<dyn Dispatcher>,
-    ) -> Result<(Self, Begun), RunError> {
+    ) -> Result<(Self, StartKind), RunError> {
         let (record, begun) = match work.record()? {
-            Some(record) => (record, Begun::Continued),
-            None => (new_record(&sources, &settings), Begun::New),
+            Some(record) => (record, StartKind::Continued),
+            None => (new_record(&sources, &settings), StartKind::New),
         };
-        let sources = if begun == Begun::Continued { recorded_sources(&record)? } else { sources };
+        let sources = if begun == StartKind::Continued { recorded_sources(&record)? } else { sources };
         if sources.is_empty() && !settings.survey_only {
             return Err(RunError::NoPlugins);
         }
@@ -152,19 +157,21 @@ impl Run {
         let (journal, records) = Journal::open_on(work.disk(), &work.journal())?;
         let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
         match begun {
-            Begun::New => check_unused(&work, &ledger)?,
-            Begun::Continued => check_whole(&work, &ledger, &plugins, &settings.output)?,
+            StartKind::New => check_unused(&work, &ledger)?,
+            StartKind::Continued => check_whole(&work, &ledger, &plugins, &settings.output)?,
         }
         let (state, effects) = State::new(ledger, journal);
         plan(&state, &mut plugins, modules.clone(), nodes).await?;
         let modules = provenance::document(&plugins, modules, &recorded_provenance(&record));
         let store = Store::create(work.disk(), work.incoming(), work.tree(), &settings.receive)
             .map_err(|source| RunError::Io { what: "prepare the directories for results".into(), source })?;
-        if begun == Begun::New {
-            // From here on, a restart continues the run: everything that it needs is durable.
+        if begun == StartKind::New {
+            // Everything that a restart needs is now durable, so from here on a restart resumes the
+            // run.
             work.begin(&record)?;
         } else {
-            // Before the ledger forgets the uploads of the last process: a result that fails now may have files in the tree.
+            // Do this before the ledger forgets the uploads of the last process. A result that
+            // fails now can have files in the tree.
             discard_unrecorded(&state, &store)?;
             state.apply(Event::Restarted)?;
         }
@@ -196,31 +203,31 @@ impl Run {
         ))
     }
 
-    /// The run's id.
+    /// Returns the ID of the run.
     #[must_use]
     pub fn id(&self) -> &RunId {
         &self.record.run
     }
 
-    /// When it began.
+    /// Returns the time at which the run started.
     #[must_use]
     pub fn started(&self) -> Timestamp {
         self.record.started
     }
 
-    /// The ledger, to look at.
+    /// Returns the state of the run.
     #[must_use]
     pub fn state(&self) -> State {
         self.state.clone()
     }
 
-    /// What results arrive at.
+    /// Returns the URL for results.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The plugins, in the order of the command line.
+    /// Returns the plugins, in the order of the command line.
     #[must_use]
     pub fn plugins(&self) -> &[PlannedPlugin] {
         &self.plugins
@@ -244,7 +251,7 @@ fn url(host: &str, port: u16) -> String {
     }
 }
 
-/// `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, or a bare IPv6 address.
+/// Splits `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, or a bare IPv6 address.
 fn split_port(advertised: &str) -> (String, Option<u16>) {
     if let Ok(address) = advertised.parse::<SocketAddr>() {
         return (address.ip().to_string(), Some(address.port()));
@@ -279,8 +286,9 @@ fn new_record(sources: &[Source], settings: &Settings) -> RunRecord {
     }
 }
 
-/// How long the run may take at most; `None`: there is no limit. Groups of plugins run one after the other, the plugins of a group side
-/// by side, and each has its own timeout or that of the run.
+/// Returns the maximum duration of the run, or `None` if there is no limit. Groups of plugins run
+/// one after another, and the plugins of a group run in parallel. Each plugin has its own timeout
+/// or that of the run.
 fn longest(record: &RunRecord, plugins: &[PlannedPlugin]) -> Option<Duration> {
     let default = Duration::from_secs(record.timeout_seconds);
     let mut groups: BTreeMap<i64, Duration> = BTreeMap::new();
@@ -317,7 +325,8 @@ fn recorded_provenance(record: &RunRecord) -> BTreeMap<PluginName, Provenance> {
     record.plugins.iter().filter_map(name).collect()
 }
 
-/// The authority of a continued run is the one that its workers know. A new one is kept before anything is signed with it.
+/// Returns the CA of the run. A resumed run loads the one that its workers trust. A new CA is
+/// stored before anything is signed with it.
 async fn authority(vault: &dyn Vault, record: &RunRecord, longest: Option<Duration>) -> Result<RunCa, RunError> {
     if let Some(pem) = vault.load().await.map_err(RunError::Vault)? {
         return Ok(RunCa::from_pem(&pem)?);
@@ -327,7 +336,7 @@ async fn authority(vault: &dyn Vault, record: &RunRecord, longest: Option<Durati
     Ok(authority)
 }
 
-/// Reads and inspects the modules of all plugins; compiling goes on beside what follows.
+/// Reads and inspects the modules of all plugins. They are compiled in the background.
 async fn prepared(sources: Vec<Source>, modules: Modules, limits: LimitPolicy) -> Result<Vec<PlannedPlugin>, RunError> {
     let prepare = move || sources.into_iter().map(|source| prepare(&modules, &limits, source)).collect();
     let prepared: Result<Vec<_>, PlanError> = tokio::task::spawn_blocking(prepare)
@@ -336,7 +345,8 @@ async fn prepared(sources: Vec<Source>, modules: Modules, limits: LimitPolicy) -
     Ok(prepared?)
 }
 
-/// A new run takes a directory in which no plugin was launched yet: one that lost the description of its run is not taken for new.
+/// Checks that no plugin was launched in the directory of a new run. A directory without a
+/// description of its run is not necessarily new.
 fn check_unused(work: &WorkDir, ledger: &Ledger) -> Result<(), RunError> {
     let launched = ledger.plugins().any(|plugin| ledger.launched(plugin).is_some());
     if launched || work.tree().join(layout::PLUGINS_DIR).is_dir() {
@@ -346,7 +356,7 @@ fn check_unused(work: &WorkDir, ledger: &Ledger) -> Result<(), RunError> {
     Ok(())
 }
 
-/// A run is continued from everything that it had, and not once it is finished.
+/// Checks that a run can be resumed: its state is complete, and it is not finished.
 fn check_whole(
     work: &WorkDir,
     ledger: &Ledger,
@@ -371,7 +381,7 @@ fn check_whole(
     }
 }
 
-/// Removes results and errors that the journal does not have. None of them was acknowledged.
+/// Removes results and errors that are not in the journal. None of them was acknowledged.
 fn discard_unrecorded(state: &State, store: &Store) -> Result<(), RunError> {
     let plugins: Vec<PluginName> = state.read(|ledger| ledger.plugins().cloned().collect());
     let missing = |plugin| state.read(|ledger| ledger.missing(plugin).into_iter().cloned().collect::<Vec<_>>());
@@ -385,7 +395,8 @@ fn discard_unrecorded(state: &State, store: &Store) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Asks the expectations of every plugin that the ledger does not know yet; those of a continued run stay what they were.
+/// Determines the expected results of every plugin that is not in the ledger yet. Those of a
+/// resumed run do not change.
 async fn plan(
     state: &State,
     plugins: &mut Vec<PlannedPlugin>,

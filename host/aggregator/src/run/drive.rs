@@ -1,4 +1,4 @@
-//! Launching: groups of plugins one after the other, each plugin with its own deadline.
+//! Launching of plugins: groups one after another, and each plugin with its own deadline.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use super::rerun::{self, Rerun};
 use crate::dispatcher::{Dispatcher, Launch, Report};
 use crate::state::State;
 
-/// A plugin that is to be launched.
+/// A plugin to launch.
 pub(super) struct Ready {
     pub(super) launch: Launch,
     pub(super) timeout: Option<Duration>,
-    /// When the time of the whole run is up.
+    /// Deadline of the whole run.
     pub(super) deadline: Option<Timestamp>,
-    /// How long workers may take to send what they have once the time is up.
+    /// How long workers may take to send partial results after the timeout.
     pub(super) collect: Duration,
-    /// What it runs again, if it does that.
+    /// The plugin whose failed tests it reruns, if it is a rerun.
     pub(super) rerun: Option<Rerun>,
 }
 
@@ -31,8 +31,8 @@ impl Ready {
         &self.launch.definition.name
     }
 
-    /// What the plugin has from now on: what is left of its own time since its first launch, which may have been in an earlier life of
-    /// the run, but not more than is left of the run's.
+    /// Returns the remaining time of the plugin: the rest of its own timeout since its first
+    /// launch, but at most the rest of the run's. The first launch may have been before a restart.
     fn time(&self, state: &State) -> Option<Duration> {
         let now = state.now();
         let until = |at: Timestamp| Duration::try_from(at.duration_since(now)).unwrap_or_default();
@@ -43,8 +43,8 @@ impl Ready {
     }
 }
 
-/// Launches every group in its order and returns when the last plugin is complete. Dropping it stops the deadlines; what runs is the
-/// dispatcher's to end.
+/// Launches every group in order, and returns when the last plugin is complete. Dropping it stops
+/// the deadlines, and the dispatcher must stop what is running.
 pub(super) async fn drive(
     plugins: Vec<Ready>,
     state: State,
@@ -109,7 +109,8 @@ async fn one(mut ready: Ready, state: State, dispatcher: Arc<dyn Dispatcher>, re
     }
 }
 
-/// A plugin that was launched in an earlier life has results to be waited for: then it cannot be withdrawn any more, and fails.
+/// Skips a plugin. One that was launched before a restart has expected results, so it cannot be
+/// skipped any more, and fails instead.
 fn withdraw(plugin: &PluginName, reason: String, state: &State) {
     let plugin = plugin.clone();
     if state.read(|ledger| ledger.launched(&plugin).is_some()) {
@@ -120,7 +121,8 @@ fn withdraw(plugin: &PluginName, reason: String, state: &State) {
     record(state, Event::Withdrawn { plugin, reason });
 }
 
-/// Asks the workers that were heard of for what they have, and waits until all have sent it, but no longer than `patience`.
+/// Asks the workers that have sent a message for partial results, and waits until all have sent
+/// them, but at most for `patience`.
 async fn collect(plugin: &PluginName, state: &State, patience: Duration) {
     if patience.is_zero() {
         return;
@@ -138,7 +140,7 @@ async fn collect(plugin: &PluginName, state: &State, patience: Duration) {
             }
         }
     };
-    // Whoever has not sent anything by then has nothing, or is gone.
+    // A worker that has not sent anything by then has nothing, or is gone.
     let _ = tokio::time::timeout(patience, collected).await;
     state.end_partial(plugin);
 }
@@ -152,7 +154,8 @@ async fn complete(plugin: &PluginName, state: &State) {
     }
 }
 
-/// Everything that is recorded here follows from what the ledger said just before; a refusal means that the moment has passed.
+/// Records an event that follows from the current state of the ledger. A rejection means that the
+/// state has changed in between.
 pub(super) fn record(state: &State, event: Event) {
     if let Err(error) = state.apply(event) {
         tracing::warn!("not recorded: {error}");

@@ -1,4 +1,4 @@
-//! What ends a run that is no result: this machine failed, or the run cannot be what it was asked to be.
+//! Errors that end a run: this machine failed, or the run's configuration is invalid.
 
 use std::path::PathBuf;
 
@@ -14,85 +14,85 @@ use crate::source::PlanError;
 use crate::state::ApplyError;
 use crate::workdir::WorkDirError;
 
-/// Why a run cannot begin, go on or be finished.
+/// Error while starting, running or finishing a run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The working directory.
+    /// Error of the working directory.
     #[error(transparent)]
     WorkDir(#[from] WorkDirError),
-    /// The journal.
+    /// Error of the journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The journal's events do not follow from each other.
+    /// The journal's events are inconsistent.
     #[error("the run cannot be continued: {0}")]
     Replay(#[from] ReplayError),
-    /// The run in the directory is finished: only what a crash kept from being removed is left.
+    /// The run in the directory is finished. A crash left a part of the directory behind.
     #[error("the run is finished: its archive is `{}`", archive.display())]
     Finished {
-        /// Its archive.
+        /// Path of the archive.
         archive: PathBuf,
-        /// Its last status.
+        /// Last status of the run.
         status: Box<RunStatus>,
     },
-    /// The directory lacks something that the run had: it was removed in part, or copied in part.
+    /// A part of the run's state is missing, because the directory was partly removed or copied.
     #[error("the run cannot be continued: `{}` is not whole: {missing}", dir.display())]
     NotWhole {
-        /// The working directory.
+        /// Path of the working directory.
         dir: PathBuf,
-        /// What is missing.
+        /// The missing part.
         missing: String,
     },
-    /// The plan.
+    /// Error of planning.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The definition of a run that goes on.
+    /// The recorded definition of a plugin is invalid.
     #[error("the run cannot be continued: the definition of one of its plugins cannot be read: {0}")]
     Definition(String),
-    /// The plugins do not go together.
+    /// The plugins conflict with each other.
     #[error("these plugins cannot run together: {0}")]
     Together(#[source] DefinitionError),
-    /// No plugin was named.
+    /// There are no plugins.
     #[error("there is no plugin to run")]
     NoPlugins,
-    /// Where plugins are to be executed.
+    /// The dispatcher could not list the nodes.
     #[error("failed to list the nodes: {0}")]
     Nodes(#[source] DispatchError),
-    /// The server.
+    /// Error of the server.
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// Where the authority is kept.
+    /// The CA could not be loaded or stored.
     #[error("failed to keep the run's certificates: {0}")]
     Vault(#[source] DispatchError),
-    /// The authority.
+    /// Error of the CA.
     #[error("failed to set up the run's certificates: {0}")]
     Authority(#[from] CaError),
-    /// TLS.
+    /// Error of the TLS configuration.
     #[error("failed to set up TLS: {0}")]
     Tls(#[from] TlsConfigError),
-    /// The ledger.
+    /// Error of the ledger.
     #[error(transparent)]
     Ledger(#[from] ApplyError),
-    /// A file of the run.
+    /// A file operation failed.
     #[error("failed to {what}: {source}")]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         what: String,
-        /// The cause.
+        /// The underlying I/O error.
         source: std::io::Error,
     },
-    /// Post-processing.
+    /// Error of post-processing.
     #[error(transparent)]
     PostProcess(#[from] crate::postprocess::PostProcessError),
-    /// Judging.
+    /// Error of judging.
     #[error(transparent)]
     Judge(#[from] crate::judging::JudgeError),
-    /// The archive.
+    /// Error while writing the archive.
     #[error("failed to write the archive: {0}")]
     Archive(#[source] plumbline_archive::pack::PackError),
 }
 
 impl RunError {
-    /// What to do about it, where that is known.
+    /// Returns a hint with the fix, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {

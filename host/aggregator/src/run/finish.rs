@@ -1,4 +1,4 @@
-//! The end: what a reader of the archive needs besides results, the archive itself, and nothing left behind.
+//! End of a run: additional documents for the archive, the archive itself, and the cleanup.
 
 use std::path::{Path, PathBuf};
 
@@ -24,13 +24,14 @@ use crate::postprocess::Failure;
 use crate::publish;
 use crate::workdir::{RunRecord, WorkDir};
 
-/// What `Version` says in `meta/config.json`. Readers of these archives tell the layout by it: this is the version of the tool that
-/// defined the layout, from which on it is the one that is written here.
+/// `Version` in `meta/config.json`, by which readers of archives recognize the layout. It is the
+/// first Sonobuoy version with the layout that is written here.
 const LAYOUT_VERSION: &str = "v0.57.0";
 
 impl Run {
-    /// Writes the archive and removes the working directory. The order makes a crash at any moment harmless: the archive, then the event
-    /// that says so, then what the caller keeps of it, and only then does the directory go.
+    /// Writes the archive and removes the working directory. The order makes a crash at any time
+    /// harmless: the archive, the event that records it, the caller's record, and finally the
+    /// removal.
     pub(super) async fn finish(self, cancel: &CancellationToken) -> Result<Finished, RunError> {
         let Self { record, settings, work, plugins, state, server, url, mut outcomes, modules, .. } = self;
         server.stop().await;
@@ -38,19 +39,20 @@ impl Run {
         let (disk, tree) = (work.disk().clone(), work.tree());
         let documents = documents(settings.config, &record, &url, &plugins, modules);
         write_documents(&disk, &tree, documents).await?;
-        // An interrupted run is to end soon, and its verdict speaks of nothing else.
+        // An interrupted run must end soon, and its verdict is only that it was interrupted.
         if !state.read(plumbline_core::Ledger::is_interrupted) {
             let day = record.started.to_zoned(TimeZone::UTC).date();
             for plugin in plugins.iter().filter(|plugin| !plugin.judges.is_empty()) {
                 let verdict = judge(&state, plugin, &disk, &tree, &work.scratch(), day).await?;
                 if let (Some(verdict), Some(outcome)) = (&verdict, outcomes.get_mut(plugin.name())) {
-                    // What a person reads at the end is what counts, not what is excused.
+                    // List the failures that count, not the excused ones.
                     outcome.outcome.failures = Failure::of_verdict(verdict, &outcome.outcome.failures);
                 }
             }
         }
         let output = unused(settings.output.join(layout::archive_name(record.started, &record.run)));
-        // What was received is packed, whatever an operator allows; as much again is for the documents of the run.
+        // Everything that was received must fit, whatever limit the operator sets. The other half
+        // is for the documents of the run.
         let entries = ARCHIVE_ENTRIES.max(settings.receive.run_entries.saturating_mul(2));
         let options = PackOptions { entries, disk: disk.clone(), ..PackOptions::default() };
         let pack = move || write_archive(&tree, &output, &options).map_err(RunError::Archive);
@@ -84,7 +86,7 @@ impl Run {
     }
 }
 
-/// The run is safe in its archive: what cannot be removed is a nuisance, not a failure.
+/// Removes the working directory. A failure is only logged, because the archive is complete.
 async fn remove(work: WorkDir) {
     match tokio::task::spawn_blocking(move || work.remove()).await {
         Ok(Ok(())) => {}
@@ -93,7 +95,8 @@ async fn remove(work: WorkDir) {
     }
 }
 
-/// `archive`, or the first free name `…-2.tar.gz`, `…-3.tar.gz`: an archive that is there is never overwritten.
+/// Returns `archive`, or the first unused name `…-2.tar.gz`, `…-3.tar.gz`. An existing archive is
+/// never overwritten.
 fn unused(archive: PathBuf) -> PathBuf {
     let name = archive.to_string_lossy().into_owned();
     let stem = name.strip_suffix(".tar.gz").unwrap_or(&name);
@@ -101,7 +104,7 @@ fn unused(archive: PathBuf) -> PathBuf {
     std::iter::once(archive).chain(others).find(|path| !path.exists()).unwrap_or_default()
 }
 
-/// What a reader of the archive needs besides results: file names in the tree, and their contents.
+/// Returns the additional documents of the archive: their paths in the tree, and their contents.
 fn documents(
     mut config: Map<String, Value>,
     record: &RunRecord,
@@ -152,7 +155,7 @@ async fn write_documents(disk: &Disk, tree: &Path, documents: Vec<(String, Value
         .map_err(|error| RunError::Io { what: "write the documents of the run".into(), source: error.into() })?
 }
 
-/// What `definition.json` repeats of the configuration of the run.
+/// Returns the parts of the configuration that `definition.json` repeats.
 fn place(config: &Map<String, Value>) -> Map<String, Value> {
     let taken = |key: &str| config.get(key).cloned().unwrap_or_else(|| json!(""));
     let mut place = Map::new();
@@ -164,7 +167,7 @@ fn place(config: &Map<String, Value>) -> Map<String, Value> {
     place
 }
 
-/// `definition.json` of a plugin, with the keys that readers of the archive know.
+/// Returns the `definition.json` of a plugin, with the keys that readers of archives expect.
 fn definition(plugin: &PlannedPlugin, run: &RunId, place: &Map<String, Value>) -> Value {
     let mut document = place.clone();
     document.insert("Definition".into(), plugin.source.definition.to_json());

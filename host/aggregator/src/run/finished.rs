@@ -1,4 +1,4 @@
-//! What a run leaves to whoever started it.
+//! Result of a run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,34 +9,34 @@ use plumbline_core::{PluginName, RunId, Verdict};
 
 use crate::postprocess::Outcome;
 
-/// A run that has come to its end.
+/// A finished run.
 #[derive(Debug, Clone)]
 pub struct Finished {
-    /// The run.
+    /// ID of the run.
     pub run: RunId,
-    /// When it began.
+    /// Time of its start.
     pub started: Timestamp,
-    /// How each plugin came out, in the order of the command line.
+    /// Outcome of each plugin, in the order of the command line.
     pub plugins: Vec<PluginOutcome>,
-    /// Its last status.
+    /// Last status of the run.
     pub status: RunStatus,
-    /// What it comes to.
+    /// Verdict of the run.
     pub verdict: Verdict,
-    /// The archive.
+    /// Path of the archive.
     pub archive: PathBuf,
-    /// Its size in bytes.
+    /// Size of the archive in bytes.
     pub bytes: u64,
-    /// Its digest: 64 lower-case hexadecimal digits.
+    /// SHA-256 of the archive as 64 lower-case hexadecimal digits.
     pub sha256: String,
 }
 
-/// How a plugin came out.
+/// Outcome of a plugin.
 #[derive(Debug, Clone)]
 pub struct PluginOutcome {
-    /// The plugin.
+    /// Name of the plugin.
     pub plugin: PluginName,
-    /// Its tree.
+    /// Outcome of post-processing.
     pub outcome: Outcome,
-    /// From its launch to its tree, in this life of the run; `None` for a plugin that was complete before.
+    /// Time from the plugin's launch to its tree. `None` if the plugin was not launched.
     pub elapsed: Option<Duration>,
 }

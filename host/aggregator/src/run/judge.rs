@@ -1,4 +1,4 @@
-//! Judging, when everything else of the run is in: each plugin with a chain gets its verdict.
+//! Judging at the end of a run: each plugin with a chain gets its verdict.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,17 @@ use crate::judging::{Judged, judge_plugin};
 use crate::plan::PlannedPlugin;
 use crate::state::State;
 
-/// Bytes of a verdict that is read again after a restart: what a run writes is far below it.
+/// Maximum size of a verdict that is read again after a restart, in bytes. Verdicts of a run are
+/// far smaller.
 const MAX_VERDICT: u64 = 512 << 20;
 
-/// Where the items of a plugin's tree are kept for its judges.
+/// Returns the file with the items of a plugin's tree for its judges.
 pub(super) fn items_file(scratch: &Path, plugin: &PluginName) -> PathBuf {
     scratch.join(format!("items-{plugin}"))
 }
 
-/// Judges `plugin`, unless that was done before, and tells the ledger. `tree` is the content of the archive, `day` that on which the run began.
+/// Judges `plugin`, unless that was done before, and records the verdict in the ledger. `tree` is
+/// the content of the archive, and `day` is the day on which the run started.
 pub(super) async fn judge(
     state: &State,
     plugin: &PlannedPlugin,
@@ -47,7 +49,8 @@ pub(super) async fn judge(
     Ok(judged)
 }
 
-/// `done`: the ledger has the verdict, so what a life before this one wrote is whole.
+/// Returns the verdict of a plugin. `done` means that the ledger has it, so the file from before a
+/// restart is complete.
 fn judged(
     plugin: &PlannedPlugin,
     disk: &Disk,
@@ -62,7 +65,7 @@ fn judged(
     }
     let items = items_file(scratch, plugin.name());
     if !items.exists() {
-        // It was taken out of the run: there is no tree.
+        // The plugin was skipped, so there is no tree.
         return Ok(None);
     }
     let info = plugin.info();

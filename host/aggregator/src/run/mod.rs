@@ -11,6 +11,6 @@ mod space;
 mod steer;
 mod unsent;
 
-pub use begin::{Begun, OnArchived, Run, Settings};
+pub use begin::{OnArchived, Run, Settings, StartKind};
 pub use error::RunError;
 pub use finished::{Finished, PluginOutcome};

@@ -1,4 +1,5 @@
-//! What a plugin that runs failures again has to run: the names of what failed, as one regular expression of Go.
+//! Reruns: plugins that run failed tests of another plugin again. Their tests are selected by a Go
+//! regular expression.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -13,38 +14,40 @@ use crate::dispatcher::Launch;
 use crate::postprocess::leaves;
 use crate::state::State;
 
-/// Bytes of the expression: 100 KiB. The kernel takes 128 KiB in one variable of an environment, its name included. About 700 names.
+/// Maximum size of the expression: 100 KiB, which is about 700 names. Linux allows 128 KiB for an
+/// environment variable, including its name.
 const MAX_FOCUS: usize = 100 << 10;
 
-/// A rerun that is to be launched.
+/// A rerun to launch.
 #[derive(Debug, Clone)]
 pub(super) struct Rerun {
     pub(super) reruns: Reruns,
-    /// The result tree of the other plugin, once it is there.
+    /// Path of the other plugin's result tree.
     pub(super) tree: PathBuf,
 }
 
-/// What there is to be done.
+/// Tests to rerun.
 #[derive(Debug, PartialEq, Eq)]
 enum Focus {
-    /// These tests.
+    /// An expression that matches these tests.
     On { expression: String, tests: usize },
-    /// Nothing, and why.
+    /// No tests, with the reason.
     Nothing(String),
 }
 
-/// What becomes of a rerun.
+/// Decision about a rerun.
 pub(super) enum Ready {
-    /// It is launched like this.
+    /// Launch it with this definition.
     Launch(Launch),
-    /// It has nothing to do, for this reason.
+    /// Skip it, for this reason: there is nothing to do.
     Withdraw(String),
-    /// What it has to do cannot be found out, for this reason.
+    /// Fail it, for this reason: the failed tests could not be determined.
     Fail(String),
 }
 
 impl Rerun {
-    /// Waits until the other plugin's tree is there, and puts what failed in it into the environment of `launch`.
+    /// Waits for the other plugin's tree, and sets the expression for its failed tests in the
+    /// environment of `launch`.
     pub(super) async fn ready(&self, launch: Launch, state: &State) -> Ready {
         let other = &self.reruns.plugin;
         if let Some(reason) = self.settled(state).await {
@@ -69,7 +72,8 @@ impl Rerun {
         }
     }
 
-    /// Waits until nothing more is to come of the other plugin; why there is nothing to run again, if that is known by then.
+    /// Waits until the other plugin is complete. Returns the reason if it is already known that
+    /// there is nothing to rerun.
     async fn settled(&self, state: &State) -> Option<String> {
         let other = &self.reruns.plugin;
         let mut changes = state.changes();
@@ -94,14 +98,15 @@ impl Rerun {
     }
 }
 
-/// The definition with what is to be run in its environment. Elsewhere it stays what it is: in a cluster it is known by its name.
+/// Returns the definition with the expression in its environment. Nothing else changes, because in
+/// a cluster its name identifies it.
 fn focused(definition: &Definition, reruns: &Reruns, expression: &str) -> Definition {
     let spec = definition.spec.with_variable(&reruns.focus, expression, &reruns.clear);
     Definition { spec, ..definition.clone() }
 }
 
-/// What failed in the tree at `tree`. The same tree always gives the same expression, so a rerun that goes on after a restart is the
-/// one that was launched.
+/// Returns the failed tests in the tree at `tree`. The same tree always yields the same expression,
+/// so a resumed rerun is the one that was launched.
 fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
     let other: &PluginName = &reruns.plugin;
     let mut names = BTreeSet::new();
@@ -120,7 +125,7 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
         };
         let plain = name.trim_start();
         let name = go_quote(plain.strip_prefix(reruns.strip.as_str()).unwrap_or(plain).trim());
-        // An empty expression would match every test there is.
+        // An empty expression would match every test.
         if fits && !name.is_empty() && !names.contains(&name) {
             bytes = bytes.saturating_add(name.len() + 1);
             fits = bytes <= MAX_FOCUS + 1;

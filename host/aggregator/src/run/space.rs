@@ -1,4 +1,4 @@
-//! Waiting for space: a disk that is full for a while delays a run and does not end it.
+//! Waiting for disk space: a disk that is full for a while delays a run, but does not end it.
 
 use std::error::Error;
 use std::io;
@@ -10,16 +10,17 @@ use tokio_util::sync::CancellationToken;
 use super::error::RunError;
 use crate::journal::is_full;
 
-/// Pause between two tries.
+/// Delay between attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long a run waits for space before it gives up: 10 min, as the journal does.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Does `work` on a thread that may block, and again as long as it fails for lack of space. `what` completes "no space to …". An
-/// interrupted run does not wait.
+/// Runs `work` on a thread that may block, and retries it while the disk is full. `what` completes
+/// "no space to …". An interrupted run does not wait.
 ///
 /// # Errors
-/// What `work` says: at once if more space would not help, else when patience is over.
+/// The error of `work`: immediately if more space would not help, and otherwise when the time is
+/// up.
 pub(super) async fn with_space<T: Send + 'static>(
     what: &str,
     cancel: &CancellationToken,
@@ -49,7 +50,7 @@ pub(super) async fn with_space<T: Send + 'static>(
     }
 }
 
-/// Whether lack of space is among the causes of `error`.
+/// Returns whether a full disk is among the causes of `error`.
 pub(super) fn lacks_space(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -1,4 +1,4 @@
-//! The loop of a run: what the ledger says is done, here and nowhere else.
+//! The run loop, the only place that acts on the ledger's effects.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -25,35 +25,36 @@ use super::judge::items_file;
 use super::rerun::Rerun;
 use super::space::{lacks_space, with_space};
 use super::unsent;
-use crate::dispatcher::{Dispatcher, Exit, Heard, Launch, Report};
+use crate::dispatcher::{Dispatcher, Exit, Launch, Report, WorkerContact};
 use crate::journal::JournalError;
 use crate::postprocess::{EXIT_FILE, EXIT_SUCCESS, Outcome, PostProcessError, TREE_FILE, post_process};
 use crate::publish::publish;
 use crate::state::State;
 
-/// Reports that wait to be looked at. A dispatcher that finds more waits.
+/// Maximum number of queued reports. A dispatcher with more reports has to wait.
 const REPORTS: usize = 1024;
 
-/// Key of an error document about files that the plugin wrote and did not send.
+/// Key of an error document with the files that the plugin wrote but did not send.
 const PARTIAL_RESULTS: &str = "partial-results";
 
-/// How often it is looked whether the journal was given up.
+/// Interval of checks whether the journal has given up.
 const HEALTH: Duration = Duration::from_secs(5);
 
 type Processed = (PluginName, Result<Outcome, RunError>);
 
 impl Run {
-    /// Executes the run to its end, whatever happens on the way: a failure of a plugin, a node or a module is a result. `cancel` ends it
-    /// early: what was gathered so far is post-processed and kept.
+    /// Runs to the end, whatever happens: a failure of a plugin, a node or a module becomes a
+    /// result. `cancel` ends the run early, and everything that has arrived is post-processed and
+    /// kept.
     ///
     /// # Errors
-    /// [`RunError`] when this machine fails, such as a full disk. What was received stays in the working directory, and the run
-    /// can be continued there.
+    /// [`RunError`] when this machine fails, such as for a full disk. Everything that was received
+    /// stays in the working directory, and the run can be resumed there.
     pub async fn execute(mut self, cancel: CancellationToken) -> Result<Finished, RunError> {
         let publisher = tokio::spawn(publish(self.state.clone(), self.work.disk().clone(), self.work.status()));
         let result = self.steer(&cancel).await;
         if result.is_ok() {
-            // An interrupted run is to end soon: its survey would read a whole cluster.
+            // An interrupted run must end soon, and its survey would read a whole cluster.
             tokio::select! {
                 () = cancel.cancelled() => {}
                 () = self.dispatcher.survey() => {}
@@ -63,7 +64,7 @@ impl Run {
             tracing::error!("failed to clean up: {error}");
         }
         publisher.abort();
-        // Aborted on purpose; its last state is written by the end of the run.
+        // It was aborted on purpose. `finish` writes the last status.
         let _ = publisher.await;
         result?;
         self.finish(&cancel).await
@@ -79,7 +80,8 @@ impl Run {
         let mut processing: JoinSet<Processed> = JoinSet::new();
         let mut left: BTreeSet<PluginName> = self.plugins.iter().map(|plugin| plugin.name().clone()).collect();
 
-        // A continued run: the last process may have recorded errors without writing them, and plugins may wait for post-processing.
+        // In a resumed run, the last process may have recorded errors without writing them, and
+        // plugins may wait for post-processing.
         for (key, error) in self.recorded_errors() {
             if !self.work.tree().join(layout::error_file(&key.plugin, &key.node)).exists() {
                 self.write_error(&key, &error, cancel).await?;
@@ -97,7 +99,7 @@ impl Run {
         while !left.is_empty() {
             let deadline = self.state.read(|ledger| ledger.next_deadline(self.state.now()));
             tokio::select! {
-                // Effects first: an error is written before the plugin that it belongs to is looked at.
+                // Handle effects first, so that an error is written before its plugin is processed.
                 biased;
                 Some(effect) = self.effects.recv() => match effect {
                     Effect::ResultFailed { key, error } => self.write_error(&key, &error, cancel).await?,
@@ -105,7 +107,8 @@ impl Run {
                     Effect::PluginWithdrawn { plugin } => drop(left.remove(&plugin)),
                     Effect::ResultReceived { .. } | Effect::RunComplete | Effect::StatusChanged => {}
                 },
-                // Before the interruption: what a dispatcher found out may be why it is interrupted.
+                // Handle reports before an interruption, because a report may be the reason of the
+                // interruption.
                 Some(report) = reported.recv() => self.take(report),
                 () = cancel.cancelled(), if !cancelled => {
                     cancelled = true;
@@ -127,7 +130,7 @@ impl Run {
                 }
             }
         }
-        // The end of the run is as if they had never been in it.
+        // The archive does not contain plugins that were skipped.
         let state = self.state.clone();
         let is_there = |name: &PluginName| state.read(|ledger| ledger.withdrawn(name).is_none());
         self.plugins.retain(|plugin| is_there(plugin.name()));
@@ -144,12 +147,12 @@ impl Run {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "{}", error.error);
                 record(&self.state, Event::Failed { key, error });
             }
-            Report::Trouble { key, reason } => {
+            Report::Problem { key, reason } => {
                 match &reason {
                     Some(reason) => tracing::warn!(plugin = %key.plugin, node = %key.node, "still waiting: {reason}"),
                     None => tracing::info!(plugin = %key.plugin, node = %key.node, "no longer in trouble"),
                 }
-                record(&self.state, Event::Trouble { key, reason });
+                record(&self.state, Event::Problem { key, reason });
             }
             Report::PluginEnded { key } => self.state.plugin_ended(key),
         }
@@ -159,7 +162,7 @@ impl Run {
         self.state.read(|ledger| ledger.withdrawn(plugin).is_some())
     }
 
-    /// What is to be launched: everything but the plugins that are complete already.
+    /// Returns the plugins to launch, which are those with missing results.
     fn ready(&self) -> Result<Vec<Ready>, RunError> {
         let mut ready = Vec::new();
         for plugin in &self.plugins {
@@ -189,9 +192,9 @@ impl Run {
         Ok(ready)
     }
 
-    fn heard(&self) -> Heard {
+    fn heard(&self) -> WorkerContact {
         let (state, results) = (self.state.clone(), self.state.clone());
-        Heard::new(move |key| state.read(|ledger| ledger.last_heard(key))).with_missing(move |key| {
+        WorkerContact::new(move |key| state.read(|ledger| ledger.last_heard(key))).with_missing(move |key| {
             results.read(|ledger| {
                 !matches!(ledger.state(key), None | Some(KeyState::Received { .. } | KeyState::Failed { .. }))
             })
@@ -226,7 +229,7 @@ impl Run {
         with_space(&what, cancel, move || write(&disk, path.clone(), &document, &name)).await
     }
 
-    /// Starts the post-processing of a plugin whose results are all in.
+    /// Starts post-processing of a plugin whose results are complete.
     fn process(&self, plugin: &PluginName, processing: &mut JoinSet<Processed>, cancel: &CancellationToken) {
         let Some(planned) = self.plugins.iter().find(|planned| planned.name() == plugin).cloned() else { return };
         let dispatcher = Arc::clone(&self.dispatcher);
@@ -240,7 +243,7 @@ impl Run {
             let exits = settle(dispatcher.as_ref(), &plugin).await;
             let what = format!("post-process plugin `{plugin}`");
             let work = move || {
-                // A good end is only of use where the results are not read.
+                // Exit code 0 matters only if the results are not read.
                 let unread = planned.post_processor.name() == RAW_FORMAT;
                 for exit in exits.iter().filter(|exit| unread || !exit.success) {
                     let path = tree.join(layout::errors_dir(&exit.key.plugin, &exit.key.node)).join(EXIT_FILE);
@@ -255,7 +258,8 @@ impl Run {
                     let path = tree.join(layout::error_file(&key.plugin, &key.node));
                     let Some(unsent) = dispatcher.unsent(key) else {
                         if !has_partial_results(&path) {
-                            // Files of an upload that failed in its last step, on a disk that failed to take them back.
+                            // An upload failed in its last step, and the disk also failed to remove
+                            // its files.
                             disk.remove_directory(&target).map_err(|source| RunError::Io {
                                 what: format!("remove the files of failed result `{key}`"),
                                 source,
@@ -266,7 +270,8 @@ impl Run {
                     let partial = match unsent::keep(&unsent, &target, &scratch, &limits) {
                         Ok(0) => continue,
                         Ok(files) => json!({ "files": files }),
-                        // They are still where the plugin wrote them: another attempt can keep them.
+                        // The files are still where the plugin wrote them, so another attempt can
+                        // keep them.
                         Err(error) if lacks_space(&error) => {
                             let source = io::Error::new(io::ErrorKind::StorageFull, error);
                             return Err(RunError::Io { what: format!("keep the partial results of `{key}`"), source });
@@ -311,7 +316,7 @@ impl Run {
     }
 }
 
-/// Whether the error document says that the files in the place of the result are what the plugin had written by then.
+/// Returns whether the error document says that the result's directory has partial results.
 fn has_partial_results(error: &Path) -> bool {
     let document = std::fs::read(error).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
     document.is_some_and(|document| document.get(PARTIAL_RESULTS).is_some())
@@ -327,7 +332,7 @@ fn joined(done: Result<Processed, JoinError>) -> Result<Processed, RunError> {
 
 async fn until(deadline: Option<Timestamp>, state: &State) {
     match deadline {
-        // A window that ended in between is over at once.
+        // If the retry window has already ended, do not wait.
         Some(deadline) => {
             let wait = deadline.duration_since(state.now());
             tokio::time::sleep(Duration::try_from(wait).unwrap_or_default()).await;

@@ -1,4 +1,5 @@
-//! Files of plugins whose results did not arrive: kept in the place of the results, within the limits of an upload.
+//! Files of plugins whose results did not arrive. They are kept at the result's location, within
+//! the limits of an upload.
 
 use std::fs;
 use std::io;
@@ -11,13 +12,13 @@ use plumbline_core::ReceiveLimits;
 
 use crate::dispatcher::Unsent;
 
-/// Why the files could not be kept.
+/// Error while keeping the files.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnsentError {
-    /// They cannot be read, or are more than an upload may be.
+    /// The files are not readable, or exceed the limit of an upload.
     #[error("failed to collect the files: {0}")]
     Pack(#[from] PackError),
-    /// They are more than an upload may unpack to.
+    /// The files exceed the limit of an unpacked upload.
     #[error("failed to keep the files: {0}")]
     Extract(#[from] ExtractError),
     /// This machine failed.
@@ -25,8 +26,8 @@ pub(super) enum UnsentError {
     Io(#[from] io::Error),
 }
 
-/// Copies the files of `unsent` to `target` and returns how many there are. They take the way of an upload, packed and unpacked, so
-/// that the same rules apply to links, names, sizes and numbers.
+/// Copies the files of `unsent` to `target`, and returns their number. They are packed and unpacked
+/// like an upload, so that the same rules apply to links, names, sizes and numbers.
 pub(super) fn keep(unsent: &Unsent, target: &Path, scratch: &Path, limits: &ReceiveLimits) -> Result<u64, UnsentError> {
     let options = PackOptions {
         max_bytes: Some(limits.body_bytes),
@@ -40,12 +41,13 @@ pub(super) fn keep(unsent: &Unsent, target: &Path, scratch: &Path, limits: &Rece
     if extracted.files == 0 {
         return Ok(0);
     }
-    // The plugin did not write the list of entries that could not be packed.
+    // Do not count the list of entries that could not be packed, because the plugin did not write
+    // it.
     let list = u64::from(out.path().join(LEFT_OUT_FILE).is_file());
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent)?;
     }
-    // A continued run may have been ended between this and its post-processing.
+    // A resumed run may have been interrupted after this step and before post-processing.
     match fs::remove_dir_all(target) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}

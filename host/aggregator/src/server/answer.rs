@@ -1,4 +1,4 @@
-//! Answers: workers look at the status code, people at the one line of text.
+//! HTTP responses. Workers use the status code, and the line of text is for people.
 
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
@@ -8,17 +8,17 @@ use plumbline_core::ResultKey;
 use plumbline_core::ledger::Refusal;
 use plumbline_phonehome::CONTENT_TYPE_JSON;
 
-/// Seconds after which a worker whose upload is turned away for now may try again.
+/// Delay in seconds before a worker may retry an upload that is rejected temporarily.
 const RETRY_SECONDS: u32 = 5;
 
-/// A status without a body.
+/// Returns a response without a body.
 pub(super) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response
 }
 
-/// The route is right and the method is not.
+/// Returns the response for a wrong method of a valid route.
 pub(super) fn wrong_method(allowed: &Method) -> Response<Body> {
     let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
     if let Ok(allowed) = HeaderValue::from_str(allowed.as_str()) {
@@ -27,7 +27,7 @@ pub(super) fn wrong_method(allowed: &Method) -> Response<Body> {
     response
 }
 
-/// A status with one line of text.
+/// Returns a response with one line of text.
 pub(super) fn line(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(Body::from(format!("{text}\n")));
     *response.status_mut() = status;
@@ -37,14 +37,14 @@ pub(super) fn line(status: StatusCode, text: &str) -> Response<Body> {
     response
 }
 
-/// A message.
+/// Returns a response with a JSON message.
 pub(super) fn json(body: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE_JSON));
     response
 }
 
-/// To the canonical form of a path.
+/// Returns a redirect to the canonical form of a path.
 pub(super) fn moved(location: &str) -> Response<Body> {
     let mut response = empty(StatusCode::MOVED_PERMANENTLY);
     match HeaderValue::from_str(location) {
@@ -56,7 +56,7 @@ pub(super) fn moved(location: &str) -> Response<Body> {
     }
 }
 
-/// What the ledger does not allow.
+/// Returns the response for an event that the ledger rejected.
 pub(super) fn refused(key: &ResultKey, refusal: &Refusal) -> Response<Body> {
     match refusal {
         Refusal::Unexpected(_) => line(StatusCode::FORBIDDEN, &format!("result {key} is not expected in this run")),

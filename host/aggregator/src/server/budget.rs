@@ -1,4 +1,4 @@
-//! What the results of a run may take on disk: bytes of each plugin and of the run, files and directories of the run.
+//! Disk space for results: bytes per plugin and per run, and files and directories per run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use plumbline_archive::layout;
 use plumbline_core::{PluginName, ReceiveLimits};
 
-/// A limit that an upload would exceed.
+/// Error for an upload that would exceed a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum OverBudget {
     /// The plugin has sent too many bytes.
@@ -23,7 +23,7 @@ pub(super) enum OverBudget {
     RunEntries(u64),
 }
 
-/// What uploads take and may take. Cheap to clone.
+/// Space that uploads use, and its limits. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Budget(Arc<Inner>);
 
@@ -40,7 +40,7 @@ struct Used {
 }
 
 impl Budget {
-    /// Counts the results that are below `tree` already.
+    /// Creates a budget, and counts the results that are already below `tree`.
     pub(super) fn of(tree: &Path, limits: &ReceiveLimits) -> io::Result<Self> {
         let mut used = Used::default();
         let plugins = tree.join(layout::PLUGINS_DIR);
@@ -56,7 +56,7 @@ impl Budget {
         Ok(Self(Arc::new(Inner { limits: limits.clone(), used: Mutex::new(used) })))
     }
 
-    /// The share of a new upload of `plugin`, which is empty yet.
+    /// Returns an empty share for a new upload of `plugin`.
     pub(super) fn share(&self, plugin: &PluginName) -> Share {
         Share { budget: self.clone(), plugin: plugin.to_string(), entries: 0, bytes: 0 }
     }
@@ -66,7 +66,7 @@ impl Budget {
     }
 }
 
-/// What one upload takes of a [`Budget`]. Dropped, it gives everything back.
+/// Space of one upload in a [`Budget`]. Dropping it releases the space.
 pub(super) struct Share {
     budget: Budget,
     plugin: String,
@@ -75,7 +75,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Takes more, unless that exceeds a limit.
+    /// Reserves more space, unless that exceeds a limit.
     pub(super) fn take(&mut self, entries: u64, bytes: u64) -> Result<(), OverBudget> {
         let limits = &self.budget.0.limits;
         let mut used = self.budget.used();
@@ -101,7 +101,7 @@ impl Share {
         Ok(())
     }
 
-    /// Bytes that may still be taken, and the limit that ends them.
+    /// Returns the remaining bytes, and the limit that applies.
     pub(super) fn left(&self) -> (u64, OverBudget) {
         let limits = &self.budget.0.limits;
         let used = self.budget.used();
@@ -111,14 +111,14 @@ impl Share {
         if plugin.0 <= run.0 { plugin } else { run }
     }
 
-    /// Gives back `bytes` that are no longer on disk.
+    /// Releases `bytes` that are no longer on disk.
     pub(super) fn give_back(&mut self, bytes: u64) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.release(0, bytes);
     }
 
-    /// Keeps everything for good: the upload has become a result.
+    /// Keeps the space permanently, because the upload has become a result.
     pub(super) fn keep(mut self) {
         (self.entries, self.bytes) = (0, 0);
     }
@@ -139,7 +139,7 @@ impl Drop for Share {
     }
 }
 
-/// Files and directories below `dir`, and bytes of the files.
+/// Returns the number of files and directories below `dir`, and the bytes of the files.
 fn measure(dir: &Path) -> io::Result<(u64, u64)> {
     let (mut entries, mut bytes) = (0, 0);
     let mut open = vec![dir.to_owned()];

@@ -1,9 +1,9 @@
-//! Room for open files: each upload needs a connection and a file.
+//! Limit on open files. Each upload needs a connection and a file.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Raises the limit on open files to what the system allows this process. The usual soft limit (1,024) is made for programs that use
-/// `select`, and would end at 500 uploads at once.
+/// Raises the limit on open files to the maximum of this process. The usual soft limit of 1,024 is
+/// meant for programs that use `select`. It would allow only about 500 concurrent uploads.
 pub(super) fn raise_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current == limit.maximum {

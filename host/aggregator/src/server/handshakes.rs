@@ -1,7 +1,8 @@
 //! Connections that have not presented a certificate yet.
 //!
-//! They are apart from the connections of workers, so that peers without a certificate cannot keep workers out. A handshake
-//! takes milliseconds. Where too many are under way, the oldest one ends: first of the peer that has too many, then of all.
+//! They are separate from the connections of workers, so that peers without a certificate cannot
+//! keep workers out. A handshake takes milliseconds. If there are too many, the oldest one is
+//! closed: first of a peer with too many, then of all peers.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -12,27 +13,28 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Handshakes of one address before its oldest one may end. Pods behind one address are at most those of a node.
+/// Number of concurrent handshakes of one address before its oldest one may be closed. Behind one
+/// address there can be all pods of a node.
 const OF_ONE_PEER: usize = 256;
-/// Handshakes at once. More wait in the queue of the kernel.
+/// Maximum number of concurrent handshakes. Further connections wait in the kernel's queue.
 const AT_ONCE: usize = 1024;
-/// Time that every handshake gets, even over the limit.
+/// Minimum time for every handshake, even over the limit.
 const UNDISTURBED: Duration = Duration::from_millis(250);
 
-/// The handshakes under way.
+/// The current handshakes.
 #[derive(Default)]
 pub(super) struct Handshakes(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     under_way: Mutex<UnderWay>,
-    /// One has ended.
+    /// Notifies when a handshake has ended.
     left: Notify,
 }
 
 #[derive(Default)]
 struct UnderWay {
-    /// The oldest first.
+    /// Entries, oldest first.
     entries: VecDeque<Entry>,
     next: u64,
 }
@@ -50,7 +52,7 @@ impl Entry {
     }
 }
 
-/// A place among them, given back when it is dropped.
+/// A slot for a handshake, released when it is dropped.
 pub(super) struct Handshake {
     shared: Arc<Shared>,
     number: u64,
@@ -58,7 +60,7 @@ pub(super) struct Handshake {
 }
 
 impl Handshakes {
-    /// Waits for a place for a new connection of `peer`.
+    /// Waits for a slot for a new connection of `peer`.
     pub(super) async fn enter(&self, peer: IpAddr) -> Handshake {
         loop {
             let left = self.0.left.notified();
@@ -72,7 +74,7 @@ impl Handshakes {
         }
     }
 
-    /// A place, or when the oldest handshake may end.
+    /// Returns a slot, or the time at which the oldest handshake may be closed.
     fn try_enter(&self, peer: IpAddr, now: Instant) -> Result<Handshake, Instant> {
         let mut under_way = self.0.lock();
         let of_peer = under_way.entries.iter().filter(|entry| entry.peer == peer).count();
@@ -107,7 +109,7 @@ impl Shared {
 }
 
 impl Handshake {
-    /// Returns when another handshake needs the place.
+    /// Waits until another handshake needs the slot.
     pub(super) async fn ended(&self) {
         self.end.cancelled().await;
     }

@@ -1,4 +1,5 @@
-//! Connections: each with its own TLS handshake and deadlines, up to a limit of those with a certificate, all of them ended together.
+//! Connections of the server. Each has its own TLS handshake and deadlines, and the number of those
+//! with a certificate is limited.
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,27 +29,29 @@ use super::shares::Shares;
 use super::store::Store;
 use crate::state::State;
 
-/// How long requests that are under way may take to end once the run is over.
+/// How long open requests may take to finish when the run is over.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long a TLS handshake may take, unless the limit for heads of requests is shorter. It takes milliseconds.
+/// Timeout of a TLS handshake, unless the limit for request heads is shorter. A handshake takes
+/// milliseconds.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// Pause after a failure to accept, such as too many open files: a loop without one would only burn the core.
+/// Delay after a failure to accept, such as too many open files. Without it, the loop would use a
+/// whole core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Why the server cannot be.
+/// Error while starting the server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("failed to listen on `{address}`: {source}")]
     Bind {
         /// The address.
         address: SocketAddr,
-        /// The cause.
+        /// The underlying I/O error.
         source: io::Error,
     },
 }
 
-/// The server of a run. Dropping it ends it too, without waiting for the requests under way.
+/// The server of a run. Dropping it stops it too, without waiting for open requests.
 pub struct Server {
     address: SocketAddr,
     stop: CancellationToken,
@@ -56,10 +59,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on `address` (port 0: any free one) and serves until [`Server::stop`].
+    /// Listens on `address` and serves until [`Server::stop`]. Port 0 means any free port.
     ///
     /// # Errors
-    /// When the address cannot be listened on.
+    /// When the server cannot listen on the address.
     pub async fn start(
         address: SocketAddr,
         tls: Arc<rustls::ServerConfig>,
@@ -84,13 +87,14 @@ impl Server {
         Ok(Self { address: bound, stop, tasks })
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Accepts nothing more, lets requests under way end for a moment, and returns when all connections are gone.
+    /// Stops accepting connections, gives open requests a short time to finish, and returns when
+    /// all connections are closed.
     pub async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();
@@ -102,7 +106,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Its tasks would go on to accept results for a run that nobody carries on with, and keep its journal open.
+        // Otherwise its tasks would still accept results for an abandoned run, and keep its journal
+        // open.
         self.stop.cancel();
     }
 }
@@ -112,7 +117,7 @@ struct Connection {
     acceptor: TlsAcceptor,
     router: Router,
     head: Duration,
-    /// For connections that have presented a certificate.
+    /// Slots for connections that have presented a certificate.
     slots: Arc<Semaphore>,
     shares: Arc<Shares>,
     stop: CancellationToken,
@@ -121,7 +126,7 @@ struct Connection {
 async fn accept(listener: TcpListener, connection: Connection, tasks: TaskTracker) {
     let handshakes = Handshakes::default();
     loop {
-        // Over the limit, the queue of the kernel holds new connections until one ends.
+        // Over the limit, new connections wait in the kernel's queue until one ends.
         let accepted = async {
             drop(connection.slots.acquire().await);
             let (stream, peer) = listener.accept().await?;
@@ -145,7 +150,7 @@ async fn accept(listener: TcpListener, connection: Connection, tasks: TaskTracke
 
 impl Connection {
     async fn serve(self, stream: TcpStream, peer: SocketAddr, handshake: Handshake) {
-        // Small answers must not wait for more to send. Without it they are slower, not wrong.
+        // Send small responses immediately. If setting the option fails, they are only slower.
         let _ = stream.set_nodelay(true);
         let limit = self.head.min(HANDSHAKE);
         let accepted = tokio::select! {
@@ -169,7 +174,8 @@ impl Connection {
         let Some(_share) = self.shares.take(&identity) else {
             return tracing::debug!("connection of {peer} closed: its plugin holds its share of all connections");
         };
-        // Never closed. Only as many wait as there were handshakes when the last slot was taken.
+        // The semaphore is never closed. At most as many tasks wait as there were handshakes when
+        // the last slot was taken.
         let Some(Ok(_slot)) = self.stop.run_until_cancelled(self.slots.acquire()).await else { return };
         let router = self.router.clone();
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {

@@ -1,4 +1,4 @@
-//! The receiving end: mutual TLS, routes, and uploads side by side.
+//! The server that receives results: mutual TLS, routes, and concurrent uploads.
 
 mod answer;
 mod budget;

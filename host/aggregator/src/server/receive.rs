@@ -1,4 +1,4 @@
-//! One upload: admitted, streamed to disk under limits, kept, recorded.
+//! Uploads: admission, streaming to disk within limits, storing, and recording.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -22,14 +22,15 @@ use super::answer;
 use super::store::{Shape, Slot, Store, StoreError, Unpacked};
 use crate::state::{ApplyError, State};
 
-/// Bytes gathered before they are written: one write per frame would cost more than the bytes.
+/// Bytes to collect before a write, because a write per frame would be too expensive.
 const GATHER: usize = 64 << 10;
-/// What is read of a body that was refused, so that the answer reaches a client that is still sending.
+/// Maximum number of bytes to read of a rejected body, so that a client that is still sending gets
+/// the response.
 const DRAIN_BYTES: usize = 256 << 10;
-/// How long that may take.
+/// Maximum time to read a rejected body.
 const DRAIN_TIME: Duration = Duration::from_secs(2);
 
-/// Why a body did not become a result.
+/// Reason why a body did not become a result.
 #[derive(Debug, thiserror::Error)]
 enum ReceiveError {
     #[error("the body has more than {0} bytes")]
@@ -71,16 +72,16 @@ pub(super) struct Receiver {
 
 impl Receiver {
     pub(super) fn new(state: State, store: Store, limits: ReceiveLimits) -> Self {
-        // Ids tell two uploads of one key apart; those of an earlier life of this run must not come again.
+        // IDs distinguish uploads of the same key. They must not repeat after a restart of the run.
         let first = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
         Self { state, store, limits, next: AtomicU64::new(first) }
     }
 
-    /// The answer to `PUT` of `key`.
+    /// Handles `PUT` of a result.
     pub(super) async fn put(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response<Body> {
         match self.admit(&key, headers).await {
             Ok(Admitted::Result(shape)) => {
-                // Every worker names its result; only Sonobuoy's reports of errors come without a name.
+                // Workers always send a file name. Only error reports of Sonobuoy have none.
                 let is_named = headers.contains_key(CONTENT_DISPOSITION);
                 self.receive_result(key, shape, is_named, body).await
             }
@@ -92,7 +93,8 @@ impl Receiver {
         }
     }
 
-    /// The answer to `PUT` of what the plugin has so far. It is kept beside the results and decides nothing.
+    /// Handles `PUT` of a partial result. It is stored separately from results and does not
+    /// complete the result.
     pub(super) async fn put_partial(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response<Body> {
         let admitted = if self.state.wants_partial(&key) {
             self.shape(&key, headers)
@@ -132,13 +134,13 @@ impl Receiver {
         }
     }
 
-    /// Everything that can be said before the first byte of the body.
+    /// Checks a request before the first byte of the body is read.
     async fn admit(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Admitted, Box<Response<Body>>> {
         if let Some(trouble) = self.state.trouble() {
             return Err(Box::new(answer::line(StatusCode::SERVICE_UNAVAILABLE, &format!("result {key}: {trouble}"))));
         }
         if let Err(refusal) = self.state.read(|ledger| ledger.admit(key)) {
-            // A worker takes it for an acknowledgement that the result is safe.
+            // The worker interprets this response as an acknowledgement that the result is safe.
             if matches!(refusal, Refusal::AlreadyReceived(_))
                 && let Err(error) = self.state.synced().await
             {
@@ -149,7 +151,7 @@ impl Receiver {
         self.shape(key, headers)
     }
 
-    /// What the headers say of the body.
+    /// Determines the kind of the body from the headers.
     fn shape(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Admitted, Box<Response<Body>>> {
         let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
         if length.is_some_and(|length| length > self.limits.body_bytes) {
@@ -177,7 +179,8 @@ impl Receiver {
         if let Err(error) = self.state.apply(Event::UploadStarted { key: key.clone(), upload }) {
             return apply_error(&key, &error);
         }
-        // From here on the ledger hears how it ends, even if the connection breaks and this future is dropped.
+        // From here on, the ledger is told how the upload ends, even if the connection breaks and
+        // this future is dropped.
         let mut guard = UploadGuard { state: &self.state, key: &key, upload, armed: true };
         let mut stream = body.into_data_stream();
         let result = async {
@@ -190,7 +193,8 @@ impl Receiver {
             Ok::<_, ReceiveError>(Received::Result(unpacked))
         }
         .await;
-        // Nothing is awaited between this and the task below, which goes on by itself when the connection breaks.
+        // There is no `await` between this and the task below, which continues even if the
+        // connection breaks.
         guard.armed = false;
         drop(guard);
         match result {
@@ -225,7 +229,7 @@ impl Receiver {
         }
     }
 
-    /// The worker says that there is no result, and why.
+    /// Handles a worker's report that there is no result.
     async fn receive_error(&self, key: ResultKey, body: Body) -> Response<Body> {
         let limit = self.limits.message_bytes;
         let bytes = match read_message(body, limit, self.limits.idle()).await {
@@ -245,8 +249,8 @@ impl Receiver {
     }
 }
 
-/// Makes an upload that is whole the result of `key`: claimed in the ledger, moved into its place, recorded. A claim that is refused
-/// leaves nothing behind.
+/// Makes a complete upload the result of `key`: claims it in the ledger, moves it to its location,
+/// and records it. A rejected claim leaves nothing behind.
 async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacked: Unpacked) -> Response<Body> {
     if let Err(error) = state.apply(Event::UploadClaimed { key: key.clone(), upload }) {
         if let ApplyError::Journal(error) = &error {
@@ -270,7 +274,8 @@ async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacke
     }
 }
 
-/// The answer to an upload that arrived whole and that this machine failed to store. It may be retried.
+/// Returns the response for a complete upload that this machine failed to store. The worker may
+/// retry it.
 fn failed_to_store(
     state: &State,
     key: ResultKey,
@@ -286,20 +291,20 @@ fn failed_to_store(
     answer
 }
 
-/// What an admitted body is.
+/// Kind of an admitted body.
 enum Admitted {
     Result(Shape),
     Error,
 }
 
-/// What an upload turned out to be.
+/// Content of a received upload.
 enum Received {
     Result(Unpacked),
     Error(ErrorRecord),
 }
 
-/// The error that Sonobuoy's worker reports where it cannot read its result: a body of the form `{"error": "…"}`, under the content
-/// type of the result that it could not read.
+/// Returns the error that Sonobuoy's worker reports if it cannot read its result. It is a body
+/// `{"error": "…"}` with the content type of the result.
 fn error_report(slot: &Slot, limit: u64) -> io::Result<Option<ErrorRecord>> {
     let mut bytes = Vec::new();
     File::open(&slot.body)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -308,7 +313,7 @@ fn error_report(slot: &Slot, limit: u64) -> io::Result<Option<ErrorRecord>> {
     Ok(record.filter(|record| record.details.is_empty()))
 }
 
-/// Tells the ledger of an upload whose connection went away in the middle.
+/// Records the failure of an upload whose connection was closed before it was complete.
 struct UploadGuard<'a> {
     state: &'a State,
     key: &'a ResultKey,
@@ -335,8 +340,8 @@ fn apply_error(key: &ResultKey, error: &ApplyError) -> Response<Body> {
     }
 }
 
-/// Streams `body` into the slot's file; its digest in hexadecimal. Memory is one gathered piece, whatever the size; no thread
-/// waits for a slow client.
+/// Streams `body` to the slot's file, and returns its digest in hexadecimal. It holds only one
+/// chunk in memory, and no thread waits for a slow client.
 async fn stream_to_disk(
     store: &Store,
     slot: &mut Slot,
@@ -400,7 +405,7 @@ impl Sink {
     }
 }
 
-/// A small body, whole.
+/// Reads a small body completely.
 pub(super) async fn read_small(body: Body, limits: &ReceiveLimits) -> Result<Bytes, Response<Body>> {
     read_message(body, limits.message_bytes, limits.idle())
         .await
@@ -417,7 +422,8 @@ async fn read_message(body: Body, limit: u64, time: Duration) -> Result<Bytes, R
     }
 }
 
-/// Lets a client that is already sending come to the point where it reads the answer; one that waits for permission sends nothing.
+/// Reads the rest of a rejected body, so that the client gets the response. A client that waits for
+/// `100 Continue` has not sent a body.
 pub(super) async fn refuse(headers: &HeaderMap, body: Body) {
     if headers.contains_key(EXPECT) {
         return;
@@ -425,7 +431,8 @@ pub(super) async fn refuse(headers: &HeaderMap, body: Body) {
     drain(&mut body.into_data_stream()).await;
 }
 
-/// A client that is still sending when the connection ends would see a reset in place of the answer.
+/// Reads and discards a body. If the connection were closed while the client is sending, the client
+/// would see a reset instead of the response.
 async fn drain(stream: &mut BodyDataStream) {
     let drain = async {
         let mut drained = 0;
@@ -436,6 +443,6 @@ async fn drain(stream: &mut BodyDataStream) {
             }
         }
     };
-    // Whether all of it came does not matter.
+    // It does not matter whether the whole body was read.
     let _ = timeout(DRAIN_TIME, drain).await;
 }

@@ -1,4 +1,4 @@
-//! From a request to what answers it.
+//! Dispatch of requests to handlers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use super::answer;
 use super::receive::{Receiver, read_small, refuse};
 use crate::state::ApplyError;
 
-/// Every route of the protocol. Paths are parsed by the protocol's own rules (both spellings, canonical form), so there is one handler.
+/// Returns a router for every route of the protocol. There is a single handler, because the
+/// protocol's own parser handles both spellings and the canonical form of paths.
 pub(super) fn router(receiver: Arc<Receiver>) -> Router {
     Router::new().fallback(handle).with_state(receiver)
 }

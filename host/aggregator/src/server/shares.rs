@@ -1,4 +1,5 @@
-//! How many connections each plugin may hold, so that one plugin cannot keep the workers of another out.
+//! Limit on the connections per plugin, so that one plugin cannot keep the workers of another one
+//! out.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,29 +8,30 @@ use plumbline_phonehome::PeerIdentity;
 
 use crate::state::State;
 
-/// The connections that plugins hold.
+/// The connections of each plugin.
 ///
-/// A plugin may always hold its equal part of all connections, and more while it holds fewer than are free. However many connections
-/// one plugin opens, half of them stay free for the others; against two greedy plugins a third stays free.
+/// A plugin may always have an equal part of all connections. It may have more while its number is
+/// less than the number of free connections. However many connections one plugin opens, half of
+/// them stay free for others. With two such plugins, a third stays free.
 pub(super) struct Shares {
     state: State,
     all: usize,
     held: Mutex<BTreeMap<String, usize>>,
 }
 
-/// One connection of a plugin, given back when it is dropped.
+/// One connection of a plugin, released when it is dropped.
 pub(super) struct Share {
     shares: Arc<Shares>,
     plugin: String,
 }
 
 impl Shares {
-    /// Shares out `all` connections among the plugins of a run.
+    /// Creates shares of `all` connections for the plugins of a run.
     pub(super) fn new(state: State, all: usize) -> Arc<Self> {
         Arc::new(Self { state, all, held: Mutex::default() })
     }
 
-    /// Takes one more connection for `identity`, or nothing if its plugin holds its share already.
+    /// Adds a connection of `identity`, or returns `None` if its plugin already has its share.
     pub(super) fn take(self: &Arc<Self>, identity: &PeerIdentity) -> Option<Share> {
         let plugin = identity.plugins().first().map(ToString::to_string).unwrap_or_default();
         let plugins = self.state.read(|ledger| ledger.plugins().len()).max(1);
@@ -37,7 +39,7 @@ impl Shares {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let free = self.all.saturating_sub(held.values().sum());
         let own = held.entry(plugin.clone()).or_default();
-        // Alone, it takes nothing from anybody, and waits for its own connections.
+        // A single plugin competes with nobody, and waits for its own connections.
         if plugins > 1 && *own >= part && *own >= free {
             return None;
         }

@@ -1,4 +1,5 @@
-//! Where uploads land: a private directory each, checked and unpacked there, then renamed into place.
+//! Storage of uploads. Each one is checked and unpacked in a private directory, and then renamed to
+//! its final location.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,21 +16,21 @@ use tokio::sync::Semaphore;
 
 use super::budget::{Budget, OverBudget, Share};
 
-/// Why an upload that arrived whole is not a result.
+/// Reason why a complete upload is not a result.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoreError {
-    /// It is no gzip-compressed tar, or a hostile one.
+    /// The upload is not a valid gzip-compressed tar, or a malicious one.
     #[error("{0}")]
     Archive(#[from] ExtractError),
     /// This machine failed.
     #[error("failed to store it: {0}")]
     Io(#[from] io::Error),
-    /// The results of the plugin or of the run take all that they may.
+    /// The results of the plugin or of the run would exceed a limit.
     #[error(transparent)]
     OverBudget(#[from] OverBudget),
 }
 
-/// The directories of a run that uploads pass through. Cheap to clone.
+/// The directories of a run for uploads. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
     pub(super) disk: Disk,
@@ -37,13 +38,15 @@ pub struct Store {
     tree: PathBuf,
     limits: ExtractLimits,
     budget: Budget,
-    // Unpacking is work for a core, not for a connection: as many at once as there are cores, however many uploads end together.
+    // Unpacking uses a core. The number of concurrent jobs is limited to the number of cores,
+    // however many uploads complete at the same time.
     cores: Arc<Semaphore>,
 }
 
 impl Store {
-    /// Creates a store on `disk` that receives uploads in `incoming` and keeps results below `tree`, in the layout of the archive.
-    /// Both directories must be on one file system. `incoming` is emptied: a crash interrupted the uploads in it.
+    /// Creates a store on `disk` that receives uploads in `incoming` and keeps results below
+    /// `tree`, in the layout of the archive. Both directories must be on the same file system.
+    /// `incoming` is emptied, because a crash interrupted the uploads in it.
     ///
     /// # Errors
     /// When the directories cannot be created or emptied.
@@ -57,15 +60,17 @@ impl Store {
         Ok(Self { disk: disk.clone(), incoming, tree, limits, budget, cores: Arc::new(Semaphore::new(cores)) })
     }
 
-    /// A new private directory for one upload of `plugin`; it goes away with the value.
+    /// Creates a private directory for one upload of `plugin`. It is removed when the value is
+    /// dropped.
     pub(super) fn slot(&self, plugin: &PluginName) -> io::Result<Slot> {
         let create = || tempfile::Builder::new().prefix("upload-").tempdir_in(&self.incoming);
         let dir = self.disk.step(Step::CreateTemporary(&self.incoming), create)?;
         Ok(Slot { body: dir.path().join("body"), out: dir.path().join("out"), dir, share: self.budget.share(plugin) })
     }
 
-    /// Turns the body in `slot` into what it is to become, inside the slot: one file of that name, or the files of the archive, all of
-    /// them synced. Nothing else is touched, so the caller may lose interest at any time.
+    /// Converts the body in `slot` to its final form inside the slot: one file with the given name,
+    /// or the files of the archive. All of them are synced. Nothing else is changed, so the caller
+    /// can drop the future at any time.
     pub(super) async fn unpack(&self, slot: Slot, shape: Shape, sha256: String) -> Result<Unpacked, StoreError> {
         let permit = Arc::clone(&self.cores).acquire_owned().await.map_err(io::Error::other)?;
         let (disk, limits) = (self.disk.clone(), self.limits.clone());
@@ -77,12 +82,13 @@ impl Store {
         .map_err(io::Error::other)?
     }
 
-    /// Moves it into the place of the result of `key`. Only the upload that has claimed this result may call it.
+    /// Moves the upload to the location of the result `key`. Only the upload that has claimed this
+    /// result may call it.
     pub(super) fn place(&self, unpacked: Unpacked, key: &ResultKey) -> io::Result<()> {
         self.place_at(unpacked, &self.tree.join(layout::result_dir(&key.plugin, &key.node)))
     }
 
-    /// Moves it into the place for what the plugin had when its time was up.
+    /// Moves the upload to the location of the partial result of `key`.
     pub(super) fn place_partial(&self, unpacked: Unpacked, key: &ResultKey) -> io::Result<()> {
         self.place_at(unpacked, &self.tree.join(layout::partial_dir(&key.plugin, &key.node)))
     }
@@ -91,14 +97,15 @@ impl Store {
         let Some(parent) = target.parent() else { return Err(io::Error::other("a result has no directory")) };
         self.disk.create_directories(parent)?;
         let slot = unpacked.slot;
-        // An earlier attempt that was stored but never recorded.
+        // An earlier attempt was stored but not recorded.
         match self.disk.rename(target, &slot.dir.path().join("earlier")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         self.disk.rename(&slot.out, target)?;
         self.disk.sync_directory(parent).inspect_err(|_| {
-            // The upload fails, so its files leave the tree. Should this fail too, a retry replaces them.
+            // The upload fails, so move its files out of the tree. If this fails too, a retry
+            // replaces them.
             if let Err(error) = self.disk.rename(target, &slot.out) {
                 tracing::error!("failed to take back `{}`: {error}", target.display());
             }
@@ -107,33 +114,34 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what a crashed process left for `key` without a record in the journal: files that were never acknowledged, which the
-    /// worker sends again, and an error document.
+    /// Removes what a crashed process left for `key` without a record in the journal: files and an
+    /// error document. The files were never acknowledged, so the worker sends them again.
     pub(crate) fn discard(&self, key: &ResultKey) -> io::Result<()> {
         self.disk.remove_directory(&self.tree.join(layout::result_dir(&key.plugin, &key.node)))?;
         self.disk.remove_directory(&self.tree.join(layout::errors_dir(&key.plugin, &key.node)))
     }
 }
 
-/// What a body is to become.
+/// Final form of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// One file of this name.
+    /// One file with this name.
     File(String),
-    /// A gzip-compressed tar, unpacked.
+    /// A gzip-compressed tar, to be unpacked.
     Archive,
 }
 
-/// The private directory of an upload under way.
+/// The private directory of an upload.
 pub(super) struct Slot {
     pub(super) body: PathBuf,
     out: PathBuf,
     dir: tempfile::TempDir,
-    /// What the files in it take. Behind the directory: they are removed first.
+    /// Space of the files in it. Declared after the directory, so that the files are removed before
+    /// the space is released.
     pub(super) share: Share,
 }
 
-/// An upload that is whole, in its slot, and safe on disk there.
+/// A complete upload in its slot, durable on disk.
 pub(super) struct Unpacked {
     slot: Slot,
     pub(super) stored: Stored,
@@ -160,7 +168,7 @@ fn unpack(
             for skipped in &extracted.skipped {
                 tracing::warn!(member = %skipped.member, "not unpacked: {}", skipped.why);
             }
-            // One call for all of them: a sync per file would take longer than the upload.
+            // One call for all files, because a sync per file would take longer than the upload.
             disk.step(Step::SyncTree(&slot.out), || Ok(rustix::fs::syncfs(File::open(&slot.out)?)?))?;
             disk.remove_file(&slot.body)?;
             slot.share.give_back(bytes);
@@ -171,7 +179,7 @@ fn unpack(
     Ok(Unpacked { slot, stored: Stored { kind, files, bytes, sha256 } })
 }
 
-/// Unpacks the body within `limits` and within what the budget has left.
+/// Unpacks the body within `limits` and the remaining budget.
 fn extract(slot: &mut Slot, limits: &ExtractLimits) -> Result<Extracted, StoreError> {
     let (left, over) = slot.share.left();
     let within = ExtractLimits { unpacked_bytes: limits.unpacked_bytes.min(left), ..limits.clone() };

@@ -1,4 +1,4 @@
-//! Modules that take long to compile, and modules that cannot be compiled: nobody but their own plugin notices.
+//! Tests that modules that compile slowly, or cannot be compiled, affect only their own plugin.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::harness::{Archive, Bed, PATIENCE, TestDispatcher, file, send, source, with_bundle};
 use crate::modules_fail::bundle;
 
-/// Holds back what is to be compiled.
+/// Holds compilation jobs back.
 #[derive(Clone, Default)]
 struct Held(Arc<Mutex<Vec<Job>>>);
 
@@ -33,7 +33,7 @@ fn reader(modules: &Modules, bundle: &Path) -> LazyModule {
     modules.post_processor(Some(bundle), "misbehave").unwrap()
 }
 
-/// A component that passes every check but the compiler's.
+/// Returns a component that passes every check except for the compiler's.
 fn invalid() -> Vec<u8> {
     let role = "plumbline:plugin/post-processor@0.1.0";
     let wat = format!(
@@ -82,7 +82,7 @@ async fn nothing_that_is_launched_waits_for_a_module_that_is_being_compiled() {
     for launch in launches.iter().filter(|launch| launch.definition.name.as_str() == "quick") {
         send(&launch.access, "quick/global", &file("a.txt", "a")).await.unwrap();
     }
-    // All are launched, and the quick one is through; nobody has compiled anything.
+    // All plugins are launched, and the quick one is complete, although nothing was compiled.
     let done = |plugin: &str| {
         let status = state.status();
         status.plugins.unwrap_or_default().iter().any(|entry| entry.plugin == plugin && entry.result_status.is_some())
@@ -146,7 +146,7 @@ async fn a_module_that_cannot_be_compiled_costs_the_items_and_not_the_results() 
     let outcome = &finished.plugins.iter().find(|plugin| plugin.plugin.as_str() == "broken").unwrap().outcome;
     assert_eq!((outcome.usage.calls, outcome.usage.broken.len()), (0, 1));
 
-    // Who asks before, hears it before.
+    // A caller that waits for the module before the run gets the error earlier.
     let modules = crate::harness::modules();
     let planned =
         plumbline_aggregator::prepare(&modules, &Default::default(), with_bundle(broken, bundle.path())).unwrap();

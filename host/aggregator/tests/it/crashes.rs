@@ -1,5 +1,5 @@
-//! Crashes and disk faults at every step on disk of whole runs. What was acknowledged is in the archive. What was not can be sent
-//! again, and is in the archive then.
+//! Tests with crashes and disk faults at every step on disk of whole runs. Acknowledged uploads are
+//! in the archive. Others can be sent again, and are then in the archive too.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 use crate::harness::{Crash, Failure, Plan};
 use crate::story::{Story, walk};
 
-/// Steps that a fault lasts.
+/// Number of steps that a fault lasts.
 const FAULT: usize = 3;
 
-/// Another number below `limit` for each `n`, in no particular order.
+/// Returns another number below `limit` for each `n`, in no particular order.
 fn other(n: usize, limit: usize) -> usize {
     let digest = Sha256::digest(n.to_le_bytes());
     usize::from(u16::from_le_bytes([digest[0], digest[1]])) % limit.max(1)
@@ -22,7 +22,7 @@ async fn crash_everywhere(crash: Crash) -> usize {
         let mut story = Story::new();
         let steps = story.until_crash(at, crash).await;
         let hit = steps > at;
-        // The second life crashes as well, somewhere.
+        // The second life crashes too, at another step.
         story.until_crash(other(at, 100), crash).await;
         story.play().await;
         story.check(&format!("crash of the {crash:?} at step {at}, then at step {}", other(at, 100)), &["p/n3"]);
@@ -51,7 +51,7 @@ async fn a_disk_that_fails_for_a_while_loses_nothing_that_was_acknowledged() {
         let failure = [Failure::Full, Failure::Device, Failure::Short][at % 3];
         let mut story = Story::new();
         let plan = Arc::new(Plan::fail(story.dir.path(), at..at + FAULT, failure));
-        // A run that this ends can be continued, in another process.
+        // A run that this ends can be resumed in another process.
         if story.live(Some(plan.clone())).await.is_err() {
             plan.halt();
             story.play().await;

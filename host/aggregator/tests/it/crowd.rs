@@ -1,4 +1,4 @@
-//! Many workers at once, some of which never come to an end.
+//! Tests with many concurrent workers, some of which never finish.
 
 use std::time::Duration;
 
@@ -108,17 +108,18 @@ async fn over_the_limit_of_connections_newcomers_wait_and_are_served() {
     assert_eq!(live.finished().await.plugins[0].outcome.total.status, Status::NotRead);
 }
 
-/// Connections without a certificate.
+/// Number of connections without a certificate.
 const STRANGERS: usize = 2_000;
-/// The beginning of a TLS handshake that never continues: the header of a record of 512 bytes.
+/// Start of a TLS handshake that never continues: the header of a record of 512 bytes.
 const HALF_A_HELLO: [u8; 6] = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01];
-/// Far less than it takes until 2,000 strangers have used up their time in turn.
+/// Far less time than 2,000 handshakes need to time out one after another.
 const PROMPTLY: Duration = Duration::from_secs(4);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strangers_without_a_certificate_do_not_keep_workers_out() {
     let mut bed = Bed::new();
-    // With a limit that the strangers exceed, they would hold every connection for the time of a handshake.
+    // The strangers exceed this limit. They would hold every connection for the timeout of a
+    // handshake.
     bed.settings.receive.connections = 500;
     let mut live = bed.live(vec![source("p", "Job", "")], &[]).await;
     let access = live.launch().await.access;
@@ -144,7 +145,7 @@ async fn strangers_without_a_certificate_do_not_keep_workers_out() {
 async fn a_plugin_that_holds_connections_does_not_keep_others_out() {
     let mut bed = Bed::new();
     bed.settings.receive.connections = 40;
-    // It trickles, so that no limit of time ends it during the test.
+    // The plugin sends slowly, so no timeout must end its uploads during the test.
     bed.settings.receive.idle_seconds = 600;
     let greedy: Vec<String> = (0..60).map(|n| format!("n{n}")).collect();
     let nodes: Vec<&str> = greedy.iter().map(String::as_str).collect();
@@ -169,7 +170,7 @@ async fn a_plugin_that_holds_connections_does_not_keep_others_out() {
     for node in (0..60).map(|n| format!("n{n}")) {
         let key = format!("greedy/{node}");
         while send(&greedy, &key, &file("a.txt", "a")).await.is_err() {
-            // The server has not seen every closed connection yet.
+            // The server has not yet noticed every closed connection.
             tokio::task::yield_now().await;
         }
     }

@@ -1,4 +1,5 @@
-//! A disk that is full for a while: a file system of some MiB in memory, filled and emptied again.
+//! Tests with a disk that is full for a while: a small file system in memory, which is filled and
+//! emptied again.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -15,7 +16,7 @@ use crate::harness::{Archive, Bed, PATIENCE, file, key, send, source};
 struct Small(PathBuf);
 
 impl Small {
-    /// `None`, said aloud, where nothing can be mounted.
+    /// Mounts the file system. If that is not possible, returns `None` and prints a message.
     fn mount(at: &Path) -> Option<Self> {
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=24m", "tmpfs"]).arg(at).output();
         match mounted {
@@ -31,7 +32,7 @@ impl Small {
         }
     }
 
-    /// Takes up all that is left.
+    /// Fills all remaining space.
     fn fill(&self) -> PathBuf {
         let path = self.0.join("filler");
         let mut filler = File::create(&path).unwrap();
@@ -68,7 +69,7 @@ async fn a_disk_that_is_full_for_a_while_delays_the_run_and_loses_nothing() {
     send(&access, "p/n1", &file("a.txt", "before")).await.unwrap();
 
     let filler = small.fill();
-    // More than the journal has in reserve.
+    // More than the journal's reserve.
     let error = ErrorRecord::new("the node is gone").with("log", "x".repeat(2 << 20));
     live.state.apply(Event::Failed { key: key("p/n3"), error }).unwrap();
     until("no trouble is reported", || live.state.trouble().is_some()).await;
@@ -76,7 +77,8 @@ async fn a_disk_that_is_full_for_a_while_delays_the_run_and_loses_nothing() {
     let failure = status.failure.expect("the status says why");
     assert!(failure.reason.contains("journal"), "{failure:?}");
     for result in ["p/n1", "p/n2"] {
-        // Not even what was received before: nobody knows what of the journal is on disk.
+        // Even results that were received before are not acknowledged, because it is not known
+        // which part of the journal is on disk.
         let refused = send(&access, result, &file("a.txt", "meanwhile")).await.unwrap_err();
         assert!(matches!(refused, ClientError::Refused { status, .. } if status == 503), "{refused}");
     }

@@ -1,4 +1,4 @@
-//! The trees that Sonobuoy makes of real directories, case by case.
+//! Tests that compare trees with those that Sonobuoy creates from real directories.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::harness::modules;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/postprocess");
 
-/// Name, format, result files.
+/// Name, format and result files of each case.
 const CASES: [(&str, &str, &[&str]); 17] = [
     ("job-complex-err", "", &[]),
     ("job-default-01", "", &["output.xml"]),
@@ -33,7 +33,7 @@ const CASES: [(&str, &str, &[&str]); 17] = [
     ("job-timeout", "", &[]),
 ];
 
-/// The tree that is made of the directory of `case`, and what the outcome says it came to.
+/// Returns the tree of the directory of `case`, and checks it against the outcome.
 fn processed(case: &str, format: &str, files: &[&str]) -> Item {
     let module = modules().post_processor(None, format).unwrap();
     let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
@@ -64,7 +64,8 @@ fn processed(case: &str, format: &str, files: &[&str]) -> Item {
     tree
 }
 
-/// The tree without what Sonobuoy does not keep: durations, classes, and messages apart from their bodies.
+/// Removes what Sonobuoy does not keep: durations, classes, and messages that are separate from
+/// their bodies.
 fn without_extras(mut item: Item) -> Item {
     item.meta.retain(|key, _| key != "duration" && key != "classname");
     item.details.retain(|key, _| key != "failure-message" && key != "error-message");
@@ -82,7 +83,7 @@ fn every_case_gives_the_tree_that_it_should() {
         let golden = fs::read(format!("{DATA}/{case}/{case}.golden.json")).unwrap();
         let mut golden: Item = serde_json::from_slice(&golden).unwrap();
         if case == "job-complex-err" {
-            // Sonobuoy prints the pod as its language prints maps; here it stays what it was in the document.
+            // Sonobuoy prints the pod as a Go map. Here it keeps its form in the document.
             let document = fs::read(format!("{DATA}/{case}/errors/error.json")).unwrap();
             let document: Value = serde_json::from_slice(&document).unwrap();
             let printed = golden.items[0].details.insert("pod".into(), document["pod"].clone()).unwrap();
@@ -90,7 +91,7 @@ fn every_case_gives_the_tree_that_it_should() {
         }
         let mut tree = without_extras(processed(case, format, files));
         if matches!(format, "" | "raw") && golden.status == Status::Passed {
-            // Sonobuoy calls a file passed that nobody read.
+            // Sonobuoy marks a file that was not read as passed.
             let reason = tree.meta.remove("reason").unwrap();
             assert!(reason.contains("collected, none read"), "{reason}");
             golden = unread(golden);

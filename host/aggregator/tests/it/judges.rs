@@ -1,4 +1,4 @@
-//! Chains of judges at the end of whole runs. The guest `misbehave` plays the judge.
+//! Tests of judges at the end of whole runs. The guest `misbehave` acts as the judge.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const FAILED: &str =
     r#"<testsuite name="s"><testcase name="a"><failure message="broken"/></testcase><testcase name="b"/></testsuite>"#;
 const PASSED: &str = r#"<testsuite name="s"><testcase name="a"/></testsuite>"#;
 
-/// A plugin whose results are JUnit, judged by the guest with each of these behaviours.
+/// Returns a plugin with JUnit results that the guest judges with each of these behaviors.
 fn judged(driver: &str, behaviours: &[&str], bundle: &TempDir) -> Source {
     let entry = |behaviour: &&str| format!("  - {{judge: misbehave, options: {{behaviour: {behaviour}}}}}\n");
     let chain: String = behaviours.iter().map(entry).collect();
@@ -74,7 +74,7 @@ async fn the_verdict_is_in_the_archive_in_the_status_and_in_the_outcome() {
     let used = modules["plugins"][0]["modules"].as_array().unwrap().last().unwrap().clone();
     assert_eq!((&used["role"], &used["digest"]), (&json!("judge"), &json!(document.chain[0].digest)));
     assert_eq!(finished.status.verdicts.unwrap()["p"], document.summary());
-    // The results themselves are what they were.
+    // The results themselves are unchanged.
     assert_eq!(finished.plugins[0].outcome.total.status, Status::Failed);
     assert_eq!(archive.tree("p").status, Status::Failed);
     assert_eq!(finished.plugins[0].outcome.failures.len(), 1);
@@ -82,7 +82,8 @@ async fn the_verdict_is_in_the_archive_in_the_status_and_in_the_outcome() {
 
 #[tokio::test]
 async fn what_does_not_count_does_not_fail_the_run() {
-    // The only failure is excused before the judge gives up; what it could not judge is not passed.
+    // The only failure is excused before the judge fails. The rest was not judged, so it has not
+    // passed.
     let bundle = bundle();
     let (finished, archive) = run(judged("Job", &["panic-halfway", "behave"], &bundle), FAILED).await;
     let document = verdict(&archive);
@@ -143,7 +144,7 @@ async fn judges_read_their_data_and_the_files_that_their_patterns_match() {
     let bed = Bed::new();
     let mut live = bed.live(vec![source], &[]).await;
     let access = live.launch().await.access;
-    // A link in the tree leads nowhere.
+    // A link in the tree is not followed.
     let secrets = bed.root().join("tree/secrets");
     std::fs::create_dir_all(&secrets).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", secrets.join("link")).unwrap();
@@ -220,6 +221,6 @@ fn what_a_judge_is_given_is_checked_before_anything_runs() {
     );
     let bad = told(json!({"judge": "misbehave", "evidence": ["a/{b"]})).unwrap_err();
     assert!(bad.starts_with("plugin `p`: `plumbline.verdict[0].evidence`: "), "{bad}");
-    // A built-in module that plays another role is no judge.
+    // A built-in module with another role is not a judge.
     assert!(told(json!({"judge": "junit"})).unwrap_err().contains("unknown judge `junit`"));
 }

@@ -1,18 +1,18 @@
-//! docs/limits.md says what the constants are.
+//! Tests that docs/limits.md has the values of the constants.
 
 use plumbline_core::limits::*;
 use plumbline_core::{ModuleLimits, ReceiveLimits};
 
 const DOCUMENT: &str = include_str!("../../../../docs/limits.md");
 
-/// The cells of the row that begins with `first`.
+/// Returns the cells of the row that starts with `first`.
 fn row(first: &str) -> Vec<&'static str> {
     let row = DOCUMENT.lines().find(|line| line.starts_with(&format!("| {first}")));
     let row = row.unwrap_or_else(|| panic!("docs/limits.md has no row `{first}`"));
     row.trim_matches('|').split('|').map(str::trim).collect()
 }
 
-/// `1,000`, or `16 MiB` where the document counts bytes.
+/// Formats a number as `1,000`, or as `16 MiB` if it counts bytes.
 fn shown(key: &str, value: u64) -> String {
     let bytes = ["memory", "stack"].contains(&key) || key.ends_with("bytes");
     let unit = [(30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(shift, _)| value >> shift > 0);

@@ -1,4 +1,4 @@
-//! Whole runs against real workers, real modules and real archives.
+//! Integration tests of whole runs with real workers, modules and archives.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod compiling;

@@ -1,4 +1,4 @@
-//! Memory does not grow with the size of a result.
+//! Tests that memory does not grow with the size of a result.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -12,7 +12,7 @@ use plumbline_sandbox::PluginInfo;
 use crate::harness::modules;
 
 const LARGE: usize = 100 << 20;
-/// KiB by which the process may grow on the way.
+/// Maximum growth of the process in KiB.
 const GROWTH: u64 = 64 << 10;
 
 #[test]
@@ -25,7 +25,7 @@ fn lists_of_statuses_take_little_memory() {
     in_a_process_of_its_own("memory::measure_statuses");
 }
 
-/// Peak memory is a property of a process.
+/// Runs a test in its own process, because peak memory is a property of a process.
 fn in_a_process_of_its_own(test: &str) {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--ignored", "--nocapture"])
@@ -48,8 +48,8 @@ fn measure() {
     assert!(grown < GROWTH, "grown by {grown} KiB over {before} KiB");
 }
 
-/// Every group has 100 statuses of 200 bytes below twenty levels, each of which counts one more. The lists of counts are twenty times
-/// as large as the leaves, and no two are the same.
+/// Every group has 100 statuses of 200 bytes below twenty levels, each of which counts one more.
+/// The lists of counts are twenty times as large as the leaves, and all of them differ.
 #[test]
 #[ignore = "started by `lists_of_statuses_take_little_memory` in a process of its own"]
 fn measure_statuses() {
@@ -78,7 +78,7 @@ fn measure_statuses() {
         assert!(tree < 3 * input, "a tree of {tree} bytes of {input}");
     });
     let grown = peak() - before;
-    // The module holds the file: its memory is part of the process.
+    // The module holds the file, and its memory is part of the process.
     assert!(grown < 256 << 10, "grown by {grown} KiB over {before} KiB");
 }
 
@@ -97,7 +97,7 @@ fn processed(bytes: usize) -> (Outcome, usize) {
     (result.unwrap(), cases.get())
 }
 
-/// Post-processes the files that `write` makes, and has `look` look at the plugin's directory.
+/// Post-processes the files that `write` creates, and calls `look` with the plugin's directory.
 fn post_processed(format: &str, write: impl FnOnce(&Path), look: impl FnOnce(&Path, Outcome)) {
     let dir = tempfile::tempdir().unwrap();
     let results = dir.path().join("results/global");
@@ -127,7 +127,7 @@ fn post_processed(format: &str, write: impl FnOnce(&Path), look: impl FnOnce(&Pa
     look(dir.path(), outcome);
 }
 
-/// About as many bytes of failed cases; how many cases.
+/// Writes failed test cases of about `bytes` bytes, and returns their number.
 fn write(path: &Path, bytes: usize) -> usize {
     let mut out = BufWriter::new(File::create(path).unwrap());
     out.write_all(b"<testsuites><testsuite name=\"suite\">").unwrap();
@@ -144,7 +144,7 @@ fn write(path: &Path, bytes: usize) -> usize {
     cases
 }
 
-/// The most that this process ever held in memory, in KiB.
+/// Returns the peak memory of this process in KiB.
 pub(crate) fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

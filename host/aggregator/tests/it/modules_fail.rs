@@ -1,4 +1,4 @@
-//! Modules that break the rules, in a run with others that do not.
+//! Tests of modules that violate the rules, in a run with others that do not.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use plumbline_core::{Item, Status, Verdict};
 
 use crate::harness::{Archive, Bed, file, send, source, with_bundle};
 
-/// A directory that is the bundle of a plugin with the module that misbehaves.
+/// Returns the bundle directory of a plugin with the misbehaving module.
 pub(crate) fn bundle() -> tempfile::TempDir {
     let modules = std::env::var_os("PLUMBLINE_MODULES")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), PathBuf::from);
@@ -43,7 +43,7 @@ async fn a_module_that_breaks_a_limit_costs_its_own_plugin_only() {
 
     let failure = |plugin: &str| -> (Item, Item) {
         let mut tree = archive.tree(plugin);
-        // The guest summarises as badly as it reads: that is another test's business.
+        // The guest also fails as a summarizer, which another test checks.
         tree.items.retain(|item| item.meta.get("type").is_none_or(|kind| kind != "summary"));
         let last = tree.items.last().unwrap().clone();
         assert_eq!((&last.status, &last.meta["error"]), (&Status::Unknown, &last.name), "{plugin}");

@@ -1,4 +1,4 @@
-//! Options that a module does not take, before anything runs.
+//! Tests that options which a module rejects are reported before anything runs.
 
 use plumbline_aggregator::{LimitPolicy, Modules, PlanError, prepare};
 use plumbline_sandbox::{Sandbox, SandboxConfig};

@@ -1,4 +1,4 @@
-//! What a plugin had when its time was up.
+//! Tests of partial results after a timeout.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ fn hello() -> Hello {
 #[tokio::test]
 async fn what_is_there_when_the_time_is_up_is_asked_for_and_kept() {
     let mut bed = Bed::new();
-    // Far longer than the test takes: the run goes on as soon as everything has come.
+    // Far longer than the test takes, because the run continues as soon as everything has arrived.
     bed.settings.collect = Duration::from_secs(600);
     let mut live = bed.live(vec![source("slow", "DaemonSet", "plumbline:\n  timeout: 1s")], &["n1", "n2"]).await;
     let launch = live.launch().await;
     let client = client(&launch.access);
     let n1 = key("slow/n1");
 
-    // Nobody asked yet.
+    // Partial results are not wanted yet.
     let early = client.put_partial(&n1, &file("log.txt", "too early")).await.unwrap();
     assert_eq!(early, plumbline_phonehome::Outcome::AlreadyReceived, "409: not wanted");
     assert!(client.hello(&n1, &hello()).await.unwrap().is_success());

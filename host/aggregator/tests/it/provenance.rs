@@ -1,8 +1,8 @@
-//! What the archive tells about the modules of a run.
+//! Tests of the archive's list of modules.
 
 use std::path::Path;
 
-use plumbline_aggregator::{Begun, Provenance, Source};
+use plumbline_aggregator::{Provenance, Source, StartKind};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -13,7 +13,7 @@ fn built_in(role: &str, name: &str) -> Value {
     json!({"role": role, "name": name, "from": "built-in", "file": null})
 }
 
-/// Takes the digest out of each module, which must be one.
+/// Removes the digest of each module, after checking that it is one.
 fn without_digests(modules: &Value) -> Vec<Value> {
     let mut modules = modules.as_array().unwrap().clone();
     for module in &mut modules {
@@ -44,11 +44,11 @@ async fn every_module_is_told_with_its_digest_and_where_it_is_from() {
     let sources = vec![of_bundle(dir.path()), source("plain", "DaemonSet", "  result-format: junit")];
     let mut first = bed.live(sources, &["n1"]).await;
     first.launches(2).await;
-    // The aggregator is killed: the one that goes on was not told where the plugins are from.
+    // The aggregator is killed. The resumed one does not get the origins of the plugins.
     let mut crashed = bed.crashed();
     crashed.settings.provenance.clear();
     let mut live = crashed.live(vec![], &["n1"]).await;
-    assert_eq!(live.begun, Begun::Continued);
+    assert_eq!(live.begun, StartKind::Continued);
     for launch in live.launches(2).await {
         for key in &launch.missing {
             send(&launch.access, &key.to_string(), &file("a.txt", "a")).await.unwrap();

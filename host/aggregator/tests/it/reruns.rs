@@ -1,4 +1,4 @@
-//! Plugins that run again what failed in others.
+//! Tests of plugins that rerun failed tests of others.
 
 use plumbline_aggregator::{Report, RunError, Source};
 use plumbline_core::definition::EnvValue;
@@ -20,7 +20,7 @@ fn e2e() -> Source {
     source("e2e", "Job", "  result-format: junit")
 }
 
-/// The plugin `name` of this order, which runs again what failed in `other`.
+/// Returns the plugin `name` of this order, which reruns the failures of `other`.
 fn again(name: &str, order: u32, other: &str) -> Source {
     let rest = format!(
         "  result-format: junit\n  order: {order}\nplumbline:\n  reruns: {{plugin: {other}, focus: FOCUS, clear: [SKIP], strip: '[It] '}}"
@@ -103,7 +103,7 @@ async fn a_killed_aggregator_takes_its_rerun_up_again() {
     let first = live.launch().await;
     send(&first.access, "e2e/global", &file("junit.xml", FAILED)).await.unwrap();
     let launched = live.launch().await;
-    // An acknowledged event brings the journal to the disk.
+    // A durable event forces the journal to disk.
     let event = plumbline_core::ledger::Event::Launched { plugin: "retry".parse().unwrap() };
     live.state.apply_durable(event).await.unwrap();
     let crashed = bed.crashed();

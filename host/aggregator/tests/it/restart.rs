@@ -1,7 +1,7 @@
-//! Runs whose aggregator died, begun again in what it left on disk.
+//! Tests of runs that are resumed after the aggregator died.
 
 use plumbline_aggregator::journal::JournalError;
-use plumbline_aggregator::{Begun, Report, RunError};
+use plumbline_aggregator::{Report, RunError, StartKind};
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{Status, Verdict};
 use plumbline_phonehome::Outcome;
@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::harness::{Archive, Bed, Live, Raw, TestDispatcher, file, key, put_head, send, source, until};
 
-/// What a worker of the first life holds, pointed at the second: only the port has changed.
+/// Returns the access of a worker of the first life for the second one, in which only the port
+/// differs.
 fn moved(
     old: &plumbline_aggregator::WorkerAccess,
     new: &plumbline_aggregator::WorkerAccess,
@@ -17,7 +18,7 @@ fn moved(
     plumbline_aggregator::WorkerAccess { aggregator_url: new.aggregator_url.clone(), ..old.clone() }
 }
 
-/// The plugin `p` on three nodes, of which the first has sent its result.
+/// Starts the plugin `p` on three nodes, of which the first one has sent its result.
 async fn one_of_three() -> (Bed, Live, plumbline_aggregator::WorkerAccess) {
     let bed = Bed::new();
     let mut live = bed.live(vec![source("p", "DaemonSet", "")], &["n1", "n2", "n3"]).await;
@@ -34,15 +35,15 @@ async fn a_run_goes_on_where_it_was_broken_off() {
     half.send(put_head("by-node/n2/p", &["Content-Length: 10"])).await.unwrap();
     half.send("half ").await.unwrap();
     until(&first.state, |ledger| ledger.uploads().count() == 1).await;
-    // The acknowledged one behind it brings the journal to the disk.
+    // The acknowledged upload after it forces the journal to disk.
     let run = first.state.status();
     assert!(first.launched.is_empty(), "{run:?}");
     let crashed = bed.crashed();
     assert!(std::fs::read_dir(crashed.root().join("incoming")).unwrap().count() > 0);
 
-    // The nodes are others by now: what was expected stays expected. And so do the plugins.
+    // The nodes have changed, but the expected results stay the same. So do the plugins.
     let mut second = crashed.live(vec![source("other", "Job", "")], &["n8", "n9"]).await;
-    assert_eq!(second.begun, Begun::Continued);
+    assert_eq!(second.begun, StartKind::Continued);
     let launch = second.launch().await;
     assert_eq!(launch.definition.name.as_str(), "p");
     assert_eq!(launch.missing, ["p/n2", "p/n3"].map(key));
@@ -83,7 +84,7 @@ async fn errors_are_written_anew_and_finished_plugins_are_not_launched_again() {
         ledger.plugin_result(&"done".parse().unwrap()).is_some() && ledger.error(&key("rest/n1")).is_some()
     })
     .await;
-    // An acknowledged event behind the report, so that the report is on disk.
+    // A durable event after the report forces the report to disk.
     first
         .state
         .apply_durable(plumbline_core::ledger::Event::Launched { plugin: "rest".parse().unwrap() })
@@ -187,7 +188,7 @@ async fn a_run_that_is_dropped_does_not_listen_any_more() {
     tokio::time::timeout(crate::harness::PATIENCE, closed).await.expect("it still listens");
 }
 
-/// Begins in what `bed` holds, and returns why that is not possible.
+/// Starts a run in the directory of `bed`, and returns the error.
 async fn refused(bed: &Bed) -> RunError {
     let (dispatcher, launched) = TestDispatcher::new(&["n1", "n2", "n3"]);
     let Err(error) = bed.begin(vec![source("p", "DaemonSet", "")], dispatcher).await else { panic!("it went on") };
@@ -216,7 +217,7 @@ async fn a_crash_after_the_archive_neither_repeats_the_run_nor_touches_the_archi
     let mut bed = Bed::new();
     let after = std::sync::Arc::new(Bed::new());
     let (from, to) = (bed.root(), after.root());
-    // The machine loses power when the archive is on disk and the working directory still there.
+    // The machine loses power when the archive is on disk and the working directory still exists.
     bed.settings.on_archived = Some(std::sync::Arc::new(move |_| {
         crate::harness::copy_all(&from, &to);
         Ok(())

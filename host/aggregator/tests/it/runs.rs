@@ -1,9 +1,9 @@
-//! Runs from their plugins to their archive.
+//! Tests of runs from their plugins to their archive.
 
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_aggregator::{Begun, ModuleError, PlanError, Report, RunError, RunLogLayer};
+use plumbline_aggregator::{ModuleError, PlanError, Report, RunError, RunLogLayer, StartKind};
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{Item, Status, Verdict};
 use plumbline_phonehome::{Outcome, Upload};
@@ -15,7 +15,7 @@ use crate::harness::{Archive, Bed, TestDispatcher, file, key, send, source, unti
 
 const JUNIT: &str = r#"<testsuites><testsuite name="suite"><testcase name="good"/><testcase name="bad"><failure message="no"/></testcase></testsuite></testsuites>"#;
 
-/// The leaves of a tree with their statuses.
+/// Returns the leaves of a tree with their statuses.
 fn leaves(tree: &Item) -> Vec<(String, Status)> {
     tree.leaves().map(|leaf| (leaf.name.clone(), leaf.status.clone())).collect()
 }
@@ -25,13 +25,14 @@ async fn two_plugins_to_the_archive() {
     let bed = Bed::new();
     let log = bed.root().join("tree/meta/run.log");
     let subscriber = tracing_subscriber::registry().with(RunLogLayer::create(&log).unwrap());
-    // With a single subscriber in the process, places that other tests' threads come by first would be taken for uninteresting.
+    // With a single subscriber in the process, call sites that other tests' threads reach first
+    // would be disabled.
     let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let _guard = tracing::subscriber::set_default(subscriber);
 
     let sources = vec![source("zeta", "Job", "  result-format: junit"), source("alpha", "DaemonSet", "")];
     let mut live = bed.live(sources, &["n1", "n2", "n3"]).await;
-    assert_eq!(live.begun, Begun::New);
+    assert_eq!(live.begun, StartKind::New);
     let [alpha, zeta] = live.launches(2).await.try_into().unwrap();
     assert_eq!(alpha.missing, ["alpha/n1", "alpha/n2", "alpha/n3"].map(key));
     assert_eq!(zeta.missing, [key("zeta/global")]);
@@ -102,7 +103,7 @@ async fn a_plugin_that_nobody_answers_is_unknown_with_a_reason() {
     assert_eq!(finished.verdict, Verdict::NothingToJudge);
     let tree = Archive::of(&finished).tree("lonely");
     assert_eq!((tree.status, tree.items.len()), (Status::Unknown, 0));
-    assert_eq!(tree.meta["reason"], "the plugin has no results: nothing can be said of it");
+    assert_eq!(tree.meta["reason"], "the plugin has no results");
 }
 
 #[tokio::test]
@@ -153,7 +154,7 @@ async fn what_keeps_a_result_from_arriving_is_in_the_status_until_it_arrives() {
     let (launch, reports) = live.launched.next().await;
     let reason = |state: &plumbline_aggregator::State| state.status().plugins.unwrap()[0].reason.clone();
     for told in [Some("the worker is silent".to_owned()), None, Some("the node is not ready".to_owned())] {
-        reports.send(Report::Trouble { key: key("p/global"), reason: told.clone() }).await.unwrap();
+        reports.send(Report::Problem { key: key("p/global"), reason: told.clone() }).await.unwrap();
         let mut changes = live.state.changes();
         while reason(&live.state) != told {
             changes.changed().await.unwrap();
@@ -210,7 +211,7 @@ async fn an_exit_after_the_results_is_a_failed_leaf_beside_them() {
     assert_eq!((tree.status, finished.verdict), (Status::Failed, Verdict::Failed));
 }
 
-/// Suites end with another code than 0 when a test failed: that is no failure beside the test's.
+/// Suites exit with a nonzero code if a test failed, which is not an additional failure.
 #[tokio::test]
 async fn an_exit_after_results_with_a_failure_says_nothing_new() {
     let bed = Bed::new();
@@ -254,7 +255,7 @@ async fn what_a_dispatcher_reports_before_it_ends_the_run_is_told() {
     let mut live = bed.live(vec![source("early", "DaemonSet", "")], &["n1", "n2"]).await;
     let (_, reports) = live.launched.next().await;
     let failed = Report::Failed { key: key("early/n1"), error: ErrorRecord::new("nobody answers") };
-    // As one who fails fast does: both at once.
+    // Both happen at the same time, as with fail-fast.
     reports.try_send(failed).unwrap();
     let finished = live.interrupt().await;
     assert_eq!(finished.verdict, Verdict::Interrupted);
@@ -345,7 +346,7 @@ async fn a_run_that_could_not_be_planned_can_be_begun_in_the_same_place_with_oth
     let sources = vec![source("first", "Job", ""), source("second", "Job", "plumbline:\n  expectations: nobody")];
     assert!(bed.begin(sources, dispatcher).await.is_err());
     let mut live = bed.live(vec![source("third", "Job", "")], &[]).await;
-    assert_eq!(live.begun, Begun::New);
+    assert_eq!(live.begun, StartKind::New);
     let launch = live.launch().await;
     send(&launch.access, "third/global", &file("a.txt", "a")).await.unwrap();
     let finished = live.finished().await;
@@ -361,7 +362,7 @@ async fn a_run_without_plugins_does_not_begin() {
     assert!(matches!(bed.begin(Vec::new(), dispatcher).await, Err(RunError::NoPlugins)));
 }
 
-/// The built-in module of that name as a file `file` in `dir`.
+/// Writes the built-in module named `module` to `file` in `dir`.
 fn bundle(dir: &Path, module: &str, file: &str) {
     let built_in = plumbline_bundle::built_in::embedded().iter().find(|built_in| built_in.name == module).unwrap();
     std::fs::write(dir.join(file), built_in.wasm).unwrap();
@@ -371,7 +372,7 @@ fn bundle(dir: &Path, module: &str, file: &str) {
 async fn a_module_of_the_bundle_is_taken_before_one_that_is_built_in() {
     let bed = Bed::new();
     let dir = tempfile::tempdir().unwrap();
-    // Under the name of one, the other: it lists files and does not read them.
+    // The module has the name of another one: it lists files and does not read them.
     bundle(dir.path(), "raw", "junit.wasm");
     let sources = vec![
         with_bundle(source("own", "Job", "  result-format: junit"), dir.path()),

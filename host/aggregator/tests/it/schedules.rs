@@ -1,7 +1,9 @@
-//! Everything that can decide a result, at every step on disk of whole runs: timeouts, failures, interruptions, clients that hang up.
+//! Tests with every event that can decide a result, at every step on disk of whole runs: timeouts,
+//! failures, interruptions, clients that hang up.
 //!
-//! The ledger changes under one lock, so the order of its events is all that a schedule can change. Uploads have their steps on disk
-//! between their events. An event before each of these steps covers each order.
+//! The ledger changes under one lock, so a schedule can only change the order of its events.
+//! Uploads have their steps on disk between their events. An event before each of these steps
+//! covers each order.
 
 use std::sync::Arc;
 
@@ -25,7 +27,7 @@ async fn at_every_step(what: &str, may_fail: &[&str], event: fn(&State, &Plan)) 
     assert!(points > 50, "the run has more steps than {points}");
 }
 
-/// Refusals are part of every schedule: the moment for the event has passed.
+/// Applies an event. A rejection is part of every schedule, because the event can come too late.
 fn apply(state: &State, event: Event) {
     drop(state.apply(event));
 }

@@ -1,5 +1,5 @@
-//! A whole run with real workers, over several lives of its aggregator, and the promise that it keeps: the archive holds exactly the
-//! bytes of each acknowledged upload, once.
+//! A whole run with real workers, over several lives of its aggregator. It checks the invariant
+//! that the archive has exactly the bytes of each acknowledged upload, once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -23,12 +23,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::harness::{Crash, PATIENCE, Plan, Raw, TestDispatcher, client, key, modules, put_head, source, until};
 
-/// A directory in memory, where there is such a place: real syncs would take most of the time and show nothing.
+/// Creates a directory in memory, if possible. Real syncs would take most of the time without a
+/// benefit.
 fn directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// What workers know of the results that they sent.
+/// What workers know about the results that they sent.
 #[derive(Default)]
 struct Sent {
     all: BTreeMap<ResultKey, BTreeSet<String>>,
@@ -57,7 +58,7 @@ impl Story {
         self.dir.path().join("marker")
     }
 
-    /// Lives until the end of the run, or until the disk stops and `after` holds what is left.
+    /// Runs to the end, or until the disk stops. `after` then has the remaining state.
     pub(crate) async fn until_crash(&mut self, at: usize, crash: Crash) -> usize {
         let after = directory();
         let plan = Arc::new(Plan::stop(self.dir.path(), at, crash, after.path()));
@@ -70,12 +71,12 @@ impl Story {
         plan.steps()
     }
 
-    /// Lives until the end of the run.
+    /// Runs to the end.
     pub(crate) async fn play(&mut self) {
         self.live(None).await.unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// Lives until the end of the run, on a disk that follows `plan`, or until that stops.
+    /// Runs to the end on a disk that follows `plan`, or until the disk stops.
     pub(crate) async fn live(&mut self, plan: Option<Arc<Plan>>) -> Result<(), RunError> {
         self.life += 1;
         let root = self.root();
@@ -83,7 +84,7 @@ impl Story {
         tokio::select! {
             biased;
             lived = tokio::time::timeout(PATIENCE, Box::pin(self.run(plan, &stopped))) => lived.unwrap_or_else(|_| panic!("the run does not end: {}", journal(&root))),
-            // The process is gone: nobody waits for anything any more.
+            // The process is gone, so nobody waits any more.
             () = stopped.cancelled() => Ok(()),
         }
     }
@@ -102,7 +103,7 @@ impl Story {
         let sources = vec![source("p", "DaemonSet", ""), source("q", "Job", "")];
         let work = WorkDir::open_on(disk, self.root())?;
         let run = match Run::begin(work, sources, settings, &modules(), Arc::new(dispatcher)).await {
-            // What the crash left to do: the marker and the removal.
+            // Only the marker and the removal were left to do after the crash.
             Err(RunError::Finished { archive, .. }) => {
                 assert!(archive.is_file(), "the run is finished, and its archive is not there");
                 return Ok(());
@@ -146,7 +147,7 @@ impl Story {
         }
     }
 
-    /// The invariant.
+    /// Checks the invariant.
     pub(crate) fn check(&self, what: &str, may_fail: &[&str]) {
         let archives: Vec<PathBuf> = fs::read_dir(self.dir.path().join("output"))
             .unwrap()
@@ -182,11 +183,11 @@ impl Story {
                 assert_eq!(files.len(), expected_files, "{what}: {files:?}");
                 assert!(!failed, "{what}: acknowledged, and failed as well");
             }
-            // Its time was up, or the run over.
+            // The plugin's time was up, or the run was over.
             None if may_fail && failed => {
                 assert!(files.is_empty(), "{what}: failed, and there are {files:?}")
             }
-            // The answer was lost, and a later attempt heard that there is a result.
+            // The response was lost, and a later attempt was told that there is a result.
             None => {
                 assert!(!failed, "{what}: it could be sent again, and failed");
                 assert_eq!((texts.len(), files.len()), (1, expected_files), "{what}: {texts:?}");
@@ -204,7 +205,7 @@ struct Worker {
     state: State,
     sent: Arc<Mutex<Sent>>,
     stopped: CancellationToken,
-    /// The client of `p/n1` closes its connection, and tries again.
+    /// Makes the client of `p/n1` close its connection and retry.
     hang_up: CancellationToken,
 }
 
@@ -216,12 +217,12 @@ impl Worker {
                 self.send_until_received("").await;
             }
             "p/n3" => {
-                // The time of the plugin is up while this result is on its way.
+                // The time of the plugin is up while this result is being sent.
                 let timeout = async {
                     let others = ["p/n1", "p/n2"].map(key);
                     let received = |state: Option<KeyState>| matches!(state, Some(KeyState::Received { .. }));
                     until(&self.state, |ledger| others.iter().all(|key| received(ledger.state(key)))).await;
-                    // Refused where the run is interrupted, or the disk has stopped.
+                    // Rejected if the run is interrupted, or the disk has stopped.
                     let _ = self.state.apply(Event::TimedOut { plugin: self.key.plugin.clone() });
                 };
                 let uploads = async {
@@ -236,14 +237,14 @@ impl Worker {
                 }
             }
             "q/global" => {
-                // A duplicate, with other bytes.
+                // A duplicate with other bytes.
                 tokio::join!(self.send_until_received("first"), self.send_until_received("second"));
             }
             _ => self.send_until_received("").await,
         }
     }
 
-    /// Hangs up in the middle of an upload.
+    /// Closes the connection in the middle of an upload.
     async fn abandon(&self) {
         let head = put_head(
             &format!("by-node/{}/{}", self.key.node, self.key.plugin),
@@ -279,7 +280,7 @@ impl Worker {
                     return;
                 }
                 Ok(Outcome::AlreadyReceived) => return,
-                // The disk fails, or another upload is under way: again when something has changed.
+                // The disk fails, or another upload is in progress. Retry after a change.
                 Err(_) => {
                     let _ = tokio::time::timeout(Duration::from_millis(100), changes.changed()).await;
                 }
@@ -293,7 +294,7 @@ fn journal(root: &Path) -> String {
     fs::read_to_string(root.join("journal")).unwrap_or_else(|error| error.to_string())
 }
 
-/// An archive of two files with the same text.
+/// Returns an archive of two files with the same text.
 fn archive(text: &str) -> Upload {
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for name in ["a", "below/b"] {
@@ -306,7 +307,7 @@ fn archive(text: &str) -> Upload {
     Upload::result(Source::Bytes(Bytes::from(bytes)), "application/gzip", Some("results.tar.gz".to_owned()))
 }
 
-/// The files of an archive, of which none comes twice.
+/// Returns the files of an archive, and checks that they are unique.
 fn results(archive: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut tar = tar::Archive::new(GzDecoder::new(File::open(archive).unwrap()));
@@ -322,16 +323,16 @@ fn results(archive: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// Runs that are walked at once.
+/// Number of concurrent runs.
 const AT_ONCE: usize = 12;
 
-/// Walks `point` over 0, 1, … until it says that the run was over before it.
+/// Calls `point` with 0, 1, … until it returns that the run was over before that step.
 pub(crate) async fn walk(point: impl AsyncFn(usize) -> bool) -> usize {
     let mut points = 0;
     for first in (0..).step_by(AT_ONCE) {
         let hit = futures_util::future::join_all((first..first + AT_ONCE).map(|at| point(at))).await;
         points += hit.iter().filter(|hit| **hit).count();
-        // The number of steps differs a little from run to run.
+        // The number of steps varies a little between runs.
         if !hit.contains(&true) {
             return points;
         }

@@ -1,4 +1,4 @@
-//! What a module says of all results of a plugin, in the tree beside the nodes.
+//! Tests of summarizers, whose items are in the tree next to the nodes.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::harness::{Bed, file, modules, send, source, with_bundle};
 use crate::modules_fail::bundle;
 
-/// A machine's facts.
+/// Returns the facts of a machine.
 fn facts(node: &str, kernel: &str) -> Value {
     json!({
         "ansible_facts": {
@@ -68,7 +68,7 @@ fn one_of_three_nodes_drifts() {
     let (tree, outcome) = processed(host_facts(""), dir.path());
     insta::assert_snapshot!(fs::read_to_string(dir.path().join(TREE_FILE)).unwrap());
     assert_eq!(names(&tree), ["n1", "n2", "n3", "drift", "totals"]);
-    // A status of the module's own anywhere: counts everywhere, and nodes are those that sent something.
+    // Any custom status means counts everywhere. Nodes are those that sent something.
     let nodes: Vec<(&str, &str)> =
         outcome.nodes.iter().map(|(name, node)| (name.as_str(), node.status.as_str())).collect();
     assert_eq!(nodes, [("n1", "passed: 5"), ("n2", "passed: 5"), ("n3", "passed: 5")]);
@@ -101,7 +101,8 @@ fn without_results_there_is_no_summary_and_nothing_passes() {
     assert_eq!((tree.items.len(), outcome.total.status), (0, Status::Unknown));
 }
 
-/// The guest answers to `misbehave`, reads the files of nodes as whatever module reads them, and summarises badly.
+/// The guest has the name `misbehave`. A regular module reads the files of nodes, and the guest
+/// fails as a summarizer.
 fn summarised_by(name: &str, behaviour: &str, bundle: &tempfile::TempDir) -> Source {
     let rest = format!(
         "  result-format: raw\nplumbline:\n  summarizer: {name}\n  options: {{behaviour: {behaviour}}}\n  limits: {{wall: 1s, items: 1000}}"
@@ -144,7 +145,7 @@ fn a_summarizer_that_fails_is_one_unknown_item_and_the_others_stay() {
 
 #[test]
 fn an_unknown_summarizer_is_an_error() {
-    // A built-in module that implements another role is not it either.
+    // A built-in module with another role is not a summarizer either.
     for name in ["nobody", "raw"] {
         let source = host_facts(&format!("\nplumbline:\n  summarizer: {name}"));
         let error = prepare(&modules(), &LimitPolicy::default(), source).map(|_| ()).unwrap_err();
@@ -168,7 +169,8 @@ async fn in_a_run_a_summary_is_no_node() {
     assert_eq!(finished.plugins[0].outcome.nodes.len(), 3);
 }
 
-/// Five thousand nodes, in a process of its own: peak memory is a property of a process.
+/// Runs with five thousand nodes in its own process, because peak memory is a property of a
+/// process.
 #[test]
 fn five_thousand_nodes_are_summarised_in_bounded_memory() {
     let child = std::process::Command::new(std::env::current_exe().unwrap())
@@ -180,8 +182,8 @@ fn five_thousand_nodes_are_summarised_in_bounded_memory() {
     println!("{out}");
 }
 
-/// KiB by which the process may grow from ten nodes to five thousand. The module itself may hold what it compares, about 20 MiB in its
-/// memory; the list of nodes and their outcomes is the rest.
+/// Maximum growth of the process in KiB, from ten nodes to five thousand. The module may hold what
+/// it compares, about 20 MiB in its memory. The rest is the list of nodes and their outcomes.
 const GROWTH: u64 = 128 << 10;
 
 #[test]

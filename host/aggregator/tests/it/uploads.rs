@@ -1,4 +1,4 @@
-//! The server, as workers of every kind see it.
+//! Tests of the server with workers of every kind.
 
 mod abandoned;
 mod archives;
@@ -50,19 +50,19 @@ impl Ground {
         self.live.state.read(|ledger| ledger.state(&key(result))).unwrap()
     }
 
-    /// Where the result of `p` on node `n1` is when it is there.
+    /// Returns the location of the result of `p` on node `n1`.
     fn place(&self) -> PathBuf {
         self.bed.root().join("tree/plugins/p/results/n1")
     }
 
-    /// Nothing of an upload is left but what was stored.
+    /// Checks that uploads have left nothing behind except for what was stored.
     fn assert_nothing_is_left(&self) {
         let left: Vec<_> = std::fs::read_dir(self.bed.root().join("incoming")).unwrap().collect();
         assert!(left.is_empty(), "{left:?}");
     }
 }
 
-/// The `n`-th upload of `p` on `n1`, half of it sent: the ledger knows of it.
+/// Sends half of an upload of `p` on `n1`, so that the ledger knows about it.
 async fn half_sent(ground: &Ground) -> Raw {
     let mut raw = Raw::connect(&ground.p.access).await;
     raw.send(put_head("by-node/n1/p", &["Content-Length: 10"])).await.unwrap();
@@ -157,7 +157,7 @@ async fn names_of_files_stay_names_of_files() {
         assert_eq!(ground.state_of("p/n1"), KeyState::Waiting, "{hostile}");
     }
     assert!(!ground.place().exists());
-    // The last is no token, so there is no name that could be read.
+    // The last value is not a token, so there is no valid name.
     for (node, header, name) in [
         ("n1", "attachment;filename=\"a b.xml\"", "a b.xml"),
         ("n2", "attachment;filename=x;filename*=UTF-8''gr%C3%BC%C3%9Fe.txt", "grüße.txt"),

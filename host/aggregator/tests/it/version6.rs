@@ -1,4 +1,4 @@
-//! A run at an address of version 6.
+//! Tests of a run at an IPv6 address.
 
 use std::io::{self, Write as _};
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ async fn a_worker_dials_an_address_in_brackets_and_trusts_it() {
         let _ = writeln!(io::stderr().lock(), "SKIPPED version 6: this machine has no address `::1`: {error}");
         return;
     }
-    // As the dispatcher of a cluster tells it: the address of the pod, with a port, or without.
+    // The dispatcher of a cluster passes the pod's address in these forms, with or without a port.
     for advertise in [None, Some("[::1]"), Some("::1")] {
         let mut bed = Bed::new();
         bed.settings.listen = "[::]:0".parse().unwrap();

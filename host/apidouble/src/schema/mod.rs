@@ -1,7 +1,9 @@
-//! Whether an object is one that an API server takes: for tests of what a program prints, renders or keeps in files.
+//! Checks whether an API server would accept an object, for tests of what a program prints, renders
+//! or stores in files.
 //!
-//! A double that stores what it is sent cannot tell a misspelt field, and a real server that prunes it does not complain either. Here an
-//! object must survive the way through the type of its kind unchanged, and keep the rules that types do not know.
+//! A server that stores everything does not notice a misspelled field, and a real server prunes it
+//! silently. This check requires that an object is unchanged after a round trip through the type of
+//! its kind. It also enforces rules that the types do not express.
 
 mod names;
 mod object;

@@ -1,4 +1,5 @@
-//! Which resource an object is of, and the rules for names, labels and sizes that the double keeps as well.
+//! The resource of an object, and the rules for names, labels and sizes that the server also
+//! enforces.
 
 use serde_json::Value;
 
@@ -6,7 +7,7 @@ use crate::json;
 use crate::resources::{Resource, Resources};
 use crate::validate::{self, is_label};
 
-/// The rules of the double for an object of a kind that it serves; for others nothing is known.
+/// Applies the server's rules to an object of a known kind. Other kinds are not checked.
 pub(super) fn check(object: &Value) -> Result<(), String> {
     let namespace = object.pointer("/metadata/namespace");
     if namespace.is_some_and(|namespace| !namespace.as_str().is_some_and(is_label)) {

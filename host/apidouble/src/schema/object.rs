@@ -1,14 +1,15 @@
-//! One object, checked.
+//! Checks one object.
 
 use serde_json::Value;
 
 use super::{names, pod, typed};
 use crate::json;
 
-/// Checks an object: its fields against the type of its kind, its name, labels, annotations and sizes, and its pods.
+/// Checks an object: its fields against the type of its kind, its name, labels, annotations and
+/// sizes, and its pods.
 ///
 /// # Errors
-/// What is wrong, all of it, after `KIND/NAME`; fields are named by their paths.
+/// All problems, after `KIND/NAME`, with the paths of fields.
 pub fn check(object: &Value) -> Result<(), String> {
     let mut found = Vec::new();
     found.extend(typed::check(object).err());
@@ -39,7 +40,7 @@ pub fn check(object: &Value) -> Result<(), String> {
     }
 }
 
-/// A binding that nothing can be bound by: what a server takes, and nobody means.
+/// Reports a role binding that has no effect, although a server accepts it.
 fn binding(object: &Value, found: &mut Vec<String>) {
     let group = "rbac.authorization.k8s.io";
     if json::text(object, "/roleRef/apiGroup") != group {
@@ -80,7 +81,7 @@ mod tests {
         })
     }
 
-    /// The pod with another value at a pointer whose last part is new or replaced.
+    /// Checks the pod with another value at a JSON pointer, whose last part is added or replaced.
     fn with(parent: &str, key: &str, value: Value) -> String {
         let mut pod = pod();
         pod.pointer_mut(parent).unwrap().as_object_mut().unwrap().insert(key.to_owned(), value);

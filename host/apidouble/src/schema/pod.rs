@@ -1,4 +1,4 @@
-//! The rules of a pod's spec that its type does not know.
+//! The rules of a pod spec that its type does not express.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::json;
 use crate::validate::is_label;
 
-/// The lists of containers in a pod's spec.
+/// The lists of containers in a pod spec.
 pub(super) const CONTAINERS: [&str; 2] = ["initContainers", "containers"];
 
-/// Adds what is wrong with a pod's spec.
+/// Adds the problems of a pod spec.
 pub(super) fn check(spec: &Value, found: &mut Vec<String>) {
     let mut volumes = BTreeSet::new();
     for volume in json::array(spec, "/volumes") {

@@ -1,21 +1,23 @@
-//! The level `restricted` of the Pod Security Standards, for pods on Linux (kubernetes.io/docs/concepts/security/pod-security-standards).
+//! The level `restricted` of the Pod Security Standards, for pods on Linux
+//! (kubernetes.io/docs/concepts/security/pod-security-standards).
 
 use serde_json::Value;
 
 use super::pod::CONTAINERS;
 use crate::json;
 
-/// The sources of volumes that the level allows.
+/// The volume sources that the level allows.
 const VOLUMES: [&str; 8] =
     ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"];
 
-/// The profiles of seccomp that it allows.
+/// The seccomp profiles that the level allows.
 const PROFILES: [&str; 2] = ["RuntimeDefault", "Localhost"];
 
-/// The types of SELinux that it allows; the empty one: none is named.
+/// The SELinux types that the level allows; empty means none.
 const SELINUX_TYPES: [&str; 5] = ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
 
-/// Where the spec of a pod breaks the level `restricted`; nothing, if a namespace that enforces it admits the pod.
+/// Returns the violations of the level `restricted` in a pod spec. If there are none, a namespace
+/// that enforces the level admits the pod.
 #[must_use]
 pub fn breaches(spec: &Value) -> Vec<String> {
     let mut found = Vec::new();
@@ -43,7 +45,7 @@ pub fn breaches(spec: &Value) -> Vec<String> {
 
 fn of_container(pod: &Value, container: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    // What a container does not say, its pod says for it.
+    // A field that a container does not set is inherited from the pod.
     let said = |field: &str| {
         let path = format!("/securityContext/{field}");
         container.pointer(&path).or_else(|| pod.pointer(&path))

@@ -1,4 +1,4 @@
-//! Objects through the types of their kinds.
+//! Checks objects against the types of their kinds.
 
 use k8s_openapi::Resource;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use crate::json;
 
-/// What is wrong with the fields of an object: unknown ones, such as a misspelt name, are lost on the way through the type of its kind;
-/// required ones that are missing appear on it; values of another type are refused by it.
+/// Returns the problems with the fields of an object. In a round trip through the type of its kind,
+/// unknown or misspelled fields are lost, missing required ones appear, and values of another type
+/// are rejected.
 pub(super) fn check(object: &Value) -> Result<(), String> {
     let id = (json::text(object, "/apiVersion"), json::text(object, "/kind"));
     let mut known = Vec::new();
@@ -57,7 +58,7 @@ fn through<T: DeserializeOwned + Serialize>(object: &Value) -> Result<(), String
     if found.is_empty() { Ok(()) } else { Err(found.join("; ")) }
 }
 
-/// Names every place where what came back is not what went in.
+/// Adds every place in which the round trip changed the object.
 fn differences(object: &Value, back: &Value, path: String, found: &mut Vec<String>) {
     match (object, back) {
         (Value::Object(object), Value::Object(back)) => {

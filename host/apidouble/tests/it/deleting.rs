@@ -1,4 +1,4 @@
-//! How objects go.
+//! Tests of deletion.
 
 use k8s_openapi::api::{
     apps::v1::DaemonSet,
@@ -90,7 +90,7 @@ async fn pods_go_with_their_owner_unless_they_are_orphaned() {
     sets.delete("o", &DeleteParams::default()).await.unwrap();
     assert!(double.get("pods", "ns", "of-set").is_none());
 
-    // Whoever asks for nothing keeps the pods of a Job.
+    // By default, the pods of a Job are kept.
     let jobs: Api<Job> = Api::namespaced(client, "ns");
     jobs.delete("o", &DeleteParams::default()).await.unwrap();
     assert_eq!(double.get("pods", "ns", "of-job").unwrap()["metadata"]["ownerReferences"], json!([]));

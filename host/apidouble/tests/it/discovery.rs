@@ -1,4 +1,4 @@
-//! What the server says of itself, and who may do what.
+//! Tests of discovery and access control.
 
 use k8s_openapi::api::{
     authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec},

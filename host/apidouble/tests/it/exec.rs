@@ -1,4 +1,4 @@
-//! Commands in containers.
+//! Tests of commands in containers.
 
 use std::pin::pin;
 
@@ -29,7 +29,7 @@ async fn outcome(mut process: AttachedProcess) -> (Vec<u8>, Vec<u8>, Option<Stat
 async fn a_command_gives_output_and_exit_code() {
     let (double, client) = start().await;
     double.put("pods", pod("p"));
-    // More than a message and more than any buffer on the way.
+    // More than one message, and more than any buffer on the way.
     let large: Vec<u8> = (0..1_000_000_u32).map(|n| n.to_le_bytes()[0]).collect();
     let written = large.clone();
     double.on_exec(move |request| {
@@ -65,7 +65,8 @@ async fn a_connection_breaks_where_it_should() {
     let mut status = pin!(process.take_status().unwrap());
     let mut stdout = process.stdout().unwrap();
     let (mut piece, mut got) = (vec![0; 4096], 0);
-    // The client's reader does not end when the connection breaks: that there will be no status is the sign.
+    // The client's reader does not end when the connection breaks. A missing status shows that it
+    // did.
     let status = loop {
         tokio::select! {
             biased;

@@ -1,4 +1,4 @@
-//! Faults on order, and what is recorded.
+//! Tests of faults and of recorded requests.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn faults_strike_and_are_over() {
     let (double, client) = start().await;
     let nodes: Api<Node> = Api::all(client);
     let list = async || nodes.list(&ListParams::default()).await;
-    // Codes that the client tries again by itself are left to the tests of what tries again.
+    // The client itself retries some codes. The tests of retries cover those.
     let refused = FaultKind::Status { code: 418, message: "no coffee".into(), retry_after: Some(3) };
     double.fault(fault("/nodes", refused, 1));
     let error = list().await.unwrap_err();

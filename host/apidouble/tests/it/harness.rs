@@ -1,4 +1,4 @@
-//! A double, and the real client on it.
+//! A server for each test, with a real client.
 
 use kube::{
     Client, Config,
@@ -7,7 +7,7 @@ use kube::{
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use serde_json::{Value, json};
 
-/// A new double, and a client that found it through its kubeconfig.
+/// Starts a server, and connects a client with its kubeconfig.
 pub(crate) async fn start() -> (ApiDouble, Client) {
     let double = ApiDouble::start().await.unwrap();
     let kubeconfig = Kubeconfig::from_yaml(&double.kubeconfig()).unwrap();
@@ -16,7 +16,7 @@ pub(crate) async fn start() -> (ApiDouble, Client) {
     (double, client)
 }
 
-/// A pod with one container `c`, in namespace `ns`.
+/// Returns a pod with one container `c` in the namespace `ns`.
 pub(crate) fn pod(name: &str) -> Value {
     json!({
         "metadata": {"name": name, "namespace": "ns", "labels": {"app": name}},
@@ -25,12 +25,12 @@ pub(crate) fn pod(name: &str) -> Value {
     })
 }
 
-/// A fault for so many requests.
+/// Returns a fault for this number of requests.
 pub(crate) fn fault(path_contains: &str, kind: FaultKind, times: u32) -> Fault {
     Fault { method: None, path_contains: path_contains.into(), kind, times }
 }
 
-/// The code and the reason with which the server refused.
+/// Returns the code and the reason of a rejected request.
 pub(crate) fn refusal<T>(result: Result<T, kube::Error>) -> (u16, String) {
     match result.err().expect("the server refuses") {
         kube::Error::Api(status) => (status.code, status.reason),

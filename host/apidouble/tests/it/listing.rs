@@ -1,4 +1,4 @@
-//! Lists: pages, selectors, what each object looks like.
+//! Tests of lists: pagination, selectors, representation of objects.
 
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use kube::{

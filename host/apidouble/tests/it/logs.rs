@@ -1,4 +1,4 @@
-//! Logs of containers.
+//! Tests of container logs.
 
 use futures_util::{AsyncBufReadExt, TryStreamExt};
 use k8s_openapi::api::core::v1::Pod;
@@ -66,14 +66,14 @@ async fn a_log_is_followed_to_its_end_or_until_it_breaks_off() {
     assert_eq!(lines.try_next().await.unwrap().as_deref(), Some("four"));
     assert_eq!(lines.try_next().await.unwrap(), None);
 
-    // Anew, after a restart of the container.
+    // The log starts again after a restart of the container.
     double.set_log("ns", "p", "c", "again\n");
     let mut lines = pods.log_stream("p", &params).await.unwrap().lines();
     assert_eq!(lines.try_next().await.unwrap().as_deref(), Some("again"));
     double.drop_logs();
     assert!(lines.try_next().await.is_err());
 
-    // The end of the pod is the end of its log.
+    // When the pod is deleted, its log ends.
     let mut lines = pods.log_stream("p", &params).await.unwrap().lines();
     assert_eq!(lines.try_next().await.unwrap().as_deref(), Some("again"));
     double.remove("pods", "ns", "p");

@@ -1,4 +1,4 @@
-//! The double as the real client sees it.
+//! Tests of the server with the real client.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod deleting;

@@ -1,4 +1,4 @@
-//! Watches, as kube's watcher and as a bare stream.
+//! Tests of watches, with kube's watcher and as a plain stream.
 
 use std::pin::pin;
 
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::harness::{pod, start};
 
-/// The next events up to one that satisfies a condition, in words.
+/// Returns the next events up to `last`, as words.
 async fn until<S>(stream: &mut S, last: &str) -> Vec<String>
 where
     S: Stream<Item = Result<Event<Pod>, watcher::Error>> + Unpin,
@@ -24,7 +24,7 @@ where
     let mut seen = Vec::new();
     let read = async {
         while let Some(event) = stream.next().await {
-            // What failed is tried again by the watcher itself.
+            // The watcher itself retries after an error.
             let Ok(event) = event else { continue };
             let words = match event {
                 Event::Init => "init".to_owned(),
@@ -61,17 +61,17 @@ async fn a_watcher_survives_expiry_and_broken_connections() {
             double.requested(open).await;
         }
     };
-    // The watcher asks only while it is polled: read on while waiting for its watch.
+    // The watcher only sends requests while it is polled, so read on while waiting for its watch.
     double.put("pods", pod("b"));
     assert_eq!(until(&mut stream, "apply b").await, ["apply b"]);
     watches(1).await;
 
-    // Broken off: it goes on where it was, and nothing is told twice.
+    // After an interruption it resumes where it was, without duplicate events.
     double.drop_watches();
     double.put("pods", pod("c"));
     assert_eq!(until(&mut stream, "apply c").await, ["apply c"]);
 
-    // Expired: it lists anew, and so hears also of what it missed.
+    // After an expiry it lists again, and so notices what it missed.
     double.expire_watches();
     double.remove("pods", "ns", "a");
     assert_eq!(until(&mut stream, "done").await, ["init", "is b", "is c", "done"]);
@@ -90,7 +90,7 @@ async fn a_streaming_list_ends_with_its_bookmark() {
     assert_eq!(until(&mut stream, "apply b").await, ["apply b"]);
 }
 
-/// Words for the events of a bare watch.
+/// Returns words for the events of a plain watch.
 fn words(event: WatchEvent<Pod>) -> String {
     match event {
         WatchEvent::Added(pod) => format!("added {}", pod.name_any()),

@@ -1,4 +1,4 @@
-//! Creating and changing objects.
+//! Tests of creating and changing objects.
 
 use k8s_openapi::api::{
     apps::v1::DaemonSet,

@@ -1,74 +1,75 @@
-//! Why an archive was not unpacked, and whose fault that is.
+//! Errors of unpacking, and who is responsible for each.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::member::{NameFault, StreamError};
 
-/// What is wrong with a member.
+/// What makes a member unacceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Hostility {
-    /// Its name leads elsewhere, or nowhere.
+pub enum MemberError {
+    /// The name is invalid or unsafe.
     #[error(transparent)]
     Name(#[from] NameFault),
     /// A file without a name of its own.
     #[error("a file without a name")]
     Unnamed,
-    /// A file where a directory is, or below a file, or in place of something that was not unpacked.
-    #[error("its place is taken by something of another kind")]
+    /// The path is taken by something of another kind: a directory, a parent that is a file, or
+    /// something that is not unpacked.
+    #[error("its path conflicts with an entry of another type")]
     Conflict,
 }
 
-/// Whom to tell, and hence what to answer.
+/// Who is responsible for an error, which determines the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
-    /// The archive is not acceptable; sending it again changes nothing (HTTP 400).
+    /// The archive is invalid, and sending it again does not help (HTTP 400).
     Archive,
-    /// The archive is larger than the limits allow (HTTP 413).
+    /// The archive exceeds the limits (HTTP 413).
     Size,
-    /// The archive did not arrive; it may arrive whole the next time.
+    /// The archive did not arrive completely. A retry may succeed.
     Transport,
-    /// This machine could not write it (HTTP 500).
+    /// This machine failed to write the archive (HTTP 500).
     Host,
 }
 
-/// Why an archive was not unpacked. What was written by then stays where it is: the caller unpacks into a directory of its own
-/// and removes that.
+/// Error while unpacking an archive. Files that were already written stay, so the caller unpacks
+/// into a separate directory and removes it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractError {
-    /// A member that would land elsewhere, or in place of another. The whole archive is refused: who sends one such member
-    /// does not deserve trust in the others.
+    /// A member would be written outside of the directory, or in place of another. The whole
+    /// archive is rejected, because its other members are not trustworthy either.
     #[error("member `{member}` is refused: {why}")]
     Hostile {
-        /// The member's name, escaped and cut.
+        /// The name of the member, escaped and cut.
         member: String,
         /// What is wrong with it.
-        why: Hostility,
+        why: MemberError,
     },
-    /// The stream is damaged, ends early or is larger than the limits.
+    /// The stream is damaged, truncated, or exceeds the limits.
     #[error(transparent)]
     Stream(#[from] StreamError),
-    /// The directory to unpack to could not be opened.
+    /// The destination directory could not be opened.
     #[error("failed to open directory `{}`: {source}", dir.display())]
     Open {
         /// The directory.
         dir: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A member could not be written.
     #[error("failed to write member `{member}`: {source}")]
     Write {
-        /// The member's name.
+        /// The name of the member.
         member: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl ExtractError {
-    /// Whose fault it is.
+    /// Returns who is responsible for the error.
     #[must_use]
     pub fn blame(&self) -> Blame {
         match self {

@@ -1,25 +1,27 @@
-//! What an upload may unpack to.
+//! The limits for unpacking an upload.
 
 use plumbline_core::ReceiveLimits;
 use plumbline_core::limits::RESULT_NAME_BYTES;
 
 use crate::member::{NameLimits, StreamLimits};
 
-/// Left-out members that are named; the rest are only counted. Default 100: enough to see the pattern.
+/// The maximum number of skipped members that are listed. All of them are counted. 100 are enough
+/// to see a pattern.
 pub const MAX_SKIPPED_LISTED: usize = 100;
 
-/// What one archive may unpack to. Checked while it streams, and sizes before their bytes are read, so that neither a
-/// compression bomb nor a claim costs more than the limit.
+/// The limits for unpacking one archive. They are checked while streaming, and a size is checked
+/// before its bytes are read. A compression bomb or a false size therefore costs no more than the
+/// limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtractLimits {
-    /// Bytes of the contents of all members, written or not. Default 16 GiB.
+    /// The total size of all members in bytes, written or not. Default 16 GiB.
     pub unpacked_bytes: u64,
-    /// Members, written or not; also files and directories written, counting directories that appear only in names of files.
-    /// Default 100,000.
+    /// The number of members, written or not. Also limits the number of written files and
+    /// directories, including directories that only occur in names of files. Default 100,000.
     pub entries: u64,
-    /// Names. Default [`NameLimits::RESULT`].
+    /// The limits on names. Default [`NameLimits::RESULT`].
     pub names: NameLimits,
-    /// Bytes of all names together. Default [`RESULT_NAME_BYTES`].
+    /// The total length of all names in bytes. Default [`RESULT_NAME_BYTES`].
     pub name_bytes: u64,
 }
 

@@ -1,14 +1,15 @@
-//! Writing members below one directory, whatever they are called.
+//! Writes members into a directory, whatever their names are.
 
 use std::fs::File;
 use std::io;
 
 use cap_std::fs::{Dir, DirBuilder, OpenOptions};
 
-use super::error::{ExtractError, Hostility};
+use super::error::{ExtractError, MemberError};
 use crate::member::MemberName;
 
-/// Modes of what is written, before the umask: readable by all, as results are; nothing set-uid, set-gid or sticky.
+/// File modes before the umask: results are readable by all users, and never set-uid, set-gid or
+/// sticky.
 #[cfg(unix)]
 mod mode {
     pub(super) const DIR: u32 = 0o755;
@@ -16,15 +17,16 @@ mod mode {
     pub(super) const EXECUTABLE: u32 = 0o755;
 }
 
-/// Creates files and directories below one directory.
+/// Creates files and directories inside one directory.
 ///
-/// Every step opens one component relative to the directory before it, and no step goes through a link: a link in the way is a
-/// conflict, wherever it leads. No link is ever created either, so there is none unless somebody else put it there.
+/// Each step opens one component relative to the directory before it, and no step follows a link. A
+/// link in the way is a conflict, wherever it points. This type never creates links, so any link
+/// was put there by someone else.
 pub(crate) struct Sink {
     root: Dir,
-    /// The directory of the member before: members come in runs.
+    /// The directory of the previous member, cached because consecutive members share directories.
     at: Option<(String, Dir)>,
-    /// Directories created.
+    /// The number of created directories.
     directories: u64,
 }
 
@@ -33,21 +35,22 @@ impl Sink {
         Self { root, at: None, directories: 0 }
     }
 
-    /// Directories created so far, counting those that appear only in names of files.
+    /// Returns the number of created directories, including those that only occur in names of
+    /// files.
     pub(crate) fn directories(&self) -> u64 {
         self.directories
     }
 
-    /// Creates a directory and those above it, unless they are there.
+    /// Creates a directory and its missing parents.
     pub(crate) fn dir(&mut self, name: &MemberName) -> Result<(), ExtractError> {
         self.enter(name.as_str(), name)
     }
 
-    /// Creates a file to be filled. A file of the same name that is there already is replaced: in an archive, as tar has it,
-    /// the last member of a name counts.
+    /// Creates a file to write to. An existing file with the same name is replaced: as in tar, the
+    /// last member with a name wins.
     pub(crate) fn file(&mut self, name: &MemberName, executable: bool) -> Result<File, ExtractError> {
         let Some((parent, base)) = name.split() else {
-            return Err(ExtractError::Hostile { member: name.to_string(), why: Hostility::Unnamed });
+            return Err(ExtractError::Hostile { member: name.to_string(), why: MemberError::Unnamed });
         };
         self.enter(parent, name)?;
         let dir = self.at.as_ref().map_or(&self.root, |(_, dir)| dir);
@@ -65,7 +68,8 @@ impl Sink {
         file.map(cap_std::fs::File::into_std).map_err(|source| write_error(name, source))
     }
 
-    /// Makes `path` the current directory, creating what is missing of it, for the sake of member `name`.
+    /// Makes `path` the current directory and creates its missing parts. Errors refer to the member
+    /// `name`.
     fn enter(&mut self, path: &str, name: &MemberName) -> Result<(), ExtractError> {
         if self.at.as_ref().is_some_and(|(at, _)| at == path) {
             return Ok(());
@@ -91,7 +95,7 @@ impl Sink {
 
 fn new_file(executable: bool) -> OpenOptions {
     let mut options = OpenOptions::new();
-    // Exclusive creation does not follow a link either.
+    // Exclusive creation does not follow links either.
     options.write(true).create_new(true);
     #[cfg(unix)]
     {
@@ -115,7 +119,7 @@ fn new_dir() -> DirBuilder {
 }
 
 fn conflict(name: &MemberName) -> ExtractError {
-    ExtractError::Hostile { member: crate::member::shown(name.as_str().as_bytes()), why: Hostility::Conflict }
+    ExtractError::Hostile { member: crate::member::shown(name.as_str().as_bytes()), why: MemberError::Conflict }
 }
 
 pub(crate) fn write_error(name: &MemberName, source: io::Error) -> ExtractError {

@@ -1,4 +1,4 @@
-//! An uploaded `.tar.gz`, onto disk.
+//! Unpacks an uploaded `.tar.gz` to disk.
 
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
@@ -7,37 +7,39 @@ use std::path::Path;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-use super::error::{ExtractError, Hostility};
+use super::error::{ExtractError, MemberError};
 use super::limits::{ExtractLimits, MAX_SKIPPED_LISTED};
 use super::sink::{Sink, write_error};
 use crate::member::{Kind, Member, MemberName, SkipKind, StreamError, each_member};
 
-/// A member that was left out, and why.
+/// A skipped member and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Its name, escaped and cut: for people.
+    /// Its name for display, escaped and cut.
     pub member: String,
-    /// What it is.
+    /// The reason.
     pub why: SkipKind,
 }
 
-/// What was unpacked.
+/// The outcome of unpacking an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extracted {
-    /// Files written. One that comes twice counts twice.
+    /// The number of files written. A file that occurs twice counts twice.
     pub files: u64,
-    /// Members that are directories; those that only appear in names of files do not count.
+    /// The number of directory members, without directories that only occur in names of files.
     pub dirs: u64,
-    /// Files and directories written, counting directories that appear only in names of files.
+    /// The number of files and directories written, including directories that only occur in names
+    /// of files.
     pub entries: u64,
-    /// Bytes written.
+    /// The number of bytes written.
     pub bytes: u64,
-    /// Members left out, the first [`MAX_SKIPPED_LISTED`] of them.
+    /// The first [`MAX_SKIPPED_LISTED`] skipped members.
     pub skipped: Vec<Skipped>,
-    /// How many members were left out.
+    /// The number of skipped members.
     pub skipped_total: u64,
-    /// Bytes after the end of the archive that are not padding. They are not unpacked: what comes after the end is no part of
-    /// an archive, but a sender who appended one archive to another would like to know.
+    /// The number of bytes after the end of the archive that are not padding. They are not part of
+    /// the archive and not unpacked. The count lets a sender notice that it appended one archive to
+    /// another.
     pub trailing: u64,
 }
 
@@ -49,7 +51,7 @@ impl Extracted {
         }
     }
 
-    /// Writes `member` under `name`, or leaves it out.
+    /// Writes `member` under `name`, or skips it.
     pub(crate) fn take(
         &mut self,
         member: &mut Member<'_>,
@@ -74,26 +76,34 @@ impl Extracted {
     }
 }
 
-/// Unpacks a gzipped tar archive (POSIX ustar and pax, GNU) from `reader` into the existing directory `dest`, streaming.
+/// Unpacks a gzipped tar archive (POSIX ustar and pax, GNU) from `reader` into the existing
+/// directory `dest`, streaming.
 ///
-/// * Regular files and directories are written, files with mode 0644, or 0755 if anyone may execute them, directories with
-///   0755, under the umask; owners, times and attributes are those of any new file. Missing parents are created.
-/// * Symbolic and hard links, devices, named pipes and sparse files are left out and reported in [`Extracted::skipped`]: real
-///   result archives hold links now and then, and losing the link is better than losing the results.
-/// * An absolute name, one with `..`, a NUL byte, without being UTF-8 or over the limits of names refuses the whole archive, as
-///   does a member whose place is taken by something of another kind. A file that comes twice is replaced, as tar does it.
-/// * An archive or gzip stream that ends early is an error: its end marker and gzip's checksum and length must be there.
-///   Several gzip members in a row count as one stream; what follows the end is read to the end and counted
-///   ([`Extracted::trailing`]), not unpacked.
-/// * Memory does not depend on the archive: two buffers of 64 KiB, the gzip window, at most 1 MiB of headers.
+/// * Regular files and directories are written. Files get mode 0644, or 0755 if anyone may execute
+///   them, and directories 0755, under the umask. Owners, times and attributes are those of new
+///   files. Missing parents are created.
+/// * Symbolic and hard links, devices, named pipes and sparse files are skipped and reported in
+///   [`Extracted::skipped`]. Real results occasionally contain links, and losing a link is better
+///   than losing the results.
+/// * A name that is absolute, contains `..` or a NUL byte, is not UTF-8, or exceeds the limits
+///   makes the whole archive invalid. So does a member whose path is taken by something of another
+///   kind. A file that occurs twice is replaced, as in tar.
+/// * A truncated archive or gzip stream is an error: the end marker, and the checksum and length of
+///   gzip, must be there. Several consecutive gzip members form one stream. Data after the end is
+///   read and counted ([`Extracted::trailing`]), but not unpacked.
+/// * Memory does not depend on the archive: two buffers of 64 KiB, the gzip window, and at most 1
+///   MiB of headers.
 ///
-/// The caller gives a fresh directory and renames it into place afterwards, so nothing here guards what was there before
-/// beyond this: no link is followed, and no file outside `dest` is touched, whoever else writes to `dest` meanwhile.
+/// The caller passes a new directory and renames it into place afterwards. Existing files in `dest`
+/// are protected only as follows: no link is followed, and no file outside of `dest` is touched.
+/// This holds even if another process writes to `dest` meanwhile.
 ///
-/// Blocks; meant for a thread of its own.
+/// The function blocks, so call it on a thread of its own.
 ///
 /// # Errors
-/// [`ExtractError`]; [`ExtractError::blame`] says whose fault it is. What was written by then is left in `dest`.
+///
+/// Returns an [`ExtractError`]. [`ExtractError::blame`] says who is responsible. Files that were
+/// already written stay in `dest`.
 pub fn extract_tar_gz(reader: impl Read, dest: &Path, limits: &ExtractLimits) -> Result<Extracted, ExtractError> {
     let root = Dir::open_ambient_dir(dest, ambient_authority())
         .map_err(|source| ExtractError::Open { dir: dest.to_owned(), source })?;
@@ -104,7 +114,7 @@ pub fn extract_tar_gz(reader: impl Read, dest: &Path, limits: &ExtractLimits) ->
         let name = match &member.name {
             Ok(name) => name.clone(),
             Err(fault) => {
-                return Err(ExtractError::Hostile { member: member.shown.clone(), why: Hostility::Name(*fault) });
+                return Err(ExtractError::Hostile { member: member.shown.clone(), why: MemberError::Name(*fault) });
             }
         };
         name_bytes = name_bytes.saturating_add(name.as_str().len() as u64);

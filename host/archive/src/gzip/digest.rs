@@ -1,20 +1,21 @@
-//! Size and SHA-256 of what is written, computed on the way.
+//! Writers that compute the size and SHA-256 digest of their data.
 
 use std::io::{self, Write};
 
 use sha2::{Digest as _, Sha256};
 
-/// Size and digest of everything that went through a [`Sha256Writer`].
+/// The size and digest of all data written to a [`Sha256Writer`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
-    /// Bytes written.
+    /// The number of bytes written.
     pub bytes: u64,
-    /// SHA-256 (FIPS 180-4), 64 lower-case hexadecimal digits.
+    /// The SHA-256 digest (FIPS 180-4): 64 lower-case hexadecimal digits.
     pub sha256: String,
 }
 
-/// Passes writes on and keeps their size and SHA-256. Bytes count once the writer behind has taken them, so after a failed
-/// write the digest is that of what got through.
+/// A writer that passes data on and computes its size and SHA-256 digest. Bytes count once the
+/// inner writer has accepted them. After a failed write, the digest therefore covers what got
+/// through.
 #[derive(Debug)]
 pub struct Sha256Writer<W> {
     out: W,
@@ -23,18 +24,18 @@ pub struct Sha256Writer<W> {
 }
 
 impl<W: Write> Sha256Writer<W> {
-    /// Passes writes on to `out`.
+    /// Creates a writer that passes data on to `out`.
     pub fn new(out: W) -> Self {
         Self { out, hash: Sha256::new(), bytes: 0 }
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The writer behind, and the digest of what it was given. Does not flush.
+    /// Returns the inner writer, and the digest of what it accepted. Does not flush.
     pub fn finish(self) -> (W, Digest) {
         (self.out, Digest { bytes: self.bytes, sha256: hex::encode(self.hash.finalize()) })
     }
@@ -58,7 +59,7 @@ impl<W: Write> Write for Sha256Writer<W> {
 mod tests {
     use super::*;
 
-    /// Takes one byte at a time, and at most three.
+    /// Accepts one byte at a time, and three in total.
     struct Narrow(Vec<u8>);
 
     impl Write for Narrow {

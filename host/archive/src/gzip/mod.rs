@@ -1,4 +1,4 @@
-//! gzip (RFC 1952): writing on several threads, reading of hostile streams, and digests on the way.
+//! gzip (RFC 1952): writing on several threads, reading of untrusted streams, and digests.
 
 mod digest;
 mod parallel;

@@ -1,4 +1,4 @@
-//! One gzip member, compressed block by block on several threads.
+//! Writes one gzip member whose blocks are compressed on several threads.
 
 use std::io::{self, Write};
 use std::mem;
@@ -8,44 +8,49 @@ use std::thread::{self, JoinHandle};
 
 use flate2::{Compress, CompressError, Compression, Crc, FlushCompress, Status};
 
-/// Bytes of input that one thread compresses at a time: 1 MiB. Large enough that the sync marker at its end (five bytes) and
-/// the handing over cost nothing, small enough that a dozen of them in flight do not matter.
+/// The number of input bytes that one thread compresses at a time: 1 MiB. At this size, the five
+/// bytes of the sync marker and the handover are negligible, and so is the memory of a dozen blocks
+/// in flight.
 pub const BLOCK_BYTES: usize = 1 << 20;
 
-/// The level that gzip itself takes when none is named.
+/// The default compression level of gzip.
 pub const DEFAULT_LEVEL: u32 = 6;
 
-/// As far back as deflate can refer (RFC 1951, section 2): what a block may reuse of the one before.
+/// The maximum distance of a deflate reference (RFC 1951, section 2): how much of the previous
+/// block a block may reuse.
 const WINDOW_BYTES: usize = 32 << 10;
 
-/// Blocks that a thread holds at most: one being compressed, one waiting, so that it never idles while the caller writes.
+/// The maximum number of blocks per thread: one being compressed and one waiting, so that the
+/// thread does not idle while the caller writes.
 const BLOCKS_PER_THREAD: usize = 2;
 
-/// More threads than this gain nothing: one caller cannot feed them.
+/// The maximum number of threads. One caller cannot feed more.
 const MAX_THREADS: usize = 8;
 
-/// RFC 1952, section 2.3: magic, deflate, no flags, no time, no hint about the level, unknown system. Nothing in it depends
-/// on the machine or the moment.
+/// The header from RFC 1952, section 2.3: magic, deflate, no flags, no time, no level hint, unknown
+/// system. It does not depend on the machine or the time.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
-/// As many threads as this process may run at once, at most eight.
+/// Returns the number of threads that this process can run in parallel, at most eight.
 #[must_use]
 pub fn default_threads() -> NonZeroUsize {
     let most = NonZeroUsize::MIN.saturating_add(MAX_THREADS - 1);
     thread::available_parallelism().map_or(NonZeroUsize::MIN, |n| n.min(most))
 }
 
-/// Compresses what is written to it into one gzip member (RFC 1952) on `out`.
+/// Compresses the data written to it into one gzip member (RFC 1952) on `out`.
 ///
-/// The input is cut every [`BLOCK_BYTES`]; blocks are compressed side by side, each with the end of the one before as its
-/// dictionary, and joined in order. The output is a function of the input and the level alone: neither the number of threads
-/// nor their timing nor the sizes of the writes change a byte of it.
+/// The input is split every [`BLOCK_BYTES`]. Blocks are compressed in parallel, each with the end
+/// of the previous one as its dictionary, and joined in order. The output depends only on the input
+/// and the level, and not on the number of threads, their timing, or the sizes of the writes.
 ///
-/// Threads are started when the first block is full; with one thread, or for an input smaller than a block, the caller's own
-/// thread compresses. Memory is bounded by two blocks per thread and the one being filled, each with its output.
+/// Threads start when the first block is full. With one thread, or an input smaller than a block,
+/// the caller's thread compresses. Memory is limited to two blocks per thread and the current one,
+/// each with its output.
 ///
-/// [`ParallelGzip::finish`] completes the member. Dropped without it, the stream stays without its end, and every reader says
-/// that it is truncated: an interrupted archive never looks like a whole one.
+/// [`ParallelGzip::finish`] completes the member. If the writer is dropped without it, the stream
+/// lacks its end, and every reader reports it as truncated. An interrupted archive therefore never
+/// looks complete.
 #[must_use = "without `finish` the stream has no end"]
 pub struct ParallelGzip<W> {
     out: W,
@@ -60,8 +65,8 @@ pub struct ParallelGzip<W> {
 }
 
 impl<W: Write> ParallelGzip<W> {
-    /// Compresses onto `out` at `level` (0 to 9, higher ones count as 9; [`DEFAULT_LEVEL`]) with up to `threads` threads
-    /// beside the caller's, which writes.
+    /// Compresses to `out` at `level` (0 to 9, higher ones count as 9, see [`DEFAULT_LEVEL`]). It
+    /// uses up to `threads` threads besides the caller's, which writes.
     pub fn new(out: W, level: u32, threads: NonZeroUsize) -> Self {
         Self {
             out,
@@ -76,10 +81,11 @@ impl<W: Write> ParallelGzip<W> {
         }
     }
 
-    /// Completes the member, flushes `out` and gives it back.
+    /// Completes the member, flushes `out` and returns it.
     ///
     /// # Errors
-    /// What `out` refused, now or at an earlier write that nobody looked at.
+    ///
+    /// Returns the error of `out`, including one from an earlier write that the caller ignored.
     pub fn finish(mut self) -> io::Result<W> {
         self.check()?;
         self.filling.last = true;
@@ -98,7 +104,7 @@ impl<W: Write> ParallelGzip<W> {
         if self.failed { Err(io::Error::other("an earlier write to this gzip stream failed")) } else { Ok(()) }
     }
 
-    /// Sends the filled block on its way and begins the next.
+    /// Submits the full block and starts the next one.
     fn dispatch(&mut self) -> io::Result<()> {
         if self.pool.is_none() && self.threads > 1 && !self.filling.last {
             self.pool = Pool::start(self.threads, self.level);
@@ -118,7 +124,8 @@ impl<W: Write> ParallelGzip<W> {
         }
     }
 
-    /// Waits for the oldest block in flight and writes it out. `false` when none is in flight.
+    /// Waits for the oldest block in flight and writes it. Returns `false` if no block is in
+    /// flight.
     fn collect(&mut self) -> io::Result<bool> {
         match self.pool.as_mut().map(Pool::take_oldest) {
             None => Ok(false),
@@ -151,8 +158,8 @@ impl<W: Write> Write for ParallelGzip<W> {
         Ok(taken)
     }
 
-    /// Hands every full block to `out` and flushes that. A block that is not full waits for more input: cutting it here would
-    /// make the output depend on who flushes.
+    /// Writes all full blocks to `out` and flushes it. A partial block waits for more input: ending
+    /// it here would make the output depend on flushes.
     fn flush(&mut self) -> io::Result<()> {
         self.check()?;
         let mut flush = || -> io::Result<()> {
@@ -163,7 +170,7 @@ impl<W: Write> Write for ParallelGzip<W> {
     }
 }
 
-/// A piece of the input on its way through a thread and back.
+/// A part of the input on its way through a thread and back.
 #[derive(Default)]
 struct Block {
     input: Vec<u8>,
@@ -187,7 +194,7 @@ impl Block {
         self.input.len() >= BLOCK_BYTES
     }
 
-    /// Takes what fits of `data` and returns how much that was.
+    /// Takes as much of `data` as fits and returns its length.
     fn fill(&mut self, data: &[u8]) -> usize {
         let taken = data.len().min(BLOCK_BYTES.saturating_sub(self.input.len()));
         self.input.extend_from_slice(data.get(..taken).unwrap_or_default());
@@ -195,16 +202,17 @@ impl Block {
     }
 
     fn compress(&mut self, level: Compression) -> Result<(), CompressError> {
-        // A fresh one for each block: after `reset` and `set_dictionary`, a short block comes out differently depending on what
-        // the compressor had seen before, hence on which thread had which blocks. The cost is one allocation per MiB.
+        // Every block gets a new compressor. After `reset` and `set_dictionary`, the output of a
+        // short block depends on what the compressor saw before, and so on the assignment of blocks
+        // to threads. The cost is one allocation per MiB.
         let mut compressor = Compress::new(level, false);
         if !self.dictionary.is_empty() {
             compressor.set_dictionary(&self.dictionary)?;
         }
         self.crc = Crc::new();
         self.crc.update(&self.input);
-        // A block that is not the last ends with a sync marker (an empty stored block), hence at a byte boundary, where the
-        // next one can be joined.
+        // A block other than the last ends with a sync marker (an empty stored block). It therefore
+        // ends at a byte boundary, where the next one can be appended.
         let flush = if self.last { FlushCompress::Finish } else { FlushCompress::Sync };
         self.output.clear();
         self.output.reserve(self.input.len() + self.input.len() / 8 + 64);
@@ -213,7 +221,7 @@ impl Block {
             let rest = self.input.get(consumed..).unwrap_or_default();
             let status = compressor.compress_vec(rest, &mut self.output, flush)?;
             let all_taken = compressor.total_in() == self.input.len() as u64;
-            // Room left over means that nothing waits inside any more.
+            // Free space in the output means that the compressor holds nothing back.
             let all_given = self.output.len() < self.output.capacity();
             if if self.last { status == Status::StreamEnd } else { all_taken && all_given } {
                 return Ok(());
@@ -223,8 +231,8 @@ impl Block {
     }
 }
 
-/// The threads. Block number n goes to thread n modulo their number and is taken back from there, so that order needs no
-/// bookkeeping.
+/// The threads of a compressor. Block number n goes to thread n modulo the number of threads and is
+/// collected from there, so the order needs no bookkeeping.
 struct Pool {
     lanes: Vec<Lane>,
     submitted: usize,
@@ -238,7 +246,8 @@ struct Lane {
 }
 
 impl Pool {
-    /// Starts up to `threads` threads. `None` where the system gives none: then the caller compresses, to the same bytes.
+    /// Starts up to `threads` threads. Returns `None` if the system refuses to start any. The
+    /// caller then compresses itself, with the same output.
     fn start(threads: usize, level: Compression) -> Option<Self> {
         let lanes: Vec<_> = (0..threads).map_while(|_| Lane::start(level).ok()).collect();
         (!lanes.is_empty()).then_some(Self { lanes, submitted: 0, taken: 0 })
@@ -270,7 +279,7 @@ impl Drop for Pool {
     fn drop(&mut self) {
         for Lane { jobs, done, thread } in self.lanes.drain(..) {
             drop((jobs, done));
-            // A thread that panicked has already been reported as lost.
+            // A thread that panicked was already reported as lost.
             let _ = thread.join();
         }
     }
@@ -317,7 +326,8 @@ mod tests {
         gzip.finish().unwrap()
     }
 
-    /// One gzip member and nothing after it, by a reader that knows single members only.
+    /// Decompresses exactly one gzip member with nothing after it, with a reader for single
+    /// members.
     fn decompress(packed: &[u8]) -> Vec<u8> {
         let mut rest = packed;
         let mut data = Vec::new();
@@ -328,7 +338,7 @@ mod tests {
         data
     }
 
-    /// Text with a little variation: compresses as logs do.
+    /// Returns text with a little variation, which compresses like logs.
     fn sample(bytes: usize) -> Vec<u8> {
         let mut state = 1u32;
         let mut data = Vec::with_capacity(bytes + 64);
@@ -356,7 +366,8 @@ mod tests {
 
     #[test]
     fn blocks_reuse_what_the_block_before_held() {
-        // Random bytes repeat with a period shorter than the window, so only the window makes blocks after the first small.
+        // Random bytes repeat with a period shorter than the window, so only the window makes later
+        // blocks small.
         let mut state = 7u64;
         let period: Vec<u8> = (0..20_000)
             .map(|_| {
@@ -395,7 +406,7 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }
 
-    /// Takes so many bytes, then is full.
+    /// Accepts a number of bytes and is then full.
     struct Disk {
         left: usize,
     }
@@ -419,7 +430,7 @@ mod tests {
     fn a_full_disk_surfaces_and_stays() {
         for n in [1, 2] {
             let mut gzip = ParallelGzip::new(Disk { left: 1000 }, DEFAULT_LEVEL, threads(n));
-            // However much is in flight, the error comes by the time that more than that was written.
+            // However many blocks are in flight, the error occurs within this amount of data.
             let error = gzip.write_all(&sample(8 * BLOCK_BYTES)).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{n} threads");
             assert!(gzip.write_all(b"x").is_err());

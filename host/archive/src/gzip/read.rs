@@ -1,20 +1,22 @@
-//! Reading gzip from a source that nobody vouches for.
+//! Reads gzip from an untrusted source.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::mem;
 
 use flate2::bufread::GzDecoder;
 
-/// Bytes read from the source at a time.
+/// The number of bytes read from the source at a time.
 const SOURCE_BYTES: usize = 64 << 10;
 
 /// The first byte of every gzip member (RFC 1952, section 2.3.1).
 const MAGIC: u8 = 0x1f;
 
-/// Where the first header of a tar archive has its magic (POSIX.1, pax, "ustar Interchange Format"), which GNU tar writes too.
+/// The position and value of the magic in the first header of a tar archive (POSIX.1, pax, "ustar
+/// Interchange Format"). GNU tar writes it too.
 const TAR_MAGIC: (std::ops::Range<usize>, &[u8]) = (257..262, b"ustar");
 
-/// Whether a file with these first bytes, at least 512 unless it is shorter, is gzip or a tar archive.
+/// Returns whether a file that starts with these bytes is gzip or a tar archive. `head` has at
+/// least 512 bytes, unless the file is shorter.
 #[must_use]
 pub fn is_archive(head: &[u8]) -> bool {
     head.starts_with(&[MAGIC, 0x8b]) || is_tar(head)
@@ -28,21 +30,23 @@ fn is_tar(head: &[u8]) -> bool {
 /// Why a gzip stream could not be read to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GzipFault {
-    /// The source itself failed: a lost connection, a bad disk.
+    /// The source itself failed, such as a lost connection or a bad disk.
     Source,
-    /// What comes is not gzip.
+    /// The data is not gzip.
     NotGzip,
     /// The stream ends before its trailer.
     Truncated,
-    /// The stream is damaged: its codes make no sense, or its checksum or length is not that of the data.
+    /// The stream is damaged: its codes are invalid, or its checksum or length does not match the
+    /// data.
     Corrupt,
 }
 
-/// Decompresses gzip (RFC 1952): one member, or several one after the other, which count as one stream.
+/// Decompresses gzip (RFC 1952): one member, or several consecutive ones, which form one stream.
 ///
-/// The data is whole only once [`Read::read`] has returned 0: until then neither checksum nor length has been seen. What comes
-/// after the last member is read to the end of the source, so that a sender is never cut off, and not interpreted: zero bytes
-/// are padding, anything else is counted by [`Gunzip::trailing`]. A source that ends early is an error, never an end.
+/// The data is only verified once [`Read::read`] has returned 0, since the checksum and length come
+/// last. Data after the last member is read to the end of the source, so that the sender can
+/// finish, but not interpreted. Zero bytes are padding, and [`Gunzip::trailing`] counts everything
+/// else. A source that ends early is an error.
 pub struct Gunzip<R> {
     state: State<Source<R>>,
     members: u64,
@@ -53,7 +57,7 @@ pub struct Gunzip<R> {
 
 enum State<S> {
     Between(S),
-    /// The content of a tar archive that is not compressed.
+    /// The content of an uncompressed tar archive.
     Plain(S),
     Within(Box<GzDecoder<S>>),
     After(S),
@@ -61,25 +65,27 @@ enum State<S> {
 }
 
 impl<R: Read> Gunzip<R> {
-    /// Decompresses `source`, which needs no buffer of its own.
+    /// Creates a reader that decompresses `source`, which needs no buffer of its own.
     pub fn new(source: R) -> Self {
         let inner = BufReader::with_capacity(SOURCE_BYTES, source);
         let state = State::Between(Source { inner, failed: false });
         Self { state, members: 0, trailing: 0, fault: None, allows_tar: false }
     }
 
-    /// Decompresses `source`, or passes it on as it is if it is a tar archive: of a file, which gives its first 512 bytes at once.
+    /// Creates a reader that decompresses `source`, or passes it on unchanged if it is a tar
+    /// archive. The source must be a file, which returns its first 512 bytes at once.
     pub fn or_tar(source: R) -> Self {
         Self { allows_tar: true, ..Self::new(source) }
     }
 
-    /// Bytes after the last member, counted from the first that is not zero. Final once the end was read.
+    /// Returns the number of bytes after the last member, from the first nonzero byte on. The value
+    /// is final once the end was read.
     #[must_use]
     pub fn trailing(&self) -> u64 {
         self.trailing
     }
 
-    /// Why reading failed, if it did.
+    /// Returns why reading failed, if it did.
     #[must_use]
     pub fn fault(&self) -> Option<GzipFault> {
         self.fault
@@ -186,13 +192,13 @@ impl<R: Read> Read for Gunzip<R> {
     }
 }
 
-/// Adds `data` to a count of bytes that begins with the first that is not zero.
+/// Adds `data` to a count of bytes that starts at the first nonzero byte.
 pub(crate) fn count_trailing(so_far: u64, data: &[u8]) -> u64 {
     let counted = if so_far > 0 { data.len() } else { data.len() - data.iter().take_while(|&&b| b == 0).count() };
     so_far.saturating_add(counted as u64)
 }
 
-/// Remembers whether the source itself failed, which the decoder's errors do not tell.
+/// A source that remembers whether it failed, which the errors of the decoder do not show.
 struct Source<R> {
     inner: BufReader<R>,
     failed: bool,
@@ -293,7 +299,8 @@ mod tests {
         assert_eq!(read(&packed).2, Some(GzipFault::Corrupt));
     }
 
-    /// Gives its data in pieces, interrupted in between, and then fails as a lost connection does.
+    /// Returns its data in pieces with interruptions in between, and then fails like a lost
+    /// connection.
     struct Lossy<'a>(Vec<&'a [u8]>, bool);
 
     impl Read for Lossy<'_> {

@@ -1,4 +1,4 @@
-//! Members of a tar stream that nobody vouches for: their names, their kinds, their bytes.
+//! Members of an untrusted tar stream: their names, kinds and contents.
 
 mod name;
 mod stream;

@@ -1,26 +1,26 @@
-//! Names of members, made safe to join to a directory.
+//! Member names that are safe to join to a directory.
 
 use std::fmt;
 
 use plumbline_core::limits::{ARCHIVE_DEPTH, ARCHIVE_PATH_BYTES, RESULT_DEPTH, RESULT_PATH_BYTES};
 
-/// Bytes of one component: `NAME_MAX` of Linux.
+/// The maximum length of one component in bytes: `NAME_MAX` of Linux.
 pub const COMPONENT_BYTES: usize = 255;
 
-/// Characters of a hostile name that an error shows.
+/// The number of characters of an invalid name that an error shows.
 const SHOWN_CHARS: usize = 120;
 
-/// How long a name may be. The default is for names in a results archive.
+/// The limits of a name. The default is for names in a results archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NameLimits {
-    /// Bytes of the whole name. Default [`ARCHIVE_PATH_BYTES`].
+    /// The length of the whole name in bytes. Default [`ARCHIVE_PATH_BYTES`].
     pub path_bytes: usize,
-    /// Components. Default [`ARCHIVE_DEPTH`].
+    /// The number of components. Default [`ARCHIVE_DEPTH`].
     pub depth: usize,
 }
 
 impl NameLimits {
-    /// For names in an upload: every name within these limits also fits into the archive.
+    /// The limits for names in an upload. Every name within them also fits into the archive.
     pub const RESULT: Self = Self { path_bytes: RESULT_PATH_BYTES, depth: RESULT_DEPTH };
 }
 
@@ -30,42 +30,47 @@ impl Default for NameLimits {
     }
 }
 
-/// Why a name cannot be trusted.
+/// Why a name is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameFault {
-    /// It begins with `/`.
+    /// It starts with `/`.
     #[error("an absolute path")]
     Absolute,
     /// A component is `..`.
     #[error("a path with `..`")]
     Parent,
-    /// It holds a NUL byte: parts of the system would see another name than others.
+    /// It contains a NUL byte, so different parts of the system would see different names.
     #[error("a NUL byte in the name")]
     Nul,
-    /// It is not UTF-8. Everything behind (modules, result trees, reports) speaks Unicode, and a replacement could collide.
+    /// It is not UTF-8. All later steps (modules, result trees, reports) use Unicode, and
+    /// replacement characters could cause collisions.
     #[error("a name that is not UTF-8")]
     NotUtf8,
-    /// It is longer than the limit, in bytes.
+    /// It exceeds the length limit in bytes.
     #[error("a name longer than {0} bytes")]
     TooLong(usize),
     /// One of its components is longer than [`COMPONENT_BYTES`].
     #[error("a name with a component longer than {COMPONENT_BYTES} bytes")]
     ComponentTooLong,
-    /// It has more components than the limit.
+    /// It exceeds the limit of components.
     #[error("a path with more than {0} components")]
     TooDeep(usize),
 }
 
-/// The name of a member, relative to wherever it is unpacked: components joined by `/`, none of them empty, `.` or `..`, without
-/// NUL. Empty for the root itself, as in the members `.` and `./`.
+/// The name of a member, relative to the directory into which it is unpacked.
+///
+/// It consists of components joined by `/`, without NUL bytes. No component is empty, `.` or `..`.
+/// The name is empty for the root itself, as in the members `.` and `./`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemberName(String);
 
 impl MemberName {
-    /// Reads a name as it stands in an archive: leading `./`, doubled and trailing slashes go, as with tar itself.
+    /// Parses a name as written in an archive. Leading `./` and double and trailing slashes are
+    /// removed, as in tar.
     ///
     /// # Errors
-    /// [`NameFault`]: nothing is repaired that could mean something else.
+    ///
+    /// Returns a [`NameFault`]. Nothing ambiguous is repaired.
     pub fn parse(raw: &[u8], limits: &NameLimits) -> Result<Self, NameFault> {
         if raw.contains(&0) {
             return Err(NameFault::Nul);
@@ -97,19 +102,20 @@ impl MemberName {
         Ok(Self(name))
     }
 
-    /// The name, without a slash at either end; empty for the root.
+    /// Returns the name without leading and trailing slashes. It is empty for the root.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether this is the place itself where the archive is unpacked.
+    /// Returns whether this is the directory itself into which the archive is unpacked.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The directory (empty for the root) and the last component. `None` for the root itself.
+    /// Returns the directory (empty for the root) and the last component, or `None` for the root
+    /// itself.
     #[must_use]
     pub fn split(&self) -> Option<(&str, &str)> {
         if self.is_root() { None } else { Some(self.0.rsplit_once('/').unwrap_or(("", &self.0))) }
@@ -128,7 +134,7 @@ impl AsRef<str> for MemberName {
     }
 }
 
-/// A name for people: control characters escaped, cut to 120 characters.
+/// Formats a name for display: control characters escaped, cut to 120 characters.
 pub(crate) fn shown(raw: &[u8]) -> String {
     let text = String::from_utf8_lossy(raw);
     let mut short: String = text.chars().take(SHOWN_CHARS).collect::<String>().escape_debug().collect();
@@ -156,7 +162,7 @@ mod tests {
         for raw in ["", ".", "./", "././"] {
             assert_eq!(parse(raw.as_bytes()).as_deref(), Ok(""), "{raw}");
         }
-        // Names with a reason: only whole components mean anything.
+        // Similar names that are harmless: only whole components are special.
         assert_eq!(parse(b"..a/b../...").as_deref(), Ok("..a/b../..."));
         assert_eq!(parse(b"tmp/sonobuoy/results/master.xml").as_deref(), Ok("tmp/sonobuoy/results/master.xml"));
     }

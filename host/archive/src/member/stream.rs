@@ -1,8 +1,14 @@
-//! Walking a gzipped tar stream member by member, under limits.
+//! Iterates over the members of a gzipped tar stream, within limits.
 //!
-//! The `tar` crate reads the format. What it does not bound is bounded here, by metering what it reads: the headers of one
-//! member (it holds long names and extended headers in memory), the bytes of the whole, the number of members. And what it
-//! takes for an end is looked at again: an archive is whole only with its end marker and the checksum of its gzip stream.
+//! The `tar` crate parses the format. This module limits what the crate does not, by metering what
+//! it reads:
+//!
+//! * the headers of one member, because the crate keeps long names and extended headers in memory
+//! * the bytes of the whole stream
+//! * the number of members
+//!
+//! It also verifies the end: an archive is complete only with its end marker and the checksum of
+//! its gzip stream.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -15,38 +21,41 @@ use tar::EntryType;
 use super::name::{MemberName, NameFault, NameLimits, shown};
 use crate::gzip::{Gunzip, GzipFault, count_trailing};
 
-/// Bytes that the headers of one member may take, long names, extended headers and sparse maps included. Default 1 MiB: a
-/// name takes 4 KiB at most, the rest are attributes that nobody here reads.
+/// The maximum size of the headers of one member in bytes, including long names, extended headers
+/// and sparse maps. Default 1 MiB: a name takes 4 KiB at most, and the rest are attributes that
+/// Plumbline does not read.
 const METADATA_BYTES: u64 = 1 << 20;
 
-/// What a member costs in the stream beside its content: header, padding, and a name that needs a header of its own.
+/// The size of a member in the stream without its content: header, padding, and an extra header for
+/// a long name.
 const OVERHEAD_BYTES: u64 = 2048;
 
-/// Bytes of a header, and of what everything is padded to (POSIX.1, pax, "ustar Interchange Format").
+/// The size of a header, and of the blocks to which everything is padded (POSIX.1, pax, "ustar
+/// Interchange Format").
 const BLOCK_BYTES: u64 = 512;
 
-/// Bytes unpacked at a time.
+/// The number of bytes unpacked at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// What a stream may hold.
+/// The limits of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamLimits {
-    /// Bytes of the contents of all members.
+    /// The total size of all members in bytes.
     pub unpacked_bytes: u64,
-    /// Members.
+    /// The number of members.
     pub entries: u64,
-    /// Names.
+    /// The limits on names.
     pub names: NameLimits,
-    /// Whether the archive may be a tar archive that is not compressed.
+    /// Whether the archive may be an uncompressed tar archive.
     pub plain_tar: bool,
 }
 
-/// The outer or the inner format of a `.tar.gz`.
+/// The outer or inner format of a `.tar.gz`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     /// The compression.
     Gzip,
-    /// The archive in it.
+    /// The archive inside.
     Tar,
 }
 
@@ -59,44 +68,45 @@ impl fmt::Display for Layer {
     }
 }
 
-/// Why a `.tar.gz` could not be read to its end.
+/// Error while reading a `.tar.gz` to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// The source failed: a lost connection, a bad disk. Says nothing about the archive.
+    /// The source failed, such as a lost connection or a bad disk. This says nothing about the
+    /// archive.
     #[error("reading failed: {0}")]
     Source(#[source] io::Error),
-    /// What came is not gzip.
+    /// The data is not gzip.
     #[error("not a gzip stream")]
     NotGzip,
-    /// What was compressed is not a tar archive.
+    /// The decompressed data is not a tar archive.
     #[error("the gzip stream holds no tar archive: {0}")]
     NotTar(String),
-    /// The end is missing: of the compressed data, or of the archive in it.
+    /// The compressed data or the archive in it is truncated.
     #[error("the {layer} stream ends early, after {after} whole members")]
     Truncated {
-        /// Which of the two ends early.
+        /// The format that ends early.
         layer: Layer,
-        /// Members before that were whole.
+        /// The number of complete members before that.
         after: u64,
     },
-    /// A part makes no sense, or a checksum is wrong.
+    /// Data is invalid, or a checksum is wrong.
     #[error("the {layer} stream is damaged after {after} whole members: {reason}")]
     Corrupt {
-        /// Which of the two is damaged.
+        /// The damaged format.
         layer: Layer,
-        /// Members before that were whole.
+        /// The number of complete members before that.
         after: u64,
-        /// What was found.
+        /// The reason.
         reason: String,
     },
-    /// More members than the limit, given here.
+    /// There are more members than this limit.
     #[error("more than {0} files and directories")]
     TooManyEntries(u64),
-    /// More bytes of names than the limit, given here.
+    /// The names take more bytes than this limit.
     #[error("the names of all files together have more than {0} bytes")]
     TooManyNameBytes(u64),
-    /// More bytes, unpacked, than the limit, given here.
+    /// The unpacked data takes more bytes than this limit.
     #[error("more than {0} bytes unpacked")]
     TooManyBytes(u64),
     /// The headers of one member take more than 1 MiB.
@@ -104,7 +114,7 @@ pub enum StreamError {
     TooMuchMetadata,
 }
 
-/// What kind of member was left out.
+/// The kind of a skipped member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SkipKind {
     /// A symbolic link.
@@ -115,9 +125,9 @@ pub enum SkipKind {
     Device,
     /// A named pipe.
     Fifo,
-    /// A sparse file, of any of the ways to write one.
+    /// A sparse file in any of the sparse formats.
     Sparse,
-    /// A type that is not known here: the byte in the header.
+    /// An unknown type, with its byte from the header.
     Other(u8),
 }
 
@@ -134,29 +144,30 @@ impl fmt::Display for SkipKind {
     }
 }
 
-/// What a member is.
+/// The kind of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A regular file; executable if anyone may execute it.
     File { executable: bool },
     /// A directory.
     Dir,
-    /// Something that is never written.
+    /// A kind that is never written.
     Skip(SkipKind),
-    /// A global extended header: describes the archive, is no member of it.
+    /// A global extended header, which describes the archive and is not a member.
     Note,
 }
 
-/// One member, while the stream stands at its content. Reading gives the content, and an error where the stream ends early.
+/// One member, while the stream is at its content. Reading returns the content, and an error if the
+/// stream is truncated.
 pub(crate) struct Member<'a> {
-    /// Its name, or why that cannot be trusted.
+    /// Its name, or why it is rejected.
     pub name: Result<MemberName, NameFault>,
-    /// Its name for people, escaped and cut.
+    /// Its name for display, escaped and cut.
     pub shown: String,
     pub kind: Kind,
-    /// Bytes of content.
+    /// The size of the content in bytes.
     pub size: u64,
-    /// Where its content begins in the unpacked stream.
+    /// The offset of the content in the unpacked stream.
     pub offset: u64,
     content: &'a mut dyn Read,
     left: u64,
@@ -164,7 +175,7 @@ pub(crate) struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Gives the rest of the content to `out`, piece by piece.
+    /// Passes the rest of the content to `out` in pieces.
     pub(crate) fn copy_to<E: From<StreamError>>(
         &mut self,
         mut out: impl FnMut(&[u8]) -> Result<(), E>,
@@ -177,7 +188,7 @@ impl Member<'_> {
         Ok(())
     }
 
-    /// At least one byte, if any is left.
+    /// Reads at least one byte, if any is left.
     fn read_some(&mut self, out: &mut [u8]) -> Result<usize, StreamError> {
         if self.left == 0 || out.is_empty() {
             return Ok(0);
@@ -199,18 +210,20 @@ impl Read for Member<'_> {
     }
 }
 
-/// What was seen of a stream.
+/// Statistics of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Seen {
-    /// Members, those included that were not written.
+    /// The number of members, including those that were not written.
     pub entries: u64,
-    /// Bytes after the end of the archive that are not padding.
+    /// The number of bytes after the end of the archive that are not padding.
     pub trailing: u64,
 }
 
-/// Calls `each` with every member in order, until it breaks off or the archive ends. Content that `each` leaves is passed over.
+/// Calls `each` for every member in order, until it breaks or the archive ends. Content that `each`
+/// does not read is skipped.
 ///
-/// Bytes after the archive's end marker are read to the end of the source and counted, not interpreted.
+/// Data after the archive's end marker is read to the end of the source and counted, but not
+/// interpreted.
 pub(crate) fn each_member<R: Read, E: From<StreamError>>(
     source: R,
     limits: &StreamLimits,
@@ -237,7 +250,7 @@ pub(crate) fn each_member<R: Read, E: From<StreamError>>(
         let (name, shown) = (MemberName::parse(&raw, &limits.names), shown(&raw));
         drop(raw);
         let offset = entry.raw_file_position();
-        // The contents of a sparse file are not what the crate would give here: it goes past them by itself.
+        // The crate would not return the raw content of a sparse file, but it skips it by itself.
         let is_sparse = entry.header().entry_type().is_gnu_sparse();
         passed_over = if is_sparse { size } else { 0 };
         let left = if is_sparse { 0 } else { size };
@@ -254,21 +267,21 @@ pub(crate) fn each_member<R: Read, E: From<StreamError>>(
     Ok(seen)
 }
 
-/// Kind of a member, and bytes that its content takes in the stream.
+/// Returns the kind of a member, and the size of its content in the stream.
 fn examine<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<(Kind, u64), String> {
     let entry_type = entry.header().entry_type();
     if entry_type.is_pax_global_extensions() || entry_type.is_pax_local_extensions() {
-        // Asked for its extensions, such an entry would read its content.
+        // Asking such an entry for its extensions would read its content.
         let kind = if entry_type.is_pax_global_extensions() { Kind::Note } else { other(entry_type) };
         return Ok((kind, entry.size()));
     }
     let (mut sparse, mut pax_size, mut pax_path) = (false, None, false);
     if let Some(extensions) = entry.pax_extensions().map_err(|e| e.to_string())? {
         for extension in extensions {
-            // One that cannot be read may have been a name or a size: what follows could not be trusted.
+            // An invalid record may have been a name or a size, so what follows cannot be trusted.
             let extension = extension.map_err(|e| e.to_string())?;
             sparse |= extension.key_bytes().starts_with(b"GNU.sparse.");
-            // Readers disagree on which of two counts.
+            // Readers disagree on which of two records applies.
             let twice = match extension.key_bytes() {
                 b"size" => pax_size.replace(parse_size(extension.value_bytes())?).is_some(),
                 b"path" => mem::replace(&mut pax_path, true),
@@ -280,7 +293,8 @@ fn examine<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<(Kind, u64), String
         }
     }
     let size = match pax_size {
-        // For a sparse file the crate gives the unpacked size, which is not what stands in the stream.
+        // For a sparse file, the crate returns the unpacked size, which differs from the size in
+        // the stream.
         None if entry_type.is_gnu_sparse() => entry.header().entry_size().map_err(|e| e.to_string())?,
         Some(size) => size,
         None => entry.size(),
@@ -288,7 +302,8 @@ fn examine<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<(Kind, u64), String
     let kind = match entry_type {
         EntryType::GNUSparse => Kind::Skip(SkipKind::Sparse),
         _ if sparse => Kind::Skip(SkipKind::Sparse),
-        // Before POSIX had a type for them, directories were files whose name ends so; readers still take them as such.
+        // Before POSIX had a type for directories, they were files whose name ends with a slash.
+        // Readers still accept that.
         EntryType::Regular | EntryType::Continuous if entry.path_bytes().ends_with(b"/") => Kind::Dir,
         EntryType::Regular | EntryType::Continuous => {
             Kind::File { executable: entry.header().mode().is_ok_and(|mode| mode & 0o111 != 0) }
@@ -300,7 +315,8 @@ fn examine<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<(Kind, u64), String
         EntryType::Fifo => Kind::Skip(SkipKind::Fifo),
         unknown => return Ok((other(unknown), size)),
     };
-    // Readers disagree on whether such content is there: what one takes for it, the other takes for the next member.
+    // Readers disagree on whether such content exists: what one reads as content, another reads as
+    // the next member.
     match kind {
         Kind::File { .. } | Kind::Skip(SkipKind::Sparse) => Ok((kind, size)),
         _ if size == 0 => Ok((kind, size)),
@@ -318,12 +334,12 @@ fn other(entry_type: EntryType) -> Kind {
     Kind::Skip(SkipKind::Other(entry_type.as_byte()))
 }
 
-/// The unpacked stream, metered.
+/// The unpacked stream, with metering.
 struct Metered<R> {
     inner: RefCell<BufReader<Gunzip<R>>>,
-    /// Bytes that may be read before the next step.
+    /// The number of bytes that may be read before the next step.
     allowance: Cell<u64>,
-    /// Bytes that may be read at all.
+    /// The number of bytes that may be read in total.
     ceiling: Cell<u64>,
     unpacked_limit: u64,
     over: Cell<Option<Over>>,
@@ -354,12 +370,12 @@ impl<R: Read> Metered<R> {
         }
     }
 
-    /// Permits headers of one member, after so many bytes to be passed over.
+    /// Allows the headers of one member, after `passed_over` bytes to skip.
     fn allow(&self, passed_over: u64) {
         self.allowance.set(METADATA_BYTES.saturating_add(passed_over));
     }
 
-    /// Permits any content: its size has been checked.
+    /// Allows any content, because its size was already checked.
     fn allow_content(&self) {
         self.allowance.set(u64::MAX);
     }
@@ -372,7 +388,7 @@ impl<R: Read> Metered<R> {
         StreamError::Corrupt { layer: Layer::Tar, after, reason }
     }
 
-    /// What an error of the `tar` crate, which knows only text, was about.
+    /// Determines the cause of an error from the `tar` crate, which only reports text.
     fn classify(&self, error: io::Error) -> StreamError {
         let after = self.whole_members.get();
         match self.over.get() {
@@ -392,10 +408,12 @@ impl<R: Read> Metered<R> {
         }
     }
 
-    /// Reads what follows the archive, which ends the gzip stream and verifies it. Gives the bytes that are not padding.
+    /// Reads what follows the archive, which completes and verifies the gzip stream. Returns the
+    /// number of bytes that are not padding.
     fn read_to_end(&self) -> Result<u64, StreamError> {
         if self.at_end.get() {
-            // The crate takes the end of the stream for the end of the archive, but an archive ends with a block of zeros.
+            // The crate treats the end of the stream as the end of the archive, but an archive must
+            // end with a block of zeros.
             return Err(self.classify(io::Error::new(io::ErrorKind::UnexpectedEof, "the stream is empty")));
         }
         let mut stream = self;

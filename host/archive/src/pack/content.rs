@@ -1,17 +1,20 @@
-//! Content on its way into an archive: exactly as long as its header says, and never longer than the limit in all.
+//! Content on its way into an archive: exactly as long as its header says, and within the total
+//! limit.
 
 use std::io::{self, Read, Write};
 
 use super::error::PackError;
 
-/// The first `size` bytes of a file, or an error. What is appended meanwhile is not read.
+/// A reader that returns exactly the first `size` bytes of a file, or an error. Data that is
+/// appended meanwhile is not read.
 pub(super) struct Content<'a, R> {
     file: R,
     shown: &'a str,
     size: u64,
     left: u64,
     cancelled: &'a mut dyn FnMut() -> bool,
-    /// What went wrong here: behind the `tar` crate an error of the reader cannot be told from one of the writer.
+    /// The error that occurred here. The `tar` crate does not distinguish errors of the reader from
+    /// those of the writer.
     fault: Option<PackError>,
 }
 
@@ -56,13 +59,13 @@ impl<R: Read> Read for Content<'_, R> {
     }
 }
 
-/// Passes so many bytes on, and refuses more.
+/// A writer that passes a limited number of bytes on and rejects more.
 pub(super) struct Capped<W> {
     out: W,
     left: u64,
 }
 
-/// The error inside that of a [`Capped`].
+/// The inner error of a [`Capped`] writer.
 #[derive(Debug, thiserror::Error)]
 #[error("the limit is reached")]
 pub(super) struct CapReached;

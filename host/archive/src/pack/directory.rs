@@ -1,4 +1,4 @@
-//! A directory, as a stream.
+//! Packs a directory as a stream.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -15,39 +15,46 @@ use super::options::{MAX_SKIPPED_LISTED, PackOptions, Skipped};
 use crate::atomic::is_temporary;
 use crate::gzip::{Digest, ParallelGzip, Sha256Writer};
 use crate::member::{MemberName, NameFault, shown};
-use crate::walk::{LeftOut, Met, WalkLimits, walk};
+use crate::walk::{SkipReason, WalkEntry, WalkLimits, walk};
 
-/// Lost entries that the list names.
+/// The maximum number of lost entries that the list contains.
 const MAX_LOST_LISTED: usize = 10;
 
-/// What a directory was packed to.
+/// The outcome of packing a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packing {
-    /// Size and digest of the packed stream.
+    /// The size and digest of the packed stream.
     pub digest: Digest,
-    /// Files and directories in it.
+    /// The number of files and directories in it.
     pub entries: u64,
-    /// What was left out, the first [`MAX_SKIPPED_LISTED`].
+    /// The first [`MAX_SKIPPED_LISTED`] skipped entries.
     pub skipped: Vec<Skipped>,
-    /// How many were left out.
+    /// The number of skipped entries.
     pub skipped_total: u64,
 }
 
-/// Packs what is in `dir` as a gzipped tar onto `out`, streaming, and gives `out` back, flushed.
+/// Packs the content of `dir` as a gzipped tar to `out`, streaming, and returns `out` after a
+/// flush.
 ///
-/// * In order of names: a directory, then what is in it. Names are relative to `dir`, without `./` before or a slash after them.
-///   The root itself is no member.
-/// * Without temporary files of [`crate::atomic`]: a process that was killed left them behind.
-/// * Regular files and directories only. Links, sockets, pipes, devices, and files whose name is not UTF-8 are left out and
-///   reported; nothing leads out of `dir`. So are names over the limits, unless [`PackOptions::refuse_names`] makes them errors.
-/// * Owner 0, no owner's names; directories have mode 0755, files 0644, or 0755 if their owner may execute them.
-/// * A file is packed as long as it was when it was opened: what is appended meanwhile is not in the archive.
-/// * Memory: the names of the directories on the way, and what [`ParallelGzip`] takes.
+/// * Entries are in order of names: a directory, then its content. Names are relative to `dir`,
+///   without `./` in front or a slash at the end. The root itself is not a member.
+/// * Temporary files of [`crate::atomic`] are not packed, since a killed process left them behind.
+/// * Only regular files and directories are packed. Links, sockets, pipes, devices, and files whose
+///   name is not UTF-8 are skipped and reported, so nothing outside of `dir` is packed. Names that
+///   exceed the limits are skipped too, unless [`PackOptions::refuse_names`] makes them errors.
+/// * The owner is 0, without a name. Directories have mode 0755, and files 0644, or 0755 if their
+///   owner may execute them.
+/// * A file is packed with the size that it had when it was opened. Data appended meanwhile is not
+///   in the archive.
+/// * Memory is needed for the names of the directories on the current path, and for
+///   [`ParallelGzip`].
 ///
-/// `cancelled` is asked before every entry and every few KiB.
+/// `cancelled` is called before every entry and every few KiB.
 ///
 /// # Errors
-/// [`PackError`]. What was written to `out` by then is no whole archive, and every reader says so.
+///
+/// Returns a [`PackError`]. What was already written to `out` is then an incomplete archive, which
+/// every reader reports.
 pub fn pack_directory<W: Write>(
     dir: &Path,
     out: W,
@@ -57,7 +64,7 @@ pub fn pack_directory<W: Write>(
     pack_into(dir, out, "the packed data", options, cancelled)
 }
 
-/// [`pack_directory`] onto what errors call `what`.
+/// Packs like [`pack_directory`]. Errors refer to the output as `what`.
 pub(super) fn pack_into<W: Write>(
     dir: &Path,
     out: W,
@@ -87,11 +94,11 @@ pub(super) fn pack_into<W: Write>(
     packer.finish()
 }
 
-/// Names of the excluded files that are below `dir`.
+/// Returns the relative paths of the excluded files that are inside `dir`.
 fn excluded(dir: &Path, exclude: &[PathBuf]) -> BTreeSet<PathBuf> {
     let Ok(dir) = dir.canonicalize() else { return BTreeSet::new() };
     let relative = exclude.iter().filter_map(|path| {
-        // Its directory, not itself: it need not be there yet.
+        // Resolves the parent, because the file itself may not exist yet.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let parent = parent.canonicalize().ok()?;
         Some(parent.strip_prefix(&dir).ok()?.join(path.file_name()?))
@@ -108,7 +115,7 @@ struct Packer<'a, W: Write> {
     entries: u64,
     skipped: Vec<Skipped>,
     skipped_total: u64,
-    /// The directory, to see where links lead.
+    /// The canonical path of the directory, to check where links point.
     root: Option<PathBuf>,
     /// The first entries whose content is nowhere in the archive.
     lost: Vec<String>,
@@ -116,17 +123,17 @@ struct Packer<'a, W: Write> {
 }
 
 impl<W: Write> Packer<'_, W> {
-    fn take(&mut self, met: Met<'_>) -> Result<(), PackError> {
+    fn take(&mut self, met: WalkEntry<'_>) -> Result<(), PackError> {
         if (self.cancelled)() {
             return Err(PackError::Cancelled);
         }
         match met {
-            Met::LeftOut {
+            WalkEntry::SkipReason {
                 shown,
                 why:
-                    LeftOut::Name(fault @ (NameFault::TooLong(_) | NameFault::ComponentTooLong | NameFault::TooDeep(_))),
+                    SkipReason::Name(fault @ (NameFault::TooLong(_) | NameFault::ComponentTooLong | NameFault::TooDeep(_))),
             } if self.options.refuse_names => Err(PackError::Name { member: shown, fault }),
-            Met::LeftOut { shown, why } => {
+            WalkEntry::SkipReason { shown, why } => {
                 self.skipped_total = self.skipped_total.saturating_add(1);
                 if self.loses(&shown, why) {
                     self.lost_total = self.lost_total.saturating_add(1);
@@ -139,14 +146,14 @@ impl<W: Write> Packer<'_, W> {
                 }
                 Ok(())
             }
-            Met::Dir { name, metadata } => {
+            WalkEntry::Dir { name, metadata } => {
                 let mut header = header(EntryType::Directory, 0, 0o755, self.mtime(&metadata));
                 self.append(&mut header, name, io::empty(), 0)
             }
-            Met::File { name, .. } if self.leaves_out(Path::new(name.as_str())) => Ok(()),
-            // What a plugin wrote under this name lists nothing.
-            Met::File { name, .. } if self.options.list_lost == Some(name.as_str()) => Ok(()),
-            Met::File { name, file, metadata } => {
+            WalkEntry::File { name, .. } if self.leaves_out(Path::new(name.as_str())) => Ok(()),
+            // A plugin's own file with this name is not such a list.
+            WalkEntry::File { name, .. } if self.options.list_lost == Some(name.as_str()) => Ok(()),
+            WalkEntry::File { name, file, metadata } => {
                 let size = metadata.len();
                 let mut header = header(EntryType::Regular, size, mode(&metadata), self.mtime(&metadata));
                 self.append(&mut header, name, file, size)
@@ -154,22 +161,22 @@ impl<W: Write> Packer<'_, W> {
         }
     }
 
-    /// Whether the content of an entry that is left out is nowhere in the archive.
-    fn loses(&self, shown: &str, why: LeftOut) -> bool {
+    /// Returns whether the content of a skipped entry is nowhere in the archive.
+    fn loses(&self, shown: &str, why: SkipReason) -> bool {
         let is_packed = |root: &PathBuf| {
             let target = root.join(shown).canonicalize();
             target.is_ok_and(|target| target.starts_with(root) && (target.is_file() || target.is_dir()))
         };
         match why {
             _ if self.leaves_out(Path::new(shown)) => false,
-            // Neither a socket nor a device holds results.
-            LeftOut::Vanished | LeftOut::Socket | LeftOut::Device => false,
-            LeftOut::Symlink => !self.root.as_ref().is_some_and(is_packed),
+            // Sockets and devices do not contain results.
+            SkipReason::Vanished | SkipReason::Socket | SkipReason::Device => false,
+            SkipReason::Symlink => !self.root.as_ref().is_some_and(is_packed),
             _ => true,
         }
     }
 
-    /// Appends the member that lists what is lost.
+    /// Appends the member that lists the lost entries.
     fn list_lost(&mut self) -> Result<(), PackError> {
         let Some(name) = self.options.list_lost.filter(|_| self.lost_total > 0) else { return Ok(()) };
         let more = self.lost_total.saturating_sub(self.lost.len() as u64);
@@ -209,7 +216,7 @@ impl<W: Write> Packer<'_, W> {
     fn mtime(&self, metadata: &Metadata) -> u64 {
         self.options.mtime.unwrap_or_else(|| {
             let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
-            // What is older than 1970 is of 1970.
+            // Times before 1970 become 1970.
             modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).map_or(0, |since| since.as_secs())
         })
     }
@@ -252,7 +259,7 @@ fn mode(metadata: &Metadata) -> u32 {
     if metadata.permissions().mode() & 0o100 != 0 { 0o755 } else { 0o644 }
 }
 
-/// There is no such bit.
+/// Other systems have no executable bit.
 #[cfg(not(unix))]
 fn mode(_: &Metadata) -> u32 {
     0o644

@@ -1,4 +1,4 @@
-//! Why a directory was not packed.
+//! Errors of packing a directory.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::member::NameFault;
 use crate::walk::WalkError;
 
-/// Why a directory was not packed.
+/// Error while packing a directory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackError {
@@ -15,64 +15,65 @@ pub enum PackError {
     Open {
         /// The directory.
         dir: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file or directory in it could not be read.
+    /// A file or directory inside could not be read.
     #[error("failed to read `{member}`: {source}")]
     Read {
-        /// Its path relative to the directory, escaped and cut.
+        /// The path relative to the directory, escaped and cut.
         member: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file became shorter while it was read. What is missing cannot be made up; packing again may succeed.
+    /// A file became shorter while it was read, so its header is already wrong. Packing again may
+    /// succeed.
     #[error("`{member}` became shorter while it was packed: {got} bytes instead of {expected}")]
     Shrunk {
-        /// Its path relative to the directory, escaped and cut.
+        /// The path relative to the directory, escaped and cut.
         member: String,
-        /// Bytes when it was opened.
+        /// The size in bytes when it was opened.
         expected: u64,
-        /// Bytes that came.
+        /// The number of bytes that were read.
         got: u64,
     },
-    /// More files and directories than the limit, given here.
+    /// There are more files and directories than this limit.
     #[error("more than {0} files and directories")]
     TooManyEntries(u64),
-    /// More bytes, packed, than the limit, given here.
+    /// The packed data takes more bytes than this limit.
     #[error("more than {0} bytes packed")]
     TooManyBytes(u64),
-    /// A name that does not fit into an upload.
+    /// A name is not valid in an upload.
     #[error("`{member}`: {fault}")]
     Name {
-        /// Its path relative to the directory, escaped and cut.
+        /// The path relative to the directory, escaped and cut.
         member: String,
         /// What is wrong with it.
         fault: NameFault,
     },
-    /// The caller wanted no more.
+    /// The caller cancelled the operation.
     #[error("packing was cancelled")]
     Cancelled,
-    /// No space is left where the packed bytes go.
+    /// The disk of the output is full.
     #[error("no space left for {what}: {source}")]
     Full {
-        /// What was being written.
+        /// The name of the output.
         what: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The packed bytes could not be written.
+    /// The packed data could not be written.
     #[error("failed to write {what}: {source}")]
     Write {
-        /// What was being written.
+        /// The name of the output.
         what: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl PackError {
-    /// The error of a writer of `what`.
+    /// Converts an error of the writer of `what`.
     pub(super) fn write(what: &str, source: io::Error) -> Self {
         let what = what.to_owned();
         match source.kind() {

@@ -1,4 +1,4 @@
-//! A directory, as a file that is there whole or not at all.
+//! Packs a directory into a file that is written completely or not at all.
 
 use std::path::{Path, PathBuf};
 
@@ -7,28 +7,32 @@ use super::error::PackError;
 use super::options::{PackOptions, Skipped};
 use crate::atomic::AtomicFile;
 
-/// An archive that was written.
+/// A written archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packed {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its SHA-256 (FIPS 180-4), 64 lower-case hexadecimal digits.
+    /// The SHA-256 digest (FIPS 180-4): 64 lower-case hexadecimal digits.
     pub sha256: String,
-    /// Files and directories in it.
+    /// The number of files and directories in it.
     pub entries: u64,
-    /// What was left out, the first [`super::MAX_SKIPPED_LISTED`].
+    /// The first [`super::MAX_SKIPPED_LISTED`] skipped entries.
     pub skipped: Vec<Skipped>,
-    /// How many were left out.
+    /// The number of skipped entries.
     pub skipped_total: u64,
 }
 
-/// Packs what is in `dir` into the file `out`, as [`super::pack_directory`] does. It is written under a temporary name beside `out`
-/// and then moved there: nobody ever sees half an archive under its name. `out` may be below `dir`, and is not packed then.
+/// Packs the content of `dir` into the file `out`, as [`super::pack_directory`] does.
+///
+/// The file is written under a temporary name next to `out` and then moved, so a partial archive
+/// never appears under its final name. If `out` is inside `dir`, it is not packed.
 ///
 /// # Errors
-/// [`PackError`]. The temporary file is removed then, and what was at `out` stays.
+///
+/// Returns a [`PackError`]. The temporary file is then removed, and an existing file at `out`
+/// stays.
 pub fn write_archive(dir: &Path, out: &Path, options: &PackOptions) -> Result<Packed, PackError> {
     let what = format!("`{}`", out.display());
     let file = AtomicFile::create_on(&options.disk, out, 0o644).map_err(|error| PackError::write(&what, error))?;

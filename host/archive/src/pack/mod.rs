@@ -1,4 +1,4 @@
-//! A directory, into a `.tar.gz` that is the same bytes every time.
+//! Packs a directory into a reproducible `.tar.gz`.
 
 mod content;
 mod directory;
@@ -6,7 +6,7 @@ mod error;
 mod file;
 mod options;
 
-pub use crate::walk::LeftOut;
+pub use crate::walk::SkipReason;
 pub use directory::{Packing, pack_directory};
 pub use error::PackError;
 pub use file::{Packed, write_archive};

@@ -1,4 +1,4 @@
-//! How a directory is packed, and what was left out.
+//! Options for packing a directory, and the entries that were skipped.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -11,35 +11,41 @@ use crate::disk::Disk;
 use crate::gzip::{DEFAULT_LEVEL, default_threads};
 use crate::layout::LEFT_OUT_FILE;
 use crate::member::NameLimits;
-use crate::walk::LeftOut;
+use crate::walk::SkipReason;
 
-/// Left-out files that are named; the rest are only counted. Default 100: enough to see the pattern.
+/// The maximum number of skipped files that are listed. All of them are counted. 100 are enough to
+/// see a pattern.
 pub const MAX_SKIPPED_LISTED: usize = 100;
 
-/// How a directory is packed. Neither the number of threads nor the moment changes the bytes that come out.
+/// The options for packing a directory. The output depends neither on the number of threads nor on
+/// the current time.
 #[derive(Debug, Clone)]
 pub struct PackOptions {
-    /// Threads that compress, beside the caller's; with 1 the caller's own compresses. Default: the cores of this machine, at most
-    /// eight.
+    /// The number of compression threads besides the caller's. With 1, the caller's thread
+    /// compresses. Default: the cores of this machine, at most eight.
     pub threads: NonZeroUsize,
-    /// Level of gzip, 0 to 9. Default 6.
+    /// The gzip level, 0 to 9. Default 6.
     pub level: u32,
-    /// The time of modification that all members get, in seconds since 1970. `None`, the default: each keeps its own, in whole
-    /// seconds.
+    /// The modification time of all members, in seconds since 1970. With `None`, the default, each
+    /// keeps its own, in whole seconds.
     pub mtime: Option<u64>,
-    /// Files and directories, at most. Default [`ARCHIVE_ENTRIES`].
+    /// The maximum number of files and directories. Default [`ARCHIVE_ENTRIES`].
     pub entries: u64,
-    /// What names may be like. Default: what fits into a results archive.
+    /// The limits on names. Default: those of a results archive.
     pub names: NameLimits,
-    /// Whether a name that is too long or too deep is an error. `false`, the default: the file is left out.
+    /// Whether a name that is too long or too deep is an error. Default `false`: the file is
+    /// skipped.
     pub refuse_names: bool,
-    /// The name of a member that says in one line what is lost, written only where something is: entries that were left out, except
-    /// sockets, devices, links to what is packed itself, and files that were removed meanwhile. Default: none.
+    /// The name of a member that lists lost entries in one line. It is only written if there are
+    /// any.
+    ///
+    /// Lost entries are skipped entries other than sockets, devices, links to packed files, and
+    /// files that were removed meanwhile. Default: no list.
     pub list_lost: Option<&'static str>,
-    /// Bytes of the packed stream, at most. Default: as many as there are.
+    /// The maximum size of the packed stream in bytes. Default: unlimited.
     pub max_bytes: Option<u64>,
-    /// Files that are not packed wherever they are below the directory: by their whole path, not by their name. The output itself,
-    /// where it is written into the directory that is packed.
+    /// Files inside the directory that are not packed, by path and not by name. An example is the
+    /// output file, if it is inside the packed directory.
     pub exclude: Vec<PathBuf>,
     /// The file system that [`super::write_archive`] writes to.
     pub disk: Disk,
@@ -63,14 +69,14 @@ impl Default for PackOptions {
 }
 
 impl PackOptions {
-    /// For processes that must stay small: no threads but the caller's.
+    /// Returns options for processes that must stay small: no threads besides the caller's.
     #[must_use]
     pub fn single_threaded() -> Self {
         Self { threads: NonZeroUsize::MIN, ..Self::default() }
     }
 
-    /// For a directory that is going to be a result: under the limits of an upload, where nothing is left out because of its name,
-    /// and [`LEFT_OUT_FILE`] lists what is lost.
+    /// Returns options for a directory that becomes a result. The limits of an upload apply,
+    /// invalid names are errors, and [`LEFT_OUT_FILE`] lists lost entries.
     #[must_use]
     pub fn for_upload(limits: &ReceiveLimits) -> Self {
         Self {
@@ -83,13 +89,13 @@ impl PackOptions {
     }
 }
 
-/// Something below the directory that is not in the archive, and why.
+/// An entry of the directory that is not in the archive, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Its path relative to the directory, escaped and cut: for people.
+    /// Its path for display, relative to the directory, escaped and cut.
     pub member: String,
-    /// Why it is not there.
-    pub why: LeftOut,
+    /// The reason.
+    pub why: SkipReason,
 }
 
 impl fmt::Display for Skipped {

@@ -1,4 +1,4 @@
-//! The archive as a set of files.
+//! A results archive as a set of files.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,22 +9,25 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use super::error::ReadError;
-use super::index::{Index, Place};
+use super::index::{Index, MemberLocation};
 use super::info::{ArchiveInfo, OLD_CONFIG, read_info};
 use super::limits::{MAX_META_BYTES, ReadLimits};
 use super::reader::{Cursor, FileReader};
 use crate::layout::{DEFINITION_FILE, PLUGINS_DIR, TREE_FILE};
 use crate::walk::to_read;
 
-/// How `definition.json` was spelt before v0.56.6.
+/// The misspelt name of `definition.json` before v0.56.6.
 const MISSPELT_DEFINITION_FILE: &str = "defintion.json";
 
-/// A results archive: a `.tar.gz`, or a directory with the content of one.
+/// A results archive: a `.tar.gz`, or a directory with its unpacked content.
 ///
-/// Opening it goes through all of it once: the archive is verified to its last byte, and its files are known by name from then on.
-/// Reading a file of a `.tar.gz` goes forward in the unpacked stream from where the file before ended; a file that lies behind
-/// starts from the beginning. So files are best read in the order of their names, which is that of the archive; nothing is
-/// unpacked to disk, and memory does not depend on sizes.
+/// Opening reads the whole archive once. This verifies it to its last byte and collects the names
+/// of its files.
+///
+/// Reading a file of a `.tar.gz` continues in the unpacked stream after the previous file. A file
+/// at an earlier position requires reading from the start. Files are therefore best read in order
+/// of names, which is the order of the archive. Nothing is unpacked to disk, and memory does not
+/// depend on sizes.
 ///
 /// ```no_run
 /// use std::io::Read;
@@ -51,10 +54,12 @@ enum Source {
 }
 
 impl ResultsArchive {
-    /// Opens the archive at `path` under the default limits.
+    /// Opens the archive at `path` with the default limits.
     ///
     /// # Errors
-    /// [`ReadError`]: it is not there, not a results archive, damaged, hostile, or larger than the limits.
+    ///
+    /// Returns a [`ReadError`] if the archive is missing, not a results archive, damaged or unsafe,
+    /// or if it exceeds the limits.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         Self::open_with(path, &ReadLimits::default())
     }
@@ -62,7 +67,8 @@ impl ResultsArchive {
     /// Opens the archive at `path`.
     ///
     /// # Errors
-    /// As [`ResultsArchive::open`].
+    ///
+    /// Returns the same errors as [`ResultsArchive::open`].
     pub fn open_with(path: &Path, limits: &ReadLimits) -> Result<Self, ReadError> {
         let failed = |source| ReadError::Open { path: path.to_owned(), source };
         let metadata = fs::metadata(path).map_err(failed)?;
@@ -89,50 +95,53 @@ impl ResultsArchive {
         Ok(Self { path: path.to_owned(), source, index, info })
     }
 
-    /// What the archive says of itself.
+    /// Returns the metadata of the archive.
     #[must_use]
     pub fn info(&self) -> &ArchiveInfo {
         &self.info
     }
 
-    /// What was opened.
+    /// Returns the path that was opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// All files with their sizes, in order of names.
+    /// Returns all files with their sizes, ordered by name.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
         self.index.files.iter().map(|(name, place)| (name.as_str(), place.size))
     }
 
-    /// The files of a directory and of those in it, with their sizes, in order of names.
+    /// Returns the files in a directory and its subdirectories with their sizes, ordered by name.
     pub fn files_below(&self, dir: &str) -> impl Iterator<Item = (&str, u64)> {
         let prefix = format!("{}/", dir.trim_end_matches('/'));
         self.index.below(prefix).map(|(name, place)| (name, place.size))
     }
 
-    /// The size of a file; `None` where there is none of that name.
+    /// Returns the size of a file, or `None` if it does not exist.
     #[must_use]
     pub fn size(&self, file: &str) -> Option<u64> {
         self.index.files.get(file).map(|place| place.size)
     }
 
-    /// The name of `plugin`'s result tree, if the archive has it. Layouts before v0.15 had none.
+    /// Returns the name of `plugin`'s result tree, if there is one. Layouts before v0.15 have none.
     #[must_use]
     pub fn tree(&self, plugin: &str) -> Option<String> {
         self.of_plugin(plugin, TREE_FILE)
     }
 
-    /// The name of `plugin`'s definition, if the archive has it, under either spelling.
+    /// Returns the name of `plugin`'s definition in either spelling, if there is one.
     #[must_use]
     pub fn definition(&self, plugin: &str) -> Option<String> {
         self.of_plugin(plugin, DEFINITION_FILE).or_else(|| self.of_plugin(plugin, MISSPELT_DEFINITION_FILE))
     }
 
-    /// The name in the archive of the file that an item of `plugin`'s tree refers to in its `file`: also with the separators of Windows,
-    /// where the tree was written there, and of a tree that was computed from an old layout ([`ResultsArchive::extract_plugin`]). `None`
-    /// where the archive has no such file.
+    /// Returns the name of the archive file that an item of `plugin`'s tree refers to by its
+    /// `file`.
+    ///
+    /// It accepts Windows separators, for trees that were written there. It also maps names from a
+    /// tree that was computed from an old layout ([`ResultsArchive::extract_plugin`]). Returns
+    /// `None` if the archive has no such file.
     #[must_use]
     pub fn item_file(&self, plugin: &str, file: &str) -> Option<String> {
         self.of_plugin(plugin, file)
@@ -148,7 +157,9 @@ impl ResultsArchive {
     /// Opens a file by its name in the archive.
     ///
     /// # Errors
-    /// [`ReadError::Missing`], or [`ReadError::File`] where the archive has changed since it was opened.
+    ///
+    /// Returns [`ReadError::Missing`], or [`ReadError::File`] if the archive has changed since it
+    /// was opened.
     pub fn file(&mut self, name: &str) -> Result<FileReader<'_>, ReadError> {
         let place = *self.index.files.get(name).ok_or_else(|| ReadError::Missing(name.to_owned()))?;
         self.source.open(name, place)
@@ -157,23 +168,26 @@ impl ResultsArchive {
     /// Reads a whole file of at most `limit` bytes.
     ///
     /// # Errors
-    /// As [`ResultsArchive::file`], and [`ReadError::TooLarge`].
+    ///
+    /// Returns the same errors as [`ResultsArchive::file`], and [`ReadError::TooLarge`].
     pub fn read(&mut self, name: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         let place = *self.index.files.get(name).ok_or_else(|| ReadError::Missing(name.to_owned()))?;
         self.source.read(name, place, limit)
     }
 
-    /// Calls `each` with every file that `wanted` says yes to (by name and size), in the order of the archive, hence in one pass,
-    /// until it breaks off.
+    /// Calls `each` for every file that `wanted` accepts by name and size, until it breaks. The
+    /// files are visited in the order of the archive, so in one pass.
     ///
     /// # Errors
-    /// As [`ResultsArchive::file`]; an error of `each` comes back as [`ReadError::File`].
+    ///
+    /// Returns the same errors as [`ResultsArchive::file`]. An error of `each` becomes
+    /// [`ReadError::File`].
     pub fn visit(
         &mut self,
         wanted: &mut dyn FnMut(&str, u64) -> bool,
         each: &mut dyn FnMut(&str, &mut FileReader<'_>) -> io::Result<ControlFlow<()>>,
     ) -> Result<(), ReadError> {
-        let mut files: Vec<(&str, Place)> = Vec::new();
+        let mut files: Vec<(&str, MemberLocation)> = Vec::new();
         for (name, place) in &self.index.files {
             if wanted(name, place.size) {
                 files.push((name, *place));
@@ -192,7 +206,7 @@ impl ResultsArchive {
 }
 
 impl Source {
-    fn open(&mut self, name: &str, place: Place) -> Result<FileReader<'_>, ReadError> {
+    fn open(&mut self, name: &str, place: MemberLocation) -> Result<FileReader<'_>, ReadError> {
         let opened = match self {
             Self::Stream(cursor) => FileReader::of_stream(cursor, place),
             Self::Directory(dir) => dir.open_with(name, &to_read()).and_then(FileReader::of_file),
@@ -200,7 +214,7 @@ impl Source {
         opened.map_err(|source| ReadError::File { member: name.to_owned(), source })
     }
 
-    fn read(&mut self, name: &str, place: Place, limit: u64) -> Result<Vec<u8>, ReadError> {
+    fn read(&mut self, name: &str, place: MemberLocation, limit: u64) -> Result<Vec<u8>, ReadError> {
         let mut reader = self.open(name, place)?;
         let bytes = reader.size();
         if bytes > limit {

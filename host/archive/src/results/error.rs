@@ -1,4 +1,4 @@
-//! Why a results archive could not be read.
+//! Errors of reading a results archive.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,90 +7,90 @@ use crate::extract::ExtractError;
 use crate::member::{NameFault, StreamError};
 use crate::walk::WalkError;
 
-/// Why a results archive could not be read.
+/// Error while reading a results archive.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The archive could not be opened.
     #[error("failed to open `{}`: {source}", path.display())]
     Open {
-        /// The file or directory.
+        /// The path of the file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It is neither a file nor a directory.
+    /// The path is neither a file nor a directory.
     #[error("`{}` is neither a file nor a directory", .0.display())]
     Special(PathBuf),
-    /// It is damaged, ends early, is larger than the limits, or is no `.tar.gz` at all.
+    /// The archive is damaged, truncated or not a `.tar.gz`, or it exceeds the limits.
     #[error("failed to read archive `{}`: {source}", path.display())]
     Stream {
-        /// The file.
+        /// The path of the archive.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         source: StreamError,
     },
-    /// A directory with the content of an archive could not be gone through.
+    /// A directory with the content of an archive could not be traversed.
     #[error("failed to read directory `{}`: {reason}", dir.display())]
     Walk {
         /// The directory.
         dir: PathBuf,
-        /// What went wrong, with the name of the file.
+        /// The reason, with the name of the file.
         reason: String,
     },
-    /// A member with a name that leads elsewhere. Nothing is believed of an archive that holds one.
+    /// A member has an unsafe name. Such an archive is not trusted at all.
     #[error("archive `{}` holds member `{member}`, {why}", path.display())]
     Hostile {
-        /// The file.
+        /// The path of the archive.
         path: PathBuf,
-        /// The member's name, escaped and cut.
+        /// The name of the member, escaped and cut.
         member: String,
         /// What is wrong with it.
         why: NameFault,
     },
-    /// It holds none of what every results archive holds.
+    /// The archive contains nothing that every results archive contains.
     #[error("`{}` is not a results archive: neither `meta` nor `plugins` is at its root", .0.display())]
     NotResults(PathBuf),
-    /// A file that describes the archive makes no sense.
+    /// A metadata file of the archive is invalid.
     #[error("`{member}` of the archive cannot be used: {reason}")]
     Meta {
-        /// The file.
+        /// The name of the file.
         member: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// There is no such file.
+    /// The archive does not contain this file.
     #[error("the archive holds no file `{0}`")]
     Missing(String),
-    /// A file is larger than the caller wants to hold in memory.
+    /// A file exceeds the size that the caller wants to hold in memory.
     #[error("`{member}` of the archive has {bytes} bytes, more than {limit}")]
     TooLarge {
-        /// The file.
+        /// The name of the file.
         member: String,
-        /// Its size.
+        /// The size in bytes.
         bytes: u64,
-        /// The limit.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// A file could not be read, or the caller could not take it.
+    /// A file could not be read, or the caller's callback failed.
     #[error("failed to read `{member}` of the archive: {source}")]
     File {
-        /// The file.
+        /// The name of the file.
         member: String,
-        /// What went wrong.
+        /// The reason.
         source: io::Error,
     },
-    /// A plugin's results could not be unpacked.
+    /// The results of a plugin could not be unpacked.
     #[error("failed to unpack the results of plugin `{plugin}`: {source}")]
     Extract {
-        /// The plugin.
+        /// The name of the plugin.
         plugin: String,
-        /// What went wrong.
+        /// The reason.
         source: ExtractError,
     },
 }
 
-/// Errors of a pass through an archive, before it is known which file that is.
+/// An error of a pass through an archive, before its path is added.
 pub(super) enum PassError {
     Stream(StreamError),
     Walk(WalkError),

@@ -1,4 +1,4 @@
-//! The results of one plugin, onto disk, as if they had just arrived.
+//! Unpacks the results of one plugin to disk, as if they had just been received.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -15,23 +15,26 @@ use crate::extract::{ExtractError, ExtractLimits, Extracted, Sink};
 use crate::layout::{ERRORS_DIR, PLUGINS_DIR, RESULTS_DIR};
 use crate::member::{MemberName, StreamError};
 
-/// The directory that holds one directory per node.
+/// The directory with one directory per node.
 const HOSTS_DIR: &str = "hosts";
 
-/// Bytes copied at a time.
+/// The number of bytes copied at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl ResultsArchive {
-    /// Writes what `plugin` sent, and its errors, into the existing directory `dest`, as `results/NODE/...` and `errors/NODE/...`:
-    /// the input of post-processing.
+    /// Writes the results and errors of `plugin` into the existing directory `dest`, as
+    /// `results/NODE/...` and `errors/NODE/...`. This is the input of post-processing.
     ///
-    /// Old layouts become today's on the way: a file directly below `results` (or `errors`) is of the node that it is named after,
-    /// if the archive knows a node of that name, and is then called as the plugin is; otherwise it is of the cluster as a whole.
-    /// `dest` should be a fresh directory; no link in it is followed.
+    /// Old layouts are converted. If the archive knows a node with the name of a file directly in
+    /// `results` or `errors`, the file belongs to that node, and is renamed after the plugin.
+    /// Otherwise it belongs to the cluster as a whole. `dest` should be a new directory, and no
+    /// link in it is followed.
     ///
     /// # Errors
-    /// [`ReadError::Extract`] when a file cannot be written or the limits do not allow it, which is looked at before the first byte is
-    /// written; else as [`ResultsArchive::file`].
+    ///
+    /// Returns [`ReadError::Extract`] if a file cannot be written, or exceeds the limits, which are
+    /// checked before the first byte is written. Otherwise returns the same errors as
+    /// [`ResultsArchive::file`].
     pub fn extract_plugin(
         &mut self,
         plugin: &str,
@@ -96,7 +99,8 @@ impl ResultsArchive {
         }
     }
 
-    /// Where an archive of an old layout has the file that today is `file` of `plugin`: what [`placed`] does, backwards.
+    /// Returns the name in an old layout of the file that is now `file` of `plugin`: the inverse of
+    /// [`placed`].
     pub(super) fn old_place(&self, plugin: &str, file: &str) -> Option<String> {
         let is_node = |name: &str| self.index.below(format!("{HOSTS_DIR}/{name}/")).next().is_some();
         let (kind, place) = file.split_once('/')?;
@@ -107,7 +111,7 @@ impl ResultsArchive {
         }
     }
 
-    /// The nodes that the archive knows: those whose configuration was asked for.
+    /// Returns the nodes in the archive: those whose configuration was queried.
     fn nodes(&self) -> BTreeSet<String> {
         let prefix = format!("{HOSTS_DIR}/");
         let hosts = self.index.below(prefix.clone()).filter_map(|(name, _)| name.get(prefix.len()..)?.split_once('/'));
@@ -115,7 +119,8 @@ impl ResultsArchive {
     }
 }
 
-/// Where the file `name` of `plugin` goes. `None` for one that is neither result nor error.
+/// Returns the new path of the file `name` of `plugin`, or `None` if it is neither a result nor an
+/// error.
 fn placed(name: &str, base: &str, plugin: &str, nodes: &BTreeSet<String>) -> Option<String> {
     let name = name.strip_prefix(base)?;
     let (kind, rest) = name.split_once('/')?;

@@ -1,4 +1,4 @@
-//! What an archive says of itself.
+//! The metadata of an archive.
 
 use std::collections::BTreeSet;
 
@@ -12,31 +12,35 @@ use super::layout::Layout;
 use super::limits::MAX_PLUGINS;
 use crate::layout::{META_CONFIG, META_INFO, PLUGINS_DIR};
 
-/// `config.json` of the first layout.
+/// The path of `config.json` in the first layout.
 pub(super) const OLD_CONFIG: &str = "config.json";
 
-/// What an archive says of itself.
+/// The metadata of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchiveInfo {
-    /// How it is laid out.
+    /// The layout of the archive.
     pub layout: Layout,
-    /// The version of the layout's tool, as written; for our own archives that whose layout we write.
+    /// The version of the tool that defines the layout, as written. For Plumbline's archives, the
+    /// version whose layout Plumbline writes.
     pub version: Option<String>,
-    /// Our version, where the archive is ours.
+    /// The version of Plumbline that wrote the archive, if it did.
     pub plumbline_version: Option<String>,
-    /// The run, as written: a UUID unless someone chose another.
+    /// The ID of the run as written, a UUID unless someone chose another.
     pub run: Option<String>,
-    /// When the run began, where the archive is ours.
+    /// When the run started, if Plumbline wrote the archive.
     pub started: Option<Timestamp>,
-    /// The plugins, in the order of `meta/info.json`; without that file, those that have a directory, in order of names.
+    /// The plugins in the order of `meta/info.json`. Without that file, those that have a
+    /// directory, ordered by name.
     pub plugins: Vec<String>,
-    /// Links, devices, attributes of macOS and files whose name is not UTF-8 or too long: in the archive, but not to be read.
+    /// The number of entries that cannot be read: links, devices, macOS attributes, and files whose
+    /// name is too long or not UTF-8.
     pub left_out: u64,
-    /// Bytes after the end of the archive. Nothing of them is read.
+    /// The number of bytes after the end of the archive, which are ignored.
     pub trailing: u64,
 }
 
-/// What we read of the configuration. Old and foreign archives write other types here and there; only these matter.
+/// The relevant keys of the configuration. Old and foreign archives use other types for some keys,
+/// so only these are read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Config {
@@ -52,12 +56,13 @@ pub(super) struct Config {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Info {
-    /// Left out where there is none.
+    /// Absent if there are none.
     #[serde(default)]
     plugins: Option<Vec<String>>,
 }
 
-/// Reads what an archive says of itself. `read` gives the content of a file, `None` where there is no such file.
+/// Reads the metadata of an archive. `read` returns the content of a file, or `None` if it does not
+/// exist.
 pub(super) fn read_info(
     index: &Index,
     mut read: impl FnMut(&str) -> Result<Option<Vec<u8>>, ReadError>,
@@ -83,7 +88,7 @@ pub(super) fn read_info(
         version: config.version,
         plumbline_version: config.plumbline_version,
         run: config.run,
-        // One that is none tells nothing, which is no reason not to read the archive.
+        // An invalid time is ignored, because the archive is still readable.
         started: config.started.and_then(|text| text.parse().ok()),
         plugins,
         left_out: index.left_out,
@@ -96,8 +101,8 @@ fn parse<T: DeserializeOwned>(member: &str, text: &[u8]) -> Result<T, ReadError>
         .map_err(|error| ReadError::Meta { member: member.to_owned(), reason: error.to_string() })
 }
 
-/// The plugins that `meta/info.json` names, each once. They become parts of paths, and old tools allowed more than we do: only what
-/// cannot be a directory's name is refused.
+/// Returns the plugins listed in `meta/info.json`, without duplicates. They become parts of paths.
+/// Old tools allowed more names than Plumbline, so only invalid directory names are rejected.
 fn named(plugins: Vec<String>) -> Result<Vec<String>, ReadError> {
     if plugins.len() > MAX_PLUGINS {
         return Err(too_many(META_INFO, plugins.len()));
@@ -116,7 +121,7 @@ fn named(plugins: Vec<String>) -> Result<Vec<String>, ReadError> {
     Ok(kept)
 }
 
-/// The plugins that have a directory with something in it.
+/// Returns the plugins that have a directory which is not empty.
 fn found(index: &Index) -> Result<Vec<String>, ReadError> {
     let mut plugins: Vec<String> = Vec::new();
     let prefix = format!("{PLUGINS_DIR}/");
@@ -128,7 +133,7 @@ fn found(index: &Index) -> Result<Vec<String>, ReadError> {
             plugins.push(plugin.to_owned());
         }
     }
-    // In the order of paths, `a-b/` comes before `a/`, and the files of one directory stay together.
+    // In the order of paths, `a-b/` comes before `a/`, and the files of one directory are adjacent.
     plugins.sort_unstable();
     match plugins.len() {
         0..=MAX_PLUGINS => Ok(plugins),

@@ -1,21 +1,23 @@
-//! The layouts that archives have had, and how to tell them.
+//! The layouts of archives over time, and their detection.
 
-/// How an archive is laid out. Named after the version of the tool that began with it.
+/// The layout of an archive, named after the first version of the tool that wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layout {
     /// `config.json` at the root, `serverversion/serverversion.json`, `resources/non-ns`.
     V08,
-    /// `meta/config.json`; results of a plugin that ran once lie directly below `plugins/PLUGIN/results`, those of one that ran on
-    /// every node are single files there, named after the node.
+    /// `meta/config.json`. Results of a plugin that ran once are directly in
+    /// `plugins/PLUGIN/results`. Those of a plugin that ran on every node are single files there,
+    /// named after the node.
     V09,
-    /// As [`Layout::V09`].
+    /// The same layout as [`Layout::V09`].
     V010,
-    /// Today's: see [`crate::layout`].
+    /// The current layout, see [`crate::layout`].
     V015,
 }
 
 impl Layout {
-    /// The layout that version `version` of the tool wrote. A version that cannot be read is taken for a new one.
+    /// Returns the layout that `version` of the tool wrote. A version that cannot be parsed is
+    /// assumed to be new.
     pub(super) fn of_version(version: &str) -> Self {
         let mut numbers = version.trim_start_matches('v').split(['.', '-', '+']).map(str::parse::<u64>);
         match (numbers.next(), numbers.next()) {

@@ -1,4 +1,4 @@
-//! What a results archive may hold.
+//! The limits of a results archive.
 
 use plumbline_core::limits::ARCHIVE_ENTRIES;
 
@@ -6,19 +6,21 @@ use crate::extract::ExtractLimits;
 use crate::member::{NameLimits, StreamLimits};
 use crate::walk::WalkLimits;
 
-/// Bytes of `meta/config.json` and of `meta/info.json`, which are read whole. Default 16 MiB: with the names of 10,000 plugins it is
-/// not one.
+/// The maximum size of `meta/config.json` and `meta/info.json` in bytes, which are read completely.
+/// Default 16 MiB: typical names of 10,000 plugins take less than 1 MiB.
 pub const MAX_META_BYTES: u64 = 16 << 20;
 
-/// Plugins of one archive. Default 10,000: far more than any run has.
+/// The maximum number of plugins in one archive. Default 10,000, far more than any run has.
 pub(super) const MAX_PLUGINS: usize = 10_000;
 
-/// What a results archive may hold. Reading takes memory per file (its name and some 100 bytes) and none per byte of it.
+/// The limits of a results archive. Reading takes memory per file (its name and about 100 bytes),
+/// but not for its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// Files and directories. Default [`ARCHIVE_ENTRIES`]: what is packed at most.
+    /// The number of files and directories. Default [`ARCHIVE_ENTRIES`], the limit of packing.
     pub entries: u64,
-    /// Bytes of all files, unpacked. Default 1 TiB: an archive of 100 GiB of logs, which compress ten to one.
+    /// The total unpacked size of all files in bytes. Default 1 TiB: an archive with 100 GiB of
+    /// logs at a compression ratio of ten to one.
     pub unpacked_bytes: u64,
 }
 
@@ -29,7 +31,7 @@ impl Default for ReadLimits {
 }
 
 impl ReadLimits {
-    /// For unpacking what may be read.
+    /// Returns the limits for unpacking what these limits allow to read.
     #[must_use]
     pub fn extract(&self) -> ExtractLimits {
         ExtractLimits {

@@ -1,4 +1,4 @@
-//! A results archive of any version, file by file, without unpacking it.
+//! Reads a results archive of any version, file by file, without unpacking it.
 
 mod archive;
 mod error;

@@ -1,15 +1,16 @@
-//! Files of an archive, one after the other.
+//! Readers for the files of an archive in sequence.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use super::index::Place;
+use super::index::MemberLocation;
 use crate::gzip::Gunzip;
 
-/// Bytes unpacked at a time.
+/// The number of bytes unpacked at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// A place in the unpacked stream of a `.tar.gz`. It goes forward only; what lies behind is reached from the beginning.
+/// A position in the unpacked stream of a `.tar.gz`. It only moves forward, and restarts at the
+/// beginning to reach an earlier position.
 pub(super) struct Cursor {
     file: File,
     stream: Option<BufReader<Gunzip<File>>>,
@@ -21,17 +22,17 @@ impl Cursor {
         Self { file, stream: None, at: 0 }
     }
 
-    /// A reader at the file's beginning.
+    /// Returns a reader at the start of the file.
     pub(super) fn rewound(&self) -> io::Result<File> {
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(0))?;
         Ok(file)
     }
 
-    /// Goes to the beginning of `place`.
-    fn go(&mut self, place: Place) -> io::Result<()> {
+    /// Moves to the start of `place`.
+    fn go(&mut self, place: MemberLocation) -> io::Result<()> {
         if self.stream.is_none() || self.at > place.offset {
-            // A clone shares its position with the original, so there is one stream at a time.
+            // A clone shares its position with the original, so only one stream exists at a time.
             self.stream = None;
             self.stream = Some(BufReader::with_capacity(CHUNK_BYTES, Gunzip::or_tar(self.rewound()?)));
             self.at = 0;
@@ -45,13 +46,13 @@ impl Cursor {
         Ok(())
     }
 
-    /// Gives `look` at most so many of the next bytes, and goes past them.
+    /// Passes at most `most` of the next bytes to `look` and skips them.
     fn take<T>(&mut self, most: u64, look: impl FnOnce(&[u8]) -> T) -> io::Result<(T, u64)> {
         let Some(stream) = &mut self.stream else { return Err(io::Error::other("the archive is not open")) };
         let data = match stream.fill_buf() {
             Ok(data) => data,
             Err(error) => {
-                // A failed stream stays failed; the next one begins anew.
+                // A failed stream stays failed, so the next one starts again.
                 self.stream = None;
                 return Err(error);
             }
@@ -64,7 +65,8 @@ impl Cursor {
     }
 }
 
-/// The content of one file. It is as long as the archive said when it was opened; a source that ends earlier is an error.
+/// The content of one file. Its size was determined when the archive was opened, and a source that
+/// ends earlier is an error.
 pub struct FileReader<'a> {
     source: Source<'a>,
     size: u64,
@@ -77,7 +79,7 @@ enum Source<'a> {
 }
 
 impl<'a> FileReader<'a> {
-    pub(super) fn of_stream(cursor: &'a mut Cursor, place: Place) -> io::Result<Self> {
+    pub(super) fn of_stream(cursor: &'a mut Cursor, place: MemberLocation) -> io::Result<Self> {
         cursor.go(place)?;
         Ok(Self { source: Source::Stream(cursor), size: place.size, left: place.size })
     }
@@ -90,7 +92,7 @@ impl<'a> FileReader<'a> {
         Ok(Self { source: Source::File(file), size: metadata.len(), left: metadata.len() })
     }
 
-    /// Bytes of the whole file.
+    /// Returns the size of the whole file in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size

@@ -1,4 +1,4 @@
-//! Archives that were damaged or cut off on their way: never taken for whole ones.
+//! Tests that damaged or truncated archives are never accepted as complete.
 
 use std::io::{self, Read};
 
@@ -36,7 +36,7 @@ fn an_archive_cut_anywhere_in_a_whole_stream_is_refused() {
     }
     let error = extract(&gz(&whole.0[..end])).unwrap_err();
     assert_eq!(error.to_string(), "the tar stream ends early, after 3 whole members");
-    // One block of zeros instead of two is what some tools write.
+    // Some tools write one block of zeros instead of two.
     assert_eq!(extract(&gz(&whole.0[..end + 512])).unwrap().0.files, 2);
 }
 
@@ -48,7 +48,8 @@ fn a_flipped_bit_is_found_or_harmless() {
         let mut damaged = whole.clone();
         damaged[at / 8] ^= 1 << (at % 8);
         if let Ok((_, tree)) = extract(&damaged) {
-            // In gzip's header, whose words about itself nothing checks, or where another code means the same bytes.
+            // The bit is in an unverified field of the gzip header, or the changed code decodes to
+            // the same bytes.
             assert!(tree == want, "bit {at}");
         }
     }
@@ -58,7 +59,8 @@ fn a_flipped_bit_is_found_or_harmless() {
 fn what_follows_the_end_is_counted_not_unpacked() {
     let second = Tar::new().file("second", b"x").end();
     let first = sample().end();
-    // Two archives in one stream, as `cat a.tar b.tar | gzip` gives; two streams, as `cat a.tar.gz b.tar.gz`; garbage.
+    // Two archives in one stream (`cat a.tar b.tar | gzip`), two streams (`cat a.tar.gz b.tar.gz`),
+    // and garbage.
     let one_stream = gz(&[first.0.as_slice(), &second.0].concat());
     let two_streams = [gz(&first.0), gz(&second.0)].concat();
     for archive in [one_stream, two_streams] {
@@ -97,7 +99,7 @@ fn other_formats_say_so() {
     }
 }
 
-/// A connection that is lost.
+/// A reader that fails like a lost connection.
 struct Lost<R>(R);
 
 impl<R: Read> Read for Lost<R> {

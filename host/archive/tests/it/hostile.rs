@@ -1,8 +1,9 @@
-//! Archives made to harm: nothing lands elsewhere, nothing costs more than the limits, and the refusal says why.
+//! Tests with malicious archives: nothing is written elsewhere, nothing costs more than the limits,
+//! and errors state the reason.
 
 use std::fs;
 
-use plumbline_archive::extract::{Blame, ExtractError, ExtractLimits, Hostility};
+use plumbline_archive::extract::{Blame, ExtractError, ExtractLimits, MemberError};
 use plumbline_archive::member::{NameFault, SkipKind, StreamError};
 use plumbline_core::limits::{RESULT_DEPTH, RESULT_PATH_BYTES};
 
@@ -12,7 +13,7 @@ fn refused(archive: &[u8]) -> ExtractError {
     extract(archive).unwrap_err()
 }
 
-fn hostility(archive: &[u8]) -> Hostility {
+fn hostility(archive: &[u8]) -> MemberError {
     match refused(archive) {
         ExtractError::Hostile { why, .. } => why,
         other => panic!("{other}"),
@@ -33,19 +34,19 @@ fn names_that_lead_elsewhere_refuse_the_archive() {
         (b"./../secret", NameFault::Parent),
         (b"caf\xe9", NameFault::NotUtf8),
     ] {
-        assert_eq!(hostility(&good.clone().member(name, FILE, b"x").gz()), Hostility::Name(why), "{name:?}");
-        assert_eq!(hostility(&good.clone().member(name, DIR, b"").gz()), Hostility::Name(why), "{name:?}");
-        // The way of GNU, and that of POSIX.
+        assert_eq!(hostility(&good.clone().member(name, FILE, b"x").gz()), MemberError::Name(why), "{name:?}");
+        assert_eq!(hostility(&good.clone().member(name, DIR, b"").gz()), MemberError::Name(why), "{name:?}");
+        // Long names in the GNU and POSIX formats.
         let long = good.clone().long_name(name).file("harmless", b"x");
-        assert_eq!(hostility(&long.gz()), Hostility::Name(why), "{name:?}");
+        assert_eq!(hostility(&long.gz()), MemberError::Name(why), "{name:?}");
         if let Ok(name) = str::from_utf8(name) {
             let pax = good.clone().pax(&[("path", name)]).file("harmless", b"x");
-            assert_eq!(hostility(&pax.gz()), Hostility::Name(why), "{name:?}");
+            assert_eq!(hostility(&pax.gz()), MemberError::Name(why), "{name:?}");
         }
     }
     let pax = Tar::new().pax(&[("path", "a\0b")]).file("harmless", b"x");
     assert!(extract(&pax.gz()).is_err());
-    assert_eq!(hostility(&Tar::new().member(b"./", FILE, b"").member(b"", FILE, b"x").gz()), Hostility::Unnamed);
+    assert_eq!(hostility(&Tar::new().member(b"./", FILE, b"").member(b"", FILE, b"x").gz()), MemberError::Unnamed);
     let error = refused(&Tar::new().file("../x\x1b[2J", b"").gz());
     assert_eq!(error.to_string(), "member `../x\\u{1b}[2J` is refused: a path with `..`");
     assert_eq!(error.blame(), Blame::Archive);
@@ -62,11 +63,11 @@ fn long_names_are_taken_up_to_the_limit() {
         assert_eq!(files(&extract(&tar.gz()).unwrap().1), [(name.as_str(), "deep")]);
     }
     let too_long = Tar::new().long_name(&[b'n'; 5000]).file("short", b"").gz();
-    assert_eq!(hostility(&too_long), Hostility::Name(NameFault::TooLong(RESULT_PATH_BYTES)));
+    assert_eq!(hostility(&too_long), MemberError::Name(NameFault::TooLong(RESULT_PATH_BYTES)));
     let component = Tar::new().long_name(&[b'n'; 256]).file("short", b"").gz();
-    assert_eq!(hostility(&component), Hostility::Name(NameFault::ComponentTooLong));
+    assert_eq!(hostility(&component), MemberError::Name(NameFault::ComponentTooLong));
     let deep = Tar::new().long_name("d/".repeat(RESULT_DEPTH + 1).as_bytes()).file("short", b"").gz();
-    assert_eq!(hostility(&deep), Hostility::Name(NameFault::TooDeep(RESULT_DEPTH)));
+    assert_eq!(hostility(&deep), MemberError::Name(NameFault::TooDeep(RESULT_DEPTH)));
 }
 
 #[test]
@@ -105,15 +106,16 @@ fn many_left_out_members_are_counted_not_listed() {
 
 #[test]
 fn a_link_is_no_way_out() {
-    // In the archive itself: the link is left out, so what goes through it is a directory of that name.
+    // In the archive itself, the link is skipped, so the path through it becomes a directory with
+    // that name.
     let tar = Tar::new().link("out", SYMLINK, "..").file("out/secret", b"changed");
     assert_eq!(files(&extract(&tar.gz()).unwrap().1), [("out/secret", "changed")]);
-    // In the way, put there by someone else.
+    // Someone else put a link in the way.
     for name in ["out", "out/secret", "out/new"] {
         let place = Place::new();
         std::os::unix::fs::symlink("..", place.dest().join("out")).unwrap();
         let error = place.extract(&Tar::new().file(name, b"changed").gz(), &ExtractLimits::default()).unwrap_err();
-        assert!(matches!(error, ExtractError::Hostile { why: Hostility::Conflict, .. }), "{name}: {error}");
+        assert!(matches!(error, ExtractError::Hostile { why: MemberError::Conflict, .. }), "{name}: {error}");
     }
 }
 
@@ -151,7 +153,7 @@ fn claims_of_size_cost_nothing() {
     assert!(extract(&Tar::new().header(b"huge", FILE, u64::MAX - 511, b"").gz()).is_err());
     let pax = Tar::new().pax(&[("size", "18446744073709551615")]).file("huge", b"x");
     assert!(Place::new().extract(&pax.gz(), &small()).is_err());
-    // Many, each of them within the limit.
+    // Many members, each within the limit.
     let tar = (0..3).fold(Tar::new(), |tar, n| tar.file(&format!("f{n}"), &[0; 400 << 10]));
     let error = Place::new().extract(&tar.gz(), &small()).unwrap_err();
     assert_eq!(error.to_string(), "more than 1048576 bytes unpacked");
@@ -169,7 +171,7 @@ fn an_extended_header_cannot_be_read_in_two_ways() {
         let tar = Tar::new().pax(&[("size", size)]).file("c", b"x").gz();
         assert!(extract(&tar).is_err(), "{size}");
     }
-    // One that is meant for all members names none of them.
+    // A global header applies to all members and does not set their names.
     let global = Tar::new().extended(PAX_GLOBAL, &[("path", "../secret")]).file("c", b"x").gz();
     assert_eq!(files(&extract(&global).unwrap().1), [("c", "x")]);
 }
@@ -181,7 +183,7 @@ fn headers_without_end_are_refused() {
     let value = "v".repeat(2 << 20);
     let pax = Tar::new().pax(&[("comment", &value)]).file("x", b"").gz();
     assert!(matches!(refused(&pax), ExtractError::Stream(StreamError::TooMuchMetadata)));
-    // Thousands that each describe the next.
+    // Thousands of headers that each describe the next one.
     let chain = (0..4000).fold(Tar::new(), |tar, _| tar.pax(&[("comment", "x")])).file("x", b"").gz();
     assert!(extract(&chain).is_err());
 }
@@ -193,12 +195,12 @@ fn bombs_stop_at_the_limit() {
     assert!(inside.len() < 1 << 20, "{}", inside.len());
     let error = Place::new().extract(&inside, &small()).unwrap_err();
     assert!(matches!(error, ExtractError::Stream(StreamError::TooManyBytes(_))), "{error}");
-    // After the end of the archive, where no header claims anything.
+    // After the end of the archive, where no header declares a size.
     let mut after = Tar::new().file("a", b"a").end();
     after.0.extend_from_slice(&zeros);
     let error = Place::new().extract(&gz(&after.0), &small()).unwrap_err();
     assert!(matches!(error, ExtractError::Stream(StreamError::TooManyBytes(_))), "{error}");
-    // In a member that is left out anyway.
+    // In a member that is skipped anyway.
     let error = Place::new().extract(&Tar::new().gnu_sparse(b"sparse", &zeros).gz(), &small()).unwrap_err();
     assert!(matches!(error, ExtractError::Stream(StreamError::TooManyBytes(_))), "{error}");
 }
@@ -222,7 +224,7 @@ fn directories_that_appear_only_in_names_are_counted() {
     assert_eq!(error.blame(), Blame::Size, "{error}");
 }
 
-/// Long names compress well, and a list of the files holds them in memory.
+/// Long names compress well, and a list of files keeps them in memory.
 #[test]
 fn names_are_bounded_together() {
     let limits = ExtractLimits { name_bytes: 20, ..small() };
@@ -246,9 +248,9 @@ fn the_last_of_a_name_counts_and_kinds_do_not_mix() {
         Tar::new().file("a", b"").file("a/b", b""),
         Tar::new().file("a/b", b"").file("a", b""),
     ] {
-        assert_eq!(hostility(&tar.gz()), Hostility::Conflict);
+        assert_eq!(hostility(&tar.gz()), MemberError::Conflict);
     }
-    // Not a conflict: a directory that comes again, under any spelling.
+    // A directory that occurs again, in any spelling, is not a conflict.
     extract(&Tar::new().dir("a").dir("./a/").file("a//b", b"").dir("a").gz()).unwrap();
 }
 

@@ -1,6 +1,6 @@
-//! Archives as they come: made by us, by other tools, and by people who mean harm.
+//! Tests with archives made by Plumbline, by other tools, and by attackers.
 
-// `cfg(test)` is what tells the lints that these are tests.
+// `cfg(test)` lets the lints recognize these modules as tests.
 #[cfg(test)]
 mod damage;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Making archives byte by byte, and looking at directories.
+//! Helpers that build archives byte by byte and list directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ pub(crate) const GNU_SPARSE: u8 = b'S';
 pub(crate) const PAX: u8 = b'x';
 pub(crate) const PAX_GLOBAL: u8 = b'g';
 
-/// A tar stream that says what it is told to say.
+/// A tar stream with arbitrary content, valid or not.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tar(pub(crate) Vec<u8>);
 
@@ -31,7 +31,7 @@ impl Tar {
         Self::default()
     }
 
-    /// A header with the given size field, and nothing after it.
+    /// Appends a header with the given size field, and nothing after it.
     pub(crate) fn header(mut self, name: &[u8], kind: u8, size: u64, link: &[u8]) -> Self {
         let mut header = tar::Header::new_gnu();
         header.as_mut_bytes()[..name.len()].copy_from_slice(name);
@@ -45,7 +45,7 @@ impl Tar {
         self
     }
 
-    /// Content, padded to whole blocks.
+    /// Appends content, padded to whole blocks.
     pub(crate) fn content(mut self, data: &[u8]) -> Self {
         self.0.extend_from_slice(data);
         self.0.resize(self.0.len().next_multiple_of(512), 0);
@@ -68,7 +68,7 @@ impl Tar {
         self.header(name.as_bytes(), kind, 0, to.as_bytes())
     }
 
-    /// A sparse file the way of GNU: all of `data` is there, and a hole follows that is a hundred times as long.
+    /// Appends a sparse file in GNU format: `data`, followed by a hole a hundred times as long.
     pub(crate) fn gnu_sparse(mut self, name: &[u8], data: &[u8]) -> Self {
         let at = self.0.len();
         self = self.header(name, GNU_SPARSE, data.len() as u64, b"");
@@ -77,7 +77,7 @@ impl Tar {
         let mut field = |from: usize, number: usize| {
             header.as_mut_bytes()[from..from + 12].copy_from_slice(format!("{number:011o}\0").as_bytes());
         };
-        // Two pieces: the data, and nothing at the end of the hole.
+        // Two segments: the data, and an empty one at the end of the hole.
         for (from, number) in [(386, 0), (398, data.len()), (410, data.len() * 100), (422, 0), (483, data.len() * 100)]
         {
             field(from, number);
@@ -87,7 +87,7 @@ impl Tar {
         self.content(data)
     }
 
-    /// An extended header of the next member.
+    /// Appends an extended header for the next member.
     pub(crate) fn pax(self, records: &[(&str, &str)]) -> Self {
         self.extended(PAX, records)
     }
@@ -95,7 +95,7 @@ impl Tar {
     pub(crate) fn extended(self, kind: u8, records: &[(&str, &str)]) -> Self {
         let mut text = String::new();
         for (key, value) in records {
-            // The number counts its own digits.
+            // The length includes its own digits.
             let rest = key.len() + value.len() + 3;
             let length = (1..).map(|digits| rest + digits).find(|n| n.to_string().len() + rest == *n).unwrap();
             text.push_str(&format!("{length} {key}={value}\n"));
@@ -103,12 +103,12 @@ impl Tar {
         self.member(b"././@PaxHeader", kind, text.as_bytes())
     }
 
-    /// The name of the next member, the way of GNU.
+    /// Appends the name of the next member in GNU format.
     pub(crate) fn long_name(self, name: &[u8]) -> Self {
         self.member(b"././@LongLink", GNU_LONG_NAME, &[name, b"\0"].concat())
     }
 
-    /// Two blocks of zeros: the end.
+    /// Appends the end marker: two blocks of zeros.
     pub(crate) fn end(mut self) -> Self {
         self.0.resize(self.0.len() + 1024, 0);
         self
@@ -125,7 +125,7 @@ pub(crate) fn gz(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A directory to unpack to, inside another where nothing else may appear.
+/// A directory to unpack into, inside another directory in which nothing else may appear.
 pub(crate) struct Place {
     outside: TempDir,
 }
@@ -157,14 +157,14 @@ impl Place {
     }
 }
 
-/// Unpacks somewhere, under the default limits.
+/// Unpacks into a temporary directory with the default limits.
 pub(crate) fn extract(archive: &[u8]) -> Result<(Extracted, Tree), ExtractError> {
     let place = Place::new();
     let extracted = place.extract(archive, &ExtractLimits::default())?;
     Ok((extracted, tree(&place.dest())))
 }
 
-/// What is in a directory, by name: content of files, `None` for directories.
+/// The content of a directory by name: bytes of files, and `None` for directories.
 pub(crate) type Tree = BTreeMap<String, Option<Vec<u8>>>;
 
 pub(crate) fn tree(dir: &Path) -> Tree {
@@ -188,7 +188,7 @@ fn gather(dir: &Path, prefix: &str, tree: &mut Tree) {
     }
 }
 
-/// Files of a tree, as text.
+/// Returns the files of a tree as text.
 pub(crate) fn files(tree: &Tree) -> Vec<(&str, &str)> {
     let files = tree.iter().filter_map(|(name, data)| Some((name.as_str(), data.as_ref()?)));
     files.map(|(name, data)| (name, str::from_utf8(data).unwrap())).collect()

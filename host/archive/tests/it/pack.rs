@@ -1,4 +1,5 @@
-//! Packing: the same bytes every time, readable by everyone, and nothing half done under its name.
+//! Tests for packing: reproducible bytes, readable by all users, and no partial files under the
+//! final name.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -11,7 +12,7 @@ use std::process::Command;
 
 use plumbline_archive::extract::{ExtractLimits, extract_tar_gz};
 use plumbline_archive::member::NameFault;
-use plumbline_archive::pack::{LeftOut, PackError, PackOptions, pack_directory, write_archive};
+use plumbline_archive::pack::{PackError, PackOptions, SkipReason, pack_directory, write_archive};
 use plumbline_core::ReceiveLimits;
 use plumbline_core::limits::{ARCHIVE_PATH_BYTES, RESULT_DEPTH, RESULT_PATH_BYTES};
 
@@ -21,7 +22,7 @@ fn go_on() -> bool {
     false
 }
 
-/// A directory with a bit of everything that is packed.
+/// Returns a directory with one of each kind that is packed.
 fn sample() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     write_tree(
@@ -43,7 +44,7 @@ fn pack(dir: &Path, options: &PackOptions) -> Result<Vec<u8>, PackError> {
     pack_directory(dir, Vec::new(), options, &mut go_on).map(|(packed, _)| packed)
 }
 
-/// Names as they stand in the archive, by the `tar` crate, and the header's bytes of each.
+/// Returns the names in the archive, as the `tar` crate reads them, with their headers.
 fn members(packed: &[u8]) -> Vec<(String, tar::Header)> {
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(packed));
     let entries = archive.entries().unwrap().map(|entry| {
@@ -90,7 +91,7 @@ fn the_same_directory_is_the_same_bytes() {
     assert!(one == pack(dir.path(), &options(3)).unwrap());
     let packed = write_archive(dir.path(), &out.path().join("x.tar.gz"), &PackOptions::default()).unwrap();
     assert!(one == fs::read(&packed.path).unwrap());
-    // Another directory with the same content, made at another time and in another order.
+    // Another directory with the same content, created at another time and in another order.
     let copy = tempfile::tempdir().unwrap();
     for (name, data) in tree(dir.path()).into_iter().rev() {
         write_tree(copy.path(), &Tree::from([(name, data)]));
@@ -146,11 +147,11 @@ fn what_cannot_be_packed_is_named() {
     assert_eq!(
         skipped,
         [
-            ("caf\u{fffd}", LeftOut::Name(NameFault::NotUtf8)),
-            ("link", LeftOut::Symlink),
-            ("out", LeftOut::Symlink),
-            ("pipe", LeftOut::Fifo),
-            ("socket", LeftOut::Socket),
+            ("caf\u{fffd}", SkipReason::Name(NameFault::NotUtf8)),
+            ("link", SkipReason::Symlink),
+            ("out", SkipReason::Symlink),
+            ("pipe", SkipReason::Fifo),
+            ("socket", SkipReason::Socket),
         ]
     );
     assert_eq!(packing.skipped_total, 5);
@@ -169,7 +170,7 @@ fn a_list_in_the_archive_says_what_is_lost() {
         let (packed, _) = pack_directory(dir.path(), Vec::new(), &options, &mut go_on).unwrap();
         members(&packed).into_iter().map(|member| member.0).collect::<Vec<_>>()
     };
-    // The directory has what these links lead to; a file of the list's name lists nothing.
+    // These links point into the directory, and a plugin's file with the list's name is not a list.
     fs::write(at("lost"), "nothing").unwrap();
     assert_eq!(names(), ["file"]);
     symlink("/etc/passwd", at("out")).unwrap();
@@ -182,7 +183,7 @@ fn directories_deeper_than_can_be_unpacked_are_named() {
     fs::create_dir_all(dir.path().join("d/".repeat(70))).unwrap();
     let (packed, packing) = pack_directory(dir.path(), Vec::new(), &PackOptions::default(), &mut go_on).unwrap();
     assert_eq!((packing.entries, packing.skipped_total), (64, 1));
-    assert_eq!(packing.skipped[0].why, LeftOut::Name(NameFault::TooDeep(64)));
+    assert_eq!(packing.skipped[0].why, SkipReason::Name(NameFault::TooDeep(64)));
     assert!(extract(&packed).is_err(), "an upload may be less deep than an archive");
     let error = pack_directory(dir.path(), Vec::new(), &for_upload(), &mut go_on).unwrap_err();
     assert!(error.to_string().ends_with("a path with more than 60 components"), "{error}");
@@ -192,7 +193,8 @@ fn for_upload() -> PackOptions {
     PackOptions::for_upload(&ReceiveLimits::default())
 }
 
-/// What is packed for an upload is accepted, and fits into the archive below the longest names of plugin and node.
+/// What is packed for an upload is accepted, and fits into the archive below the longest names of
+/// plugin and node.
 #[test]
 fn an_upload_at_its_limits_fits_into_the_archive() {
     let dir = tempfile::tempdir().unwrap();
@@ -226,7 +228,7 @@ fn the_archive_is_not_packed_into_itself_but_its_namesakes_are() {
 #[test]
 fn a_file_that_changes_while_it_is_packed_is_never_half_true() {
     let size = 200 << 10;
-    // Asked before the first entry, after that before every piece of the file.
+    // Called before the first entry, and then before every piece of the file.
     let packed_while = |change: &dyn Fn(&Path)| {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("log"), vec![b'a'; size]).unwrap();
@@ -257,13 +259,13 @@ fn a_file_that_changes_while_it_is_packed_is_never_half_true() {
 
     let removed = |dir: &Path| fs::remove_file(dir.join("z")).unwrap();
     let packing = packed_while(&removed).unwrap().1;
-    assert_eq!((packing.skipped[0].member.as_str(), packing.skipped[0].why), ("z", LeftOut::Vanished));
-    // A link in its place leads nowhere.
+    assert_eq!((packing.skipped[0].member.as_str(), packing.skipped[0].why), ("z", SkipReason::Vanished));
+    // A link in place of the file is skipped.
     let replaced = |dir: &Path| {
         fs::remove_file(dir.join("z")).unwrap();
         symlink("/etc/passwd", dir.join("z")).unwrap();
     };
-    assert_eq!(packed_while(&replaced).unwrap().1.skipped[0].why, LeftOut::Symlink);
+    assert_eq!(packed_while(&replaced).unwrap().1.skipped[0].why, SkipReason::Symlink);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What holds for any bytes and for any tree.
+//! Property tests for arbitrary bytes and trees.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -11,7 +11,8 @@ use proptest::prelude::*;
 
 use crate::make::*;
 
-/// Names that are no prefix of each other's paths by accident: directories and files are told apart by their first letter.
+/// Generates names that are never accidental path prefixes of each other. The first letter
+/// distinguishes directories from files.
 fn names() -> impl Strategy<Value = String> {
     let base = "[a-zé雪 ._-]{1,40}".prop_map(|name| format!("f{name}"));
     (vec("d[a-c]{0,3}", 0..4), base).prop_map(|(dirs, base)| {
@@ -26,7 +27,7 @@ fn trees() -> impl Strategy<Value = Tree> {
     btree_map(names(), content.prop_map(Some), 0..12)
 }
 
-/// A tree with its directories.
+/// Adds the directories of all files to a tree.
 fn with_directories(tree: &Tree) -> Tree {
     let mut all = tree.clone();
     for name in tree.keys() {
@@ -41,7 +42,7 @@ fn small() -> ExtractLimits {
     ExtractLimits { unpacked_bytes: 64 << 10, entries: 20, ..ExtractLimits::default() }
 }
 
-/// One member with headers of any kind.
+/// Generates members with headers of any kind.
 fn members() -> impl Strategy<Value = Tar> {
     let kind = prop_oneof![
         Just(FILE),
@@ -141,7 +142,7 @@ proptest! {
 
     #[test]
     fn an_interrupted_source_changes_nothing(tree in trees(), step in 1usize..700) {
-        /// Gives a few bytes at a time.
+        /// Returns a few bytes at a time.
         struct Slow<'a>(&'a [u8], usize);
         impl std::io::Read for Slow<'_> {
             fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {

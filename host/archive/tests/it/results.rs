@@ -1,4 +1,4 @@
-//! Results archives that are not what they should be.
+//! Tests with invalid results archives.
 
 use std::fs;
 use std::io::Read;
@@ -41,7 +41,7 @@ fn members_that_lead_elsewhere_refuse_the_archive() {
         let error = failed(info("{}").file(name, b""));
         assert!(matches!(error, ReadError::Hostile { why, .. } if why == fault), "{error}");
     }
-    // Names that only this machine cannot hold, and links, are no reason to lose the rest.
+    // Links, and names that this machine cannot represent, do not make the rest unreadable.
     let tar = info("{}").member(b"plugins/p/results/caf\xe9", FILE, b"x").link("plugins/p/link", SYMLINK, "/etc");
     let archive = open(tar.file("plugins/p/results/global/ok", b"")).unwrap();
     assert_eq!(archive.info().left_out, 2);
@@ -189,7 +189,7 @@ fn the_last_of_a_name_counts_and_reading_goes_any_way() {
         let want = if name == "a" { b"second".as_slice() } else { b"b" };
         assert_eq!(archive.read(&format!("plugins/p/{name}"), 100).unwrap(), want);
     }
-    // A file that was left half read does not disturb the next.
+    // A partly read file does not disturb the next one.
     let mut one = [0];
     archive.file("plugins/p/b").unwrap().read_exact(&mut one).unwrap();
     archive.file("plugins/p/a").unwrap().read_exact(&mut one).unwrap();
@@ -235,7 +235,7 @@ fn links_in_the_way_are_not_followed() {
         Err(ReadError::Extract { .. })
     ));
     assert_eq!(fs::read_dir(place.outside()).unwrap().count(), 2);
-    // In a directory that stands for an archive: the link is no file of it.
+    // In a directory in place of an archive, a link is not one of its files.
     let dir = tempfile::tempdir().unwrap();
     write_tree(dir.path(), &Tree::from([("meta/info.json".into(), Some(b"{}".to_vec()))]));
     std::os::unix::fs::symlink("/etc/passwd", dir.path().join("meta/run.log")).unwrap();

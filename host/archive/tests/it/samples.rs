@@ -1,4 +1,4 @@
-//! Archives that the tool of before wrote on real clusters, in all of its layouts.
+//! Tests with archives that Sonobuoy wrote on real clusters, in all of its layouts.
 
 use std::fs;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! What a recipe leaves behind.
+//! The file that a build command produces.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use plumbline_core::limits::MAX_COMPONENT_BYTES;
 
 use crate::project::{AuthorError, read_bounded};
 
-/// Removes what an earlier build made, so that it is not taken for what this one makes.
+/// Removes the artifact of an earlier build, so that it cannot be mistaken for that of this build.
 pub(super) fn clear(path: &Path) -> Result<(), AuthorError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(AuthorError::io("remove", path)(error)),
@@ -15,7 +15,7 @@ pub(super) fn clear(path: &Path) -> Result<(), AuthorError> {
     }
 }
 
-/// The bytes of what was made.
+/// Returns the bytes of the artifact.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, AuthorError> {
     if !path.exists() {
         return Err(AuthorError::input(format!("the build made no `{}`", path.display()))

@@ -1,4 +1,4 @@
-//! C: a library for WASI preview 1.
+//! The build of C modules: a library for WASI preview 1.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use super::step::{Say, run};
 use super::tool::{PYTHON, ZIG, on_path};
 use crate::project::{AuthorError, Project};
 
-/// Sources of one directory at most.
+/// Maximum number of sources in one directory.
 const MAX_SOURCES: usize = 1_000;
-/// Where Debian has the C library for WASI.
+/// The directory of Debian's C library for WASI.
 const WASI_LIBC: &str = "/usr/include/wasm32-wasi";
 
 /// A compiler: the program and its first arguments.
@@ -32,7 +32,7 @@ pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorEr
     let places = [project.directory.join("src"), sdk.clone(), sdk.join("bindings").join(project.world())];
     let mut command = Command::new(&compiler.program);
     command.current_dir(&project.directory).args(compiler.first);
-    // A library that is called, and not a program that is run.
+    // Build a library (a reactor), not a program.
     command.args(["-mexec-model=reactor", "-std=c11", "-O2", "-s", "-Wall", "-Wextra"]);
     for place in &places {
         command.arg("-I").arg(place);
@@ -64,7 +64,7 @@ fn compiler(project: &Path) -> Option<Compiler> {
     Some(Compiler { program: clang, first: &["--target=wasm32-wasi"] })
 }
 
-/// Whether zig is installed as a package of this Python.
+/// Returns whether zig is installed as a package of this Python.
 fn has_zig(python: &Path) -> bool {
     let mut command = Command::new(python);
     command.args(["-c", "import importlib.util,sys; sys.exit(importlib.util.find_spec('ziglang') is None)"]);
@@ -72,12 +72,13 @@ fn has_zig(python: &Path) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Why no C can be compiled here.
+/// Returns why C cannot be compiled on this machine, or `None` if it can.
 pub(super) fn missing_compiler(project: &Path) -> Option<String> {
     compiler(project).is_none().then(|| format!("no compiler for C: {}", ZIG.hint))
 }
 
-/// `*.c` directly in a directory, sorted: the same sources give the same module.
+/// Returns the `*.c` files directly in a directory. They are sorted, so that the same sources give
+/// the same module.
 fn c_files(directory: &Path) -> Result<Vec<PathBuf>, AuthorError> {
     let Ok(entries) = fs::read_dir(directory) else { return Ok(Vec::new()) };
     let mut files: Vec<PathBuf> = entries

@@ -1,4 +1,4 @@
-//! The contract as files, for tools that read it.
+//! The contract as files, for tools that read it from disk.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,8 @@ use plumbline_sandbox::componentize::CONTRACT;
 
 use crate::project::{AuthorError, Project};
 
-/// The project's own `wit/`, or a copy of the contract inside this program in the build directory.
+/// Returns the project's own `wit/`, or else a copy of the embedded contract in the build
+/// directory.
 pub(super) fn directory(project: &Project) -> Result<PathBuf, AuthorError> {
     if let Some(own) = project.wit() {
         return Ok(own);

@@ -1,4 +1,5 @@
-//! What is the same for all languages: component, metadata, the host's own checks, the place of the old module.
+//! The last steps of a build, which are the same for all languages. They make a component, add
+//! metadata, run the host's own checks and replace the old module.
 
 use std::fs;
 use std::io::Write;
@@ -16,31 +17,31 @@ use crate::project::{AuthorError, Language, Project};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Built {
-    /// Its name.
+    /// The name of the module.
     pub name: String,
-    /// Its file.
+    /// The file of the module.
     pub module: PathBuf,
-    /// The language that it is written in.
+    /// The language that the module is written in.
     pub language: Language,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// SHA-256 of its bytes, as `sha256:` and hexadecimal digits.
+    /// The SHA-256 digest, as `sha256:` and hexadecimal digits.
     pub digest: String,
-    /// The roles that it plays.
+    /// The roles that the module implements.
     pub roles: Vec<&'static str>,
-    /// The result formats that it answers to.
+    /// The result formats that the module handles.
     pub formats: Vec<String>,
-    /// The interfaces that it imports.
+    /// The interfaces that the module imports.
     pub imports: Vec<String>,
-    /// The version of the contract that it was built for.
+    /// The version of the contract that the module was built for.
     pub generation: Option<String>,
-    /// Whether its bytes differ from those of the module that was there before.
+    /// Whether the bytes differ from those of the previous module.
     pub changed: bool,
-    /// How long it all took.
+    /// The duration of the whole build in seconds.
     pub seconds: f64,
 }
 
-/// The roles by their names in the contract.
+/// Returns the names of the roles in the contract.
 pub(crate) fn role_names(roles: Roles) -> Vec<&'static str> {
     let names = [
         (roles.post_processor, "post-processor"),
@@ -76,7 +77,7 @@ pub(super) fn finish(project: &Project, made: &Path, sandbox: &Sandbox, begin: I
     })
 }
 
-/// The component with its metadata.
+/// Returns the component with its metadata.
 fn described(project: &Project, made: &Path) -> Result<Vec<u8>, AuthorError> {
     let bytes = artifact::read(made)?;
     let failed = |error: ComponentizeError| {
@@ -86,7 +87,8 @@ fn described(project: &Project, made: &Path) -> Result<Vec<u8>, AuthorError> {
     let wit = project.wit();
     let component = component(&bytes, &project.recipe(wit.as_deref())).map_err(failed)?;
     let info = inspect(&component).map_err(|error| failed(ComponentizeError::Metadata(error)))?;
-    // `module!` says it in the sources, where the compiler checks it: two places could differ.
+    // In Rust, `module!` declares the metadata in the sources, where the compiler checks it. A
+    // second declaration could disagree with it.
     if project.manifest.language == Language::Rust {
         agrees(project, &info)?;
         return Ok(component);
@@ -94,7 +96,7 @@ fn described(project: &Project, made: &Path) -> Result<Vec<u8>, AuthorError> {
     set_metadata(&component, &project.metadata(info.roles)?).map_err(failed)
 }
 
-/// What `module.yaml` says must be what the module says of itself.
+/// Checks that `module.yaml` agrees with the module's own metadata.
 fn agrees(project: &Project, info: &ModuleInfo) -> Result<(), AuthorError> {
     let Some(name) = &info.name else {
         return Err(AuthorError::input(format!("module `{}` says nothing of itself", project.name()))
@@ -137,9 +139,11 @@ pub(crate) fn with_hint(error: AuthorError, hint: Option<&str>) -> AuthorError {
     }
 }
 
-/// Whoever reads the file meanwhile sees the old module or the new one, nothing between. Whether they differ.
+/// Replaces a file atomically: concurrent readers see the old module or the new one. Returns
+/// whether the content changed.
 fn replace(path: &Path, content: &[u8]) -> Result<bool, AuthorError> {
-    // Its time says when it was built: a check compares it with those of the sources.
+    // The modification time is the time of the build. `plugin check` compares it with those of the
+    // sources.
     if fs::read(path).is_ok_and(|old| old == content) {
         let now = std::time::SystemTime::now();
         let touched = fs::File::options().append(true).open(path).and_then(|file| file.set_modified(now));

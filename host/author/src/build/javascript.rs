@@ -1,4 +1,5 @@
-//! JavaScript and TypeScript: bundled into one file, which an engine inside the component runs.
+//! The build of JavaScript and TypeScript modules: bundled into one file, which an engine in the
+//! component runs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,22 +27,23 @@ pub(super) fn build(project: &Project, entry: &str, say: Say<'_>) -> Result<Path
         check_types(directory, say)?;
     }
     let mut esbuild = Command::new(esbuild_of(directory)?);
-    // The bundler strips types without looking at them.
+    // The bundler strips types without checking them.
     esbuild.current_dir(directory).arg(entry);
     esbuild.args(["--bundle", "--format=esm", "--platform=neutral", "--target=es2023", "--conditions=plumbline"]);
     esbuild.args(["--external:plumbline:*", "--log-level=warning"]).arg(joined("--outfile=", &bundle));
     run(&mut esbuild, say, HINT)?;
     let mut jco = Command::new(JCO.find(directory)?);
     jco.current_dir(directory).arg("componentize").arg(&bundle).arg("--wit").arg(contract::directory(project)?);
-    // The small engine, without any of WASI, and without the component model's own async, which no host has to know.
+    // Use the small engine, without WASI. The component model's own async is disabled, so that
+    // hosts need not support it.
     jco.args(["--world-name", project.world(), "--backend", "qjs", "--backend-qjs-disable-async"]);
     jco.args(["--backend-qjs-stub-wasi", "--out"]).arg(&component);
     run(&mut jco, say, HINT)?;
     Ok(component)
 }
 
-/// Runs the project's type checker with its `tsconfig.json`. Without one of the two, a line says that types are not
-/// checked.
+/// Runs the project's type checker with its `tsconfig.json`. If one of them is missing, it prints a
+/// warning that types are not checked.
 fn check_types(directory: &Path, say: Say<'_>) -> Result<(), AuthorError> {
     let config = directory.join("tsconfig.json");
     let Some(tsc) = TSC.named().or_else(|| TSC.in_project(directory)).filter(|_| config.is_file()) else {
@@ -51,7 +53,7 @@ fn check_types(directory: &Path, say: Say<'_>) -> Result<(), AuthorError> {
     let mut command = Command::new(&tsc);
     command.current_dir(directory).args(["--noEmit", "--project", "."]);
     if TSC.named().is_some() {
-        // A type checker from elsewhere has its types beside it.
+        // A type checker outside of the project has its types next to it.
         command.arg("--typeRoots").arg(tsc.with_file_name("../@types"));
     }
     run(&mut command, say, "correct the types; `tsconfig.json` says how strict they are")
@@ -62,10 +64,11 @@ fn has_tools(directory: &Path) -> bool {
     there(JCO) && (there(ESBUILD) || beside_jco().is_some())
 }
 
-/// Brings the tools that `package.json` names into the project. Their install scripts are not run: none is needed.
+/// Installs the tools that `package.json` lists into the project. Install scripts are disabled,
+/// because no tool needs them.
 fn install(directory: &Path, say: Say<'_>) -> Result<(), AuthorError> {
     let mut npm = Command::new(NPM.find(directory)?);
-    // With a lock file exactly what it names.
+    // With a lock file, install exactly the versions in it.
     let locked = directory.join("package-lock.json").is_file();
     npm.current_dir(directory).arg(if locked { "ci" } else { "install" });
     npm.args(["--ignore-scripts", "--no-audit", "--no-fund"]);
@@ -79,12 +82,12 @@ fn esbuild_of(directory: &Path) -> Result<PathBuf, AuthorError> {
     beside_jco().map_or_else(|| ESBUILD.find(directory), Ok)
 }
 
-/// Where jco was named, its neighbour is the esbuild that was installed with it.
+/// Returns the `esbuild` that is installed next to `jco`, if a variable names `jco`.
 fn beside_jco() -> Option<PathBuf> {
     JCO.named().map(|jco| jco.with_file_name(ESBUILD.name)).filter(|esbuild| esbuild.is_file())
 }
 
-/// The tool that must be there for bundling: nothing more than jco, if that has it beside itself.
+/// Returns the tool that must be present to bundle. If esbuild is next to jco, that is jco alone.
 pub(super) fn esbuild_for(_project: &Path) -> Tool {
     if beside_jco().is_some() { JCO } else { ESBUILD }
 }

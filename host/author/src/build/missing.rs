@@ -1,12 +1,14 @@
-//! Whether this machine can build a project.
+//! Detects tools that are missing on this machine.
 
 use std::path::Path;
 
 use super::tool::{CARGO, COMPONENTIZE_PY, GO, JCO, Tool};
 use crate::project::Language;
 
-/// Why a project in `language` cannot be built on this machine: the tool that is missing. `None`: nothing is known to be missing. Nothing is
-/// installed and nothing run to find out, so a build may still fail.
+/// Returns why a project in `language` cannot be built on this machine: the tool that is missing.
+///
+/// `None` means that no tool is known to be missing. The check installs nothing and runs no build,
+/// so a build may still fail.
 #[must_use]
 pub fn missing_tool(language: Language, project: &Path) -> Option<String> {
     let missing =

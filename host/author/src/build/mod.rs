@@ -1,4 +1,5 @@
-//! A module from its sources: the recipe of its language, then what is the same for all.
+//! Builds a module from its sources: the recipe of its language, then steps that are the same for
+//! all languages.
 
 mod artifact;
 mod c;

@@ -1,4 +1,4 @@
-//! The author's own build.
+//! The author's own build command.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +11,7 @@ pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorEr
     let (Some((program, arguments)), Some(artifact)) = (manifest.command.split_first(), &manifest.artifact) else {
         return Err(AuthorError::input("`command` and `artifact` of `module.yaml` belong together"));
     };
-    // A path with a directory in it is the project's; a bare name is looked for on the path.
+    // A path with a slash is relative to the project. A bare name is looked up on the path.
     let program = if program.contains('/') { project.directory.join(program) } else { PathBuf::from(program) };
     let mut command = Command::new(program);
     command.args(arguments).current_dir(&project.directory);

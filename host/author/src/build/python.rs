@@ -1,4 +1,4 @@
-//! Python: the interpreter and the sources in one component.
+//! The build of Python modules: the interpreter and the sources in one component.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,9 +8,9 @@ use super::tool::{COMPONENTIZE_PY, PYTHON};
 use super::{artifact, contract};
 use crate::project::{AuthorError, Project};
 
-/// The module in the project's directory that plays the role.
+/// The Python module in the project's directory that implements the role.
 const APP: &str = "app";
-/// What the project needs to be built, for pip.
+/// The file with the project's build requirements, for pip.
 const REQUIREMENTS: &str = "requirements-dev.txt";
 
 pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorError> {
@@ -22,17 +22,18 @@ pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorEr
         None => install(directory, say)?,
     };
     let mut command = Command::new(tool);
-    // It would take what is installed in somebody's environment for a part of the module.
+    // Packages in the user's environment would become part of the module.
     command.current_dir(directory).env_remove("VIRTUAL_ENV").env_remove("PYTHONPATH");
     command.args(["--quiet", "-d"]).arg(contract::directory(project)?).args(["-w", project.world()]);
-    // Without the stub the component would import sockets, and be refused.
+    // Without the stub, the component would import sockets, and the host would reject it.
     command.args(["componentize", "--stub-wasi", "-p", ".", "-p"]).arg(project.sdk());
     command.arg("-o").arg(&component).arg(APP);
     run(&mut command, say, "the module is `app.py` of the project; what it imports must be pure Python")?;
     Ok(component)
 }
 
-/// Makes an environment of the project's own, with the version that it names.
+/// Creates a virtual environment in the project, with the version of componentize-py that it
+/// requires.
 fn install(directory: &Path, say: Say<'_>) -> Result<PathBuf, AuthorError> {
     if !directory.join(REQUIREMENTS).is_file() {
         return COMPONENTIZE_PY.find(directory);

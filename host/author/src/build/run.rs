@@ -10,15 +10,17 @@ use super::step::Say;
 use super::{c, go, javascript, own, python, rust};
 use crate::project::{AuthorError, Language, Project, Sources};
 
-/// Builds the module of `project`: runs the build of its language, makes a component, writes into it what `module.yaml` says, checks it as a
-/// host does, and puts it into the place of the old one. `sandbox` is the host that checks; where it has a cache, the compiled code is kept
-/// in it.
+/// Builds the module of `project`, checks it as a host does, and replaces the old module.
 ///
-/// `say` is told a line before each command that is run. What the tools print goes to standard error as it comes. Until everything is well,
-/// the old module stays.
+/// It runs the build of the project's language, makes a component, and adds the metadata of
+/// `module.yaml`. `sandbox` is the host that checks the module. If it has a cache, the compiled
+/// code is kept there.
+///
+/// `say` receives one line before each command that is run. The output of tools goes to standard
+/// error as it arrives. The old module stays until everything has succeeded.
 ///
 /// # Errors
-/// When a tool is missing or fails, or what it made is no module.
+/// A tool is missing or fails, or its output is not a valid module.
 pub fn build(project: &Project, sandbox: &Sandbox, say: Say<'_>) -> Result<Built, AuthorError> {
     let begin = Instant::now();
     let sources = Sources::of(project)?;

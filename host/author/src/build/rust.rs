@@ -1,4 +1,4 @@
-//! Rust: a `cdylib` for `wasm32-unknown-unknown`, found by what cargo says of it.
+//! The build of Rust modules: a `cdylib` for `wasm32-unknown-unknown`, found in cargo's messages.
 
 use std::env;
 use std::io::{BufRead, BufReader, Read};
@@ -11,20 +11,21 @@ use super::step::{Say, describe, failed};
 use super::tool::CARGO;
 use crate::project::{AuthorError, Project, read_text};
 
-/// What modules are compiled for: nothing of WASI, so none is imported.
+/// The target of modules. It has no WASI, so a module cannot import it.
 const TARGET: &str = "wasm32-unknown-unknown";
-/// Bytes of one of cargo's messages: a diagnostic quotes code, but no file.
+/// Maximum size in bytes of one message from cargo: a diagnostic quotes code, but not whole files.
 const MAX_MESSAGE: u64 = 16 << 20;
-/// Bytes of a configuration of cargo.
+/// Maximum size in bytes of a cargo configuration file.
 const MAX_CONFIG: u64 = 1 << 20;
-/// How the target's standard library is to be had.
+/// How to install the target's standard library.
 const TARGET_HINT: &str = "`rustup target add wasm32-unknown-unknown`; where rustup cannot add it, `cargo xtask setup` in a checkout of plumbline makes it once below `~/.cache/plumbline/wasm-std`: build with `CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS=--sysroot=DIR`, where `DIR` is the directory in there";
-/// The variable with which cargo's caller says how this target is compiled.
+/// The variable with which users pass flags to rustc for this target.
 const FLAGS: &str = "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS";
 
 pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorError> {
     let mut cargo = Command::new(CARGO.find(&project.directory)?);
-    // Otherwise cargo compiles every build script and macro first, and then says that there is no `core`.
+    // Without this check, cargo compiles every build script and macro first, and then reports that
+    // `core` is missing.
     if !has_own_target(&project.directory)
         && let Some(missing) = missing_target(&project.directory)
     {
@@ -33,10 +34,11 @@ pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorEr
             .hint(TARGET_HINT));
     }
     cargo.current_dir(&project.directory).args(["build", "--release", "--target", TARGET]);
-    // Into the target directory that it has anyway: what `cargo test` compiled, and what other members of a workspace did, is there.
+    // Use cargo's own target directory. It already holds the output of `cargo test` and of other
+    // members of a workspace.
     cargo.arg("--message-format=json-render-diagnostics");
     say(&format!("$ {}", describe(&cargo)));
-    // What cargo tells people goes to standard error by itself; standard output is for us.
+    // Cargo prints diagnostics on standard error. Its standard output is for this program.
     let mut child = cargo
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -57,13 +59,13 @@ pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorEr
     })
 }
 
-/// The module among what cargo says that it made: the `cdylib` of the package with that manifest.
+/// Finds the module in cargo's messages: the `cdylib` of the package with this manifest.
 fn artifact(mut messages: impl BufRead, manifest: &Path) -> Option<PathBuf> {
     let mut found = None;
     let mut line = Vec::new();
     loop {
         line.clear();
-        // All of it is read in any case: cargo would wait for us.
+        // Read everything in any case, or cargo would block.
         match (&mut messages).take(MAX_MESSAGE).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return found,
             Ok(_) => {}
@@ -80,7 +82,8 @@ fn artifact(mut messages: impl BufRead, manifest: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Why nothing can be compiled for the target here, if that can be told: its standard library is missing.
+/// Returns why nothing can be compiled for the target, if that is known: its standard library is
+/// missing.
 ///
 /// The toolchain is that of `directory`, where a `rust-toolchain.toml` may choose one.
 pub(super) fn missing_target(directory: &Path) -> Option<String> {
@@ -89,7 +92,7 @@ pub(super) fn missing_target(directory: &Path) -> Option<String> {
     if directory.is_dir() {
         command.current_dir(directory);
     }
-    // Whoever gives other flags has a standard library in another place.
+    // Users who pass `--sysroot` have the standard library elsewhere.
     let flags = env::var(FLAGS).or_else(|_| env::var("RUSTFLAGS")).unwrap_or_default();
     command.args(flags.split_whitespace().filter(|flag| flag.starts_with("--sysroot")));
     command.args(["--target", TARGET, "--print", "target-libdir"]).stdin(Stdio::null()).stderr(Stdio::null());
@@ -99,7 +102,8 @@ pub(super) fn missing_target(directory: &Path) -> Option<String> {
     (!there).then(|| format!("there is no standard library for {TARGET} in `{}`", directory.display()))
 }
 
-/// Whether a configuration of cargo says where the target's standard library comes from: then only cargo knows.
+/// Returns whether a cargo configuration sets the source of the target's standard library. In that
+/// case only cargo knows.
 fn has_own_target(directory: &Path) -> bool {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));

@@ -6,10 +6,11 @@ use std::process::{Command, Stdio};
 
 use crate::project::AuthorError;
 
-/// Who is told what is being done: one line at a time.
+/// Receives progress, one line at a time.
 pub(crate) type Say<'a> = &'a mut dyn FnMut(&str);
 
-/// Runs a command to its end, with its output on standard error. It gets no standard input: a build must not wait for answers.
+/// Runs a command to its end, with its output on standard error. It gets no standard input, so that
+/// a build cannot wait for an answer.
 pub(crate) fn run(command: &mut Command, say: Say<'_>, hint: &str) -> Result<(), AuthorError> {
     say(&format!("$ {}", describe(command)));
     let program = command.get_program().to_string_lossy().into_owned();
@@ -21,12 +22,12 @@ pub(crate) fn run(command: &mut Command, say: Say<'_>, hint: &str) -> Result<(),
     if status.success() { Ok(()) } else { Err(failed(command, &status.to_string(), hint)) }
 }
 
-/// What is said of a command that did not do its work.
+/// Returns the error for a command that failed.
 pub(crate) fn failed(command: &Command, status: &str, hint: &str) -> AuthorError {
     AuthorError::input(format!("`{}` failed: {status}", short(command))).because("what it said stands above").hint(hint)
 }
 
-/// The command as a shell would take it, with the variables that are set for it.
+/// Returns the command as you would type it in a shell, with the variables that are set for it.
 pub(crate) fn describe(command: &Command) -> String {
     let set = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
     let set = set.map(|(name, value)| format!("{}={}", name.to_string_lossy(), quoted(value)));
@@ -34,7 +35,7 @@ pub(crate) fn describe(command: &Command) -> String {
     set.chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// The program's name and its first argument, which names what it was to do.
+/// Returns the program's name and its first argument, which is usually a subcommand.
 fn short(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();

@@ -1,4 +1,4 @@
-//! Where the tools of a language are.
+//! Lookup of the tools of each language.
 
 use std::env;
 use std::ffi::OsStr;
@@ -10,13 +10,13 @@ use crate::project::AuthorError;
 /// A program that a recipe needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
-    /// The program's name.
+    /// The name of the program.
     pub(crate) name: &'static str,
-    /// The variable that may name it; it wins.
+    /// The environment variable that may name the program. It takes precedence.
     pub(crate) variable: &'static str,
-    /// Where it may be inside a project: before the system's.
+    /// Paths in the project to try before the system's path.
     pub(crate) local: &'static [&'static str],
-    /// How it is to be had.
+    /// How to install the program.
     pub(crate) hint: &'static str,
 }
 
@@ -34,21 +34,21 @@ pub(crate) const GO: Tool = Tool {
     local: &[],
     hint: "install Go 1.24 or later (https://go.dev/dl), or name it: `PLUMBLINE_GO=/path/to/go`",
 };
-/// A compiler for C with everything that WASI needs.
+/// A C compiler that includes everything for WASI.
 pub(crate) const ZIG: Tool = Tool {
     name: "zig",
     variable: "PLUMBLINE_ZIG",
     local: &[],
     hint: "install zig (`python3 -m pip install ziglang`, or https://ziglang.org/download) or clang with wasi-libc, or name zig: `PLUMBLINE_ZIG=/path/to/zig`",
 };
-/// The compiler of components for JavaScript.
+/// The compiler of JavaScript components.
 pub(crate) const JCO: Tool = Tool {
     name: "jco",
     variable: "PLUMBLINE_JCO",
     local: &["node_modules/.bin/jco"],
     hint: "install Node.js 20 or later with npm, which fetches it into the project, or name it: `PLUMBLINE_JCO=/path/to/jco`",
 };
-/// The bundler of JavaScript.
+/// The bundler for JavaScript.
 pub(crate) const ESBUILD: Tool = Tool {
     name: "esbuild",
     variable: "PLUMBLINE_ESBUILD",
@@ -69,14 +69,14 @@ pub(crate) const NPM: Tool = Tool {
     local: &[],
     hint: "install Node.js 20 or later with npm, or name the tools: `PLUMBLINE_JCO`, `PLUMBLINE_ESBUILD`",
 };
-/// The compiler of components for Python.
+/// The compiler of Python components.
 pub(crate) const COMPONENTIZE_PY: Tool = Tool {
     name: "componentize-py",
     variable: "PLUMBLINE_COMPONENTIZE_PY",
     local: &[".venv/bin/componentize-py"],
     hint: "install it (`python3 -m pip install componentize-py`), or name it: `PLUMBLINE_COMPONENTIZE_PY=/path/to/componentize-py`",
 };
-/// Python itself, for an environment of the project's own.
+/// Python itself, to create a virtual environment in the project.
 pub(crate) const PYTHON: Tool = Tool {
     name: "python3",
     variable: "PLUMBLINE_PYTHON",
@@ -85,7 +85,8 @@ pub(crate) const PYTHON: Tool = Tool {
 };
 
 impl Tool {
-    /// The program: the one that the variable names, the project's own, the first on the path.
+    /// Returns the program: the one that the variable names, then the project's, then the first on
+    /// the path.
     pub(crate) fn find(self, project: &Path) -> Result<PathBuf, AuthorError> {
         self.look(project).ok_or_else(|| {
             AuthorError::system(format!("`{}` is not there", self.name))
@@ -94,30 +95,31 @@ impl Tool {
         })
     }
 
-    /// As [`Tool::find`], where there are other ways if it is not there.
+    /// Like [`Tool::find`], but without an error if the program is missing.
     pub(crate) fn look(self, project: &Path) -> Option<PathBuf> {
         self.named().or_else(|| self.in_project(project)).or_else(|| on_path(self.name))
     }
 
-    /// The one that the variable names.
+    /// Returns the program that the variable names.
     pub(crate) fn named(self) -> Option<PathBuf> {
         env::var_os(self.variable).filter(|named| !named.is_empty()).map(PathBuf::from)
     }
 
-    /// The project's own.
+    /// Returns the project's own copy.
     pub(crate) fn in_project(self, project: &Path) -> Option<PathBuf> {
         self.local.iter().map(|local| project.join(local)).find(|path| is_program(path))
     }
 }
 
-/// The first program of that name on the path.
+/// Returns the first program with this name on the path.
 pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     search(&path, name)
 }
 
 fn search(path: &OsStr, name: &str) -> Option<PathBuf> {
-    // An empty entry means the current directory: a build must not depend on where it was called.
+    // Skip relative entries: an empty one means the current directory, and a build must not depend
+    // on it.
     let directories = env::split_paths(path).filter(|directory| directory.is_absolute());
     directories.map(|directory| directory.join(name)).find(|program| is_program(program))
 }

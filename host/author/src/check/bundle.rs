@@ -1,4 +1,5 @@
-//! The directory as a bundle: whether it can be packed, and a packed one.
+//! Checks of bundles: whether a directory can be packed, and whether a packed bundle can be
+//! unpacked.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,7 +11,8 @@ use tempfile::TempDir;
 use super::finding::Checked;
 use crate::project::AuthorError;
 
-/// Checks what packing would say of a directory with a definition. What others here say better is left to them.
+/// Checks whether a directory with a definition can be packed. Problems that other checks report
+/// better are skipped here.
 pub(super) fn check(directory: &Path, checked: &mut Checked) {
     match Bundle::open(directory) {
         Ok(bundle) => {
@@ -37,7 +39,8 @@ pub(super) fn check(directory: &Path, checked: &mut Checked) {
     }
 }
 
-/// Unpacks a packed bundle, to be checked like a directory. `None`: it cannot be unpacked, which is a finding.
+/// Unpacks a packed bundle, so that it can be checked like a directory. Returns `None` if it cannot
+/// be unpacked, which is a finding.
 pub(super) fn unpacked(tar: &Path, checked: &mut Checked) -> Result<Option<TempDir>, AuthorError> {
     let place = tar.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let scratch = tempfile::tempdir()
@@ -53,5 +56,5 @@ pub(super) fn unpacked(tar: &Path, checked: &mut Checked) -> Result<Option<TempD
     }
 }
 
-/// Where in the temporary directory the bundle is.
+/// The directory of the bundle below the temporary directory.
 pub(super) const UNPACKED: &str = "bundle";

@@ -1,13 +1,14 @@
-//! Golden cases: whether they are laid out as a test reads them.
+//! Checks the layout of golden cases.
 
 use std::path::{Path, PathBuf};
 
 use super::finding::Checked;
 
-/// Cases that are looked at.
+/// Maximum number of cases to check.
 const MAX_CASES: usize = 1_000;
 
-/// Checks the cases below `tests`. A directory that has nothing of a case is something else: tests in the module's own language.
+/// Checks the cases below `tests`. A directory without any file of a case is skipped: it holds
+/// tests in the module's own language.
 pub(super) fn check(tests: &Path, checked: &mut Checked) {
     let Ok(entries) = tests.read_dir() else { return };
     let mut cases: Vec<PathBuf> =
@@ -39,7 +40,7 @@ pub(super) fn check(tests: &Path, checked: &mut Checked) {
     }
 }
 
-/// Files directly in `results/` belong to nobody's result set.
+/// Reports files directly in `results/`, which do not belong to any result set.
 fn loose(results: &Path, place: &str, checked: &mut Checked) {
     let Ok(entries) = results.read_dir() else { return };
     let file = entries.flatten().map(|entry| entry.path()).find(|path| path.is_file());

@@ -1,4 +1,4 @@
-//! The definition: whether it can be read, and whether what it names is there.
+//! Checks the definition: whether it is valid, and whether everything that it refers to exists.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::modules::Answer;
 use crate::project::read_bounded;
 use plumbline_core::closest;
 
-/// Checks the definition in `file`; `answers` are the modules of its bundle.
+/// Checks the definition in `file`. `answers` are the modules of its bundle.
 pub(super) fn check(file: &Path, bundle: Option<&Path>, answers: &[Answer], host: &Host<'_>, checked: &mut Checked) {
     let place = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let text = match read_bounded(file, MAX_YAML_BYTES as u64) {
@@ -48,16 +48,16 @@ pub(super) fn check(file: &Path, bundle: Option<&Path>, answers: &[Answer], host
     }
 }
 
-/// The modules that a definition names.
+/// The modules that a definition refers to.
 struct Named<'a> {
     place: &'a str,
     answers: &'a [Answer],
     host: &'a Host<'a>,
-    /// Files of the bundle's modules that are named.
+    /// The files of the bundle's modules that are referred to.
     used: Vec<&'a str>,
 }
 
-/// Where a name leads.
+/// The module that a name resolves to.
 enum Found<'a> {
     Bundle(&'a Answer),
     BuiltIn(&'a ModuleInfo),
@@ -73,7 +73,7 @@ impl Found<'_> {
 }
 
 impl<'a> Named<'a> {
-    /// As a run looks for it: in the bundle first, then in the built-in modules.
+    /// Resolves a name as a run does: in the bundle first, then among the built-in modules.
     fn find(&self, name: &str, plays: impl Fn(Roles) -> bool) -> Option<Found<'a>> {
         if let Some(answer) = self.answers.iter().find(|answer| answer.is(name) && plays(answer.roles)) {
             return Some(Found::Bundle(answer));
@@ -91,7 +91,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// All names in that role, for messages.
+    /// Returns all names with that role, for messages.
     fn known(&self, plays: impl Fn(Roles) -> bool) -> Vec<&'a str> {
         let bundle = self.answers.iter().filter(|answer| plays(answer.roles)).flat_map(|answer| &answer.names);
         let built_in = self.host.built_in.iter().filter(|info| plays(info.roles)).flat_map(|info| &info.formats);
@@ -144,7 +144,7 @@ impl<'a> Named<'a> {
         self.take(&found);
     }
 
-    /// The chain: judges, their data and their options.
+    /// Checks the chain: its judges, their data and their options.
     fn judges(&mut self, definition: &Definition, checked: &mut Checked) {
         let plays = |roles: Roles| roles.judge;
         for (at, entry) in definition.plumbline.verdict.iter().enumerate() {
@@ -173,7 +173,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// The modules that are named, each once with its schema.
+    /// Returns the referenced modules, each once and with its schema.
     fn options(&self, definition: &Definition, checked: &mut Checked) {
         let options = &definition.plumbline.options;
         let names = [
@@ -191,7 +191,7 @@ impl<'a> Named<'a> {
                 schemas.push((name, schema));
             }
         }
-        // Schemas that cannot be used are told with their modules.
+        // Invalid schemas are reported with their modules.
         for problem in check_options(options, &schemas).problems {
             checked.error(
                 self.place,
@@ -219,7 +219,8 @@ impl<'a> Named<'a> {
     }
 }
 
-/// A program of the bundle's own must be in it. What an image holds, only a cluster can tell.
+/// Checks that a program of the bundle exists in it. The content of an image is only known in the
+/// cluster.
 fn command(definition: &Definition, bundle: &Path, place: &str, checked: &mut Checked) {
     if definition.driver != Driver::Process {
         return;

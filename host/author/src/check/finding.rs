@@ -1,68 +1,68 @@
-//! What a check says.
+//! The findings of a check.
 
 use std::fmt::Display;
 
 use serde::Serialize;
 
-/// Findings of one check that are kept: what is wrong in a hundred places is seen from these.
+/// Maximum number of findings of one check.
 const MAX_FINDINGS: usize = 200;
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// A run would be refused, or not do what was meant.
+    /// A run would be rejected, or would not do what the author intended.
     Error,
-    /// A run would go on, and a person should know.
+    /// A run would continue, but the author should know.
     Warning,
 }
 
-/// One thing that would go wrong.
+/// A problem that the check found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How bad.
+    /// The severity.
     pub level: Level,
-    /// Where: a file, relative to what was checked.
+    /// The file, relative to the checked path.
     pub place: String,
-    /// What.
+    /// The problem.
     pub what: String,
-    /// What to do.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// A module that was looked at and can be used.
+/// A valid module that the check found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckedModule {
-    /// Its file.
+    /// The file of the module.
     pub file: String,
-    /// Its name.
+    /// The name of the module.
     pub name: String,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The roles that it plays.
+    /// The roles that the module implements.
     pub roles: Vec<&'static str>,
-    /// The version of the contract that it was built for.
+    /// The version of the contract that the module was built for.
     pub generation: Option<String>,
-    /// The interfaces that it imports.
+    /// The interfaces that the module imports.
     pub imports: Vec<String>,
-    /// SHA-256 of its bytes, as `sha256:` and hexadecimal digits.
+    /// The SHA-256 digest, as `sha256:` and hexadecimal digits.
     pub digest: String,
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
 pub struct Checked {
-    /// What was checked.
+    /// The checked path.
     pub path: String,
-    /// What would go wrong, in the order in which it was found.
+    /// The findings, in the order in which they were found.
     pub findings: Vec<Finding>,
-    /// The modules that can be used.
+    /// The valid modules.
     pub modules: Vec<CheckedModule>,
 }
 
 impl Checked {
-    /// How many findings there are of that level.
+    /// Returns the number of findings of this level.
     #[must_use]
     pub fn count(&self, level: Level) -> usize {
         self.findings.iter().filter(|finding| finding.level == level).count()
@@ -77,7 +77,7 @@ impl Checked {
     }
 
     fn add(&mut self, level: Level, place: impl Display, what: impl Display, hint: Option<&str>) {
-        // An error is never left out: it decides the verdict.
+        // The first error is never dropped, because it decides the result.
         if self.findings.len() < MAX_FINDINGS || level == Level::Error && self.count(Level::Error) == 0 {
             let hint = hint.map(str::to_owned);
             self.findings.push(Finding { level, place: place.to_string(), what: what.to_string(), hint });

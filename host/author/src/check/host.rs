@@ -1,13 +1,13 @@
-//! What a check runs in.
+//! The host that a check assumes.
 
 use plumbline_aggregator::LimitPolicy;
 use plumbline_sandbox::{ModuleInfo, Sandbox};
 
-/// The host that a plugin would run on.
+/// The host that the plugin would run on.
 pub struct Host<'a> {
-    /// Where modules are loaded.
+    /// The sandbox that loads modules.
     pub sandbox: &'a Sandbox,
-    /// What its built-in modules say of themselves.
+    /// The metadata of its built-in modules.
     pub built_in: Vec<&'a ModuleInfo>,
     /// Its limits.
     pub limits: &'a LimitPolicy,

@@ -1,4 +1,4 @@
-//! Everything that would go wrong later, found now.
+//! Finds problems of a plugin before a run does.
 
 mod bundle;
 mod cases;

@@ -1,4 +1,4 @@
-//! Modules: whether a host takes them, and what they say of themselves.
+//! Checks modules: whether a host accepts them, and their metadata.
 
 use std::path::{Path, PathBuf};
 
@@ -12,15 +12,15 @@ use super::host::Host;
 use crate::build::role_names;
 use crate::project::read_bounded;
 
-/// Modules of one bundle, as a run takes them.
+/// Maximum number of modules in a bundle, as in a run.
 const MAX_MODULES: usize = 64;
 
-/// What a module answers to, whether it is built or only planned.
+/// The names and roles of a module, whether it is built or only planned.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
-    /// Its file, for messages.
+    /// The file of the module, for messages.
     pub(super) file: String,
-    /// Its file's stem, its name, its formats.
+    /// The stem of the file, the module's name, and its formats.
     pub(super) names: Vec<String>,
     pub(super) roles: Roles,
     pub(super) limits: LimitsRequest,
@@ -32,7 +32,7 @@ impl Answer {
         self.names.iter().any(|own| own == name)
     }
 
-    /// Of a module in the file of that name.
+    /// Returns the names and roles of the module in this file.
     pub(super) fn of(file: String, stem: &str, info: &ModuleInfo) -> Self {
         let mut names = vec![stem.to_owned()];
         for name in info.name.iter().chain(&info.formats) {
@@ -44,7 +44,7 @@ impl Answer {
     }
 }
 
-/// The modules directly in a directory, in the order in which a run looks at them.
+/// Returns the modules directly in a directory, in the order in which a run examines them.
 pub(super) fn all(directory: &Path, host: &Host<'_>, checked: &mut Checked) -> Vec<Answer> {
     let entries = match directory.read_dir() {
         Ok(entries) => entries,
@@ -64,11 +64,12 @@ pub(super) fn all(directory: &Path, host: &Host<'_>, checked: &mut Checked) -> V
     files.iter().filter_map(|file| self::file(file, host, checked)).collect()
 }
 
-/// One module.
+/// Checks one module.
 pub(super) fn file(path: &Path, host: &Host<'_>, checked: &mut Checked) -> Option<Answer> {
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
-    // One byte more than is taken: the sandbox says by itself that this is too much.
+    // Reads one byte more than the limit, so that the sandbox itself reports that the file is too
+    // large.
     let bytes = match read_bounded(path, MAX_COMPONENT_BYTES) {
         Ok(bytes) => bytes,
         Err(error) => {
@@ -80,7 +81,7 @@ pub(super) fn file(path: &Path, host: &Host<'_>, checked: &mut Checked) -> Optio
         checked.error(&file, &error, error.hint());
         return None;
     }
-    // What the file itself says, without what loading fills in.
+    // The metadata in the file itself, without the defaults that loading adds.
     let info = inspect(&bytes).ok()?;
     said(&file, &stem, &info, host, checked);
     checked.modules.push(CheckedModule {
@@ -99,7 +100,7 @@ fn error_hint_size() -> Option<&'static str> {
     Some("build it without debug information, and optimised for size")
 }
 
-/// What it says of itself.
+/// Checks the module's metadata.
 fn said(file: &str, stem: &str, info: &ModuleInfo, host: &Host<'_>, checked: &mut Checked) {
     match &info.name {
         None => checked.warning(

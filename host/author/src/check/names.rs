@@ -1,4 +1,4 @@
-//! Names that more than one module answers to.
+//! Finds names that resolve to more than one module.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use super::finding::Checked;
 use super::host::Host;
 use super::modules::Answer;
 
-/// A run takes the first: which that is, nobody should have to know.
+/// Reports a name that more than one module has. A run takes the first, and authors should not have
+/// to know which one that is.
 pub(super) fn check(answers: &[Answer], host: &Host<'_>, checked: &mut Checked) {
     let mut taken: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for answer in answers {

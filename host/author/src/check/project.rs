@@ -1,4 +1,4 @@
-//! A project: its manifest, and whether what is built is what stands there.
+//! Checks a project: its manifest, and whether the built module is up to date.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::modules::Answer;
 use crate::project::{AuthorError, Language, MANIFEST_FILE, Project, stale};
 use plumbline_core::closest;
 
-/// Checks the project in `directory`; the module that it will have, if it is not built yet.
+/// Checks the project in `directory`. Returns the planned module if it is not built yet.
 pub(super) fn check(directory: &Path, built: &[Answer], checked: &mut Checked) -> Option<Answer> {
     let project = match Project::open(directory) {
         Ok(project) => project,
@@ -50,7 +50,7 @@ pub(super) fn check(directory: &Path, built: &[Answer], checked: &mut Checked) -
 }
 
 fn world(project: &Project, checked: &mut Checked) {
-    // A contract of its own may have worlds of its own.
+    // The project's own contract may define other worlds.
     if project.wit().is_some() {
         return;
     }
@@ -64,7 +64,8 @@ fn world(project: &Project, checked: &mut Checked) {
     }
 }
 
-/// Its copy of the contract may be another version's: nothing is wrong with that, but a person should know.
+/// Warns if the project's copy of the contract has another version. That is allowed, but the author
+/// should know.
 fn contract(project: &Project, checked: &mut Checked) {
     let Some(wit) = project.wit() else { return };
     let differs =
@@ -78,7 +79,7 @@ fn contract(project: &Project, checked: &mut Checked) {
     }
 }
 
-/// What the module will answer to, as far as the manifest tells.
+/// Returns the names and roles of the planned module, as far as the manifest says.
 fn planned(project: &Project, file: String) -> Option<Answer> {
     let world = project.world();
     let every = matches!(world, "every-role-module");
@@ -86,7 +87,7 @@ fn planned(project: &Project, file: String) -> Option<Answer> {
         post_processor: every || matches!(world, "post-processor-module" | "full-module"),
         expectations: every || matches!(world, "expectations-module" | "full-module"),
         summarizer: every || world == "summarizer-module",
-        // Not in the world of every role: that one is older.
+        // The world `every-role-module` does not include `judge`, because it is older.
         judge: world == "judge-module",
     };
     let metadata = project.metadata(roles).ok()?;

@@ -1,4 +1,4 @@
-//! What is checked, by what the path names.
+//! Selects the checks for a path.
 
 use std::path::Path;
 
@@ -7,14 +7,17 @@ use super::host::Host;
 use super::{bundle, cases, definition, modules, names, project};
 use crate::project::{AuthorError, MANIFEST_FILE};
 
-/// The names of a definition in a directory.
+/// The file names of a definition in a directory.
 pub(super) const DEFINITIONS: [&str; 2] = ["plugin.yaml", "plugin.yml"];
 
-/// Checks what `path` names: a definition with the modules beside it, a module, the directory of a project or a bundle, a packed
-/// bundle. Nothing is run, and nothing is written but what a packed bundle holds, to a temporary directory.
+/// Checks `path`: a definition with the modules next to it, a module, the directory of a project or
+/// bundle, or a packed bundle.
+///
+/// The check runs no module. It writes nothing, except the content of a packed bundle to a
+/// temporary directory.
 ///
 /// # Errors
-/// When there is nothing to check at `path`. What is wrong with it are findings.
+/// There is nothing to check at `path`. Problems of what is there are findings.
 pub fn check(path: &Path, host: &Host<'_>) -> Result<Checked, AuthorError> {
     let mut checked = Checked { path: path.display().to_string(), ..Checked::default() };
     if path.is_dir() {

@@ -1,44 +1,45 @@
-//! The files, as the build put them here.
+//! The embedded files, as the build script wrote them.
 
 use crate::project::Language;
 
-/// A file inside this program.
+/// A file that is embedded in this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Embedded {
-    /// Where it was, below the root of the sources, such as `plugin-sdk/rust/src/lib.rs`.
+    /// The path below the root of the sources, such as `plugin-sdk/rust/src/lib.rs`.
     pub path: &'static str,
-    /// Its content.
+    /// The content.
     pub bytes: &'static [u8],
-    /// Whether it may be executed.
+    /// Whether the file is executable.
     pub executable: bool,
 }
 
 static FILES: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// All of them, sorted by path.
+/// Returns all embedded files, sorted by path.
 #[must_use]
 pub fn embedded() -> &'static [Embedded] {
     FILES
 }
 
-/// The files below a directory, with the path from there.
+/// Returns the files below a directory, with their paths relative to it.
 fn below(directory: &str) -> impl Iterator<Item = (&'static str, &'static Embedded)> + use<> {
     let prefix = format!("{directory}/");
     FILES.iter().filter_map(move |file| Some((file.path.strip_prefix(&prefix)?, file)))
 }
 
-/// The contract.
+/// Returns the files of the contract.
 pub fn wit() -> impl Iterator<Item = (&'static str, &'static Embedded)> {
     below("wit")
 }
 
-/// The SDK of a language; nothing where there is none.
+/// Returns the files of a language's SDK; none if there is no SDK.
 pub fn sdk(language: Language) -> impl Iterator<Item = (&'static str, &'static Embedded)> {
     below(&format!("plugin-sdk/{}", language.sdk()))
 }
 
-/// The template of a project in that language for that world; nothing where there is none. The template for the usual world has the
-/// language's name, one for another world has the world's name after it.
+/// Returns the files of the project template for a language and world; none if there is no
+/// template. The template for the default world is named after the language. For another world, the
+/// name of the world follows.
 pub fn template(
     language: Language,
     world: Option<&str>,
@@ -50,7 +51,7 @@ pub fn template(
     below(&format!("plugin-sdk/templates/{name}"))
 }
 
-/// The languages that there is a template for.
+/// Returns the languages that have a template.
 pub fn template_languages() -> impl Iterator<Item = Language> {
     Language::ALL.into_iter().filter(|language| template(*language, None).next().is_some())
 }

@@ -1,4 +1,4 @@
-//! What is inside this program for authors: the contract, the SDKs, the templates.
+//! The files for authors that are embedded in this program: the contract, the SDKs, the templates.
 
 mod files;
 

@@ -1,19 +1,21 @@
-//! Ways to damage a file. Pure: bytes and numbers in, bytes out.
+//! Ways to damage a file. Pure functions from bytes and random numbers to bytes.
 
 use super::random::Random;
 
-/// Bytes of a line without end. More than any buffer that a module has reason to keep for a line.
+/// Size in bytes of a line without an end: more than any buffer that a module reasonably keeps for
+/// a line.
 const HUGE_LINE: usize = 1 << 20;
-/// Openings without a close: more than any stack of a module stands if it recurses.
+/// Number of opening tokens without a closing one: deeper than the stack of any recursive module
+/// allows.
 const DEEP: usize = 50_000;
-/// Bytes of an input that means nothing.
+/// Size in bytes of a random input.
 const RANDOM_BYTES: usize = 4 << 10;
-/// How often a piece is repeated at most.
+/// Maximum number of repetitions of a piece.
 const REPEATS: usize = 64;
 
-/// What formats open and do not have to close.
+/// Tokens that formats open and that damage leaves unclosed.
 const OPENINGS: &[&[u8]] = &[b"[", b"{\"a\":", b"<a>", b"(", b"- ", b"[[", b"<!--", b"\"", b"{", b"<a b=\""];
-/// What parsers stumble over.
+/// Byte sequences that parsers commonly mishandle.
 const ODD: &[&[u8]] = &[
     b"\0",
     b"\xff\xfe",
@@ -34,15 +36,15 @@ const ODD: &[&[u8]] = &[
     b"\xe2\x80\xae",
 ];
 
-/// A file after something happened to it.
+/// A damaged file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Damaged {
     pub(super) bytes: Vec<u8>,
-    /// What happened, in words.
+    /// A description of the damage.
     pub(super) how: String,
 }
 
-/// `bytes` with something wrong. `other` is another file of the project, to mix with.
+/// Returns `bytes` with some damage. `other` is another file of the project, to mix in.
 pub(super) fn damage(bytes: &[u8], other: &[u8], random: &mut Random) -> Damaged {
     let at = random.below(bytes.len() + 1);
     let (before, after) = bytes.split_at_checked(at).unwrap_or((bytes, &[]));
@@ -51,7 +53,7 @@ pub(super) fn damage(bytes: &[u8], other: &[u8], random: &mut Random) -> Damaged
         (length, after.get(..length).unwrap_or(after))
     };
     let (how, bytes) = match random.below(12) {
-        // Twice as likely as others: what a full disk or a killed tool leaves.
+        // Twice as likely as the others, because full disks and killed tools leave truncated files.
         0 | 1 => (format!("cut off after {at} bytes"), before.to_vec()),
         2 | 3 => {
             let mut bytes = bytes.to_vec();
@@ -93,7 +95,7 @@ pub(super) fn damage(bytes: &[u8], other: &[u8], random: &mut Random) -> Damaged
             let opening = random.one(OPENINGS).copied().unwrap_or(b"[");
             let deep = opening.repeat(DEEP);
             let text = opening.escape_ascii();
-            // In the middle of what is there, or all there is.
+            // In the middle of the existing bytes, or instead of them.
             match random.below(2) {
                 0 => (format!("`{text}` {DEEP} times at {at}"), [before, &deep, after].concat()),
                 _ => (format!("`{text}` {DEEP} times and nothing else"), deep),

@@ -1,28 +1,28 @@
-//! Why nothing was tried.
+//! Errors that stop a fuzz run.
 
 use std::path::PathBuf;
 
-/// Why a module was not tried with damaged inputs, or not to the end.
+/// Error of a fuzz run that did not start or did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum FuzzError {
-    /// No case has a file that a post-processor is given.
+    /// No case has a file for a post-processor.
     #[error("no case has a file that the module reads: there is nothing to damage")]
     NothingToDamage,
     /// A case cannot be run.
     #[error("case `{case}`: {reason}")]
     Case {
-        /// The case.
+        /// The name of the case.
         case: String,
-        /// Why.
+        /// The cause.
         reason: String,
     },
     /// The host failed.
     #[error("failed to call the module: {0}")]
     Host(String),
-    /// A finding cannot be kept.
+    /// A finding cannot be written.
     #[error("failed to write `{path}`: {source}")]
     Keep {
-        /// Where.
+        /// The directory.
         path: PathBuf,
         /// The cause.
         source: std::io::Error,

@@ -1,4 +1,4 @@
-//! Input for a module: what a node sent, with one file of it damaged.
+//! The input of one call: the result set of a node, with one damaged file.
 
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::damage::{Damaged, damage};
 use super::random::Random;
 use super::seeds::Seed;
 
-/// A result set with one file damaged.
+/// A result set with one damaged file.
 pub(super) struct Input<'a> {
     pub(super) seed: &'a Seed,
-    /// Which of its files.
+    /// The index of the damaged file.
     pub(super) file: usize,
     pub(super) damaged: Damaged,
 }
@@ -29,7 +29,7 @@ impl<'a> Input<'a> {
         Some(Self { seed: chosen, file, damaged })
     }
 
-    /// The files as the module is given them: path and content.
+    /// Returns the files that the module receives: path and content.
     pub(super) fn files(&self) -> impl Iterator<Item = (&str, Arc<[u8]>)> {
         self.seed.files.iter().enumerate().map(|(at, file)| {
             let bytes = if at == self.file { self.damaged.bytes.as_slice().into() } else { Arc::clone(&file.bytes) };
@@ -53,10 +53,11 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Seconds that one input may take, even if the definition allows more: inputs are small, and there are many.
+/// Time limit in seconds for one input, even if the definition allows more. Inputs are small, and
+/// there are many.
 pub(crate) const MAX_WALL_SECONDS: u64 = 10;
 
-/// Items do not matter here, only that they are well-formed, which the sandbox checks.
+/// Discards items. The sandbox has already checked that they are well-formed.
 pub(crate) struct Nowhere;
 
 impl ItemSink for Nowhere {

@@ -1,4 +1,4 @@
-//! Findings on disk, laid out as cases, so that they can be run again.
+//! Writes findings to disk in the layout of cases, so that they can be run again.
 
 use std::fs;
 use std::io;
@@ -11,12 +11,13 @@ use super::error::FuzzError;
 use super::input::Input;
 use crate::golden::{DEFINITION, FINDINGS_DIR, OPTIONS, Project, TESTS_DIR};
 
-/// Bytes of the digest that name a finding.
+/// Number of digest bytes in the name of a finding.
 const NAME_BYTES: usize = 8;
-/// Says of a finding what it is.
+/// The file that describes a finding.
 const STORY: &str = "finding.json";
 
-/// Writes `input` to `tests/.fuzz/DIGEST/` and says where. The same input is the same directory.
+/// Writes `input` to `tests/.fuzz/DIGEST/` and returns that directory. The same input always gets
+/// the same directory.
 pub(super) fn keep(
     project: &Project,
     input: &Input<'_>,
@@ -39,7 +40,7 @@ pub(super) fn keep(
         return Ok(place);
     }
     fs::create_dir_all(&findings).map_err(failed)?;
-    // Whole or not at all: half a finding would be run as a case.
+    // Write atomically: an incomplete finding would run as a case.
     let half = tempfile::Builder::new().prefix(".half-").tempdir_in(&findings).map_err(failed)?;
     fill(half.path(), input, failure, seed, n).map_err(failed)?;
     let made = half.keep();
@@ -51,7 +52,7 @@ fn fill(dir: &Path, input: &Input<'_>, failure: &str, seed: u64, n: u64) -> io::
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
     for (path, bytes) in input.files() {
-        // Found by walking the directory of a case: relative, and without `..`.
+        // The path comes from walking the directory of a case, so it is relative and has no `..`.
         let path = dir.join(path);
         fs::create_dir_all(path.parent().unwrap_or(dir))?;
         fs::write(path, bytes)?;

@@ -1,8 +1,9 @@
-//! Damaged inputs: does a module stand what no tool writes?
+//! Fuzzing: runs a module on damaged inputs.
 //!
-//! Each input is one of the golden cases with one file damaged: cut off, bits flipped, pieces repeated or left out, lines without end,
-//! nesting without end, bytes that mean nothing. A module may refuse it, or say of its items that they are unknown. It may not trap, break
-//! a rule of the contract, or run into a limit. The same seed gives the same inputs.
+//! Each input is one of the golden cases with one damaged file. The file is truncated, has flipped
+//! bits, repeated or missing pieces, endless lines, endless nesting or random bytes. A module may
+//! reject an input, or mark items as `unknown`. It must not trap, break a rule of the contract, or
+//! exceed a limit. The same seed gives the same inputs.
 
 mod damage;
 mod error;

@@ -1,11 +1,13 @@
-//! Numbers that look random and are the same every time.
+//! Reproducible pseudo-random numbers.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, fast, and good enough to choose where to damage a file.
+/// SplitMix64 (Steele, Lea, Flood 2014): small, fast, and good enough to choose where to damage a
+/// file.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
 impl Random {
-    /// The numbers of input `n` of `seed`: those of an input do not depend on how many there are, or on which thread makes it.
+    /// Returns the generator for input `n` of `seed`. It does not depend on the number of inputs,
+    /// or on the thread that creates them.
     pub(super) fn new(seed: u64, n: u64) -> Self {
         let mut own = Self(seed ^ n.wrapping_mul(0xd134_2543_de82_ef95));
         own.next();
@@ -19,13 +21,13 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`; 0 if `end` is 0.
+    /// Returns a number below `end`; 0 if `end` is 0.
     pub(super) fn below(&mut self, end: usize) -> usize {
-        // The bias of the remainder does not matter here.
+        // The modulo bias does not matter here.
         usize::try_from(self.next() % (end.max(1) as u64)).unwrap_or_default()
     }
 
-    /// One of these.
+    /// Returns one of these values; `None` if there are none.
     pub(super) fn one<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         of.get(self.below(of.len()))
     }

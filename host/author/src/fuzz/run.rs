@@ -1,4 +1,4 @@
-//! Calling a module with one damaged input after the other.
+//! Calls a module with one damaged input after the other.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -15,63 +15,67 @@ use super::keep::keep;
 use super::seeds::seeds;
 use crate::golden::{Case, Project, Runner};
 
-/// After this no further input is begun.
+/// The time after which no further input is started.
 const MAX_TIME: Duration = Duration::from_secs(600);
-/// Findings that are kept. Whoever has this many has a first one to mend.
+/// Maximum number of findings. An author with this many already has enough to fix.
 const MAX_FINDINGS: usize = 20;
 
-/// How a module is tried.
+/// The settings of a fuzz run.
 #[derive(Debug, Clone, Copy)]
 pub struct FuzzOptions {
-    /// How many inputs.
+    /// The number of inputs.
     pub inputs: u64,
-    /// Which inputs: the same number gives the same ones.
+    /// The seed. The same seed gives the same inputs.
     pub seed: u64,
 }
 
-/// How a module stood it.
+/// The result of a fuzz run.
 #[derive(Debug, Clone, Default)]
 pub struct FuzzReport {
-    /// Inputs that were tried. Fewer than asked for if time was up, after ten minutes.
+    /// The number of inputs that were run. It is lower than requested if the time limit of ten
+    /// minutes was reached.
     pub inputs: u64,
-    /// What that took.
+    /// The wall-clock time of the run.
     pub wall: Duration,
-    /// Inputs that the module refused with a sentence of its own: that is fine.
+    /// The number of inputs that the module rejected with an error of its own, which is allowed.
     pub refused: u64,
-    /// What it did not stand: one for each way to fail, the first input that led to it.
+    /// The failures: the first input for each way to fail.
     pub findings: Vec<Finding>,
 }
 
-/// An input that a module did not stand.
+/// An input that made a module fail.
 #[derive(Debug, Clone)]
 pub struct Finding {
     /// The number of the input, from 0.
     pub input: u64,
     /// The case whose file was damaged.
     pub case: String,
-    /// The file.
+    /// The damaged file.
     pub file: String,
-    /// What was done to it.
+    /// A description of the damage.
     pub damage: String,
     /// How the module failed.
     pub failure: String,
-    /// Where it is kept, laid out as a case: `plumbline plugin test DIR .fuzz/…` runs it again.
+    /// The directory of the finding, in the layout of a case. `plumbline plugin test DIR .fuzz/…`
+    /// runs it again.
     pub kept: PathBuf,
 }
 
 impl FuzzReport {
-    /// Inputs per second.
+    /// Returns the number of inputs per second.
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.inputs as f64 / self.wall.as_secs_f64().max(1e-9)
     }
 }
 
-/// Tries the module of `project` with damaged files of `cases`, on as many threads as there are cores. Findings are written below
-/// `tests/.fuzz/`. Blocking, for at most ten minutes and one input.
+/// Runs the module of `project` on damaged files of `cases`, on as many threads as there are cores.
+///
+/// Findings are written below `tests/.fuzz/`. The call blocks, for at most ten minutes plus the
+/// time of one input.
 ///
 /// # Errors
-/// When there is nothing to damage, a case cannot be run, or a finding cannot be kept.
+/// There is no file to damage, a case cannot be run, or a finding cannot be written.
 pub fn run(
     project: &Project,
     cases: &[Case],
@@ -121,7 +125,7 @@ pub fn run(
     failed.truncate(MAX_FINDINGS);
     let mut findings = Vec::new();
     for (n, failure) in failed {
-        // Made again rather than kept: it is the same one.
+        // Recreate the input, which is deterministic, instead of keeping it in memory.
         let Some(input) = Input::new(&seeds, options.seed, n) else { continue };
         let kept = keep(project, &input, &failure, options.seed, n)?;
         let Input { seed, file, damaged } = input;
@@ -131,9 +135,10 @@ pub fn run(
     Ok(FuzzReport { inputs: tried.into_inner(), wall, refused: refused.into_inner(), findings })
 }
 
-/// Of the same failure, the first input: whichever thread came first, the report is the same.
+/// Keeps the first input for each failure, so that the report does not depend on the order of
+/// threads.
 fn note(failed: &mut BTreeMap<String, (u64, String)>, n: u64, failure: String) {
-    // Numbers in a sentence say where it happened, and make no other failure of it.
+    // Ignore numbers in the message: they give positions, and do not make it another failure.
     let key: String = failure.chars().filter(|c| !c.is_ascii_digit()).take(300).collect();
     let first = failed.entry(key).or_insert_with(|| (n, failure.clone()));
     if n < first.0 {

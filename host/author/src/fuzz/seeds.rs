@@ -1,4 +1,4 @@
-//! What is damaged: the result sets of the golden cases, in memory.
+//! The result sets of the golden cases in memory, to be damaged.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,26 +8,27 @@ use plumbline_aggregator::{PlannedPlugin, module_inputs};
 use super::error::FuzzError;
 use crate::golden::{Case, CaseKind, Project, Runner, planned};
 
-/// Bytes of one file that are taken. What breaks a parser breaks it in the first megabyte, and a thousand inputs must not take hours.
+/// Maximum number of bytes of a file. What breaks a parser breaks it in the first megabyte, and a
+/// thousand inputs must not take hours.
 const MAX_FILE: u64 = 1 << 20;
-/// Bytes of all files together.
+/// Maximum number of bytes of all files together.
 const MAX_ALL: usize = 64 << 20;
 
-/// One result set of a case: one call.
+/// One result set of a case, for one call.
 pub(super) struct Seed {
     pub(super) case: Case,
     pub(super) plugin: Arc<PlannedPlugin>,
     pub(super) files: Vec<SeedFile>,
 }
 
-/// A file as it was found.
+/// An undamaged file.
 pub(super) struct SeedFile {
-    /// As the module sees it.
+    /// The path that the module sees.
     pub(super) path: String,
     pub(super) bytes: Arc<[u8]>,
 }
 
-/// The result sets of `cases` whose files can be had.
+/// Returns the result sets of `cases` whose files are readable.
 pub(super) fn seeds(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Result<Vec<Seed>, FuzzError> {
     let mut seeds = Vec::new();
     let mut all = 0;

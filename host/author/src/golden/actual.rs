@@ -1,4 +1,4 @@
-//! What a case comes to today.
+//! Runs a case and returns its actual output.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use super::output::{Actual, MAX_TREE, ended, nothing_local, scratch};
 use super::project::{Project, definition, read};
 use super::runner::Runner;
 
-/// What to do about a module that is not there.
+/// The hint for a missing module.
 const BUILD_FIRST: &str = "build the module first: `plumbline plugin build`";
-/// Bytes of `nodes.yaml` and `options.yaml`: a cluster of 5,000 nodes fits.
+/// Maximum size in bytes of `nodes.yaml` and `options.yaml`: enough for a cluster of 5,000 nodes.
 const MAX_DOCUMENT: u64 = 16 << 20;
 
-/// The plugin as it is for `case`, with its modules compiled. The error is a sentence.
+/// Returns the plugin for `case`, with its modules compiled. The error is a sentence.
 pub(crate) fn planned(project: &Project, case: &Case, runner: &Runner<'_>) -> Result<PlannedPlugin, String> {
     let source = source(project, case)?;
     let mut planned = prepare(runner.modules, runner.limits, source).map_err(|error| match error {
@@ -31,11 +31,12 @@ pub(crate) fn planned(project: &Project, case: &Case, runner: &Runner<'_>) -> Re
     if case.kind == CaseKind::Results
         && let Some(warning) = planned.warnings().first()
     {
-        // In a run this is a warning in the tree. Here it would be blessed.
+        // A run only adds this warning to the tree. A test would record the warning as expected
+        // output.
         return Err(format!("{warning}; {BUILD_FIRST}"));
     }
     planned.ready().map_err(|error| error.to_string())?;
-    // Whole seconds are what the sandbox counts.
+    // The sandbox counts whole seconds.
     let timeout = runner.timeout.as_secs().max(1);
     let limits = std::iter::once(&mut planned.limits).chain(planned.judges.iter_mut().map(|judge| &mut judge.limits));
     for limits in limits {
@@ -73,7 +74,7 @@ fn document(path: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Runs `case`. The error is a sentence: the case could not be run.
+/// Runs `case`. The error is a sentence that says why the case could not be run.
 pub(super) fn actual(project: &Project, case: &Case, runner: &Runner<'_>) -> Result<Actual, String> {
     let planned = planned(project, case, runner)?;
     match case.kind {
@@ -99,7 +100,8 @@ fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     Ok(Actual::new(text, wall, outcome.usage))
 }
 
-/// The names of the results that are expected, sorted: their order means nothing. What the module says when it refuses stands in their place.
+/// Returns the names of the expected results, sorted, because their order has no meaning. If the
+/// module returns an error, the output is that error.
 fn expected(mut planned: PlannedPlugin, case: &Case, modules: &Modules) -> Result<Actual, String> {
     if ["results", "errors"].iter().any(|name| case.dir.join(name).exists()) {
         return Err(format!("it has `{NODES}` and results: make two cases of them"));
@@ -107,7 +109,7 @@ fn expected(mut planned: PlannedPlugin, case: &Case, modules: &Modules) -> Resul
     let path = case.dir.join(NODES);
     let nodes = super::nodes::parse(&document(&path)?)
         .map_err(|error| format!("`{}` cannot be used: {error}", path.display()))?;
-    // Compiled before the clock starts.
+    // Compile before the clock starts.
     let definition = Arc::clone(&planned.source.definition);
     let module = modules.expectations(planned.source.bundle.as_deref(), definition.expectations_module());
     module.and_then(|module| module.wait().map(drop)).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! Which cases there are.
+//! Finds the cases of a project.
 
 use std::fs;
 use std::io;
@@ -7,48 +7,48 @@ use std::path::{Component, Path, PathBuf};
 use super::error::GoldenError;
 use super::project::Project;
 
-/// Where a project keeps its cases.
+/// The directory of a project's cases.
 pub const TESTS_DIR: &str = "tests";
-/// Where damaged inputs are kept that a module did not stand, below [`TESTS_DIR`].
+/// The directory below [`TESTS_DIR`] for damaged inputs that made a module fail.
 pub(crate) const FINDINGS_DIR: &str = ".fuzz";
-/// A definition in place of the project's, for one case.
+/// The file with the definition of one case, which replaces that of the project.
 pub(crate) const DEFINITION: &str = "definition.yaml";
-/// Options over those of the definition, for one case.
+/// The file with the options of one case, which override those of the definition.
 pub(crate) const OPTIONS: &str = "options.yaml";
-/// What must come out.
+/// The file with the expected output.
 pub(super) const EXPECTED: &str = "expected.yaml";
-/// The nodes that an expectations module is told of.
+/// The file with the nodes for an expectations module.
 pub(super) const NODES: &str = "nodes.yaml";
-/// The finished tree that judges are given.
+/// The file with the finished tree for judges.
 pub(super) const TREE: &str = "tree.yaml";
-/// What else the archive holds that judges may read as evidence, laid out as there.
+/// The directory with other files of the archive that judges may read as evidence.
 pub(super) const ARCHIVE: &str = "archive";
-/// Results, and what stands in for them.
+/// The directories of results and errors.
 const RESULTS: [&str; 2] = ["results", "errors"];
-/// What makes a directory a case of another kind than one with [`TREE`].
+/// The entries that a case with [`TREE`] must not have.
 pub(super) const EXCLUSIVE: [&str; 3] = ["results", "errors", NODES];
-/// Cases of one project: more than anybody looks at, and a bound on what a wrong directory can hold.
+/// Maximum number of cases in a project, which bounds the work on a wrong directory.
 const MAX_CASES: usize = 10_000;
 
 /// One golden case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// Its name: the directory below `tests/`.
+    /// The name: the path below `tests/`.
     pub name: String,
-    /// Its directory.
+    /// The directory of the case.
     pub dir: PathBuf,
-    /// What it is about.
+    /// The kind of the case.
     pub kind: CaseKind,
 }
 
-/// What a case is about.
+/// The kind of a case, by its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CaseKind {
-    /// Results become a tree.
+    /// Results, from which a post-processor makes a tree.
     Results,
-    /// Nodes become the results that are expected.
+    /// Nodes, from which an expectations module makes the list of expected results.
     Expectations,
-    /// A finished tree becomes a verdict.
+    /// A finished tree, from which judges make a verdict.
     Judgement,
 }
 
@@ -63,7 +63,7 @@ impl CaseKind {
         RESULTS.iter().any(|name| dir.join(name).is_dir()).then_some(Self::Results)
     }
 
-    /// In one word, for programs.
+    /// Returns the kind as one word, for machine-readable output.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -75,17 +75,20 @@ impl CaseKind {
 }
 
 impl Case {
-    /// Whether it is a damaged input that was kept: then all that is asked is that the module stands it.
+    /// Returns whether this is a damaged input of a fuzz run. Such a case only requires that the
+    /// module does not fail.
     pub(super) fn is_finding(&self) -> bool {
         self.name.strip_prefix(FINDINGS_DIR).is_some_and(|rest| rest.starts_with('/'))
     }
 }
 
-/// The cases of `project` with these names, in their order; without names, all of them, in lexical order. What is below a directory whose name
-/// begins with a dot is run only when it is named (`.fuzz/…`).
+/// Returns the cases of `project` with these names, in the given order. Without names, it returns
+/// all cases in lexical order.
+///
+/// Cases below a directory whose name starts with a dot are run only if they are named (`.fuzz/…`).
 ///
 /// # Errors
-/// When there is none, or not the one that was named.
+/// There is no case, or none with a given name.
 pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, GoldenError> {
     let tests = project.dir.join(TESTS_DIR);
     let all = all(&tests)?;
@@ -93,7 +96,7 @@ pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, GoldenErro
         return if all.is_empty() { Err(GoldenError::NoCase(tests)) } else { Ok(all) };
     }
     let named = names.iter().map(|name| {
-        // As a shell completes it.
+        // Accept the path that a shell completes.
         let short = name.trim_end_matches('/');
         let short = short.strip_prefix("./").unwrap_or(short);
         let short = short.strip_prefix("tests/").unwrap_or(short);
@@ -122,7 +125,7 @@ fn all(tests: &Path) -> Result<Vec<Case>, GoldenError> {
     for entry in entries {
         let entry = entry.map_err(failed)?;
         let (dir, Ok(name)) = (entry.path(), entry.file_name().into_string()) else { continue };
-        // Tests of the language stand here too: a directory that is no case is somebody else's.
+        // Skip directories that are not cases: the tests of the module's language are here too.
         if name.starts_with('.') {
             continue;
         }

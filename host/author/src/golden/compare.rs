@@ -1,34 +1,37 @@
-//! What is expected beside what came out.
+//! Compares the expected output with the actual one.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-/// Lines of a difference that are kept: what a person reads before going to the module.
+/// Maximum number of lines of a difference.
 const MAX_LINES: usize = 200;
-/// Characters of a line.
+/// Maximum number of characters of a line.
 const MAX_LINE: usize = 400;
-/// What a difference may take to find. After that it is still one, only not the shortest.
+/// Time limit for finding the shortest difference. After that, the difference is still correct, but
+/// longer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Bytes up to which texts that differ are compared as documents. Larger ones were not written by hand.
+/// Maximum size in bytes of outputs that are compared as documents. Larger ones were not written by
+/// hand.
 const MAX_PARSED: usize = 4 << 20;
-/// Unchanged lines around a change.
+/// Number of unchanged lines around a change.
 const CONTEXT: usize = 3;
 
 /// A difference, as `diff -u` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diff {
-    /// Its lines.
+    /// The lines.
     pub lines: Vec<DiffLine>,
-    /// How many more there were.
+    /// The number of further lines that were dropped.
     pub more: usize,
 }
 
 /// A line of a difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffLine {
-    /// `-` is expected and not there, `+` is there and not expected, a space stands around them, `@` says where.
+    /// The mark: `-` for an expected line that is missing, `+` for an unexpected line, a space for
+    /// context, `@` for a position.
     pub mark: char,
     /// The line, cut to 400 characters.
     pub text: String,
@@ -49,7 +52,8 @@ impl std::fmt::Display for Diff {
     }
 }
 
-/// The difference; `None` if both say the same. Comments, quotes and the order of keys say nothing, nor does the order of a list of names.
+/// Returns the difference, or `None` if both outputs mean the same. Comments, quotes, the order of
+/// keys and the order of a list of names do not matter.
 pub(super) fn compare(expected: &str, actual: &str) -> Option<Diff> {
     if expected == actual || same(expected, actual) { None } else { Some(diff(expected, actual)) }
 }
@@ -63,7 +67,7 @@ fn same(expected: &str, actual: &str) -> bool {
     expected.is_some() && expected == actual
 }
 
-/// A document that is a list of names is a set.
+/// Sorts a document that is a list of names, because it is a set.
 fn unordered(mut value: Value) -> Value {
     if let Value::Array(values) = &mut value
         && values.iter().all(Value::is_string)

@@ -1,25 +1,25 @@
-//! Why no case was run.
+//! Errors that stop a test run.
 
 use std::io;
 use std::path::PathBuf;
 
 use plumbline_core::definition::DefinitionError;
 
-/// Why no case was run. What is wrong with one case is said in its report.
+/// Error of a test run that could not start. Problems of a single case are in its report instead.
 #[derive(Debug, thiserror::Error)]
 pub enum GoldenError {
-    /// Something cannot be read or listed.
+    /// A file or directory cannot be read.
     #[error("failed to read `{path}`: {source}")]
     Read {
-        /// What.
+        /// The path.
         path: PathBuf,
         /// The cause.
         source: io::Error,
     },
-    /// A directory without a definition.
+    /// The directory has no definition.
     #[error("directory `{0}` has no `plugin.yaml`")]
     NoDefinition(PathBuf),
-    /// A definition that cannot be used.
+    /// The definition is invalid.
     #[error("invalid definition `{path}`: {source}")]
     Definition {
         /// The file.
@@ -27,29 +27,29 @@ pub enum GoldenError {
         /// The cause.
         source: DefinitionError,
     },
-    /// There is nothing to run.
+    /// The project has no cases.
     #[error("`{0}` has no case: a case is a directory with `results`, `errors`, `nodes.yaml` or `tree.yaml` in it")]
     NoCase(PathBuf),
-    /// A case that was named is not there.
+    /// There is no case with the given name.
     #[error("there is no case `{name}` (there are: {known})")]
     UnknownCase {
-        /// What was asked for.
+        /// The given name.
         name: String,
-        /// What there is.
+        /// The names of the existing cases.
         known: String,
     },
-    /// More cases than anybody looks at.
+    /// The project has too many cases.
     #[error("`{path}` has more than {limit} cases")]
     TooMany {
-        /// Where.
+        /// The directory.
         path: PathBuf,
-        /// How many are run.
+        /// The maximum number of cases.
         limit: usize,
     },
 }
 
 impl GoldenError {
-    /// What to do.
+    /// Returns how to fix the problem, if that is known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -1,4 +1,5 @@
-//! A case of judges: a finished tree goes in, the verdict of the definition's chain comes out.
+//! Runs a case of judges: the input is a finished tree, the output is the verdict of the
+//! definition's chain.
 
 use std::fs;
 use std::path::Path;
@@ -16,11 +17,12 @@ use super::case::{ARCHIVE, Case, EXCLUSIVE, TREE};
 use super::output::{Actual, MAX_TREE, ended, nothing_local, scratch};
 use super::project::read;
 
-/// The day that judges are told, unless a case says another one. On the real one, a case with an entry that expires would come out otherwise
-/// one morning.
+/// The day that judges see, unless the case sets another one. With the real day, a case with an
+/// entry that expires would suddenly fail.
 const DAY: Date = Date::constant(2000, 1, 1);
 
-/// Options of a case: for each judge of the chain that is named, over those of its entry. The error is a sentence.
+/// Applies the options of a case, which override those of the named judges in the chain. The error
+/// is a sentence.
 pub(super) fn apply(options: Map<String, Value>, definition: &mut Definition) -> Result<(), String> {
     let chain = &mut definition.plumbline.verdict;
     for (name, options) in options {
@@ -36,7 +38,7 @@ pub(super) fn apply(options: Map<String, Value>, definition: &mut Definition) ->
     Ok(())
 }
 
-/// Has the chain judge the tree of `case`. The error is a sentence.
+/// Runs the chain on the tree of `case`. The error is a sentence.
 pub(super) fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     if let Some(other) = EXCLUSIVE.iter().find(|name| case.dir.join(name).exists()) {
         return Err(format!("it has `{TREE}` and `{other}`: make two cases of them"));
@@ -77,7 +79,8 @@ fn tree(path: &Path) -> Result<Item, String> {
     Item::parse(text).map_err(|error| wrong(&error))
 }
 
-/// The verdict as it would stand in the archive, in YAML; without the digests of modules, which say nothing of what these decide.
+/// Returns the verdict as it would be in the archive, as YAML. The digests of modules are left out,
+/// because they change with every build.
 fn text(mut verdict: PluginVerdict) -> Result<String, String> {
     verdict.chain.iter_mut().for_each(|judge| judge.digest.clear());
     serde_saphyr::to_string(&verdict).map(ended).map_err(|error| error.to_string())

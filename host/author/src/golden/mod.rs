@@ -1,9 +1,12 @@
-//! Golden cases: results, and the tree that they must become; a tree, and the verdict that judges must come to.
+//! Golden cases: results with the expected tree, or a tree with the expected verdict.
 //!
-//! A project keeps them below `tests/`, one directory each, laid out as in an archive (`results/`, `errors/`), with the tree that
-//! `plumbline plugin process` prints in `expected.yaml`. Each runs through the aggregator's own post-processing with the modules beside the
-//! definition, so that what passes here means the same in a run. A case of an expectations module has `nodes.yaml` in place of results, one of judges
-//! `tree.yaml`.
+//! A project keeps its cases below `tests/`, one directory each. A case has the layout of an
+//! archive (`results/`, `errors/`), and `expected.yaml` holds the tree that `plumbline plugin
+//! process` prints. A case of an expectations module has `nodes.yaml` instead of results, and one
+//! of judges has `tree.yaml`.
+//!
+//! Each case runs through the aggregator's own post-processing with the modules next to the
+//! definition. A case that passes therefore behaves the same in a run.
 
 mod actual;
 mod case;

@@ -1,11 +1,11 @@
-//! `nodes.yaml`: the nodes of a case, as little as must be said of them.
+//! Reads `nodes.yaml`, the nodes of a case.
 
 use std::collections::BTreeMap;
 
 use plumbline_core::{Node, NodeName, Taint};
 use serde::Deserialize;
 
-/// A node of a case. What is left out is as on most nodes: ready, schedulable, Linux on amd64.
+/// A node of a case. The defaults are those of most nodes: ready, schedulable, Linux on amd64.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -36,7 +36,7 @@ fn amd64() -> String {
     "amd64".into()
 }
 
-/// The nodes in this text; the error is a sentence.
+/// Parses the nodes. The error is a sentence.
 pub(super) fn parse(text: &[u8]) -> Result<Vec<Node>, String> {
     let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
     if text.trim().is_empty() {

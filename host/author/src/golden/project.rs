@@ -10,17 +10,17 @@ use plumbline_core::definition::{Definition, MAX_YAML_BYTES, Warning};
 
 use super::error::GoldenError;
 
-/// What a definition may be called.
+/// The file names of a definition.
 const NAMES: [&str; 2] = ["plugin.yaml", "plugin.yml"];
 
-/// A directory with a definition, its modules beside it, and cases below it.
+/// A directory with a definition, its modules and its cases.
 #[derive(Debug, Clone)]
 pub struct Project {
-    /// The directory, absolute.
+    /// The directory, as an absolute path.
     pub dir: PathBuf,
     /// The plugin.
     pub source: Source,
-    /// What is odd about its definition.
+    /// Warnings about the definition.
     pub warnings: Vec<Warning>,
 }
 
@@ -28,7 +28,7 @@ impl Project {
     /// Reads the definition in `dir`.
     ///
     /// # Errors
-    /// When there is none, or it cannot be used.
+    /// There is no definition, or it is invalid.
     pub fn open(dir: &Path) -> Result<Self, GoldenError> {
         let failed = |source| GoldenError::Read { path: dir.to_owned(), source };
         let absolute = dir.canonicalize().map_err(failed)?;
@@ -40,7 +40,7 @@ impl Project {
     }
 }
 
-/// The definition in the file at `path`.
+/// Reads the definition in the file at `path`.
 pub(super) fn definition(path: &Path) -> Result<(Definition, Vec<Warning>), GoldenError> {
     let text =
         read(path, MAX_YAML_BYTES as u64).map_err(|source| GoldenError::Read { path: path.to_owned(), source })?;
@@ -49,7 +49,7 @@ pub(super) fn definition(path: &Path) -> Result<(Definition, Vec<Warning>), Gold
     Ok((parsed.definition, parsed.warnings))
 }
 
-/// At most one byte more than `limit`, so that who reads it sees that it is too much.
+/// Reads a file, up to one byte more than `limit`, so that callers can detect that it is too large.
 pub(super) fn read(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! How cases came out.
+//! The outcomes of cases.
 
 use std::time::Duration;
 
@@ -7,41 +7,41 @@ use serde_json::{Value, json};
 use super::case::CaseKind;
 use super::compare::Diff;
 
-/// How a case came out.
+/// The outcome of a case, with its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseReport {
-    /// Its name.
+    /// The name of the case.
     pub name: String,
-    /// What it is about.
+    /// The kind of the case.
     pub kind: CaseKind,
-    /// How it came out.
+    /// The outcome.
     pub result: CaseResult,
-    /// What it took, compiling aside. Zero if it could not be run.
+    /// The wall-clock time without compilation. Zero if the case could not be run.
     pub wall: Duration,
-    /// The most memory that one call of a module used, in bytes; zero if none came to its end.
+    /// The highest memory usage of one call, in bytes. Zero if no call finished.
     pub memory: u64,
 }
 
-/// How a case came out.
+/// The outcome of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CaseResult {
-    /// As expected.
+    /// The output is as expected.
     Passed,
     /// `expected.yaml` was written.
     Blessed {
-        /// There was none before.
+        /// Whether there was none before.
         new: bool,
     },
-    /// Not as expected.
+    /// The output is not as expected.
     Failed(Diff),
-    /// Nobody says what is expected.
+    /// There is no expected output.
     Missing,
-    /// It could not be run, or the module was ended: a sentence.
+    /// The case could not be run, or the host ended the module. Holds the reason as a sentence.
     Broken(String),
 }
 
 impl CaseResult {
-    /// In one word.
+    /// Returns the outcome as one word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -53,14 +53,14 @@ impl CaseResult {
         }
     }
 
-    /// Whether nothing is wrong.
+    /// Returns whether the case passed or was blessed.
     #[must_use]
     pub fn is_good(&self) -> bool {
         matches!(self, Self::Passed | Self::Blessed { .. })
     }
 }
 
-/// How all cases came out, in their order.
+/// The outcomes of all cases, in their order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
     /// The cases.
@@ -68,13 +68,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether nothing is wrong with any.
+    /// Returns whether all cases passed or were blessed.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.cases.iter().all(|case| case.result.is_good())
     }
 
-    /// How many came out how, such as `2 passed, 1 failed`.
+    /// Returns the number of cases per outcome, such as `2 passed, 1 failed`.
     #[must_use]
     pub fn summary(&self) -> String {
         let words = ["passed", "blessed", "failed", "missing", "broken"];
@@ -84,7 +84,8 @@ impl Report {
         if said.is_empty() { "no cases".to_owned() } else { said.join(", ") }
     }
 
-    /// As data: an array with `case`, `kind`, `result`, `seconds`, `memory`, `diff` and `reason` of each.
+    /// Returns an array with `case`, `kind`, `result`, `seconds`, `memory`, `diff` and `reason` of
+    /// each case.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let case = |case: &CaseReport| {

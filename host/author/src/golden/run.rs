@@ -1,4 +1,4 @@
-//! Running cases, several at a time.
+//! Runs cases, several at a time.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -18,10 +18,10 @@ use super::project::{Project, read};
 use super::report::{CaseReport, CaseResult, Report};
 use super::runner::{Bless, Runner};
 
-/// When a case that is still running is reported.
+/// The time after which a running case is reported as slow.
 const SLOW: Duration = Duration::from_secs(2);
 
-/// Runs the cases, as many at a time as there are cores. Blocking.
+/// Runs the cases, as many at a time as there are cores. The call blocks.
 #[must_use]
 pub fn run(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Report {
     let (begin, watched) = mpsc::channel::<(usize, Instant)>();
@@ -34,7 +34,7 @@ pub fn run(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Report {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(at) else { return };
-                    // Nobody listens when the other side has panicked.
+                    // Sending fails only if the receiver has panicked.
                     let _ = begin.send((at, Instant::now()));
                     let report = one(project, case, runner);
                     if let Some(slot) = done.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
@@ -56,7 +56,8 @@ pub fn run(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Report {
     Report { cases: done.into_iter().flatten().collect() }
 }
 
-/// Reports every case that is not done two seconds after its start. Returns when all threads have ended.
+/// Reports every case that is still running two seconds after its start. Returns when all threads
+/// have ended.
 fn report_slow(started: &mpsc::Receiver<(usize, Instant)>, is_done: &dyn Fn(usize) -> bool, report: &dyn Fn(usize)) {
     let mut running: VecDeque<(usize, Instant)> = VecDeque::new();
     loop {
@@ -102,12 +103,12 @@ fn judge(case: &Case, actual: &Actual, bless: Bless) -> CaseResult {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return CaseResult::Broken(format!("failed to read `{}`: {error}", path.display())),
     };
-    // Not UTF-8: then it is not what came out either, and the difference shows where.
+    // Invalid UTF-8 never equals the actual output, and the difference shows where it is.
     let expected = there.as_deref().map(String::from_utf8_lossy);
     let difference = expected.as_deref().map(|expected| compare(expected, &actual.text));
     match difference {
         Some(None) => CaseResult::Passed,
-        // A damaged input has no right tree: it is enough that the module stood it.
+        // A damaged input has no correct tree. The case passes if the module does not fail.
         None if case.is_finding() => CaseResult::Passed,
         _ if bless != Bless::Nothing => match (&actual.refused, bless) {
             (Some(error), Bless::Results) => CaseResult::Broken(format!(
@@ -123,7 +124,7 @@ fn judge(case: &Case, actual: &Actual, bless: Bless) -> CaseResult {
     }
 }
 
-/// All or nothing: a case that is blessed while somebody reads it is the old or the new one.
+/// Writes the file atomically, so that concurrent readers see the old or the new version.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".expected-").tempfile_in(dir)?;

@@ -1,4 +1,4 @@
-//! What cases run in.
+//! The settings of a test run.
 
 use std::time::Duration;
 
@@ -6,37 +6,38 @@ use plumbline_aggregator::{LimitPolicy, Modules};
 
 /// The settings of a test run.
 pub struct Runner<'a> {
-    /// The built-in modules, and the sandbox. Modules of bundles are read once, so a project that was rebuilt needs new
-    /// ones.
+    /// The built-in modules, and the sandbox. Modules of bundles are read only once, so a rebuilt
+    /// project needs a new value.
     pub modules: &'a Modules,
-    /// What modules may use.
+    /// The limits of modules.
     pub limits: &'a LimitPolicy,
-    /// The time that one call of a module may take, if its limits do not allow less.
+    /// The timeout of one call of a module, if its limits do not set a lower one.
     pub timeout: Duration,
-    /// Which outcomes become expectations.
+    /// Which outputs become expectations.
     pub bless: Bless,
     /// Called with the name of a case that has been running for two seconds.
     pub slow: &'a (dyn Fn(&str) + Sync),
 }
 
 impl<'a> Runner<'a> {
-    /// A runner with the default timeout that blesses nothing.
+    /// Creates a runner with the default timeout that blesses nothing.
     #[must_use]
     pub fn new(modules: &'a Modules, limits: &'a LimitPolicy) -> Self {
         Self { modules, limits, timeout: DEFAULT_TIMEOUT, bless: Bless::Nothing, slow: &|_| {} }
     }
 }
 
-/// The time that a call of a module in a case may take, unless the author sets another.
+/// The default timeout of one call of a module.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Which outcomes are written to `expected.yaml`. Crashes and exceeded limits never are.
+/// Which outputs are written to `expected.yaml`. Outputs of crashes and exceeded limits are never
+/// written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bless {
-    /// None.
+    /// No output.
     Nothing,
-    /// Those without an error.
+    /// Outputs without an error.
     Results,
-    /// Also those in which a module returned an error, such as a caught exception.
+    /// Also outputs in which a module returned an error, such as a caught exception.
     Errors,
 }

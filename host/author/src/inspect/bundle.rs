@@ -1,4 +1,4 @@
-//! A directory with a definition and its modules.
+//! Inspects a directory with a definition and its modules.
 
 use std::fs;
 use std::path::Path;
@@ -11,43 +11,46 @@ use super::component::{ModuleInspection, module_file};
 use super::error::InspectionError;
 use crate::golden::Project;
 
-/// Modules of a bundle that are looked at; a host takes no more either.
+/// Maximum number of modules to inspect, which is also the host's limit.
 const MAX_MODULES: usize = 64;
-/// What the signatures of a packed bundle are called, beside it: the tar's name and this.
+/// The suffix of the file with a packed bundle's signatures. Its name is that of the tar with this
+/// suffix.
 const SIGNATURES: &str = ".dsse.json";
 
-/// What a bundle is.
+/// A description of a bundle.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BundleInspection {
-    /// Its definition.
+    /// The definition.
     pub definition: DefinitionSummary,
-    /// What is odd about the definition.
+    /// Warnings about the definition.
     pub warnings: Vec<String>,
-    /// Its modules.
+    /// The modules.
     pub modules: Vec<ModuleInspection>,
-    /// Modules that cannot be inspected: sentences.
+    /// Errors of modules that cannot be inspected, as sentences.
     pub broken: Vec<String>,
-    /// `sha256:` and 64 hexadecimal digits: the digest of the tar that it is packed as. `None`: it cannot be packed.
+    /// The digest of the packed tar: `sha256:` and 64 hexadecimal digits. `None` if the bundle
+    /// cannot be packed.
     pub digest: Option<String>,
-    /// Why it cannot be packed.
+    /// Why the bundle cannot be packed.
     pub unfit: Option<String>,
-    /// The files that belong to it: those that are packed.
+    /// The files that packing includes.
     pub files: Vec<FileSize>,
-    /// Where it came from, if it was installed.
+    /// The origin of an installed bundle.
     pub source: Option<Source>,
-    /// Bytes of the signatures that came with it. That there are some does not say whose they are, or that they are valid.
+    /// The size in bytes of the signatures that came with the bundle. Their presence does not mean
+    /// that they are valid, or whose they are.
     pub signatures: Option<u64>,
 }
 
-/// Where an installed bundle came from.
+/// The origin of an installed bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// The reference, or the path.
+    /// The reference or path that it was installed from.
     pub reference: String,
-    /// RFC 3339.
+    /// The time of the installation (RFC 3339).
     pub installed: String,
-    /// Its version, if it was said.
+    /// The version, if it is known.
     pub version: Option<String>,
 }
 
@@ -57,26 +60,26 @@ impl From<&InstallRecord> for Source {
     }
 }
 
-/// The keys of a definition that say what the plugin is.
+/// The keys of a definition that identify the plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct DefinitionSummary {
-    /// The plugin's name.
+    /// The name of the plugin.
     pub name: String,
-    /// What it says of itself.
+    /// The description in the definition.
     pub description: Option<String>,
-    /// `Job`, `DaemonSet` or `Process`.
+    /// The driver: `Job`, `DaemonSet` or `Process`.
     pub driver: String,
-    /// Who reads its results.
+    /// The result format, which selects the post-processor.
     pub result_format: Option<String>,
-    /// Who says which results must arrive.
+    /// The module that returns the expected results.
     pub expectations: String,
-    /// Who says what they come to.
+    /// The summarizer, if there is one.
     pub summarizer: Option<String>,
 }
 
 impl DefinitionSummary {
-    /// Of this definition.
+    /// Summarizes this definition.
     #[must_use]
     pub fn of(definition: &Definition) -> Self {
         Self {
@@ -93,16 +96,17 @@ impl DefinitionSummary {
 /// A file and its size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileSize {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Bytes.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
-/// Inspects the packed bundle in the file `tar`. It is unpacked into a temporary directory, within the limits for bundles of strangers.
+/// Inspects the packed bundle in the file `tar`. It is unpacked into a temporary directory, with
+/// the limits for untrusted bundles.
 ///
 /// # Errors
-/// When it cannot be unpacked, or [`bundle`] fails.
+/// The bundle cannot be unpacked, or [`bundle`] fails.
 pub fn packed(tar: &Path) -> Result<BundleInspection, InspectionError> {
     let failed = |source| InspectionError::Read { path: tar.to_owned(), source };
     let file = fs::File::open(tar).map_err(failed)?;
@@ -116,19 +120,19 @@ pub fn packed(tar: &Path) -> Result<BundleInspection, InspectionError> {
     Ok(BundleInspection { digest: Some(digest.to_string()), signatures, ..bundle(&dir)? })
 }
 
-/// Inspects a bundle that was installed.
+/// Inspects an installed bundle.
 ///
 /// # Errors
-/// As for [`bundle`].
+/// The same as for [`bundle`].
 pub fn installed(installed: &Installed) -> Result<BundleInspection, InspectionError> {
     let signatures = installed.signatures.as_ref().map(|bytes| bytes.len() as u64);
     Ok(BundleInspection { source: Some((&installed.record).into()), signatures, ..bundle(&installed.bundle.dir)? })
 }
 
-/// Inspects the bundle in `dir`. A module that is broken is said, and the others are shown.
+/// Inspects the bundle in `dir`. Modules with errors are listed, and the others are described.
 ///
 /// # Errors
-/// When there is no definition, or the directory cannot be read.
+/// There is no definition, or the directory cannot be read.
 pub fn bundle(dir: &Path) -> Result<BundleInspection, InspectionError> {
     let project = Project::open(dir)?;
     let failed = |source| InspectionError::Read { path: dir.to_owned(), source };
@@ -160,7 +164,8 @@ pub fn bundle(dir: &Path) -> Result<BundleInspection, InspectionError> {
         source: None,
         signatures: None,
     };
-    // A bundle that cannot be packed, for a module that is broken for instance, is shown as far as it goes.
+    // A bundle that cannot be packed, for example because of an invalid module, is described as far
+    // as possible.
     match Bundle::open(&project.dir) {
         Ok(bundle) => {
             inspection.digest = Some(bundle.digest().to_string());

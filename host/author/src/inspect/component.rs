@@ -1,4 +1,4 @@
-//! One file: a component, or a core module on its way to become one.
+//! Inspects one file: a component, or a core module that is to become one.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,70 +15,70 @@ use super::core_module::externs;
 use super::error::InspectionError;
 use super::sections::{Sections, shown};
 
-/// What kind of file it is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A component: what a host runs.
+    /// A component, which a host can run.
     Component,
-    /// A core module: `plumbline plugin build` makes a component of it.
+    /// A core module, from which `plumbline plugin build` makes a component.
     CoreModule,
 }
 
-/// What a module is.
+/// A description of a module.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ModuleInspection {
     /// The file.
     pub file: String,
-    /// What kind of file.
+    /// The kind of the file.
     pub kind: Kind,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// `sha256:` and 64 hexadecimal digits.
+    /// The digest: `sha256:` and 64 hexadecimal digits.
     pub digest: String,
-    /// The roles that it can play.
+    /// The roles that the module implements.
     pub roles: Vec<&'static str>,
-    /// The version of `plumbline:plugin` that it was made for.
+    /// The version of `plumbline:plugin` that the module was built for.
     pub generation: Option<String>,
-    /// The newest version that this program speaks.
+    /// The newest version that this program supports.
     pub host_generation: &'static str,
-    /// What it exports.
+    /// The exports.
     pub exports: Vec<String>,
-    /// What it imports.
+    /// The imports.
     pub imports: Imports,
-    /// What it says of itself; `None`: nothing.
+    /// The metadata of the module, if it has any.
     pub metadata: Option<Metadata>,
-    /// What it consists of.
+    /// The sections of the file.
     pub sections: Sections,
 }
 
-/// Imports, by what becomes of them.
+/// Imports, by how the host treats them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Imports {
-    /// Of the contract.
+    /// Imports from the contract.
     pub contract: Vec<String>,
-    /// Of WASI: there, and empty.
+    /// Imports from WASI, for which the host provides an empty implementation.
     pub wasi: Vec<String>,
-    /// What no module gets: a host refuses the module for these.
+    /// Imports that no module gets. A host rejects a module with such imports.
     pub refused: Vec<String>,
-    /// Of a core module: what it is to be given when it becomes a component.
+    /// Imports of a core module, which it gets when it becomes a component.
     pub core: Vec<String>,
 }
 
-/// The section `plumbline:module`.
+/// The content of the section `plumbline:module`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Metadata {
-    /// Its name.
+    /// The name of the module.
     pub name: String,
-    /// The formats that it answers to.
+    /// The formats that the module handles.
     pub formats: Vec<String>,
-    /// The files that it takes when a definition names none.
+    /// The files that the module reads if a definition has no `result-files`.
     pub default_files: Vec<String>,
-    /// The rules by which files of its formats are detected.
+    /// The rules by which the host detects files of its formats.
     pub detect: Vec<DetectRule>,
-    /// The limits that it asks for: bytes, seconds, counts.
+    /// The limits that the module asks for, in bytes, seconds and counts.
     pub limits: Map<String, Value>,
     /// The JSON Schema of its options.
     pub schema: Option<Value>,
@@ -87,7 +87,7 @@ pub struct Metadata {
 /// Inspects the file at `path`.
 ///
 /// # Errors
-/// When it cannot be read, or is no WebAssembly.
+/// The file cannot be read, or is not WebAssembly.
 pub fn module_file(path: &Path) -> Result<ModuleInspection, InspectionError> {
     let failed = |source| InspectionError::Read { path: path.to_owned(), source };
     let mut wasm = Vec::new();
@@ -101,7 +101,7 @@ pub fn module_file(path: &Path) -> Result<ModuleInspection, InspectionError> {
 /// Inspects the bytes `wasm` of the file at `path`.
 ///
 /// # Errors
-/// When they are no WebAssembly.
+/// The bytes are not WebAssembly.
 pub fn module(path: &Path, wasm: &[u8]) -> Result<ModuleInspection, InspectionError> {
     let broken = |reason| InspectionError::Broken { path: path.to_owned(), reason };
     let no_module = |source| InspectionError::NoModule { path: path.to_owned(), source };
@@ -171,7 +171,7 @@ fn component(file: String, info: &ModuleInfo, refused: Vec<String>, sections: Se
     }
 }
 
-/// The limits that are asked for, by the names that a definition gives them.
+/// Returns the requested limits, with the keys that a definition uses.
 fn limits(request: &LimitsRequest) -> Map<String, Value> {
     let LimitsRequest {
         wall_seconds,

@@ -1,13 +1,13 @@
-//! A core module: what a compiler makes before it becomes a component.
+//! Inspects a core module, which is what a compiler produces before it becomes a component.
 
 use wasmparser::{Parser, Payload};
 
 use super::sections::shown;
 
-/// Imports and exports that are listed.
+/// Maximum number of imports and exports to list.
 const MAX_LISTED: usize = 1_000;
 
-/// Names of what it imports (`module` `name`) and exports; the error is the parser's sentence.
+/// Returns the imports (`module` `name`) and exports. The error is the parser's message.
 pub(super) fn externs(wasm: &[u8]) -> Result<(Vec<String>, Vec<String>), String> {
     let (mut imports, mut exports) = (Vec::new(), Vec::new());
     for payload in Parser::new(0).parse_all(wasm) {

@@ -1,4 +1,4 @@
-//! Why something cannot be inspected.
+//! Errors of an inspection.
 
 use std::path::PathBuf;
 
@@ -6,26 +6,26 @@ use plumbline_sandbox::InspectError;
 
 use crate::golden::GoldenError;
 
-/// Why something cannot be inspected.
+/// Error of an inspection.
 #[derive(Debug, thiserror::Error)]
 pub enum InspectionError {
     /// A file or directory cannot be read.
     #[error("failed to read `{path}`: {source}")]
     Read {
-        /// Which.
+        /// The path.
         path: PathBuf,
         /// The cause.
         source: std::io::Error,
     },
-    /// More than any host takes.
+    /// The file is larger than any host accepts.
     #[error("`{path}` is larger than {} MiB: no host takes such a module", limit >> 20)]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Bytes that are looked at.
+        /// The maximum size in bytes.
         limit: u64,
     },
-    /// It is no module, or broken.
+    /// The file is not a valid module.
     #[error("`{path}` is not a module: {source}")]
     NoModule {
         /// The file.
@@ -33,7 +33,7 @@ pub enum InspectionError {
         /// The cause.
         source: InspectError,
     },
-    /// It is no WebAssembly all through.
+    /// The file is not valid WebAssembly.
     #[error("`{path}` is broken: {reason}")]
     Broken {
         /// The file.
@@ -41,7 +41,7 @@ pub enum InspectionError {
         /// The cause.
         reason: String,
     },
-    /// A bundle without a definition that can be used.
+    /// The bundle has no valid definition.
     #[error(transparent)]
     Definition(#[from] GoldenError),
 }

@@ -1,4 +1,4 @@
-//! What a module or a bundle is, read from its files without running anything.
+//! Describes a module or a bundle from its files, without running anything.
 
 mod bundle;
 mod component;

@@ -1,48 +1,50 @@
-//! What a WebAssembly file consists of: its core modules and custom sections, and who made it.
+//! The parts of a WebAssembly file: its core modules, its custom sections, and the tools that
+//! produced it.
 
 use plumbline_core::text::steers_terminal;
 use serde::Serialize;
 use wasmparser::{CustomSectionReader, KnownCustom, Parser, Payload};
 
-/// Sections of one kind that are listed.
+/// Maximum number of sections of one kind to list.
 const MAX_LISTED: usize = 256;
-/// Characters of a name or version that is shown.
+/// Maximum number of characters of a name or version to show.
 const MAX_TEXT: usize = 200;
 
-/// The parts of a file, and their sizes in bytes.
+/// The parts of a file, with their sizes in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Sections {
-    /// Its core modules, in its order.
+    /// The sizes of its core modules, in the order of the file.
     #[serde(rename = "core-modules")]
     pub core_modules: Vec<u64>,
-    /// Its custom sections, and those of its core modules; the same name is one entry.
+    /// Its custom sections, and those of its core modules. Sections with the same name are one
+    /// entry.
     pub custom: Vec<CustomSection>,
-    /// Who made it, as it says itself.
+    /// The tools that produced the file, according to itself.
     pub producers: Vec<Producer>,
 }
 
 /// A custom section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CustomSection {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its bytes; of all together, if there are several of the name.
+    /// The size in bytes; the total if several sections have the name.
     pub bytes: u64,
 }
 
 /// An entry of the section `producers`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Producer {
-    /// `language`, `processed-by` or `sdk`.
+    /// The field: `language`, `processed-by` or `sdk`.
     pub field: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// Its version; may be empty.
+    /// The version of the tool; may be empty.
     pub version: String,
 }
 
 impl Sections {
-    /// Reads them; the error is the parser's sentence.
+    /// Reads the sections. The error is the parser's message.
     pub(super) fn of(wasm: &[u8]) -> Result<Self, String> {
         let mut sections = Self::default();
         for payload in Parser::new(0).parse_all(wasm) {
@@ -61,7 +63,7 @@ impl Sections {
 
     fn custom(&mut self, section: &CustomSectionReader<'_>) {
         if let KnownCustom::Producers(fields) = section.as_known() {
-            // What cannot be read of it is left out: it changes nothing of what the module does.
+            // Skip entries that cannot be read: they have no effect on the module.
             for field in fields.into_iter().flatten() {
                 for value in field.values.into_iter().flatten() {
                     if self.producers.len() < MAX_LISTED {
@@ -80,7 +82,7 @@ impl Sections {
     }
 }
 
-/// Text of a file from anywhere, as it can be shown on a terminal.
+/// Returns text from an untrusted file with terminal control characters escaped.
 pub(super) fn shown(text: &str) -> String {
     text.chars()
         .take(MAX_TEXT)

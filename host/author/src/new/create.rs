@@ -1,4 +1,4 @@
-//! Writing it.
+//! Writes a new project.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,27 +12,30 @@ use crate::embedded::{Embedded, sdk, template, template_languages, wit};
 use crate::project::{AuthorError, Language};
 use plumbline_core::closest;
 
-/// The end of a file's name that is dropped: what would be a project of its own in the sources.
+/// The suffix of template files that would otherwise make the template a project of its own. It is
+/// dropped.
 const DISGUISE: &str = ".in";
 
-/// A project that was written.
+/// A project that was created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NewProject {
-    /// Its name.
+    /// The name of the project.
     pub name: String,
-    /// Its language.
+    /// The language of the project.
     pub language: Language,
-    /// Where it is.
+    /// The directory of the project.
     pub directory: PathBuf,
-    /// Its files, without those of the contract and the SDK.
+    /// The files of the project, without those of the contract and the SDK.
     pub files: Vec<String>,
 }
 
-/// Writes a project called `name` into `directory`, which must not be there, or be empty: the template of its language, the contract in
-/// `wit/`, the SDK in `sdk/<language>/`. It is there as a whole or not at all.
+/// Creates a project `name` in `directory`, which must not exist or must be empty.
+///
+/// The project consists of the template of its language, the contract in `wit/`, and the SDK in
+/// `sdk/<language>/`. It is created atomically.
 ///
 /// # Errors
-/// When the name cannot be used, there is no such template, or the directory cannot be written.
+/// The name is invalid, there is no such template, or the directory cannot be written.
 pub fn new_project(
     name: &str,
     language: Language,
@@ -70,14 +73,14 @@ pub fn new_project(
     }
     fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755))
         .map_err(AuthorError::io("change", scratch.path()))?;
-    // Onto an empty directory a rename is allowed, onto another it fails.
+    // A rename replaces an empty directory, and fails for any other.
     fs::rename(scratch.path(), directory).map_err(AuthorError::io("create", directory))?;
-    // It has another name now: there is nothing left to remove.
+    // The directory was renamed, so there is nothing to remove.
     drop(scratch.keep());
     Ok(NewProject { name: name.to_owned(), language, directory: directory.to_owned(), files: written })
 }
 
-/// The world, if it is another than the usual one.
+/// Returns the world if it is not the default one, after checking that it exists.
 fn known_world(world: Option<&str>) -> Result<Option<&str>, AuthorError> {
     let Some(world) = world.filter(|world| *world != DEFAULT_WORLD) else { return Ok(None) };
     let known =
@@ -106,7 +109,7 @@ fn no_template(language: Language, world: Option<&str>) -> AuthorError {
     }
 }
 
-/// Nothing is ever written over.
+/// Rejects a directory that exists and is not empty. Nothing is ever overwritten.
 fn refuse_taken(directory: &Path) -> Result<(), AuthorError> {
     let taken = match fs::symlink_metadata(directory) {
         Err(_) => false,

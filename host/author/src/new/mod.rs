@@ -1,4 +1,4 @@
-//! A new project from a template.
+//! Creates a new project from a template.
 
 mod create;
 mod names;

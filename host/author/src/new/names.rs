@@ -2,13 +2,14 @@
 
 use crate::project::AuthorError;
 
-/// Bytes of a DNS label.
+/// Maximum length in bytes of a DNS label.
 const MAX_NAME: usize = 63;
 
-/// Checks that `name` can be a project's: it becomes a plugin's name, a module's, a package's, and part of identifiers.
+/// Checks that `name` is valid for a project. It becomes the name of a plugin, a module and a
+/// package, and a part of identifiers.
 ///
 /// # Errors
-/// When it cannot.
+/// The name is invalid.
 pub fn check_name(name: &str) -> Result<(), AuthorError> {
     let bytes = name.as_bytes();
     let inside = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
@@ -25,7 +26,7 @@ pub fn check_name(name: &str) -> Result<(), AuthorError> {
     ))
 }
 
-/// The names that stand in a template, in place of its placeholders.
+/// The names that replace the placeholders of a template.
 pub(super) struct Names<'a> {
     name: &'a str,
     ident: String,
@@ -33,7 +34,7 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Those of a name that was checked.
+    /// Derives the names from a valid project name.
     pub(super) fn of(name: &'a str) -> Self {
         let word = |word: &str| {
             let mut letters = word.chars();
@@ -42,7 +43,7 @@ impl<'a> Names<'a> {
         Self { name, ident: name.replace('-', "_"), type_name: name.split('-').map(word).collect() }
     }
 
-    /// A text of the template with the names in it.
+    /// Returns a text of the template with the names filled in.
     pub(super) fn fill(&self, text: &str) -> String {
         text.replace("__NAME__", self.name).replace("__IDENT__", &self.ident).replace("__TYPE__", &self.type_name)
     }

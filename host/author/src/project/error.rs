@@ -1,57 +1,57 @@
-//! What a person is told when work on a project fails.
+//! The error type of all work on a project.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Whose fault it is, which decides the exit code (docs/exit-codes.md).
+/// Whose fault an error is, which decides the exit code (docs/exit-codes.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The command line, or a file of the project.
+    /// The fault is in the command line or in a file of the project.
     Input,
-    /// The machine: a tool that is missing, a disk that is full.
+    /// The fault is in the machine: a missing tool, a full disk.
     System,
 }
 
-/// Why a piece of work on a project was not done.
+/// Error of an operation on a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorError {
     /// Whose fault it is.
     pub kind: ErrorKind,
-    /// What failed, and in which object.
+    /// What failed, and on which object.
     pub what: String,
-    /// Why, as far as that is known.
+    /// The cause, if it is known.
     pub cause: Option<String>,
-    /// What to do.
+    /// How to fix it.
     pub hint: Option<String>,
 }
 
 impl AuthorError {
-    /// A file of the project, or what was asked for, is wrong.
+    /// Creates an error in the command line or in a file of the project.
     pub fn input(what: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Input, what: what.into(), cause: None, hint: None }
     }
 
-    /// The machine cannot do it.
+    /// Creates an error of the machine.
     pub fn system(what: impl Into<String>) -> Self {
         Self { kind: ErrorKind::System, what: what.into(), cause: None, hint: None }
     }
 
-    /// Why.
+    /// Sets the cause.
     #[must_use]
     pub fn because(mut self, cause: impl fmt::Display) -> Self {
         self.cause = Some(cause.to_string());
         self
     }
 
-    /// What to do.
+    /// Sets the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// An operation on a file that failed.
+    /// Creates an error of a failed file operation.
     pub(crate) fn io(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let what = format!("failed to {what} `{}`", path.display());
         move |error| Self::system(what).because(error)

@@ -1,4 +1,4 @@
-//! The languages that modules are written in, as far as there is an SDK and a recipe.
+//! The languages that have an SDK and a recipe.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use plumbline_core::closest;
 
-/// A language.
+/// A language for modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
@@ -27,10 +27,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them, in the order in which they are listed for people.
+    /// All languages, in the order in which they are listed for users.
     pub const ALL: [Self; 6] = [Self::Rust, Self::Go, Self::JavaScript, Self::TypeScript, Self::Python, Self::C];
 
-    /// The name, as `module.yaml` and `--lang` have it.
+    /// Returns the name that `module.yaml` and `--lang` use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Language {
         }
     }
 
-    /// The directory of its SDK below `plugin-sdk/`.
+    /// Returns the directory of the SDK below `plugin-sdk/`.
     #[must_use]
     pub fn sdk(self) -> &'static str {
         match self {
@@ -52,7 +52,8 @@ impl Language {
         }
     }
 
-    /// The language that the files of a directory look like, and the file that says so.
+    /// Detects the language of a directory from its files. Returns the language, and the file that
+    /// identifies it.
     #[must_use]
     pub fn detect(directory: &Path) -> Option<(Self, &'static str)> {
         let signs = [

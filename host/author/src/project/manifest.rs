@@ -1,4 +1,5 @@
-//! `module.yaml`: how a module is built, and what it says of itself (docs/modules.md).
+//! Reads `module.yaml`, which describes how a module is built, and the module's metadata
+//! (docs/modules.md).
 
 use std::path::PathBuf;
 
@@ -10,17 +11,17 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 use super::{AuthorError, Language};
 use plumbline_core::closest;
 
-/// The file's name.
+/// The name of the file.
 pub const MANIFEST_FILE: &str = "module.yaml";
 
-/// Bytes of the file. All keys together take one or two hundred.
+/// Maximum size of the file in bytes. All keys together take one or two hundred.
 pub(super) const MAX_BYTES: u64 = 64 << 10;
-/// Entries of each list.
+/// Maximum number of entries of each list.
 const MAX_ENTRIES: usize = 64;
-/// Bytes of one entry: as long as a path may be.
+/// Maximum size of one entry in bytes: the maximum length of a path.
 const MAX_TEXT: usize = 4 << 10;
 
-/// Every key that there is.
+/// All valid keys.
 const KEYS: [&str; 11] = [
     "name",
     "language",
@@ -52,38 +53,40 @@ const LIMITS: [&str; 12] = [
     "log-bytes",
 ];
 
-/// What the file says. `None` and empty: nothing, so a default holds.
+/// The content of the file. `None` and empty values mean that the default applies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
-    /// The module's name, and the name of its file.
+    /// The name of the module and of its file.
     pub name: String,
-    /// The language that it is written in.
+    /// The language that the module is written in.
     pub language: Language,
-    /// The world of the contract that it is built for.
+    /// The world of the contract that the module is built for.
     pub world: Option<String>,
-    /// The result formats that it answers to.
+    /// The result formats that the module handles.
     pub formats: Option<Vec<String>>,
-    /// Glob patterns of the files that it takes when a definition names none.
+    /// Glob patterns of the files that the module reads if a definition has no `result-files`.
     pub default_files: Option<Vec<String>>,
-    /// The rules by which the host detects its files. They are checked with the rest of the metadata when the module is built.
+    /// The rules by which the host detects files of the module. The build checks them with the rest
+    /// of the metadata.
     pub detect: Vec<Value>,
-    /// The limits that it asks for.
+    /// The limits that the module asks for.
     pub limits: Map<String, Value>,
     /// The file with the JSON Schema of its options.
     pub schema: Option<PathBuf>,
     /// The directory of the SDK.
     pub sdk: Option<PathBuf>,
-    /// The author's own build, in place of the recipe for the language.
+    /// The author's own build command, which replaces the recipe of the language.
     pub command: Vec<String>,
-    /// What that build makes: a core module or a component.
+    /// The file that this build command produces: a core module or a component.
     pub artifact: Option<PathBuf>,
 }
 
 impl Manifest {
-    /// Reads the text of the file. `origin` is where it comes from, for messages.
+    /// Parses the text of the file. `origin` is where it comes from, for messages.
     ///
     /// # Errors
-    /// When it is not YAML, lacks a key, or holds one that is not known or not what it should be: every message names the key.
+    /// The text is not YAML, lacks a required key, or has an unknown or invalid key. Every message
+    /// names the key.
     pub fn parse(text: &str, origin: &str) -> Result<Self, AuthorError> {
         parse(text).map_err(|cause| {
             AuthorError::input(format!("`{origin}` cannot be used"))
@@ -107,7 +110,8 @@ fn parse(text: &str) -> Result<Manifest, String> {
     let Value::Object(mut keys) = document else { return Err("it must be a mapping".to_owned()) };
     known("", keys.keys(), &KEYS)?;
     let name = required(&mut keys, "name")?;
-    // What a packed module is called: an underscore would make it another file than its package's.
+    // A packed module cannot have an underscore in its name, because the file of the package would
+    // have another name.
     if !is_module_name(&name) || name.contains('_') {
         return Err(format!(
             "`name`: `{name}` cannot name a module: use lower-case letters, digits, `-` and `.`, at most 63"
@@ -189,7 +193,8 @@ fn texts(keys: &mut Map<String, Value>, key: &str) -> Result<Option<Vec<String>>
     }
 }
 
-/// Lists of texts and a title; anything else would be lost without a word in a host that ignores what it does not know.
+/// Checks the rules: lists of strings, and a title. A host ignores keys that it does not know, so
+/// anything else would be lost silently.
 fn detect(value: Option<Value>) -> Result<Vec<Value>, String> {
     let rules = match value {
         None | Some(Value::Null) => return Ok(Vec::new()),

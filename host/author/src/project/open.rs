@@ -1,4 +1,4 @@
-//! The project in a directory.
+//! Opens the project in a directory.
 
 use std::path::{Path, PathBuf};
 
@@ -9,23 +9,23 @@ use serde_json::Value;
 use super::manifest::MAX_BYTES;
 use super::{AuthorError, Language, MANIFEST_FILE, Manifest, read_bounded, read_text};
 
-/// Bytes of a schema: more does not fit into the section that carries it.
+/// Maximum size of a schema in bytes. A larger one does not fit into the section that holds it.
 const MAX_SCHEMA_BYTES: u64 = 60 << 10;
 
 /// A project.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Project {
-    /// Where it is: an absolute path, so that tools which run elsewhere understand it.
+    /// The directory, as an absolute path, so that tools that run elsewhere understand it.
     pub directory: PathBuf,
-    /// What it says of itself.
+    /// The content of its `module.yaml`.
     pub manifest: Manifest,
 }
 
 impl Project {
-    /// The project in `directory`.
+    /// Opens the project in `directory`.
     ///
     /// # Errors
-    /// When there is no `module.yaml`, or it cannot be used.
+    /// There is no `module.yaml`, or it is invalid.
     pub fn open(directory: &Path) -> Result<Self, AuthorError> {
         let absolute = directory.canonicalize().map_err(|error| {
             AuthorError::input(format!("failed to open directory `{}`", directory.display())).because(error)
@@ -48,53 +48,54 @@ impl Project {
         Ok(Self { directory: absolute, manifest: Manifest::parse(&text, &file.display().to_string())? })
     }
 
-    /// The module's name.
+    /// Returns the name of the module.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.manifest.name
     }
 
-    /// Where the built module goes: beside the definition, so that the project's directory is a bundle.
+    /// Returns the path of the built module. It is next to the definition, so that the project's
+    /// directory is a bundle.
     #[must_use]
     pub fn module(&self) -> PathBuf {
         self.directory.join(format!("{}.wasm", self.name()))
     }
 
-    /// Where everything goes that a build leaves behind.
+    /// Returns the directory for everything that a build produces.
     #[must_use]
     pub fn build_directory(&self) -> PathBuf {
         self.directory.join("build")
     }
 
-    /// The directory of the SDK.
+    /// Returns the directory of the SDK.
     #[must_use]
     pub fn sdk(&self) -> PathBuf {
         let default = || Path::new("sdk").join(self.manifest.language.as_str());
         self.directory.join(self.manifest.sdk.clone().unwrap_or_else(default))
     }
 
-    /// The world that it is built for.
+    /// Returns the world that the module is built for.
     #[must_use]
     pub fn world(&self) -> &str {
         self.manifest.world.as_deref().unwrap_or(DEFAULT_WORLD)
     }
 
-    /// Its own copy of the contract, if it has one.
+    /// Returns the project's own copy of the contract, if it has one.
     #[must_use]
     pub fn wit(&self) -> Option<PathBuf> {
         Some(self.directory.join("wit")).filter(|wit| wit.is_dir())
     }
 
-    /// How its core module becomes a component; `wit` is [`Project::wit`].
+    /// Returns the recipe that makes a component from its core module. `wit` is [`Project::wit`].
     #[must_use]
     pub fn recipe<'a>(&'a self, wit: Option<&'a Path>) -> Recipe<'a> {
         Recipe { world: Some(self.world()), wit: wit.map_or(Wit::Embedded, Wit::Directory) }
     }
 
-    /// The JSON Schema of its options.
+    /// Returns the JSON Schema of the module's options.
     ///
     /// # Errors
-    /// When the file that `schema` names cannot be read or is no JSON object.
+    /// The file that `schema` refers to cannot be read, or is not a JSON object.
     pub fn schema(&self) -> Result<Option<Value>, AuthorError> {
         let Some(file) = &self.manifest.schema else { return Ok(None) };
         let path = self.directory.join(file);
@@ -104,13 +105,13 @@ impl Project {
         if schema.is_object() { Ok(Some(schema)) } else { Err(wrong()) }
     }
 
-    /// What the module is to say of itself, if it plays these roles.
+    /// Returns the metadata for a module with these roles.
     ///
     /// # Errors
-    /// As [`Project::schema`].
+    /// The same as for [`Project::schema`].
     pub fn metadata(&self, roles: Roles) -> Result<Metadata, AuthorError> {
         let manifest = &self.manifest;
-        // Who reads no results answers to no format.
+        // A module that reads no results has no format.
         let default = || if roles.post_processor { vec![manifest.name.clone()] } else { Vec::new() };
         Ok(Metadata {
             name: manifest.name.clone(),

@@ -1,4 +1,4 @@
-//! Files of a project, read within bounds.
+//! Reads files of a project within limits.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,12 +6,12 @@ use std::path::Path;
 
 use super::AuthorError;
 
-/// The content of a file that is not larger than `limit` bytes.
+/// Returns the content of a file of at most `limit` bytes.
 pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, AuthorError> {
     let failed =
         |error: std::io::Error| AuthorError::input(format!("failed to read file `{}`", path.display())).because(error);
     let file = File::open(path).map_err(failed)?;
-    // A pipe or a device would be read for ever.
+    // Reading a pipe or a device might never end.
     if !file.metadata().map_err(failed)?.is_file() {
         return Err(AuthorError::input(format!("`{}` is not a regular file", path.display())));
     }
@@ -23,7 +23,7 @@ pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, AuthorErr
     Ok(bytes)
 }
 
-/// As [`read_bounded`], for text.
+/// Like [`read_bounded`], for text.
 pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, AuthorError> {
     String::from_utf8(read_bounded(path, limit)?)
         .map_err(|error| AuthorError::input(format!("file `{}` is not UTF-8 text", path.display())).because(error))

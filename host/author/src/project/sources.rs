@@ -1,4 +1,5 @@
-//! Which sources a module was built from, so that a stale module is recognised whatever the clocks say.
+//! Records the sources from which a module was built, so that a stale module is recognized without
+//! relying on clocks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +12,7 @@ use super::{AuthorError, MANIFEST_FILE, Project, read_bounded};
 use crate::watch::snapshot::Snapshot;
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 
-/// Bytes of a record: 20,000 files with long paths fit.
+/// Maximum size of a record in bytes: enough for 20,000 files with long paths.
 const MAX_RECORD: u64 = 16 << 20;
 /// Directories at the top of a project whose files do not become part of the module.
 const OTHER_DIRECTORIES: [&str; 4] = ["tests", "test", "docs", "examples"];
@@ -21,11 +22,11 @@ const EXTENSIONS: [&str; 15] =
 /// Files that tools rewrite while they build.
 const LOCK_FILES: [&str; 3] = ["Cargo.lock", "package-lock.json", "go.sum"];
 
-/// The sources of a project, by content.
+/// The digests of a project's sources, by path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sources(BTreeMap<PathBuf, String>);
 
-/// What a build leaves in `build/`.
+/// The record of a build in `build/`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     /// The digest of the module.
@@ -34,8 +35,8 @@ struct Record {
 }
 
 impl Sources {
-    /// Reads every file of the project that may become part of the module: not its tests, its definition, its
-    /// documentation, nor what tools generate.
+    /// Reads every file of the project that may become part of the module. Tests, the definition,
+    /// documentation and generated files are left out.
     pub(crate) fn of(project: &Project) -> Result<Self, AuthorError> {
         let snapshot = Snapshot::of(&project.directory).map_err(|error| {
             AuthorError::system(format!("failed to read the sources in `{}`", project.directory.display()))
@@ -49,8 +50,8 @@ impl Sources {
         Ok(Self(files.map(|(path, digest)| (path, hex(&digest))).collect()))
     }
 
-    /// Records that the module with this digest was built from these sources. A file that the build itself has written
-    /// counts as it is now.
+    /// Records that the module with this digest was built from these sources. Files that the build
+    /// itself has written count with their present content.
     pub(crate) fn record(mut self, project: &Project, module: &str) -> Result<(), AuthorError> {
         let now = Self::of(project)?.0;
         let own_build = !project.manifest.command.is_empty();
@@ -67,7 +68,7 @@ impl Sources {
         fs::write(&path, text).map_err(AuthorError::io("write", &path))
     }
 
-    /// A file that differs, or is in one of the two only.
+    /// Returns a file that differs, or that only one of the two has.
     fn changed(&self, now: &Self) -> Option<PathBuf> {
         let differs = |(path, digest): &(&PathBuf, &String)| self.0.get(*path) != Some(*digest);
         let gone = || self.0.keys().find(|path| !now.0.contains_key(*path));
@@ -75,8 +76,8 @@ impl Sources {
     }
 }
 
-/// Whether a build may read the file. At the top of a project, next to the plugin's own programs and packed bundles,
-/// only files of known kinds are sources.
+/// Returns whether a build may read the file. The top of a project also holds the plugin's own
+/// programs and packed bundles, so only files of known kinds are sources there.
 fn is_source(path: &Path, command: &[String]) -> bool {
     let mut parts = path.components().map(|part| part.as_os_str());
     let first = parts.next().unwrap_or_default();
@@ -88,11 +89,12 @@ fn is_source(path: &Path, command: &[String]) -> bool {
     named || first == MANIFEST_FILE || first == "Makefile" || EXTENSIONS.contains(&extension)
 }
 
-/// Why the module of `project` was not built from the sources in their present state, as a sentence; `None` if it was,
-/// or if there is no module. Without a record of a build, the times of files decide.
+/// Returns why the module of `project` does not match its present sources, as a sentence. Returns
+/// `None` if it does, or if there is no module. Without a record of a build, the modification times
+/// of files decide.
 ///
 /// # Errors
-/// When the project cannot be read.
+/// The project cannot be read.
 pub fn stale(project: &Project) -> Result<Option<String>, AuthorError> {
     let module = project.module();
     if !module.exists() {

@@ -1,38 +1,38 @@
-//! Why a project cannot be watched.
+//! Errors of watching a project.
 
 use std::path::PathBuf;
 
-/// Why a project cannot be watched.
+/// Error of watching a project.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The project cannot be read.
     #[error("failed to read `{path}`: {source}")]
     Read {
-        /// What.
+        /// The path.
         path: PathBuf,
         /// The cause.
         source: std::io::Error,
     },
-    /// The system does not tell of changes.
+    /// The system does not report changes.
     #[error("failed to watch `{path}`: {source}")]
     Watch {
-        /// What.
+        /// The path.
         path: PathBuf,
         /// The cause.
         source: notify::Error,
     },
-    /// More than a project holds.
+    /// The directory has too many files.
     #[error("`{path}` holds more than {limit} files: that is not a plugin's directory")]
     TooMany {
         /// The directory.
         path: PathBuf,
-        /// How many are looked at.
+        /// The maximum number of files.
         limit: usize,
     },
 }
 
 impl WatchError {
-    /// What to do.
+    /// Returns how to fix the problem, if that is known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -1,4 +1,4 @@
-//! Watching a project: what its author changes is built and tried again at once.
+//! Watches a project, and builds and tests it after every change.
 
 mod error;
 mod rounds;

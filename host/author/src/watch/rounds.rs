@@ -1,4 +1,4 @@
-//! Rounds: one at the beginning, and one whenever something changed and then was quiet.
+//! Rounds of work: one at the start, and one after each change, once the project is quiet.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,11 @@ use super::error::WatchError;
 use super::snapshot::Snapshot;
 use crate::golden::{self, GoldenError, Project, Report, Runner};
 
-/// How long it must be quiet before a round begins: editors write a file in several steps, and tools write several files.
+/// How long the project must be quiet before a round starts. Editors write a file in several steps,
+/// and tools write several files.
 pub const QUIET: Duration = Duration::from_millis(150);
-/// A round begins at the latest so long after the first change, however busy the directory is.
+/// Maximum time from the first change to the start of a round, even if the directory keeps
+/// changing.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 enum Message {
@@ -23,28 +25,29 @@ enum Message {
     Stop,
 }
 
-/// Ends a watch from another thread.
+/// Stops a watch from another thread.
 #[derive(Clone)]
 pub struct Stopper(Sender<Message>);
 
 impl Stopper {
-    /// The watch ends after the round that is under way.
+    /// Stops the watch after the current round.
     pub fn stop(&self) {
-        // If it has ended already, that is all right.
+        // Sending fails only if the watch has already ended.
         let _ = self.0.send(Message::Stop);
     }
 }
 
-/// Why a round is made.
+/// The reason for a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
-    /// Its number, from 1.
+    /// The number of the round, from 1.
     pub number: u64,
-    /// What changed, relative to the project; empty for the first.
+    /// The changed files, relative to the project; empty for the first round.
     pub changed: Vec<PathBuf>,
 }
 
-/// A project that is watched. What tools make (`build/`, `target/`, `node_modules/`, hidden directories, the module itself) is not looked at.
+/// A watched project. It ignores the output of tools: `build/`, `target/`, `node_modules/`, hidden
+/// directories, and the module itself.
 pub struct Watch {
     dir: PathBuf,
     quiet: Duration,
@@ -54,38 +57,38 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches `dir`. A round begins when nothing changed for `quiet`.
+    /// Starts to watch `dir`. A round starts when nothing has changed for `quiet`.
     ///
     /// # Errors
-    /// When the directory cannot be read, or the system does not tell of changes.
+    /// The directory cannot be read, or the system does not report changes.
     pub fn new(dir: &Path, quiet: Duration) -> Result<(Self, Stopper), WatchError> {
         let dir = dir.canonicalize().map_err(|source| WatchError::Read { path: dir.to_owned(), source })?;
         let (tell, told) = mpsc::channel();
         let stopper = Stopper(tell.clone());
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let message = match event {
-                // To be read is no change; the rounds themselves read everything.
+                // Ignore reads: the rounds themselves read everything.
                 Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
                 Ok(_) => Message::Changed,
                 Err(error) => Message::Failed(error),
             };
-            // Nobody listens any more when the watch has ended.
+            // Sending fails only if the watch has ended.
             let _ = tell.send(message);
         })
         .map_err(|source| WatchError::Watch { path: dir.clone(), source })?;
         Ok((Self { dir, quiet, watcher, watched: BTreeSet::new(), told }, stopper))
     }
 
-    /// Calls `work` now, and after every change, until it is stopped.
+    /// Calls `work` now and after every change, until the watch is stopped.
     ///
     /// # Errors
-    /// When the project cannot be read or watched any more.
+    /// The project can no longer be read or watched.
     pub fn run(mut self, mut work: impl FnMut(&Round)) -> Result<(), WatchError> {
         let mut seen = self.look()?;
         let mut round = Round { number: 1, changed: Vec::new() };
         work(&round);
         loop {
-            // At once, too: something may have changed while the work was done.
+            // Look before waiting: something may have changed during the work.
             let now = self.look()?;
             let changed = now.changed_since(&seen);
             if !changed.is_empty() {
@@ -99,8 +102,8 @@ impl Watch {
         }
     }
 
-    /// What the project looks like; from now on the system tells of changes in all its directories. Only in those that count: a watch on everything
-    /// below `node_modules` costs thousands of handles.
+    /// Returns a snapshot of the project, and watches its new directories. Ignored directories are
+    /// not watched: a watch on everything below `node_modules` takes thousands of handles.
     fn look(&mut self) -> Result<Snapshot, WatchError> {
         let snapshot = Snapshot::of(&self.dir)?;
         let mut new = false;
@@ -110,17 +113,20 @@ impl Watch {
             }
             match self.watcher.watch(directory, RecursiveMode::NonRecursive) {
                 Ok(()) => new = true,
-                // Removed since we looked: the directory above tells of it.
+                // The directory was removed since the snapshot. The watch on its parent reports
+                // that.
                 Err(_) if !directory.exists() => continue,
                 Err(source) => return Err(WatchError::Watch { path: directory.clone(), source }),
             }
         }
         self.watched.clone_from(&snapshot.directories);
-        // What was written into a new directory before it was watched, nobody tells of.
+        // Look again: no event reports files that were written into a new directory before it was
+        // watched.
         if new { Snapshot::of(&self.dir) } else { Ok(snapshot) }
     }
 
-    /// Waits for a change, and then until it is quiet. `false`: it is to end.
+    /// Waits for a change, and then until the project is quiet. Returns `false` if the watch is to
+    /// stop.
     fn wait(&self) -> Result<bool, WatchError> {
         let failed = |source| WatchError::Watch { path: self.dir.clone(), source };
         match self.told.recv() {
@@ -141,22 +147,22 @@ impl Watch {
     }
 }
 
-/// What a build came to: what it says of the module, or why there is none.
+/// The result of a build: a message about the module, or the error.
 pub type Built = Result<String, String>;
 
-/// What a round came to.
+/// The result of a round.
 #[derive(Debug)]
 pub struct RoundReport {
-    /// The build.
+    /// The result of the build.
     pub built: Built,
-    /// The cases; `None` if there was nothing to try them with.
+    /// The outcomes of the cases; `None` if there was no module to test.
     pub cases: Option<Result<Report, GoldenError>>,
-    /// What it took, from the first to the last.
+    /// The wall-clock time of the whole round.
     pub wall: Duration,
 }
 
-/// Builds the project in `dir` and runs its golden cases. `modules` is new for every round: what was read of the last build is not to be used
-/// again.
+/// Builds the project in `dir` and runs its golden cases. Pass new `modules` for every round,
+/// because they cache the modules of the last build.
 pub fn try_out(
     dir: &Path,
     build: &mut dyn FnMut(&Path) -> Built,

@@ -1,5 +1,6 @@
-//! What a project looks like: its files by content, so that a file that was only touched, or written again as it was, changes nothing. A build that
-//! writes into the project would otherwise go round for ever.
+//! A snapshot of a project: its files by content. A file that was only touched, or rewritten with
+//! the same content, does not count as changed. Otherwise a build that writes into the project
+//! would start another build forever.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -10,11 +11,12 @@ use sha2::{Digest, Sha256};
 
 use super::error::WatchError;
 
-/// Files that are looked at. A plugin has some dozens, its SDK some hundreds.
+/// Maximum number of files. A plugin has some dozens, and its SDK some hundreds.
 const MAX_FILES: usize = 20_000;
-/// Bytes of a file that are looked at; what lies behind is told by the size.
+/// Maximum number of bytes of a file to read. Changes beyond it are noticed by the size of the
+/// file.
 const MAX_BYTES: u64 = 16 << 20;
-/// Levels of directories.
+/// Maximum depth of directories.
 const MAX_DEPTH: usize = 32;
 
 /// The files of a project.
@@ -31,12 +33,12 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// The files, relative to the project, with digests of their contents.
+    /// Returns the digests of the files by path, relative to the project.
     pub(crate) fn files(self) -> BTreeMap<PathBuf, [u8; 32]> {
         self.files
     }
 
-    /// What is new, gone, or another, relative to the project.
+    /// Returns the files that are new, removed or changed, relative to the project.
     pub(super) fn changed_since(&self, before: &Self) -> Vec<PathBuf> {
         let now = self.files.iter().filter(|(path, digest)| before.files.get(*path) != Some(digest));
         let gone = before.files.keys().filter(|path| !self.files.contains_key(*path));
@@ -48,7 +50,7 @@ impl Snapshot {
         let failed = |source| WatchError::Read { path: dir.to_owned(), source };
         let entries = match fs::read_dir(dir) {
             Ok(entries) => entries,
-            // Removed while we look: the system tells of it.
+            // The directory was removed during the walk. The system reports that.
             Err(error) if error.kind() == io::ErrorKind::NotFound && depth > 0 => return Ok(()),
             Err(error) => return Err(failed(error)),
         };
@@ -57,7 +59,7 @@ impl Snapshot {
             let entry = entry.map_err(failed)?;
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
-            // Links are not followed: an SDK that is linked in is not what the author changes.
+            // Links are not followed: authors do not change an SDK that is linked into the project.
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
                 if depth < MAX_DEPTH && !directory(&name) {
@@ -90,15 +92,17 @@ fn digest(path: &Path) -> io::Result<[u8; 32]> {
     }
 }
 
-/// Directories that tools fill.
+/// Directories that tools create.
 const MADE: [&str; 6] = ["build", "target", "node_modules", "__pycache__", "dist", "venv"];
 
-/// Whether a directory of this name is not looked into. Hidden ones are tools' own: `.git`, `.venv`, `.fuzz`.
+/// Returns whether to ignore a directory with this name. Hidden ones belong to tools: `.git`,
+/// `.venv`, `.fuzz`.
 pub(super) fn directory(name: &str) -> bool {
     name.starts_with('.') || MADE.contains(&name)
 }
 
-/// Whether a file of this name is not looked at: what an editor writes beside the file, and, at the top, the module that the build makes.
+/// Returns whether to ignore a file with this name: temporary files of editors, and built modules
+/// at the top.
 pub(super) fn file(name: &str, at_the_top: bool) -> bool {
     let scratch = name.starts_with('.') || name.starts_with('#') || name.ends_with('~') || name.ends_with(".swp");
     scratch || (at_the_top && name.ends_with(".wasm"))

@@ -1,4 +1,4 @@
-//! A project in a directory of its own, and modules by hand.
+//! A test project in a temporary directory, and hand-written modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,14 @@ use tempfile::TempDir;
 
 use crate::support::host;
 
-/// Modules that have read nothing yet.
+/// Returns modules that have not read any bundle yet.
 pub(crate) fn modules() -> Modules {
     let (sandbox, built_in) = host();
     Modules::new(sandbox.clone(), built_in.clone())
 }
 
-/// A component whose `process` does `body` for the first file, whose size is in `$size`; then it emits one item, called `item`.
+/// Returns a component whose `process` runs `body` for the first file, whose size is in `$size`. It
+/// then emits one item named `item`.
 pub(crate) fn handmade(body: &str) -> Vec<u8> {
     let wat = format!(
         r#"(module
@@ -43,7 +44,7 @@ pub(crate) fn handmade(body: &str) -> Vec<u8> {
     component(&wat::parse_str(wat).unwrap(), &Recipe::world("post-processor-module")).unwrap()
 }
 
-/// Says `Err("no")`: at 2048 lies the result, a variant with its text.
+/// Code that returns `Err("no")`. The result, a variant with its text, is at address 2048.
 pub(crate) const REFUSE: &str = "(i32.store8 (i32.const 2048) (i32.const 1)) (i32.store (i32.const 2052) (i32.const 64)) (i32.store (i32.const 2056) (i32.const 2))";
 
 pub(crate) struct Bed {
@@ -51,7 +52,7 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// A plugin with this format. `rest` is further YAML.
+    /// Creates a plugin with this format. `rest` is further YAML.
     pub(crate) fn new(format: &str, rest: &str) -> Self {
         let bed = Self { dir: tempfile::tempdir().unwrap() };
         bed.write(
@@ -79,7 +80,7 @@ impl Bed {
         Project::open(self.dir.path()).unwrap()
     }
 
-    /// The cases of these names, or all.
+    /// Runs the cases with these names, or all.
     pub(crate) fn run(&self, names: &[&str], bless: bool) -> Result<Report, GoldenError> {
         let project = self.project();
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -89,7 +90,7 @@ impl Bed {
         Ok(golden::run(&project, &cases, &Runner { bless, ..Runner::new(&modules, &limits) }))
     }
 
-    /// All cases, with the settings that `change` makes of the default.
+    /// Runs all cases, with the default settings modified by `change`.
     pub(crate) fn run_with(&self, change: impl Fn(&mut Runner<'_>)) -> Report {
         let project = self.project();
         let cases = golden::find(&project, &[]).unwrap();
@@ -99,14 +100,14 @@ impl Bed {
         golden::run(&project, &cases, &runner)
     }
 
-    /// How all cases came out, in words.
+    /// Returns the outcome of each case as a word.
     pub(crate) fn words(&self, bless: bool) -> Vec<(String, &'static str)> {
         let report = self.run(&[], bless).unwrap();
         report.cases.iter().map(|case| (case.name.clone(), case.result.word())).collect()
     }
 }
 
-/// Where the repository is.
+/// Returns the root of the repository.
 pub(crate) fn repository() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }

@@ -1,4 +1,4 @@
-//! The golden cases of projects that were built with the real tools.
+//! Runs the golden cases of projects that were built with the real tools.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use plumbline_author::golden::{self, Project, Runner};
 
 use crate::bed::modules;
 
-/// Every template and example has cases, and all of them pass; what is wrong, in words.
+/// Checks that a template or example has cases and that all of them pass. Returns what is wrong.
 pub(crate) fn wrong(directory: &Path) -> Option<String> {
     let opened = Project::open(directory).map_err(|error| error.to_string());
     let found = opened.and_then(|project| {

@@ -1,4 +1,4 @@
-//! What would go wrong later is found now.
+//! Tests of `check`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ fn a_built_project_has_no_findings() {
     let checked = check(dir.path()).unwrap();
     assert_eq!(lines(&checked), [""; 0]);
     assert_eq!((checked.modules.len(), checked.modules[0].name.as_str()), (1, "tally"));
-    // One file of it alone.
+    // Also check each file alone.
     assert_eq!(lines(&check(&dir.path().join("tally.wasm")).unwrap()), [""; 0]);
     assert_eq!(lines(&check(&dir.path().join("plugin.yaml")).unwrap()), [""; 0]);
 }
@@ -78,7 +78,7 @@ fn modules_that_a_host_refuses_are_errors_and_hide_nothing() {
     let checked = check(dir.path()).unwrap();
     let told = lines(&checked);
     assert_eq!(checked.count(Level::Error), 3, "{told:#?}");
-    assert!(told[0].contains("error: a.wasm: module `a` cannot be read: it is not WebAssembly"));
+    assert!(told[0].contains("error: a.wasm: failed to read module `a`: it is not WebAssembly"));
     assert!(told[1].contains("it is a core WebAssembly module"));
     assert!(told[2].contains("newer than this host"));
     assert_eq!(checked.modules.len(), 1, "the good one is still looked at");
@@ -114,7 +114,7 @@ fn options_are_held_against_the_modules_schema() {
     assert_eq!(with("{strict: 1}").len(), 1);
     let told = with("{strcit: true}");
     assert!(told[0].contains("`plumbline.options.strcit`: is not an option (there are: strict)"), "{told:?}");
-    // A schema that is wrong itself: what the options are, nobody can say.
+    // With an invalid schema, the options cannot be checked.
     write(dir.path(), &[("tally.schema.json", br#"{"$ref": "https://example.org/s.json"}"#)]);
     built(dir.path()).unwrap();
     let told = with("{strcit: true}");
@@ -175,7 +175,7 @@ fn what_cannot_be_packed_is_found_and_a_packed_bundle_is_checked_like_its_direct
     let tar = dir.path().join("tally.bundle.tar");
     bundle.pack(fs::File::create(&tar).unwrap()).unwrap();
     let checked = check(&tar).unwrap();
-    // It has no sources any more, so nothing is said of them.
+    // A packed bundle has no sources, so it has no findings about them.
     assert_eq!((lines(&checked), checked.modules.len()), (Vec::new(), 1));
 
     let bytes = fs::read(&tar).unwrap();
@@ -186,5 +186,5 @@ fn what_cannot_be_packed_is_found_and_a_packed_bundle_is_checked_like_its_direct
 
     std::os::unix::fs::symlink("/etc/hostname", dir.path().join("LICENSE")).unwrap();
     let told = lines(&check(dir.path()).unwrap());
-    assert!(told[0].starts_with("error: .: the bundle cannot be packed: `LICENSE` cannot be packed"), "{told:?}");
+    assert!(told[0].starts_with("error: .: failed to pack the bundle: failed to pack `LICENSE`"), "{told:?}");
 }

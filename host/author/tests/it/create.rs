@@ -1,4 +1,4 @@
-//! New projects.
+//! Tests of new projects.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use plumbline_author::embedded::template_languages;
 use plumbline_author::{Language, Project, new_project};
 
-/// All files below a directory.
+/// Returns all files below a directory.
 fn files(directory: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {

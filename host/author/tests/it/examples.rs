@@ -1,5 +1,5 @@
-//! Every example, with the real toolchain of its language where it is there: build, check, golden cases. (Templates are built by who follows the
-//! authors' guide: tests of the program.)
+//! Builds, checks and tests every example with the real toolchain of its language, if it is
+//! installed. Tests of the program build the templates, following the authors' guide.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Builds and checks; what is wrong, in words. Where the tools are not there it says so, and nothing is wrong.
+/// Builds and checks a project. Returns what is wrong. If the tools are missing, it prints a note
+/// and returns `None`.
 fn wrong(directory: &Path, shown: &str) -> Option<String> {
     let project = match Project::open(directory) {
         Ok(project) => project,
@@ -38,7 +39,8 @@ fn wrong(directory: &Path, shown: &str) -> Option<String> {
     cases::wrong(directory).map(|cases| format!("{shown}: {cases}"))
 }
 
-/// Those with a module of their own: each a test, so that slow tools work side by side.
+/// The examples with a module of their own. Each is a separate test, so that slow tools run in
+/// parallel.
 const EXAMPLES: [&str; 7] = ["cyclonedx", "gpu-nodes", "kube-bench", "sarif", "tap", "trivy", "zone-spread"];
 
 fn example(name: &str) {
@@ -59,7 +61,7 @@ fn no_example_is_forgotten() {
 
 #[test]
 fn verdict() {
-    // No module of its own: the built-in judges it.
+    // This example has no module of its own: it uses built-in judges.
     let failure = cases::wrong(&root().join("examples/verdict"));
     assert!(failure.is_none(), "{}", failure.unwrap_or_default());
 }

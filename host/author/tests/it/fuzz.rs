@@ -1,4 +1,4 @@
-//! Damaged inputs, and modules that stand them or do not.
+//! Tests of fuzzing, with modules that fail on damaged inputs and modules that do not.
 
 use plumbline_aggregator::LimitPolicy;
 use plumbline_author::fuzz::{self, FuzzError, FuzzOptions, FuzzReport};
@@ -36,7 +36,7 @@ fn what_a_module_refuses_is_no_finding() {
 
 #[test]
 fn a_trap_is_found_kept_and_can_be_run_again() {
-    // Empty files and long ones: two ways to fail.
+    // Two ways to fail: on empty files and on long ones.
     let traps = "(if (i64.eqz (local.get $size)) (then (unreachable)))
         (if (i64.gt_u (local.get $size) (i64.const 500000)) (then (drop (i64.div_u (local.get $size) (i64.const 0)))))";
     let bed = bed(traps);
@@ -55,7 +55,7 @@ fn a_trap_is_found_kept_and_can_be_run_again() {
     assert!(story.contains("\"seed\": 7") && story.contains("\"damage\""), "{story}");
     let name = format!(".fuzz/{}", finding.kept.file_name().unwrap().to_str().unwrap());
     assert_eq!(bed.run(&[&name], false).unwrap().cases[0].result.word(), "broken");
-    // It is no case of its own accord, and passes once the module stands it.
+    // A finding runs only if it is named, and passes once the module is fixed.
     assert_eq!(bed.run(&[], false).unwrap().cases.len(), 1);
     bed.write("hand.wasm", handmade(""));
     assert_eq!(bed.run(&[&name], false).unwrap().cases[0].result.word(), "passed");
@@ -79,7 +79,7 @@ fn without_files_there_is_nothing_to_damage() {
     assert!(matches!(run(&bed, 1, 0), Err(FuzzError::NothingToDamage)));
 }
 
-/// The built-in reader of JUnit stands a thousand of them.
+/// The built-in module for JUnit does not fail on a thousand damaged inputs.
 #[test]
 fn built_in_junit_stands_damaged_files() {
     let bed = Bed::new("junit", "");

@@ -1,4 +1,4 @@
-//! Golden cases, as an author has them.
+//! Tests of golden cases.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn a_case_goes_from_missing_to_blessed_to_passed_to_failed() {
     assert_eq!(said(&bed.words(true)), ["one: blessed"]);
     insta::assert_snapshot!(bed.read("tests/one/expected.yaml"));
     assert_eq!(said(&bed.words(false)), ["one: passed"]);
-    // What is right already is not written again.
+    // An output that is already as expected is not written again.
     assert_eq!(said(&bed.words(true)), ["one: passed"]);
 
     bed.write("tests/one/results/global/junit.xml", JUNIT.replace("name='a'", "name='z'"));
@@ -75,7 +75,7 @@ fn definitions_and_options_of_a_case_hold_for_it_alone() {
         bed.write(&format!("tests/{case}/results/global/a.txt"), "12");
     }
     bed.write("tests/good/options.yaml", "behaviour: behave\n");
-    // What a module that was ended left behind is never right, whoever says so.
+    // The partial output of a module that the host ended is never blessed.
     assert_eq!(said(&bed.words(true)), ["bad: broken", "good: blessed"]);
     assert!(!bed.path("tests/bad/expected.yaml").exists());
     let report = bed.run(&["bad"], false).unwrap();
@@ -89,7 +89,7 @@ fn what_a_module_refuses_can_be_expected() {
     let bed = Bed::new("hand", "");
     bed.write("hand.wasm", handmade(REFUSE));
     bed.write("tests/one/results/global/a", "x");
-    // It may be a caught exception, so it is expected only on request.
+    // The error may be a caught exception, so it is blessed only on request.
     let report = bed.run(&[], true).unwrap();
     let CaseResult::Broken(reason) = &report.cases[0].result else { panic!("{report:?}") };
     assert!(reason.contains("returned an error: no") && reason.contains("--bless-errors"), "{reason}");
@@ -115,7 +115,7 @@ fn an_endless_loop_ends_at_the_timeout_and_is_reported_while_it_runs() {
     assert!(slow.lock().unwrap().is_empty());
 }
 
-/// All cases with a timeout of three seconds; the names of slow ones go to `slow`.
+/// Runs all cases with a timeout of three seconds, and collects the names of slow ones in `slow`.
 fn slow_cases(bed: &Bed, slow: &Mutex<Vec<String>>) -> Report {
     let project = bed.project();
     let cases = golden::find(&project, &[]).unwrap();

@@ -1,4 +1,4 @@
-//! Golden cases of judges: a finished tree, and the verdict that the chain comes to.
+//! Tests of golden cases of judges: a finished tree, and the verdict of the chain.
 
 use plumbline_author::golden::{Bless, CaseResult};
 
@@ -14,12 +14,12 @@ items:
   - {name: pods, status: passed}
 ";
 
-/// A plugin whose chain is this.
+/// Creates a plugin with this chain.
 fn judged(chain: &str) -> Bed {
     Bed::new("junit", &format!("plumbline:\n  verdict:\n{chain}"))
 }
 
-/// With the guest that does what its option says.
+/// Creates a plugin whose judge is the test guest `misbehave` with this behavior.
 fn misbehaving(behaviour: &str) -> Bed {
     let bed = judged(&format!("  - {{judge: misbehave, options: {{behaviour: {behaviour}}}, evidence: ['meta/*']}}\n"));
     std::fs::copy(repository().join("target/modules/guests/misbehave.wasm"), bed.path("misbehave.wasm")).unwrap();

@@ -1,4 +1,4 @@
-//! What a module is, without running it.
+//! Tests of inspection.
 
 use plumbline_author::inspect::{self, InspectionError, Kind};
 use plumbline_bundle::Bundle;
@@ -61,7 +61,7 @@ fn bytes_of_strangers_are_errors_and_no_more() {
     }
     let error = inspect::module("x.wasm".as_ref(), b"#!/bin/sh").unwrap_err();
     assert!(matches!(error, InspectionError::NoModule { .. }) && error.to_string().contains("x.wasm"), "{error}");
-    // A name goes to a terminal.
+    // Names are printed on a terminal.
     let wat = r#"(module (import "a\1b[2J" "b" (func)))"#;
     let module = inspect::module("x.wasm".as_ref(), &wat::parse_str(wat).unwrap()).unwrap();
     assert_eq!(module.imports.core, ["a\\u{1b}[2J b"]);

@@ -1,5 +1,5 @@
-//! The same judge in every language but Rust (whose SDK the guests of the sandbox use), built by the real tools where they are there, and called
-//! by the host.
+//! Runs the same judge in every language except Rust, built with the real tools if they are
+//! installed, and called by the host. The guests of the sandbox cover the Rust SDK.
 
 use std::fs;
 use std::io::{self, Cursor, Read};
@@ -67,7 +67,8 @@ fn item(set: &str, depth: u32, name: &str, status: Status, leaf: bool) -> TreeIt
     TreeItem { set: set.into(), item, leaf, ruling: None }
 }
 
-/// A suite, a failure with a ruling already, many failures that nobody knows, and what a summarizer added.
+/// Returns a tree with a suite, a failure that already has a ruling, many failures without one, and
+/// an item of a summarizer.
 fn tree() -> Vec<TreeItem> {
     let mut tree = vec![
         item("global", 0, "dns", Status::Failed, false),
@@ -86,7 +87,7 @@ fn tree() -> Vec<TreeItem> {
 /// The judge's evidence.
 const CONTENT: &str = "dns\nload balancer ü\nnobody";
 
-/// What the module said, and how it ended.
+/// Runs the judge. Returns its rulings and checks, and its outcome.
 fn judged(module: &plumbline_sandbox::Module, options: Value) -> (Kept, Result<(), String>) {
     let plugin =
         PluginInfo { name: "e2e".into(), driver: "Job".into(), format: "judge".into(), expected_results: 1, options };

@@ -1,5 +1,5 @@
-//! What an author works with: projects from their beginning to their module, and from there to their cases, with the real tools where they are
-//! there.
+//! Tests of the tools for authors, from a new project to its module and its cases. Tests that need
+//! the real tools run if they are installed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod bed;

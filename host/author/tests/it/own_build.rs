@@ -1,4 +1,5 @@
-//! Builds by a command of the author's own: what is the same for all languages, and what goes wrong.
+//! Tests of builds with the author's own command: the steps that all languages share, and their
+//! errors.
 
 use std::fs;
 
@@ -47,9 +48,9 @@ fn what_is_no_module_is_named_and_the_old_one_stays() {
         (b"#!/bin/sh", "it is not WebAssembly: it begins with 0x23212f62"),
         (
             &wat::parse_str("(module)").unwrap(),
-            "it lacks what its world wants: plumbline:plugin/post-processor@0.1.0#process",
+            "it lacks exports that its world requires: plumbline:plugin/post-processor@0.1.0#process",
         ),
-        (&wat::parse_str(sockets).unwrap(), "asks for what modules do not get: wasi:sockets/tcp@0.2.0"),
+        (&wat::parse_str(sockets).unwrap(), "imports interfaces that modules do not get: wasi:sockets/tcp@0.2.0"),
         (&core(r#"(import "env" "connect" (func))"#), "it imports what modules do not get: `env` (connect)"),
         (&core(command), "it is a program"),
         (&huge, "is larger than 67108864 bytes"),
@@ -119,7 +120,7 @@ fn a_module_is_stale_when_its_sources_are_not_those_it_was_built_from() {
     assert_eq!(reason(), None, "nothing is built");
     built(dir.path()).unwrap();
     assert_eq!(reason(), None);
-    // Neither a later time nor other files of the plugin.
+    // A later modification time does not matter, nor do other files of the plugin.
     let made = fs::read(path("src/made.wasm")).unwrap();
     write(
         dir.path(),
@@ -133,7 +134,7 @@ fn a_module_is_stale_when_its_sources_are_not_those_it_was_built_from() {
         ],
     );
     assert_eq!(reason(), None);
-    // A build that fails leaves the old module, which is not that of these sources.
+    // A failed build keeps the old module, which does not match these sources.
     write(dir.path(), &[("src/made.wasm", b"")]);
     built(dir.path()).unwrap_err();
     assert_eq!(reason().as_deref(), Some("`src/made.wasm` has changed since `tally.wasm` was built"));
@@ -141,7 +142,7 @@ fn a_module_is_stale_when_its_sources_are_not_those_it_was_built_from() {
     assert_eq!(reason(), None);
     write(dir.path(), &[("src/more.h", b"")]);
     assert_eq!(reason().as_deref(), Some("`src/more.h` has changed since `tally.wasm` was built"));
-    // Without the record of the build, times decide.
+    // Without the record of the build, modification times decide.
     fs::remove_file(path("build/tally.sources.json")).unwrap();
     let module = fs::File::options().append(true).open(path("tally.wasm")).unwrap();
     module.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();

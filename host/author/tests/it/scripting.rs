@@ -1,4 +1,5 @@
-//! JavaScript, TypeScript and Python as their authors test them: natively, with the tools of the language and nothing of ours but the SDK.
+//! Runs the tests of JavaScript, TypeScript and Python projects as their authors do: natively, with
+//! the tools of the language and only our SDK.
 
 use std::env;
 use std::fs;
@@ -9,7 +10,8 @@ use plumbline_author::{Language, new_project};
 
 use crate::bed::repository;
 
-/// The program that the variable names, or that is on the path; says what is skipped where it is not there.
+/// Returns the program that the variable names, or the one on the path. If it is missing, prints
+/// what is skipped.
 fn program(variable: &str, name: &str) -> Option<PathBuf> {
     let named = env::var_os(variable).filter(|named| !named.is_empty()).map(PathBuf::from);
     let found = named.or_else(|| {
@@ -22,7 +24,7 @@ fn program(variable: &str, name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Runs it in `directory`; it must succeed. What it said.
+/// Runs the command in `directory`, asserts that it succeeds, and returns its output.
 fn passes(command: &mut Command, directory: &Path) -> String {
     let output = command.current_dir(directory).output().unwrap();
     let said = [output.stdout, output.stderr].concat();
@@ -38,17 +40,17 @@ fn tests_in(directory: &Path, suffix: &str) -> Vec<PathBuf> {
     tests
 }
 
-/// `node --test`, on the tests that are in `directory/test`.
+/// Runs `node --test` on the tests in `directory/test`.
 fn javascript(directory: &Path) {
     let Some(node) = program("PLUMBLINE_NODE", "node") else { return };
     let said = passes(Command::new(node).arg("--test").args(tests_in(&directory.join("test"), ".test.js")), directory);
     assert!(said.contains("fail 0") && !said.contains("pass 0"), "{said}");
 }
 
-/// The same for TypeScript: types are checked, tests bundled, then run.
+/// Checks the types of TypeScript tests, bundles them and runs them.
 fn typescript(directory: &Path) {
     if let Some(tsc) = program("PLUMBLINE_TSC", "tsc") {
-        // Beside the program: `node_modules/.bin` and `node_modules/@types`.
+        // The types are next to the program: `node_modules/.bin` and `node_modules/@types`.
         let types = tsc.with_file_name("../@types");
         passes(Command::new(&tsc).args(["--noEmit", "--project", ".", "--typeRoots"]).arg(types), directory);
     }
@@ -66,11 +68,11 @@ fn typescript(directory: &Path) {
     assert!(said.contains("fail 0") && !said.contains("pass 0"), "{said}");
 }
 
-/// `python3 -m unittest`, with the SDK on the path.
+/// Runs `python3 -m unittest`, with the SDK on the path.
 fn python(directory: &Path, sdk: &Path, tests: &str) {
     let Some(python) = program("PLUMBLINE_PYTHON", "python3") else { return };
     let mut command = Command::new(python);
-    // What Python keeps beside its sources would be taken for a change of them.
+    // Compiled files next to the sources would count as changes.
     command.env("PYTHONPATH", sdk).env("PYTHONDONTWRITEBYTECODE", "1").args(["-m", "unittest", "discover", tests]);
     let said = passes(&mut command, directory);
     assert!(said.contains("OK") && !said.contains("Ran 0 tests"), "{said}");

@@ -1,4 +1,4 @@
-//! What the tests share: a host, projects by hand, core modules by hand.
+//! Shared helpers of the tests: a host, hand-written projects and core modules.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,8 @@ use plumbline_author::check::{Checked, Finding, Host, Level};
 use plumbline_author::{AuthorError, Built, Project, build};
 use plumbline_sandbox::{Module, Sandbox, SandboxConfig};
 
-/// One sandbox with the built-in modules for all tests. What is compiled is kept between runs of the tests.
+/// Returns one sandbox with the built-in modules for all tests. Compiled code is cached between
+/// test runs.
 pub(crate) fn host() -> &'static (Sandbox, Vec<Module>) {
     static HOST: OnceLock<(Sandbox, Vec<Module>)> = OnceLock::new();
     HOST.get_or_init(|| {
@@ -20,7 +21,7 @@ pub(crate) fn host() -> &'static (Sandbox, Vec<Module>) {
     })
 }
 
-/// Checks a path as the host above.
+/// Checks a path with the host above.
 pub(crate) fn check(path: &Path) -> Result<Checked, AuthorError> {
     let (sandbox, built_in) = host();
     let limits = LimitPolicy::default();
@@ -28,7 +29,7 @@ pub(crate) fn check(path: &Path) -> Result<Checked, AuthorError> {
     plumbline_author::check(path, &Host { sandbox, built_in, limits: &limits })
 }
 
-/// Findings as lines, errors first marked.
+/// Returns findings as lines, each with its level.
 pub(crate) fn lines(checked: &Checked) -> Vec<String> {
     let line = |finding: &Finding| {
         let word = if finding.level == Level::Error { "error" } else { "warning" };
@@ -37,7 +38,7 @@ pub(crate) fn lines(checked: &Checked) -> Vec<String> {
     checked.findings.iter().map(line).collect()
 }
 
-/// Builds a project; what it said goes where the test's output goes.
+/// Builds a project, with its messages on the test's output.
 pub(crate) fn built(directory: &Path) -> Result<Built, AuthorError> {
     let project = Project::open(directory)?;
     build(&project, &host().0, &mut |line| eprintln!("{line}"))
@@ -52,7 +53,8 @@ pub(crate) fn write(directory: &Path, files: &[(&str, &[u8])]) {
     }
 }
 
-/// A core module without types that plays the role of a post-processor, with these imports and functions more.
+/// Returns a core module without types that implements the role of a post-processor, with
+/// additional imports and functions.
 pub(crate) fn core(more: &str) -> Vec<u8> {
     let wat = format!(
         r#"(module
@@ -75,13 +77,13 @@ command: [cp, src/made.wasm, build/tally.core.wasm]
 artifact: build/tally.core.wasm
 ";
 
-/// A definition that reads with the format `tally`.
+/// A definition with the result format `tally`.
 pub(crate) const TALLY: &str = "
 sonobuoy-config: {plugin-name: tally, driver: Process, result-format: tally}
 spec: {name: plugin, command: [./check.sh]}
 ";
 
-/// A project with that build, and a plugin with a program.
+/// Creates a project with that build, and a plugin with a program.
 pub(crate) fn project(made: &[u8]) -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Watching a project: what is changed is built and tried.
+//! Tests of watching a project.
 
 use std::fs;
 use std::sync::mpsc;
@@ -14,7 +14,7 @@ use crate::support::host;
 /// More than a round takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Runs rounds on `bed` until `play` is done with them.
+/// Runs rounds on `bed` until `play` returns.
 fn watched(bed: &Bed, play: impl FnOnce(&mpsc::Receiver<(Round, RoundReport)>)) {
     let (watch, stopper) = Watch::new(bed.dir.path(), Duration::from_millis(50)).unwrap();
     let (tell, told) = mpsc::channel();
@@ -27,7 +27,7 @@ fn watched(bed: &Bed, play: impl FnOnce(&mpsc::Receiver<(Round, RoundReport)>)) 
                 built.map(|built| built.name).map_err(|error| error.to_string())
             };
             let report = try_out(&dir, &mut build, &modules(), &LimitPolicy::default());
-            // The test has seen enough.
+            // Sending fails when the test has already finished.
             let _ = tell.send((round.clone(), report));
         })
     });
@@ -53,7 +53,8 @@ fn a_change_is_built_and_tried_and_what_the_build_writes_is_no_change() {
         let next = || told.recv_timeout(PATIENCE).expect("no round");
         let (round, report) = next();
         assert_eq!((round.number, words(&report).as_str()), (1, "1 missing"));
-        // The build wrote `made.bin` into the project: that is a change, once. Then it is what it was.
+        // The build wrote `made.bin` into the project, which is one change. The next build writes
+        // the same content.
         let (round, report) = next();
         assert_eq!((round.number, words(&report).as_str()), (2, "1 missing"), "{:?}", round.changed);
 
@@ -69,7 +70,7 @@ fn a_change_is_built_and_tried_and_what_the_build_writes_is_no_change() {
         while words(&last.1) != "1 failed" {
             last = next();
         }
-        // A directory that is new is watched, too.
+        // New directories are watched too.
         bed.write("tests/two/results/global/deep/a.txt", "text");
         while words(&last.1) != "1 failed, 1 missing" {
             last = next();

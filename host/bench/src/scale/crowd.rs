@@ -27,24 +27,24 @@ use crate::Result;
 use crate::pod_worker::{PodWorker, secret_of};
 use crate::process::Kind;
 
-/// How long the slow client sends before the others begin.
+/// How long the slow client sends before the others start.
 const AHEAD: Duration = Duration::from_secs(1);
-/// A result of one test.
+/// A result with one test.
 const PASSED: &str = "{\"Action\": \"pass\", \"Package\": \"node\", \"Test\": \"is well\"}\n";
-/// What a slow client sends in one piece, ten times a second: 10 kB/s.
+/// Number of bytes that a slow client sends ten times a second: 10 kB/s.
 const SLOW_PIECE: usize = 1_000;
-/// Pieces of its result: 20 s. Sonobuoy takes nothing else meanwhile; after a minute, workers give up an upload and try again, and
-/// Sonobuoy refuses the second attempt.
+/// Number of pieces of its result, which take 20 s. Sonobuoy accepts nothing else meanwhile. After
+/// a minute, workers would give up an upload and retry, and Sonobuoy rejects the second attempt.
 const SLOW_PIECES: usize = 200;
 
 pub(super) struct Crowd {
-    /// Seconds of each upload.
+    /// Times of the uploads in seconds.
     pub(super) uploads: Vec<f64>,
-    /// Seconds from the first to the last.
+    /// Time from the first to the last upload in seconds.
     pub(super) seconds: f64,
 }
 
-/// Plays the worker of each pod that runs, until all results are home.
+/// Simulates the worker of each running pod, until all results are delivered.
 pub(super) async fn play(scale: &Scale, server: &ApiServer) -> Result<Crowd> {
     let expected = scale.plugins * scale.nodes;
     let body = match scale.bytes {
@@ -68,7 +68,7 @@ pub(super) async fn play(scale: &Scale, server: &ApiServer) -> Result<Crowd> {
                     continue;
                 }
                 let pod = serde_json::to_value(pod)?;
-                // Plugins may share a Secret, which grows with each of them.
+                // Plugins may share a Secret, which gets larger with each of them.
                 let owner = pod.pointer("/metadata/ownerReferences/0/name").and_then(Value::as_str).unwrap_or_default();
                 let secret = match secrets.entry(owner.to_owned()) {
                     Entry::Occupied(known) => known.into_mut(),
@@ -86,7 +86,7 @@ pub(super) async fn play(scale: &Scale, server: &ApiServer) -> Result<Crowd> {
                 for worker in waiting.drain(..) {
                     if scale.slow && slow.is_none() {
                         slow = Some(tokio::spawn(crawl(worker)));
-                        // It is on its way before the others begin.
+                        // Let its upload start before the others.
                         tokio::time::sleep(AHEAD).await;
                         continue;
                     }
@@ -104,7 +104,7 @@ pub(super) async fn play(scale: &Scale, server: &ApiServer) -> Result<Crowd> {
     Ok(Crowd { uploads, seconds })
 }
 
-/// Waits until so many pods run.
+/// Waits until this many pods run.
 pub(super) async fn all_run(server: &ApiServer, expected: usize) -> Result<()> {
     let mut seen = BTreeSet::new();
     let mut pods = pin!(running(server));
@@ -115,7 +115,7 @@ pub(super) async fn all_run(server: &ApiServer, expected: usize) -> Result<()> {
     Ok(())
 }
 
-/// Pods of plugins, as soon as they run and again at each change.
+/// Returns the pods of plugins, as soon as they run and again at each change.
 fn running(server: &ApiServer) -> impl futures_util::Stream<Item = std::result::Result<Pod, watcher::Error>> {
     watcher(server.api::<Pod>(), watcher::Config::default()).applied_objects().try_filter(|pod| {
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
@@ -124,7 +124,7 @@ fn running(server: &ApiServer) -> impl futures_util::Stream<Item = std::result::
     })
 }
 
-/// One worker; the seconds of its upload.
+/// Simulates one worker, and returns the time of its upload in seconds.
 async fn work(worker: PodWorker, kind: Kind, body: Bytes, slots: Arc<Semaphore>) -> Result<f64> {
     let _slot = slots.acquire_owned().await?;
     let start = Instant::now();

@@ -1,13 +1,14 @@
-//! A run in a cluster of thousands of nodes whose API server is real.
+//! A run in a cluster of thousands of nodes with a real API server.
 //!
 //! ```text
-//! aggregator ──HTTP──▶ proxy, which counts ──▶ API server, etcd, controllers, scheduler
-//!     ▲                                             ▲
-//!     └── mutual TLS ── crowd of workers ◀─ pods ───┴── kwok, which plays the kubelets
+//! aggregator ──HTTP──▶ counting proxy ──▶ API server, etcd, controllers, scheduler
+//!     ▲                                       ▲
+//!     └── mutual TLS ── workers ◀── pods ─────┴── kwok, which simulates the kubelets
 //! ```
 //!
-//! What is real: the aggregator, its uploads and their TLS, the API server with its priorities and fairness (the aggregator comes as
-//! its service account), the DaemonSet controller and the scheduler. What is played: nodes, by kwok, and workers, by the crowd.
+//! These parts are real: the aggregator, its uploads and their TLS, the API server with its API
+//! priority and fairness, the DaemonSet controller and the scheduler. The aggregator uses its
+//! service account. kwok simulates the nodes, and this process simulates the workers.
 
 mod crowd;
 mod proxy;
@@ -27,9 +28,9 @@ use crate::Result;
 use crate::process::{Kind, Process, Start};
 use proxy::Proxy;
 
-/// Between two looks at the status.
+/// Interval for polling the status.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long the status in full may follow the last status.
+/// How long the full status may lag behind the last status.
 const FULL: Duration = Duration::from_secs(30);
 
 /// A run in a large cluster.
@@ -37,52 +38,55 @@ const FULL: Duration = Duration::from_secs(30);
 pub struct Scale {
     /// The program whose aggregator runs.
     pub program: PathBuf,
-    /// Whose program it is.
+    /// The project that the program is from.
     pub kind: Kind,
-    /// DaemonSets that run on each node.
+    /// Number of DaemonSets that run on each node.
     pub plugins: usize,
-    /// Nodes of the cluster.
+    /// Number of nodes in the cluster.
     pub nodes: usize,
-    /// Bytes of each result; `None`: a test that has passed.
+    /// Size of each result in bytes; `None` for a result with one passed test.
     pub bytes: Option<usize>,
-    /// Workers that talk to the aggregator at one moment.
+    /// Number of workers that concurrently talk to the aggregator.
     pub at_once: usize,
-    /// Uploads begin when all pods run, so that what is measured is the aggregator alone.
+    /// Whether uploads start only when all pods run, so that the measurement covers only the
+    /// aggregator.
     pub together: bool,
-    /// One of the workers sends its result at 10 kB/s, for 20 s.
+    /// Whether one of the workers sends its result at 10 kB/s, for 20 s.
     pub slow: bool,
-    /// After this time the run has failed.
+    /// Time after which the run has failed.
     pub patience: Duration,
 }
 
-/// What a run came to.
+/// The measurements of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Seconds of each upload, from its connection to its answer.
+    /// Time of each upload in seconds, from its connection to the response.
     pub uploads: Vec<f64>,
-    /// Seconds from the first upload's start to the last one's answer, the slow one excepted.
+    /// Time in seconds from the start of the first upload to the response to the last, except the
+    /// slow one.
     pub uploading: f64,
-    /// Seconds from the start of the process to the status that says the run is complete.
+    /// Time in seconds from the start of the process until the status is complete.
     pub complete: f64,
-    /// Results that arrived and passed, by the status.
+    /// Number of results that arrived and passed, according to the status.
     pub passed: usize,
-    /// Seconds of processor time that the aggregator used.
+    /// Processor time of the aggregator in seconds.
     pub cpu_seconds: f64,
-    /// The most memory that the aggregator had, resident, in KiB.
+    /// Peak resident memory of the aggregator in KiB.
     pub peak_kib: u64,
-    /// Seconds of processor time that the API server used from the start until nothing of the run was left.
+    /// Processor time of the API server in seconds, from the start until all objects of the run are
+    /// removed.
     pub server_cpu_seconds: f64,
-    /// Bytes of all annotations of the aggregator's pod at its end.
+    /// Size in bytes of all annotations of the aggregator's pod at its end.
     pub annotation_bytes: usize,
-    /// What the aggregator asked of the API server.
+    /// The aggregator's requests to the API server.
     pub requests: Requests,
 }
 
 impl Scale {
-    /// Runs it on a cluster whose nodes are there, with the aggregator's files below `dir`.
+    /// Runs this in a cluster whose nodes exist, with the aggregator's files below `dir`.
     ///
     /// # Errors
-    /// The run did not complete within its time, or a worker was turned away.
+    /// The run did not complete in time, or a worker was rejected.
     pub async fn run(&self, server: &ApiServer, dir: &Path) -> Result<Outcome> {
         server.fresh().await?;
         let proxy = Proxy::start(server.as_aggregator()?).await?;
@@ -133,7 +137,7 @@ impl Scale {
         })
     }
 
-    /// Seconds from `start` until the status says that the run is complete.
+    /// Waits for the status to be complete. Returns the time since `start` in seconds.
     async fn complete(&self, server: &ApiServer, process: &mut Process, start: Instant) -> Result<f64> {
         loop {
             process.alive()?;
@@ -145,7 +149,7 @@ impl Scale {
         }
     }
 
-    /// Every result's own entry, read as any client reads it.
+    /// Returns the entry of every result, read as any client reads it.
     async fn entries(&self, server: &ApiServer) -> Result<Vec<PluginStatus>> {
         let last: RunStatus = server.run_status().await?.ok_or("the aggregator's pod has no status")?;
         if last.compacted.is_none() {

@@ -1,4 +1,4 @@
-//! Everything that the aggregator asks of the API server goes through here, and is counted.
+//! A proxy that counts the aggregator's requests to the API server.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,23 +16,23 @@ use tokio::task::AbortHandle;
 use crate::Result;
 use crate::simulation::kind_of;
 
-/// No request of an aggregator is larger.
+/// Maximum size of a request in bytes. No request of an aggregator is larger.
 const MAX_REQUEST: usize = 16 << 20;
 
-/// Requests of one kind.
+/// Counts of one kind of request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// How many were answered with an error.
+    /// Number of requests with an error response.
     pub refused: u64,
-    /// Bytes of their bodies.
+    /// Total size of the request bodies in bytes.
     pub sent: u64,
-    /// Bytes of the answers' bodies, unpacked.
+    /// Total size of the decompressed response bodies in bytes.
     pub received: u64,
 }
 
-/// Requests by verb and resource, such as `patch pods`.
+/// Counts by verb and resource, such as `patch pods`.
 pub type Requests = BTreeMap<String, Counted>;
 
 type Shared = Arc<Mutex<Requests>>;
@@ -44,7 +44,7 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Answers on loopback, without TLS, and asks as `client`.
+    /// Starts a proxy on loopback, without TLS, which forwards requests with `client`.
     pub(super) async fn start(client: Client) -> Result<Self> {
         let requests = Shared::default();
         let app = Router::new().fallback(forward).with_state((client, Arc::clone(&requests)));
@@ -98,7 +98,7 @@ async fn ask(client: &Client, requests: &Shared, request: Request) -> Result<Res
     if head.status.is_client_error() || head.status.is_server_error() {
         count(&|counted| counted.refused += 1);
     }
-    // It arrives unpacked, in pieces of another size.
+    // The body is decompressed, and has another length.
     for name in [header::CONTENT_LENGTH, header::CONTENT_ENCODING, header::TRANSFER_ENCODING] {
         head.headers.remove(name);
     }

@@ -1,4 +1,5 @@
-//! The cluster around the run: its nodes, the run's namespace and accounts, and what the API server itself has used.
+//! The cluster of a run: its nodes, the run's namespace and accounts, and the resource usage of the
+//! API server.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,32 +22,34 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::simulation::{aggregator_pod, node, node_name};
 
-/// The service account of the aggregator, and that of plugins.
+/// The service accounts of the aggregator and of plugins.
 const ACCOUNTS: [&str; 2] = ["sonobuoy-serviceaccount", "plumbline-plugin"];
-/// Where kwok answers as the kubelet of every node: on the machine of the API server, for which it has a certificate.
+/// The address at which kwok answers as the kubelet of every node. It is on the machine of the API
+/// server, and kwok has a certificate for it.
 pub const KUBELET: &str = "10.99.0.1";
-/// Its port.
+/// The port at which kwok answers.
 pub const KUBELET_PORT: u16 = 10_247;
-/// The annotation of nodes that kwok plays.
+/// The annotation of simulated nodes.
 const PLAYED: &str = "kwok.x-k8s.io/node";
-/// Nodes that are created at one moment.
+/// Number of nodes to create concurrently.
 const AT_ONCE: usize = 16;
-/// Between two looks at what is still there.
+/// Interval for checking which objects still exist.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// An API server, asked as its administrator.
+/// An API server, with the rights of its administrator.
 pub struct ApiServer {
     config: Config,
     client: Client,
 }
 
 impl ApiServer {
-    /// Takes the current context of a kubeconfig, before a kwok plays the cluster's nodes.
+    /// Connects to the current context of a kubeconfig, before kwok simulates the cluster's nodes.
     ///
     /// # Errors
-    /// The file cannot be read or names no server that answers, or the cluster has nodes that no kwok plays: runs delete nodes.
+    /// The file cannot be read, or its server does not answer. It is also an error if the cluster
+    /// has nodes that kwok does not simulate, because runs delete nodes.
     pub async fn connect(kubeconfig: &PathBuf) -> Result<Self> {
-        // Fails where one is installed already, which is as good.
+        // This fails if a provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config =
             Config::from_custom_kubeconfig(Kubeconfig::read_from(kubeconfig)?, &KubeConfigOptions::default()).await?;
@@ -55,19 +58,20 @@ impl ApiServer {
         if let Some(real) = nodes.items.iter().find(|node| !node.annotations().contains_key(PLAYED)) {
             return Err(format!("node `{}` is not played by kwok: this cluster is left alone", real.name_any()).into());
         }
-        // Without this, a kwok that is gone holds its nodes for an hour.
+        // Without this, the leases of an earlier kwok hold its nodes for an hour.
         let leases: Api<Lease> = Api::namespaced(client.clone(), "kube-node-lease");
         leases.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
         Ok(Self { client, config })
     }
 
-    /// The administrator's client.
+    /// Returns the administrator's client.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// A client that comes as the aggregator's service account, so that the server counts its requests as that account's.
+    /// Returns a client with the aggregator's service account, so that the server attributes its
+    /// requests to that account.
     pub(super) fn as_aggregator(&self) -> Result<Client> {
         let mut config = self.config.clone();
         let [account, _] = ACCOUNTS;
@@ -75,10 +79,10 @@ impl ApiServer {
         Ok(Client::try_from(config)?)
     }
 
-    /// Gives the cluster so many nodes, which kwok then plays. Others go.
+    /// Creates this many nodes, which kwok then simulates, and deletes all others.
     ///
     /// # Errors
-    /// The server refuses one.
+    /// The server rejects a node.
     pub async fn nodes(&self, count: usize) -> Result<()> {
         let nodes: Api<Node> = Api::all(self.client());
         let wanted: BTreeSet<String> = (0..count).map(node_name).collect();
@@ -103,7 +107,8 @@ impl ApiServer {
         made.buffer_unordered(AT_ONCE).try_collect::<()>().await
     }
 
-    /// A namespace with accounts and the aggregator's pod, and nothing of an earlier run.
+    /// Sets up a namespace with accounts and the aggregator's pod, without objects of an earlier
+    /// run.
     pub(super) async fn fresh(&self) -> Result<()> {
         let namespace = names::DEFAULT_NAMESPACE;
         create(&Api::<Namespace>::all(self.client()), json!({"metadata": {"name": namespace}})).await?;
@@ -118,17 +123,18 @@ impl ApiServer {
         });
         create(&Api::<ClusterRoleBinding>::all(self.client()), binding).await?;
         let mut pod = aggregator_pod(namespace);
-        // On no node: kwok deletes by name, late under load, and would take the pod of the next run.
+        // Keep the pod off all nodes. kwok deletes pods by name, late under load, and would delete
+        // that of the next run.
         merge(&mut pod, "spec", json!({"schedulerName": "nobody"}));
         let pods = self.api::<Pod>();
         create(&pods, pod).await?;
-        // Sonobuoy writes its status onto a pod that runs, and onto no other.
+        // Sonobuoy writes its status only to a running pod.
         let runs = Patch::Merge(json!({"status": {"phase": "Running"}}));
         pods.patch_status(names::AGGREGATOR_POD, &PatchParams::default(), &runs).await?;
         Ok(())
     }
 
-    /// Removes what runs leave, and waits until it is gone.
+    /// Deletes what runs leave behind, and waits until it is gone.
     pub(super) async fn clear(&self) -> Result<()> {
         let now = DeleteParams::background().grace_period(0);
         let all = ListParams::default();
@@ -144,10 +150,11 @@ impl ApiServer {
         Ok(())
     }
 
-    /// The DaemonSets of a run without an aggregator: what they cost the server is not ours.
+    /// Runs the DaemonSets without an aggregator. Returns their cost for the server as processor
+    /// time in seconds.
     ///
     /// # Errors
-    /// The server refuses them, or their pods do not all run.
+    /// The server rejects them, or not all of their pods run.
     pub async fn without_aggregator(&self, plugins: usize, nodes: usize) -> Result<f64> {
         self.fresh().await?;
         let before = self.cpu_seconds().await?;
@@ -166,7 +173,7 @@ impl ApiServer {
         Ok(self.cpu_seconds().await? - before)
     }
 
-    /// Objects of a kind in the run's namespace.
+    /// Returns the API for a kind in the run's namespace.
     pub(super) fn api<K>(&self) -> Api<K>
     where
         K: Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
@@ -174,7 +181,7 @@ impl ApiServer {
         Api::namespaced(self.client(), names::DEFAULT_NAMESPACE)
     }
 
-    /// The status on the aggregator's pod.
+    /// Returns the status on the aggregator's pod.
     pub(super) async fn run_status(&self) -> Result<Option<RunStatus>> {
         let pod = self.api::<Pod>().get(names::AGGREGATOR_POD).await?;
         let text = pod.metadata.annotations.and_then(|mut all| all.remove(names::STATUS_ANNOTATION));
@@ -186,10 +193,10 @@ impl ApiServer {
         Ok(pod.metadata.annotations.iter().flatten().map(|(key, value)| key.len() + value.len()).sum())
     }
 
-    /// Seconds of processor time that the server has used, by its own metrics.
+    /// Returns the processor time of the server in seconds, according to its metrics.
     ///
     /// # Errors
-    /// It does not say.
+    /// The server does not report it.
     pub async fn cpu_seconds(&self) -> Result<f64> {
         let text = self.client.request_text(http::Request::get("/metrics").body(Vec::new())?).await?;
         let line = text.lines().find_map(|line| line.strip_prefix("process_cpu_seconds_total "));
@@ -197,14 +204,14 @@ impl ApiServer {
     }
 }
 
-/// Sets fields of a part of an object.
+/// Sets fields in a part of an object.
 fn merge(object: &mut Value, part: &str, fields: Value) {
     if let (Some(part), Value::Object(fields)) = (object.get_mut(part).and_then(Value::as_object_mut), fields) {
         part.extend(fields);
     }
 }
 
-/// Creates what is not there yet.
+/// Creates an object, unless it exists.
 async fn create<K>(api: &Api<K>, object: Value) -> Result<()>
 where
     K: Resource + Clone + Serialize + DeserializeOwned + std::fmt::Debug,

@@ -1,12 +1,13 @@
-//! An API server that is unreliable: refusals, resets, slow answers and lost watches, in an order that a seed decides.
+//! An unreliable API server: error responses, resets, slow responses and lost watches, in an order
+//! that depends on a seed.
 
 use std::time::Duration;
 
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 
-/// Between two faults.
+/// Interval between two faults.
 const PAUSE: Duration = Duration::from_millis(40);
-/// The longest that an answer is delayed, in milliseconds.
+/// Maximum delay of a response in milliseconds.
 const SLOW: u64 = 800;
 
 /// Makes `double` unreliable until dropped.
@@ -15,7 +16,8 @@ pub(super) async fn play(double: &ApiDouble, seed: u64) {
     let mut tick = tokio::time::interval(PAUSE);
     loop {
         tick.tick().await;
-        // A fault that met no request is gone: otherwise, few requests would meet all of them.
+        // Remove a fault that met no request. Otherwise, if there are few requests, they would meet
+        // all faults.
         double.clear_faults();
         match random.u32(..20) {
             0 => double.expire_watches(),

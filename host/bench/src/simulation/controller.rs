@@ -1,4 +1,4 @@
-//! The controller of DaemonSets, and the kubelets of all nodes: what appears in the double comes to life.
+//! Simulates the DaemonSet controller and the kubelets of all nodes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,16 +13,17 @@ use tokio::task::JoinSet;
 use super::{node, objects};
 use crate::Result;
 
-/// Between two looks for new DaemonSets.
+/// Interval for polling for new DaemonSets.
 const LOOK: Duration = Duration::from_millis(50);
-/// Pods that the controller makes before it lets others work.
+/// Number of pods to create before yielding to other tasks.
 const BATCH: usize = 50;
-/// How often the kubelet of each node writes the node's status: what it does when nothing happens.
+/// Interval at which each kubelet updates the status of its idle node.
 const NODE_BEAT: Duration = Duration::from_secs(300);
 
-/// Plays until dropped. Ends early only with an error: a worker that could not get rid of its result.
+/// Runs the simulation until dropped. It ends early only with the error of a worker that could not
+/// deliver its result.
 ///
-/// `repeated` counts the signs of life that had to be sent again.
+/// `repeated` counts the heartbeats that had to be sent again.
 pub(super) async fn play(double: ApiDouble, nodes: usize, at_once: usize, repeated: Arc<AtomicU64>) -> Result<()> {
     let slots = Arc::new(Semaphore::new(at_once.max(1)));
     let mut seen = BTreeSet::new();
@@ -49,7 +50,7 @@ pub(super) async fn play(double: ApiDouble, nodes: usize, at_once: usize, repeat
     }
 }
 
-/// One DaemonSet: first all its pods, then what becomes of each.
+/// Simulates one DaemonSet: creates all its pods, and then runs each of them.
 async fn daemon(
     double: ApiDouble,
     daemon_set: Value,

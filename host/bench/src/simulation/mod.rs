@@ -1,15 +1,17 @@
-//! A run in a cluster that is played: the API server is a double, the aggregator is the program itself, in the role and with the files and
-//! variables that it has in its pod.
+//! A run in a simulated cluster. The API server is a test double. The aggregator is the real
+//! program, with the role, files and variables of its pod.
 //!
 //! ```text
 //! plumbline aggregator ◀── mutual TLS ── workers: hello, heartbeat, result           node
-//!        │ HTTP                              ▲ certificate from the Secret, as the pod's environment says
+//!        │ HTTP                              ▲ certificate from the Secret, as in the pod's environment
 //!        ▼                                   │
 //!    API double ◀── objects, status ── DaemonSet controller, scheduler, kubelets     controller, node, objects
 //! ```
 //!
-//! What is real: the program, its requests and watches, the uploads and their TLS. What is played: everything behind the API server. Controller,
-//! kubelets and workers live in the caller's process, so that what the aggregator uses can be told apart.
+//! These parts are real: the program, its requests and watches, the uploads and their TLS.
+//! Everything behind the API server is simulated. The controller, the kubelets and the workers run
+//! in the process of the caller, so that the resource usage of the aggregator can be measured
+//! separately.
 
 mod chaos;
 mod controller;

@@ -1,4 +1,4 @@
-//! A pod on its node: scheduled, started, and its worker's talk with the aggregator.
+//! A pod on its node: it is scheduled and started, and its worker talks to the aggregator.
 
 use std::io::Write as _;
 use std::sync::LazyLock;
@@ -19,11 +19,12 @@ use super::objects;
 use crate::Result;
 use crate::pod_worker::{PodWorker, secret_of};
 
-/// How often a sign of life is sent, and the pause after the first that was not heard: half a minute in all.
+/// Number of attempts for a heartbeat, and the pause after the first failure: half a minute in
+/// total.
 const TRIES: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What each worker sends: one small file, packed as a worker packs a directory.
+/// The result of each worker: one small file, packed as a worker packs a directory.
 static RESULT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(packed().unwrap_or_default()));
 
 fn packed() -> std::io::Result<Vec<u8>> {
@@ -38,9 +39,10 @@ fn packed() -> std::io::Result<Vec<u8>> {
     gzip.finish()
 }
 
-/// From its assignment until the result is home. The pod goes on after that, as those of DaemonSets do: their worker stays.
+/// Simulates a pod from its assignment until the result is delivered. The pod then continues to
+/// run, like that of a real DaemonSet, because its worker stays.
 ///
-/// `repeated` counts the signs of life that had to be sent again.
+/// `repeated` counts the heartbeats that had to be sent again.
 pub(super) async fn live(double: &ApiDouble, pod: &Value, node: &str, repeated: &AtomicU64) -> Result<()> {
     let at = |path: &str| pod.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let (namespace, name) = (at("/metadata/namespace"), at("/metadata/name"));
@@ -83,7 +85,7 @@ async fn work(worker: PodWorker, repeated: &AtomicU64) -> Result<()> {
     }
 }
 
-/// Sends a sign of life until it is heard, with growing pauses, as a worker does.
+/// Sends a heartbeat until it succeeds, with increasing pauses, as a worker does.
 async fn heard<F>(repeated: &AtomicU64, mut send: impl FnMut() -> F) -> Result<()>
 where
     F: Future<Output = std::result::Result<Answer, ClientError>>,

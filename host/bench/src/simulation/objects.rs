@@ -1,18 +1,18 @@
-//! Objects as a cluster has them, in size and shape: nodes, pods of DaemonSets, and what happens to them.
+//! Realistic objects in size and structure: nodes, pods of DaemonSets, and their updates.
 
 use jiff::Timestamp;
 use plumbline_kubernetes::names;
 use serde_json::{Map, Value, json};
 
-/// Images that a node tells: fifty is what a kubelet reports at most, and they are most of a node's size.
+/// Number of images on a node: fifty is a kubelet's maximum, and they are most of a node's size.
 const IMAGES: usize = 50;
 
-/// The name of a node.
+/// Returns the name of a node.
 pub(crate) fn node_name(n: usize) -> String {
     format!("node-{n:05}.example")
 }
 
-/// A node that is ready, as large as one of a real cluster (12 KiB).
+/// Returns a ready node as large as in a real cluster (12 KiB).
 pub(crate) fn node(n: usize) -> Value {
     let name = node_name(n);
     let now = Timestamp::now().to_string();
@@ -43,7 +43,7 @@ pub(crate) fn node(n: usize) -> Value {
     })
 }
 
-/// What a kubelet changes on its node every few minutes.
+/// Updates a node as a kubelet does every few minutes.
 pub(super) fn beat(node: &mut Value) {
     let now = Timestamp::now().to_string();
     let conditions = node.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
@@ -52,7 +52,7 @@ pub(super) fn beat(node: &mut Value) {
     }
 }
 
-/// The pod that the controller makes of a DaemonSet for a node: not assigned yet.
+/// Returns the unassigned pod that the controller creates from a DaemonSet for a node.
 pub(super) fn pod(daemon_set: &Value, n: usize) -> Value {
     let text = |path: &str| daemon_set.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let (name, uid) = (text("/metadata/name"), text("/metadata/uid"));
@@ -81,7 +81,7 @@ pub(super) fn pod(daemon_set: &Value, n: usize) -> Value {
     })
 }
 
-/// The record of who wrote which field, as large as that of a pod of two containers.
+/// Returns managed fields as large as those of a pod with two containers.
 fn managed_fields() -> Value {
     let fields = |prefix: &str, count: usize| -> Map<String, Value> {
         (0..count).map(|k| (format!("f:{prefix}-{k:02}"), json!({".": {}, "f:name": {}}))).collect()
@@ -94,7 +94,7 @@ fn managed_fields() -> Value {
     ])
 }
 
-/// The scheduler has found the node.
+/// Assigns the pod to a node, as the scheduler does.
 pub(super) fn assign(pod: &mut Value, node: &str) {
     if let Some(spec) = pod.pointer_mut("/spec") {
         set(spec, "nodeName", json!(node));
@@ -102,13 +102,13 @@ pub(super) fn assign(pod: &mut Value, node: &str) {
     conditions(pod, &["PodScheduled"]);
 }
 
-/// The kubelet makes the containers.
+/// Marks the containers as being created, as the kubelet does.
 pub(super) fn create_containers(pod: &mut Value) {
     containers(pod, &json!({"waiting": {"reason": "ContainerCreating"}}), false);
     conditions(pod, &["PodScheduled", "Initialized"]);
 }
 
-/// Every container runs.
+/// Marks all containers as running.
 pub(super) fn run_containers(pod: &mut Value) {
     containers(pod, &json!({"running": {"startedAt": Timestamp::now()}}), true);
     conditions(pod, &["PodScheduled", "Initialized", "ContainersReady", "Ready"]);
@@ -150,7 +150,7 @@ fn set(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// The aggregator's own pod.
+/// Returns the aggregator's own pod.
 pub(crate) fn aggregator_pod(namespace: &str) -> Value {
     json!({
         "metadata": {"name": names::AGGREGATOR_POD, "namespace": namespace, "labels": {

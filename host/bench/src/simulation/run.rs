@@ -1,4 +1,5 @@
-//! The whole: cluster, aggregator and crowd, from the start to the archive, and what it came to.
+//! The whole run: cluster, aggregator and workers, from the start to the archive, with its
+//! measurements.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,56 +20,57 @@ use crate::process::{Kind, Process, Start};
 
 /// The plugins of the run.
 const PLUGINS: [&str; 2] = ["first", "second"];
-/// Between two looks at the status.
+/// Interval for polling the status.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long the status in full may follow the last status.
+/// How long the full status may lag behind the last status.
 const FULL: Duration = Duration::from_secs(30);
 
-/// A run in a cluster that is played.
+/// A run in a simulated cluster.
 #[derive(Debug, Clone)]
 pub struct Simulation {
-    /// The program whose role `aggregator` is played.
+    /// The program that runs as the aggregator.
     pub program: PathBuf,
-    /// Nodes of the cluster; two DaemonSets run on each.
+    /// Number of nodes in the cluster; two DaemonSets run on each.
     pub nodes: usize,
-    /// Workers that talk to the aggregator at one moment.
+    /// Number of workers that concurrently talk to the aggregator.
     pub at_once: usize,
-    /// After this time the run has failed.
+    /// Time after which the run has failed.
     pub patience: Duration,
-    /// The seed of the faults that the API server has until the run is complete; `None` for none.
+    /// The seed of the faults that the API server has until the run is complete; `None` for no
+    /// faults.
     pub chaos: Option<u64>,
 }
 
-/// What a run came to.
+/// The measurements of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Seconds from the start of the process to the status that says the run is complete.
+    /// Time in seconds from the start of the process until the status is complete.
     pub seconds: f64,
-    /// Seconds of processor time that the aggregator used, user and system.
+    /// Processor time of the aggregator in seconds, user and system.
     pub cpu_seconds: f64,
-    /// Seconds of processor time that everybody else used: API server, controller, kubelets, workers.
+    /// Processor time in seconds of everything else: API server, controller, kubelets, workers.
     pub crowd_cpu_seconds: f64,
-    /// The most memory that the aggregator had, resident, in KiB.
+    /// Peak resident memory of the aggregator in KiB.
     pub peak_kib: u64,
-    /// What was asked of the API server.
+    /// The requests to the API server.
     pub traffic: Traffic,
-    /// Results that arrived and passed, by the status in full.
+    /// Number of results that arrived and passed, according to the full status.
     pub passed: usize,
-    /// Results that were expected.
+    /// Number of expected results.
     pub expected: usize,
-    /// Bytes of the archive.
+    /// Size of the archive in bytes.
     pub archive_bytes: u64,
-    /// Objects of plugins that were still there at the end: DaemonSets, pods and Secrets.
+    /// Number of objects of plugins that still existed at the end: DaemonSets, pods and Secrets.
     pub left: usize,
-    /// Signs of life that workers had to send again, because there was no answer to the first.
+    /// Number of heartbeats that workers had to send again, because the first got no response.
     pub repeated: u64,
 }
 
 impl Simulation {
-    /// Plays the run, with everything on disk below `dir`.
+    /// Simulates the run, with all files below `dir`.
     ///
     /// # Errors
-    /// The run did not complete, within its time or at all; a worker was turned away.
+    /// The run did not complete in time, or a worker was rejected.
     pub async fn run(&self, dir: &Path) -> Result<Outcome> {
         let double = ApiDouble::start().await?;
         double
@@ -125,7 +127,7 @@ impl Simulation {
     }
 }
 
-/// Disturbs the API server, if that is wanted, until dropped.
+/// Disturbs the API server until dropped, if a seed is given.
 async fn unreliable(double: &ApiDouble, chaos: Option<u64>) {
     match chaos {
         Some(seed) => chaos::play(double, seed).await,
@@ -151,14 +153,14 @@ async fn complete(double: &ApiDouble, process: &mut Process) -> Result<RunStatus
     }
 }
 
-/// The status on the aggregator's pod.
+/// Returns the status on the aggregator's pod.
 fn status_of(double: &ApiDouble) -> Option<RunStatus> {
     let pod = double.get("pods", names::DEFAULT_NAMESPACE, names::AGGREGATOR_POD)?;
     let text = pod.pointer("/metadata/annotations")?.get(names::STATUS_ANNOTATION)?.as_str()?;
     serde_json::from_str(text).ok()
 }
 
-/// Every result's own entry, read as any client reads it.
+/// Returns the entry of every result, read as any client reads it.
 async fn entries(double: &ApiDouble, dir: &Path, last: RunStatus) -> Result<Vec<PluginStatus>> {
     if last.compacted.is_none() {
         return Ok(last.plugins.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What the aggregator has asked of the API server, from the record of the requests.
+//! The aggregator's requests to the API server, from the recorded requests.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,23 @@ use plumbline_apidouble::Recorded;
 use plumbline_kubernetes::names;
 use serde_json::Value;
 
-/// What was asked of the API server.
+/// Counts of requests to the API server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Requests by verb and resource, such as `patch pods`.
+    /// Number of requests by verb and resource, such as `patch pods`.
     pub requests: BTreeMap<String, u64>,
-    /// Requests that were answered with an error.
+    /// Number of requests with an error response.
     pub refused: u64,
-    /// How often the status was written onto the aggregator's pod.
+    /// Number of writes of the status to the aggregator's pod.
     pub status_writes: u64,
-    /// Bytes of the largest status that was written.
+    /// Size in bytes of the largest status.
     pub status_bytes: usize,
-    /// Bytes of the largest set of annotations that was written onto the aggregator's pod, keys and values.
+    /// Size in bytes of the largest set of annotations that was written to the aggregator's pod,
+    /// keys and values.
     pub annotation_bytes: usize,
-    /// How often the status in full was written.
+    /// Number of writes of the full status.
     pub full_writes: u64,
-    /// Bytes of the largest status in full, compressed and encoded as it stands in the ConfigMap.
+    /// Size in bytes of the largest full status, compressed and encoded as in the ConfigMap.
     pub full_bytes: usize,
 }
 
@@ -38,7 +39,7 @@ impl Traffic {
         let target = Target::of(&request.path);
         let verb = target.verb(&request.method, &request.query);
         *self.requests.entry(format!("{verb} {}", target.resource)).or_default() += 1;
-        // 0: under way, as a watch is.
+        // The status is 0 for a request in progress, such as a watch.
         self.refused += u64::from(request.status >= 400);
         let body = || serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
         match (verb, target.resource.as_str(), target.name.as_deref()) {
@@ -60,13 +61,13 @@ impl Traffic {
         }
     }
 
-    /// All requests.
+    /// Returns the number of all requests.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.requests.values().sum()
     }
 
-    /// Requests of one verb, whatever they were about.
+    /// Returns the number of requests with this verb.
     #[must_use]
     pub fn verb(&self, verb: &str) -> u64 {
         let of_verb = |(key, count): (&String, &u64)| (key.split(' ').next() == Some(verb)).then_some(*count);
@@ -74,15 +75,15 @@ impl Traffic {
     }
 }
 
-/// Verb and resource of a request, such as `patch pods`.
+/// Returns the verb and the resource of a request, such as `patch pods`.
 pub(crate) fn kind_of(method: &str, path: &str, query: &str) -> String {
     let target = Target::of(path);
     format!("{} {}", target.verb(method, query), target.resource)
 }
 
-/// What a path is about.
+/// The target of a path.
 struct Target {
-    /// With the subresource: `pods/log`.
+    /// The resource with its subresource: `pods/log`.
     resource: String,
     name: Option<String>,
 }
@@ -91,7 +92,7 @@ impl Target {
     fn of(path: &str) -> Self {
         let mut segments = path.split('/').filter(|segment| !segment.is_empty()).peekable();
         let core = segments.next() == Some("api");
-        // The version, or the group and the version.
+        // Skip the version, or the group and the version.
         segments.by_ref().take(if core { 1 } else { 2 }).for_each(drop);
         let rest: Vec<&str> = segments.collect();
         let rest = match rest.as_slice() {
@@ -110,7 +111,7 @@ impl Target {
         let watches = query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1"));
         match (method, self.name.is_some()) {
             ("GET", _) if watches => "watch",
-            // What a server is, and which resources it has.
+            // The server's version, and its resources.
             ("GET", false) if self.resource.starts_with("api") || self.resource == "version" => "get",
             ("GET", true) => "get",
             ("GET", false) => "list",

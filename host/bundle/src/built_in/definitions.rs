@@ -1,19 +1,19 @@
 //! The built-in plugin definitions.
 
-/// A plugin inside this program: the same name for its execution on one machine and in a cluster.
+/// A plugin that is part of this program. It has the same name on one machine and in a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltInDefinition {
-    /// The plugin's name.
+    /// Name of the plugin.
     pub name: &'static str,
-    /// The definition for one machine, in YAML.
+    /// Definition for one machine, in YAML. `None` if the plugin does not run there.
     pub local: Option<&'static str>,
-    /// The definition for a cluster, in YAML.
+    /// Definition for a cluster, in YAML. `None` if the plugin does not run there.
     pub cluster: Option<&'static str>,
 }
 
-/// Where a plugin is to be executed.
+/// Where a plugin runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Environment {
     /// On this machine.
     Local,
     /// In a cluster.
@@ -21,18 +21,18 @@ pub enum Place {
 }
 
 impl BuiltInDefinition {
-    /// The definition for that place, in YAML; `None`: the plugin does not exist there.
+    /// Returns the definition for `place`, in YAML, or `None` if the plugin does not run there.
     #[must_use]
-    pub fn yaml(&self, place: Place) -> Option<&'static str> {
+    pub fn yaml(&self, place: Environment) -> Option<&'static str> {
         match place {
-            Place::Local => self.local,
-            Place::Cluster => self.cluster,
+            Environment::Local => self.local,
+            Environment::Cluster => self.cluster,
         }
     }
 
-    /// Where the plugin exists.
-    pub fn places(self) -> impl Iterator<Item = Place> {
-        [Place::Local, Place::Cluster].into_iter().filter(move |&place| self.yaml(place).is_some())
+    /// Returns the places where the plugin can run.
+    pub fn places(self) -> impl Iterator<Item = Environment> {
+        [Environment::Local, Environment::Cluster].into_iter().filter(move |&place| self.yaml(place).is_some())
     }
 }
 
@@ -54,13 +54,13 @@ static DEFINITIONS: &[BuiltInDefinition] = &[
     },
 ];
 
-/// All of them.
+/// Returns all built-in definitions.
 #[must_use]
 pub fn definitions() -> &'static [BuiltInDefinition] {
     DEFINITIONS
 }
 
-/// The one of that name.
+/// Returns the built-in definition named `name`.
 #[must_use]
 pub fn definition(name: &str) -> Option<BuiltInDefinition> {
     DEFINITIONS.iter().find(|definition| definition.name == name).copied()
@@ -81,8 +81,9 @@ mod tests {
                 assert_eq!(parsed.definition.name.as_str(), built_in.name);
                 assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
                 let process = parsed.definition.driver == Driver::Process;
-                assert_eq!(process, place == Place::Local, "{} {place:?}", built_in.name);
-                // Which version of this program runs is the run's to say; which one of the suite, the cluster's.
+                assert_eq!(process, place == Environment::Local, "{} {place:?}", built_in.name);
+                // The run chooses the version of this program, and the cluster chooses the version
+                // of the suite.
                 let suite = (built_in.name == "e2e").then_some("registry.k8s.io/conformance:$SONOBUOY_K8S_VERSION");
                 assert_eq!(parsed.definition.spec.image(), suite, "{}", built_in.name);
             }
@@ -90,7 +91,7 @@ mod tests {
         assert!(definition("nobody").is_none());
     }
 
-    /// The definition for a cluster, which stands beside the one for a machine.
+    /// The definition for a cluster, which exists in addition to the one for a machine.
     #[test]
     fn the_facts_of_nodes_are_gathered_without_privileges() {
         let yaml = include_str!("../../../../plugins/definitions/host-facts-daemonset.yaml");

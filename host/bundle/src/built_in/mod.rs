@@ -1,7 +1,7 @@
-//! What the program brings along: the built-in modules, ready compiled, and the built-in plugin definitions.
+//! Built-in modules, compiled ahead of time, and built-in plugin definitions.
 
 mod definitions;
 mod modules;
 
-pub use definitions::{BuiltInDefinition, Place, definition, definitions};
+pub use definitions::{BuiltInDefinition, Environment, definition, definitions};
 pub use modules::{BuiltInError, Embedded, accept, embedded, load};

@@ -2,36 +2,37 @@
 
 use plumbline_sandbox::{Accepted, LoadError, Module, Sandbox};
 
-/// A module inside this program.
+/// A module that is embedded in this program.
 #[derive(Debug, Clone, Copy)]
 pub struct Embedded {
-    /// Its name.
+    /// Name of the module.
     pub name: &'static str,
-    /// The component.
+    /// The WebAssembly component.
     pub wasm: &'static [u8],
-    /// The component, compiled for the sandbox of this version. A machine that it does not fit compiles anew.
+    /// The component, compiled for the sandbox of this version. A machine that it does not fit
+    /// compiles the component again.
     pub compiled: &'static [u8],
 }
 
-/// A built-in module that cannot be loaded: the program is damaged.
+/// Error while loading a built-in module. It means that the program is damaged.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to load built-in module `{name}`: {source}")]
 pub struct BuiltInError {
-    /// The module.
+    /// Name of the module.
     pub name: &'static str,
-    /// The cause.
+    /// The underlying error.
     pub source: LoadError,
 }
 
 static MODULES: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
-/// The built-in modules as bytes.
+/// Returns the built-in modules as bytes.
 #[must_use]
 pub fn embedded() -> &'static [Embedded] {
     MODULES
 }
 
-/// The built-in modules, loaded into `sandbox`.
+/// Loads the built-in modules into `sandbox`.
 ///
 /// # Errors
 /// [`BuiltInError`] when the program is damaged.
@@ -46,7 +47,8 @@ pub fn load(sandbox: &Sandbox) -> Result<Vec<Module>, BuiltInError> {
         .collect()
 }
 
-/// The built-in modules, inspected and not yet loaded: each is when it is first needed, which for most of them is never in one run.
+/// Inspects the built-in modules without loading them. Each module is loaded when it is first
+/// needed. Most modules are never needed in a run.
 ///
 /// # Errors
 /// [`BuiltInError`] when the program is damaged.

@@ -1,4 +1,4 @@
-//! Envelopes beside the file that they are about.
+//! Files of envelopes, stored next to the file that they are about.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,49 +9,49 @@ use plumbline_archive::atomic::AtomicFile;
 
 use crate::signing::dsse::{Envelope, EnvelopeError, MAX_ENVELOPES, MAX_FILE, parse_envelopes, write_envelopes};
 
-/// What is put behind the name of a tar.
+/// Suffix that is appended to the name of a tar.
 const SUFFIX: &str = ".dsse.json";
 
 /// A file of envelopes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureFile(PathBuf);
 
-/// Why a file of envelopes cannot be used.
+/// Error while reading or writing a file of envelopes.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureFileError {
-    /// It cannot be read.
+    /// The file is not readable.
     #[error("failed to read the signatures `{path}`")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// It holds something else.
+    /// The file does not contain valid envelopes.
     #[error("invalid signatures `{path}`")]
     Envelopes {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The underlying error.
         source: EnvelopeError,
     },
-    /// It is full.
+    /// The file is full.
     #[error(
         "`{0}` is full: no reader takes more than {MAX_ENVELOPES} signatures or {MAX_FILE} bytes; move it away and sign again"
     )]
     Full(PathBuf),
-    /// It cannot be written.
+    /// The file could not be written.
     #[error("failed to write the signatures `{path}`")]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The underlying I/O error.
         source: io::Error,
     },
 }
 
 impl SignatureFile {
-    /// The file beside `artefact`: `NAME.bundle.tar.dsse.json` for `NAME.bundle.tar`.
+    /// Returns the file for `artefact`: `NAME.bundle.tar.dsse.json` for `NAME.bundle.tar`.
     #[must_use]
     pub fn beside(artefact: &Path) -> Self {
         let mut name: OsString = artefact.as_os_str().to_owned();
@@ -59,22 +59,22 @@ impl SignatureFile {
         Self(PathBuf::from(name))
     }
 
-    /// The file at `path`.
+    /// Returns the file at `path`.
     #[must_use]
     pub fn at(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The envelopes in it; none if there is no such file.
+    /// Reads the envelopes in the file. Returns an empty list if the file does not exist.
     ///
     /// # Errors
-    /// When it cannot be read, or holds something else.
+    /// When the file is not readable, or does not contain valid envelopes.
     pub fn read(&self) -> Result<Vec<Envelope>, SignatureFileError> {
         let mut text = Vec::new();
         let read = File::open(&self.0).and_then(|file| file.take(MAX_FILE as u64 + 1).read_to_end(&mut text));
@@ -86,21 +86,21 @@ impl SignatureFile {
         parse_envelopes(&text).map_err(|source| SignatureFileError::Envelopes { path: self.0.clone(), source })
     }
 
-    /// Adds `envelope` to what is there, and returns how many there are. A reader sees the old file or the new one; two who sign at once wait
-    /// for each other.
+    /// Appends `envelope` and returns the new number of envelopes. A reader sees either the old
+    /// file or the new one. Concurrent writers wait for each other.
     ///
     /// # Errors
-    /// When what is there cannot be read (it stays as it is), is full, or cannot be replaced.
+    /// When the existing file is invalid (it stays unchanged), is full, or cannot be replaced.
     pub fn append(&self, envelope: Envelope) -> Result<usize, SignatureFileError> {
         let failed = |source| SignatureFileError::Write { path: self.0.clone(), source };
         let dir = match self.0.parent() {
             Some(dir) if !dir.as_os_str().is_empty() => dir,
             _ => Path::new("."),
         };
-        // The directory is locked, not the file: that one is about to be another.
+        // Lock the directory, because the file itself is about to be replaced.
         let lock = File::open(dir).map_err(failed)?;
         match lock.lock() {
-            // Where the file system knows no locks, two who sign at the same moment are one too many.
+            // Without locks in the file system, two concurrent writers can lose a signature.
             Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(failed(error)),
             _ => {}
         }

@@ -1,12 +1,15 @@
-//! Signatures over digests: key pairs, DSSE envelopes, and the policy that says which keys may sign which names. No network.
+//! Signatures of bundle digests: key pairs, DSSE envelopes, and the policy that says which keys may
+//! sign which names. It does not use the network.
 //!
-//! * [`PrivateKey`] and [`PublicKey`]: ECDSA over P-256, as PEM files that `openssl` and cosign read and write.
-//! * [`sign`] makes an [`Envelope`] that says "this name is this digest" ([`Subject`]); [`verify`] looks among envelopes for one that
-//!   says so and is signed by a trusted key, or says for each why it does not count.
-//! * [`Policy`] names the keys, and which of them counts for which name.
-//! * [`SignatureFile`] keeps envelopes beside what they are about.
+//! * [`PrivateKey`] and [`PublicKey`]: ECDSA over P-256, as PEM files that `openssl` and cosign
+//!   read and write.
+//! * [`sign`] creates an [`Envelope`] that says "this name has this digest" ([`Subject`]).
+//! * [`verify`] searches envelopes for such a statement, signed by a trusted key. Otherwise it
+//!   reports why each signature does not count.
+//! * [`Policy`] lists the keys, and which of them are trusted for which names.
+//! * [`SignatureFile`] stores envelopes next to the file that they are about.
 //!
-//! Everything that is read (keys, envelopes, policies) comes from others and is bounded.
+//! All input (keys, envelopes, policies) is untrusted, and its size is limited.
 
 mod dsse;
 mod file;

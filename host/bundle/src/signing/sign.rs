@@ -1,24 +1,25 @@
-//! Signing.
+//! Creation of signatures.
 
 use crate::signing::dsse::{Envelope, PAYLOAD_TYPE, Signature, pae};
 use crate::signing::key::{KeyError, PrivateKey};
 use crate::signing::statement::{Predicate, Statement, Subject};
 
-/// Why nothing was signed.
+/// Error while signing.
 #[derive(Debug, thiserror::Error)]
 pub enum SignError {
-    /// The key does not sign.
+    /// The key could not create a signature.
     #[error("the key does not sign")]
     Key(#[from] KeyError),
-    /// What is to be said cannot be written as JSON.
+    /// The statement could not be serialized as JSON.
     #[error("failed to write the statement")]
     Statement(#[from] serde_json::Error),
 }
 
-/// Says with `key` that `subject` is what it is, and `predicate` besides.
+/// Signs a statement with `key` that `subject` has its digest, with `predicate` as additional
+/// information.
 ///
 /// # Errors
-/// When the system gives no random numbers.
+/// When the system's random number generator fails.
 pub fn sign(subject: &Subject, predicate: &Predicate, key: &PrivateKey) -> Result<Envelope, SignError> {
     let payload = Statement::payload(subject, predicate)?;
     let bytes = key.sign(&pae(PAYLOAD_TYPE, &payload))?;

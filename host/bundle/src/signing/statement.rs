@@ -1,48 +1,49 @@
-//! What an envelope says: an in-toto statement (version 1) about a bundle.
+//! The content of an envelope: an in-toto statement (version 1) about a bundle.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The type of statements.
+/// Type of a statement.
 pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
-/// The type of the predicate that stands for "this is the bundle of that name, released by whoever holds the key". A statement with another
-/// predicate says something else about the same bytes, which may well be that they are no good.
+/// Predicate type that means "this is the bundle of that name, released by the owner of the key". A
+/// statement with another predicate type says something else about the same bytes, possibly that
+/// they are bad.
 pub const PREDICATE_TYPE: &str = "https://plumbline.dev/attestations/bundle/v1";
-/// Subjects of one statement that are looked at.
+/// Maximum number of subjects in one statement.
 const MAX_SUBJECTS: usize = 256;
-/// Characters of a foreign text in a message.
+/// Maximum length of untrusted text in a message, in characters.
 const MAX_SHOWN: usize = 200;
 
-/// What is signed: that the bundle with this name has this digest.
+/// The signed fact: the bundle with this name has this digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// The bundle's name: that of its plugin.
+    /// Name of the bundle, which is the name of its plugin.
     pub name: String,
-    /// The SHA-256 of the packed bundle.
+    /// SHA-256 of the packed bundle.
     pub sha256: [u8; 32],
 }
 
 impl Subject {
-    /// The digest as it is written: `sha256:` and hexadecimal.
+    /// Returns the digest in its usual form: `sha256:` and hexadecimal digits.
     #[must_use]
     pub fn digest(&self) -> String {
         format!("sha256:{}", hex::encode(self.sha256))
     }
 }
 
-/// What the signer says about the bundle besides. Nothing depends on it.
+/// Additional information from the signer. It is not used for any decision.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Predicate {
-    /// The bundle's version.
+    /// Version of the bundle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Where its source is.
+    /// Location of the source code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The modules in it.
+    /// Modules of the bundle.
     #[serde(default)]
     pub modules: Vec<ModuleDigest>,
-    /// When it was signed, by the signer's clock (RFC 3339).
+    /// Time of the signature by the signer's clock (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<String>,
 }
@@ -50,36 +51,36 @@ pub struct Predicate {
 /// A module of the bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleDigest {
-    /// Its file in the bundle.
+    /// File name of the module in the bundle.
     pub file: String,
-    /// The SHA-256 of the file, hexadecimal.
+    /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
 }
 
-/// A statement, as far as it is used here.
+/// The parts of a statement that this crate uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     subjects: Vec<(String, Option<String>)>,
-    /// What the signer says besides.
+    /// Additional information from the signer.
     pub predicate: Predicate,
 }
 
-/// Why a payload does not count as a statement about a bundle.
+/// Reason why a payload does not count as a statement about a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatementError {
-    /// Not JSON of this shape.
+    /// The payload is not JSON of the expected structure.
     #[error("its payload is not an in-toto statement: {0}")]
     Json(String),
-    /// Another version, or something else.
+    /// The payload has another type or version.
     #[error("its payload is of type `{0}`, not `{STATEMENT_TYPE}`")]
     Type(String),
-    /// It says something else about its subject.
+    /// The statement has another predicate type.
     #[error("it is a statement of type `{0}`, not one that releases a bundle")]
     Predicate(String),
-    /// Too many subjects.
+    /// The statement has too many subjects.
     #[error("its statement has more than {MAX_SUBJECTS} subjects")]
     Subjects,
-    /// Nothing that it is about.
+    /// The statement has no subject with a SHA-256.
     #[error("its statement names no SHA-256 of anything")]
     NoSubject,
 }
@@ -110,7 +111,7 @@ struct Digests {
 }
 
 impl Statement {
-    /// The payload that says `predicate` about `subject`.
+    /// Returns the payload that states `predicate` about `subject`.
     pub(crate) fn payload(subject: &Subject, predicate: &Predicate) -> Result<Vec<u8>, serde_json::Error> {
         let digest = Digests { sha256: Some(hex::encode(subject.sha256)) };
         serde_json::to_vec(&Document {
@@ -121,7 +122,7 @@ impl Statement {
         })
     }
 
-    /// Reads a payload. Call it only with what a trusted key has signed.
+    /// Parses a payload. Call it only for a payload that a trusted key has signed.
     pub(crate) fn parse(payload: &[u8]) -> Result<Self, StatementError> {
         let wrong = |error: serde_json::Error| StatementError::Json(error.to_string());
         let document: Document = serde_json::from_slice(payload).map_err(wrong)?;
@@ -142,13 +143,13 @@ impl Statement {
         Ok(Self { subjects, predicate })
     }
 
-    /// Names and digests (hexadecimal) that it is about.
+    /// Returns the names and hexadecimal digests of the subjects.
     pub(crate) fn subjects(&self) -> impl Iterator<Item = (&str, &str)> {
         self.subjects.iter().filter_map(|(name, digest)| Some((name.as_str(), digest.as_deref()?)))
     }
 }
 
-/// The beginning of a text of others.
+/// Truncates untrusted text for a message.
 pub(crate) fn shown(text: &str) -> String {
     text.chars().take(MAX_SHOWN).collect()
 }

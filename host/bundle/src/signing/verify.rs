@@ -1,4 +1,5 @@
-//! Verifying: one signature by a trusted key that says what is wanted is enough; of everything else, why it does not count.
+//! Verification of signatures. One matching statement signed by a trusted key is enough. Every
+//! other signature gets a reason why it does not count.
 
 use std::fmt;
 
@@ -8,85 +9,85 @@ use crate::signing::dsse::{Envelope, PAYLOAD_TYPE, Signature, pae};
 use crate::signing::policy::TrustedKey;
 use crate::signing::statement::{Predicate, Statement, StatementError, Subject, shown};
 
-/// Reasons that a message tells.
+/// Maximum number of reasons in a message.
 const MAX_TOLD: usize = 4;
 
 /// A signature that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// The key, as the policy calls it.
+    /// Name of the key in the policy.
     pub key: String,
-    /// Its id.
+    /// ID of the key.
     pub key_id: String,
-    /// What the signer said besides.
+    /// Additional information from the signer.
     pub predicate: Predicate,
 }
 
-/// Why a signature does not count.
+/// Reason why a signature does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Nobody has signed.
+    /// There is no signature.
     #[error("there is no signature")]
     NoSignature,
-    /// It names a key that does not count for this name.
+    /// The key ID belongs to a key that is not trusted for this name.
     #[error("it is signed by the key `{0}`, which is not trusted for this name")]
     Untrusted(String),
-    /// It names no key, and none of the trusted ones has made it.
+    /// The signature has no key ID, and no trusted key verifies it.
     #[error("there is a signature that no trusted key has made")]
     NoKeyFits,
-    /// It names a trusted key, which has not made it.
+    /// The key ID belongs to a trusted key, but that key does not verify the signature.
     #[error("the signature does not fit: what is signed was changed, or key `{0}` has not made it")]
     DoesNotFit(String),
-    /// The key's time is over.
+    /// The key has expired.
     #[error("the signature is by key `{key}`, which counted until {not_after}")]
     Expired {
-        /// The key, as the policy calls it.
+        /// Name of the key in the policy.
         key: String,
-        /// Until when it counted.
+        /// Time at which the key expired.
         not_after: Timestamp,
     },
-    /// What is signed is something else.
+    /// The payload has another type.
     #[error("what key `{key}` has signed is of type `{found}`, not `{PAYLOAD_TYPE}`")]
     PayloadType {
-        /// The key, as the policy calls it.
+        /// Name of the key in the policy.
         key: String,
-        /// The type that it has.
+        /// The actual type.
         found: String,
     },
-    /// What is signed is no statement about a bundle.
+    /// The payload is not a statement about a bundle.
     #[error("the signature by key `{key}` does not count: {source}")]
     Statement {
-        /// The key, as the policy calls it.
+        /// Name of the key in the policy.
         key: String,
-        /// The cause.
+        /// The underlying error.
         source: StatementError,
     },
-    /// Another bundle is signed, or another state of it.
+    /// The signature is for another digest.
     #[error("what key `{key}` has signed has the digest sha256:{found}; this is {expected}")]
     OtherDigest {
-        /// The key, as the policy calls it.
+        /// Name of the key in the policy.
         key: String,
-        /// The digest that was signed.
+        /// The signed digest.
         found: String,
-        /// The one that was wanted.
+        /// The expected digest.
         expected: String,
     },
-    /// The same bytes are signed under another name.
+    /// The signature is for the same digest under another name.
     #[error("key `{key}` has signed this under the name `{found}`, not `{expected}`")]
     OtherName {
-        /// The key, as the policy calls it.
+        /// Name of the key in the policy.
         key: String,
-        /// The name that was signed.
+        /// The signed name.
         found: String,
-        /// The one that was wanted.
+        /// The expected name.
         expected: String,
     },
 }
 
-/// No signature counts.
+/// Error when no signature counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotVerified {
-    /// Why, for each signature; each reason once.
+    /// The reason for each signature, without duplicates.
     pub reasons: Vec<Refusal>,
 }
 
@@ -104,11 +105,14 @@ impl fmt::Display for NotVerified {
 
 impl std::error::Error for NotVerified {}
 
-/// Looks among `envelopes` for a statement that `subject` is what it is, signed by one of `trusted`. `now` decides which keys are still
-/// good: when something was signed, only the signer says.
+/// Searches `envelopes` for a statement about `subject` that is signed by one of the `trusted`
+/// keys.
+///
+/// `now` decides which keys have expired. The time of a signature is not used, because only the
+/// signer vouches for it.
 ///
 /// # Errors
-/// When there is none: why each signature does not count.
+/// The reason for each signature, when none counts.
 pub fn verify(
     envelopes: &[Envelope],
     subject: &Subject,
@@ -136,7 +140,8 @@ pub fn verify(
     Err(NotVerified { reasons })
 }
 
-/// The trusted key that has made `signature`. The name of the key in the envelope narrows the search and decides nothing.
+/// Returns the trusted key that created `signature`. The key ID in the envelope only narrows the
+/// search.
 fn signer<'a>(signature: &Signature, message: &[u8], trusted: &[&'a TrustedKey]) -> Result<&'a TrustedKey, Refusal> {
     let hint = signature.key_id.as_str();
     let meant = |key: &&&TrustedKey| hint.is_empty() || key.key.id().is_meant_by(hint);
@@ -148,7 +153,8 @@ fn signer<'a>(signature: &Signature, message: &[u8], trusted: &[&'a TrustedKey])
     fits.ok_or(if hint.is_empty() { Refusal::NoKeyFits } else { Refusal::DoesNotFit(first) })
 }
 
-/// Whether `envelope`, which `key` has signed, says that `subject` is what it is.
+/// Checks that `envelope`, which `key` signed, contains a valid statement about `subject`, and
+/// returns its predicate.
 fn says(envelope: &Envelope, subject: &Subject, key: &TrustedKey, now: Timestamp) -> Result<Predicate, Refusal> {
     let name = || key.name.clone();
     if let Some(not_after) = key.not_after.filter(|not_after| *not_after < now) {

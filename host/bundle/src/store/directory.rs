@@ -1,4 +1,4 @@
-//! The directory of installed bundles: one directory for each, by the plugin's name.
+//! The directory of installed bundles, with one subdirectory per plugin name.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
@@ -21,46 +21,49 @@ use crate::dirs;
 use crate::limits::MAX_SIGNATURE_BYTES;
 use crate::unpack::{Access, TEMPORARY_PREFIX, sync_directory, unpack_as};
 
-/// The bundle itself, below the plugin's name.
+/// Subdirectory with the bundle's files.
 const BUNDLE: &str = "bundle";
-/// What is known of the installation.
+/// File with the installation record.
 const RECORD: &str = "install.json";
-/// The signatures that came with it.
+/// File with the signatures of the bundle.
 const SIGNATURES: &str = "signatures.json";
-/// How often a bundle is looked at that seems to be damaged: whoever stands in one that is replaced at this moment sees it go.
+/// Number of attempts to read a bundle that seems damaged. A reader can see files disappear while
+/// the bundle is being replaced.
 const LOOKS: u32 = 3;
-/// Bytes of a record. One has about 300.
+/// Maximum size of a record, in bytes. A record has about 300.
 const MAX_RECORD_BYTES: u64 = 64 << 10;
 
-/// Installed bundles: `NAME/bundle/` (read-only), `NAME/install.json`, `NAME/signatures.json`.
+/// The directory of installed bundles: `NAME/bundle/` (read-only), `NAME/install.json`,
+/// `NAME/signatures.json`.
 #[derive(Debug, Clone)]
 pub struct Store {
     dir: PathBuf,
     reserved: Vec<String>,
 }
 
-/// An installed bundle, whose digest was verified.
+/// An installed bundle with a verified digest.
 #[derive(Debug, Clone)]
 pub struct Installed {
     /// The bundle.
     pub bundle: Bundle,
-    /// How it came here.
+    /// Record of the installation.
     pub record: InstallRecord,
-    /// Its signatures, as they came.
+    /// Signatures of the bundle, unverified.
     pub signatures: Option<Vec<u8>>,
 }
 
-/// What stands under a name.
+/// An entry of the directory.
 #[derive(Debug)]
 pub struct Entry {
-    /// The name.
+    /// Name of the entry.
     pub name: String,
-    /// The bundle, or why it cannot be used.
+    /// The bundle, or the reason why it is not usable.
     pub state: Result<Installed, StoreError>,
 }
 
 impl Store {
-    /// That of the user: `$XDG_DATA_HOME/plumbline/bundles`, or `~/.local/share/plumbline/bundles`.
+    /// Returns the user's store: `$XDG_DATA_HOME/plumbline/bundles`, or
+    /// `~/.local/share/plumbline/bundles`.
     ///
     /// # Errors
     /// [`StoreError::NoHome`].
@@ -69,36 +72,39 @@ impl Store {
         Ok(Self::at(data.join("plumbline/bundles")))
     }
 
-    /// The one in `dir`, which is made when something is installed.
+    /// Returns the store in `dir`, which is created by the first installation.
     #[must_use]
     pub fn at(dir: PathBuf) -> Self {
         Self { dir, reserved: Vec::new() }
     }
 
-    /// The same, which installs nothing under these names: whoever asks for one of them gets something else.
+    /// Reserves `names`, so that no bundle is installed under them. These names already resolve to
+    /// something else.
     #[must_use]
     pub fn reserving<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.reserved.extend(names.into_iter().map(str::to_owned));
         self
     }
 
-    /// Its directory.
+    /// Returns the directory of the store.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Installs the bundle at `path`, a directory or a tar, under its plugin's name. One that is installed under this name is replaced at
-    /// once: whoever looks finds the old one or the new.
+    /// Installs the bundle at `path`, a directory or a tar, under its plugin's name. It atomically
+    /// replaces an installed bundle of the same name, so readers find either the old or the new
+    /// one.
     ///
     /// # Errors
-    /// [`StoreError`]; what was installed before is untouched then.
+    /// [`StoreError`]. The previous installation is then unchanged.
     pub fn install(&self, path: &Path, origin: Origin) -> Result<Installed, StoreError> {
         if origin.signatures.as_ref().is_some_and(|signatures| signatures.len() as u64 > MAX_SIGNATURE_BYTES) {
             return Err(StoreError::Signatures);
         }
         let (_guard, staging) = self.begin()?;
-        // One level deeper, so that what is put aside when it changes places is removed with it.
+        // Use a subdirectory, so that the replaced bundle, which is swapped into it, is removed
+        // with `staging`.
         let new = staging.path().join("new");
         fs::create_dir(&new).map_err(|source| failed(&new, source))?;
         let (bundle, digest) = stage(path, &staging.path().join("tar"), &new.join(BUNDLE))?;
@@ -120,27 +126,27 @@ impl Store {
         self.open(name)
     }
 
-    /// Removes an installed bundle, sound or damaged.
+    /// Removes an installed bundle, valid or damaged.
     ///
     /// # Errors
-    /// [`StoreError`], also when there is none.
+    /// [`StoreError`], also when no such bundle is installed.
     pub fn remove(&self, name: &str) -> Result<(), StoreError> {
         let place = self.place(name)?;
         if fs::symlink_metadata(&place).is_err() {
             return Err(StoreError::NotInstalled(name.to_owned()));
         }
         let (_guard, staging) = self.begin()?;
-        // Out of sight first: half a bundle is never seen.
+        // Move it away first, so that nobody sees a partly removed bundle.
         match fs::rename(&place, staging.path().join("old")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotInstalled(name.to_owned())),
             renamed => renamed.and_then(|()| staging.close()).map_err(|source| failed(&place, source)),
         }
     }
 
-    /// Everything that is installed, sorted by name. What is damaged is among it, with the reason.
+    /// Returns all entries, sorted by name. A damaged bundle is included with the reason.
     ///
     /// # Errors
-    /// [`StoreError`] when the directory is there and cannot be read.
+    /// [`StoreError`] when the directory exists but is not readable.
     pub fn list(&self) -> Result<Vec<Entry>, StoreError> {
         let mut names = Vec::new();
         let entries = match fs::read_dir(&self.dir) {
@@ -151,7 +157,7 @@ impl Store {
         for entry in entries {
             let entry = entry.map_err(|source| failed(&self.dir, source))?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            // The lock, and what is under way.
+            // Skip the lock file and directories of installations in progress.
             if !name.starts_with('.') {
                 names.push(name);
             }
@@ -160,11 +166,11 @@ impl Store {
         Ok(names.into_iter().map(|name| Entry { state: self.look(&name), name }).collect())
     }
 
-    /// The installed bundle of this name, if there is one. Its files are read and compared with the digest of what was installed (about
-    /// 50 ms for 20 MiB).
+    /// Returns the installed bundle named `name`, if there is one. It reads all files and compares
+    /// their digest with the recorded one (about 50 ms for 20 MiB).
     ///
     /// # Errors
-    /// [`StoreError`] when it is damaged or was changed.
+    /// [`StoreError`] when the bundle is damaged or was changed.
     pub fn find(&self, name: &str) -> Result<Option<Installed>, StoreError> {
         match self.place(name) {
             Ok(place) if fs::symlink_metadata(&place).is_ok() => self.look(name).map(Some),
@@ -172,10 +178,11 @@ impl Store {
         }
     }
 
-    /// The right to change something, and a place to do it out of sight.
+    /// Locks the store and creates a hidden staging directory.
     fn begin(&self) -> Result<(Guard, TempDir), StoreError> {
         let guard = Guard::take(&self.dir)?;
-        // Nobody else is at work: what is there was left by a process that was killed. What cannot be removed stays, and does no harm.
+        // The store is locked, so existing staging directories belong to processes that were
+        // killed. It is harmless if one cannot be removed.
         for left in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             if left.file_name().as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes()) {
                 let _ = fs::remove_dir_all(left.path());
@@ -186,7 +193,7 @@ impl Store {
     }
 
     fn place(&self, name: &str) -> Result<PathBuf, StoreError> {
-        // A plugin's name leads nowhere else: it holds no slash and does not begin with a dot.
+        // The name of a plugin has no slash and no leading dot, so the path stays in the directory.
         let name: PluginName = name.parse().map_err(|_| StoreError::Name(name.chars().take(100).collect()))?;
         Ok(self.dir.join(name.as_str()))
     }
@@ -206,8 +213,8 @@ impl Store {
         let place = self.place(name).map_err(|error| damaged(error.to_string()))?;
         let record = bounded(&place.join(RECORD), MAX_RECORD_BYTES)
             .map_err(|error| damaged(format!("failed to read `{RECORD}`: {error}")))?;
-        let record: InstallRecord = serde_json::from_slice(&record)
-            .map_err(|error| damaged(format!("`{RECORD}` cannot be understood: {error}")))?;
+        let record: InstallRecord =
+            serde_json::from_slice(&record).map_err(|error| damaged(format!("`{RECORD}` is malformed: {error}")))?;
         let signatures = match bounded(&place.join(SIGNATURES), MAX_SIGNATURE_BYTES) {
             Ok(signatures) => Some(signatures),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -225,7 +232,8 @@ impl Store {
     }
 }
 
-/// Unpacks what is at `path` to `into`: a directory is packed to `tar` first, so that both ways end in the same.
+/// Unpacks the bundle at `path` to `into`. A directory is packed to `tar` first, so that both ways
+/// produce the same files.
 fn stage(path: &Path, tar: &Path, into: &Path) -> Result<(Bundle, Digest), StoreError> {
     let mut file = if path.is_dir() {
         let bundle = Bundle::open(path)?;
@@ -241,7 +249,7 @@ fn stage(path: &Path, tar: &Path, into: &Path) -> Result<(Bundle, Digest), Store
     Ok((Bundle::open(into)?, digest))
 }
 
-/// What is in a file of at most `max` bytes.
+/// Reads a file of at most `max` bytes.
 fn bounded(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     File::open(path)?.take(max + 1).read_to_end(&mut content)?;
@@ -255,16 +263,18 @@ fn failed(path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { path: path.to_owned(), source }
 }
 
-/// The file that is locked. It stays: removing it would let two processes hold two locks.
+/// The lock file. It is never removed, because then two processes could hold the lock at the same
+/// time.
 const FILE: &str = ".lock";
 
-/// How long another process is waited for. Installing takes a second; a minute is somebody who hangs.
+/// How long to wait for another process. An installation takes a second, so after a minute the
+/// other process probably hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often is looked.
+/// Interval between attempts to take the lock.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The right to change the directory. The system takes it back when the process ends, however it ends.
+/// An exclusive lock on the directory. The system releases it when the process ends in any way.
 pub(super) struct Guard {
     _file: File,
 }
@@ -287,42 +297,45 @@ impl Guard {
     }
 }
 
-/// Where a bundle comes from.
+/// Origin of a bundle.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// What was asked for: a path, an address, a reference.
+    /// The source that the user requested: a path, a URL, or a reference.
     pub source: String,
-    /// What the source calls this version, such as a tag.
+    /// Version of the bundle at its source, such as a tag.
     pub version: Option<String>,
-    /// Its signatures as they came: DSSE envelopes, as JSON. They are kept beside the bundle, and not looked at here.
+    /// Signatures of the bundle: DSSE envelopes, as JSON. They are stored with the bundle, and the
+    /// store does not verify them.
     pub signatures: Option<Vec<u8>>,
 }
 
-/// `install.json` of an installed bundle. Keys are only ever added.
+/// `install.json` of an installed bundle. To stay compatible, new versions only add keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct InstallRecord {
-    /// What was asked for.
+    /// The source that the user requested.
     pub source: String,
-    /// The digest of the bundle.
+    /// Digest of the bundle.
     pub digest: Digest,
-    /// When it was installed.
+    /// Time of the installation.
     pub when: Timestamp,
-    /// What the source calls this version.
+    /// Version of the bundle at its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
-/// Puts `new` into the place `place`. What was there is at `new` afterwards, for the caller to remove.
+/// Moves `new` to `place`. If `place` existed, its old content is at `new` afterwards, and the
+/// caller must remove it.
 ///
-/// Where the system can, the two change places at once, so that a reader finds one of them at any time.
+/// If the system supports it, the two are exchanged atomically, so that readers always find one of
+/// them.
 pub(super) fn put(new: &Path, place: &Path) -> io::Result<()> {
     if fs::symlink_metadata(place).is_err() {
         return fs::rename(new, place);
     }
     match renameat_with(CWD, new, CWD, place, RenameFlags::EXCHANGE) {
         Ok(()) => Ok(()),
-        // Some file systems cannot: then there is a moment without either.
+        // Some file systems do not support the exchange. Then `place` does not exist for a moment.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             let aside = new.with_extension("old");
             fs::rename(place, &aside)?;

@@ -1,4 +1,4 @@
-//! Why a bundle is not installed, or not to be used.
+//! Errors of installed bundles.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,64 +8,64 @@ use crate::error::BundleError;
 use crate::limits::MAX_SIGNATURE_BYTES;
 use crate::unpack_error::UnpackError;
 
-/// Why something could not be done with installed bundles.
+/// Error while installing, listing, or removing bundles.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no place for them.
+    /// The user has no data directory.
     #[error("there is no directory for installed bundles: neither `XDG_DATA_HOME` nor `HOME` is an absolute path")]
     NoHome,
-    /// A file or directory cannot be used.
+    /// A file or directory is not accessible.
     #[error("failed to use `{}`: {source}", path.display())]
     Io {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// Somebody else is installing or removing something, and does not come to an end.
+    /// Another process holds the lock for too long.
     #[error("another process has been installing or removing bundles in `{}` for too long", .0.display())]
     Busy(PathBuf),
-    /// The name belongs to the program.
+    /// The name is reserved for a built-in plugin.
     #[error("the name `{0}` belongs to a built-in plugin, which would be found in its place")]
     Reserved(String),
-    /// There is no installed bundle of this name.
+    /// No bundle of this name is installed.
     #[error("no bundle `{0}` is installed")]
     NotInstalled(String),
-    /// The text is no name of a plugin.
+    /// The string is not a valid plugin name.
     #[error("`{0}` is not a name of a plugin")]
     Name(String),
-    /// What is to be installed is no bundle.
+    /// The source is not a valid bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// The tar cannot be unpacked.
+    /// The tar was not unpacked.
     #[error(transparent)]
     Unpack(#[from] UnpackError),
-    /// The signatures are larger than any.
+    /// The signatures are too large.
     #[error("the signatures have more than {MAX_SIGNATURE_BYTES} bytes")]
     Signatures,
-    /// What is installed cannot be used.
+    /// The installed bundle is not usable.
     #[error("the installed bundle `{name}` is damaged: {why}")]
     Damaged {
-        /// The plugin.
+        /// Name of the plugin.
         name: String,
-        /// What is wrong with it.
+        /// What is wrong with the bundle.
         why: String,
     },
-    /// What is installed is not what was installed.
+    /// The files of the installed bundle changed after the installation.
     #[error("the installed bundle `{name}` was changed: it has {actual}, and {installed} was installed")]
     Changed {
-        /// The plugin.
+        /// Name of the plugin.
         name: String,
-        /// The digest of what was installed.
+        /// Digest at installation.
         installed: Digest,
-        /// The digest of what is there.
+        /// Current digest.
         actual: Digest,
     },
 }
 
 impl StoreError {
-    /// What to do about it, where there is something to say.
+    /// Returns a hint with the fix, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -83,7 +83,7 @@ impl StoreError {
         }
     }
 
-    /// Whether this machine is to blame, and not what was given.
+    /// Returns whether the cause is this machine, not the input.
     #[must_use]
     pub fn is_systems(&self) -> bool {
         match self {

@@ -1,14 +1,14 @@
-//! Headers: 512 bytes each.
+//! Tar headers of 512 bytes.
 
 use crate::name::{self, EntryFault};
 use crate::ustar::BLOCK;
 
-/// Bytes of the last part of a name.
+/// Size of the field for the last part of a name, in bytes.
 const NAME: usize = 100;
-/// Bytes of the directories before it.
+/// Size of the field for the directories before it, in bytes.
 const PREFIX: usize = 155;
 
-/// What a header says.
+/// The fields of a header that can vary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) name: String,
@@ -16,21 +16,23 @@ pub(crate) struct Header {
     pub(crate) executable: bool,
 }
 
-/// Why a block is no header of a bundle.
+/// Reason why a block is not a valid header of a bundle.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum HeaderError {
-    /// The checksum is wrong: it is damaged, or no header at all.
+    /// The checksum is wrong: the block is damaged, or not a header.
     Checksum,
-    /// It is the header of something that is no part of a bundle: its name for people, and why.
+    /// The header is for an entry that cannot be part of a bundle. Holds its name for display, and
+    /// the reason.
     Refused(String, EntryFault),
 }
 
-/// Whether a header has room for `name`.
+/// Returns whether `name` fits into a header.
 pub(crate) fn fits(name: &str) -> bool {
     split(name).is_some()
 }
 
-/// The directories that go into the prefix (as few as possible, so that there is one way), and the rest.
+/// Splits a name into the directories for the prefix field and the rest. The prefix is as short as
+/// possible, so that the split is unique.
 fn split(name: &str) -> Option<(&str, &str)> {
     if name.len() <= NAME {
         return Some(("", name));
@@ -43,7 +45,7 @@ fn split(name: &str) -> Option<(&str, &str)> {
 }
 
 impl Header {
-    /// The block. `None`: there is no room for the name.
+    /// Encodes the header as a block. `None` if the name does not fit.
     pub(crate) fn encode(&self) -> Option<[u8; BLOCK]> {
         let (prefix, name) = split(&self.name)?;
         let mut block = [0; BLOCK];
@@ -71,7 +73,7 @@ impl Header {
         Some(block)
     }
 
-    /// Reads a block that is not all zeros.
+    /// Decodes a block that is not all zeros.
     pub(crate) fn decode(block: &[u8; BLOCK]) -> Result<Self, HeaderError> {
         let field = |at: usize, len: usize| block.get(at..at + len).unwrap_or_default();
         if octal(field(148, 8)) != Some(u64::from(checksum(block))) {
@@ -83,7 +85,8 @@ impl Header {
         }
         raw.extend_from_slice(text(field(0, NAME)));
         let refused = |fault| HeaderError::Refused(name::shown(&raw), fault);
-        // First what it is: whoever packed a link wants to hear that, not how its name is written.
+        // Check the type first. For a link, that is the useful message, not a problem with its
+        // name.
         if let Some(fault) = kind(field(156, 1).first().copied().unwrap_or_default()) {
             return Err(refused(fault));
         }
@@ -97,11 +100,11 @@ impl Header {
     }
 }
 
-/// What is wrong with the type of an entry.
+/// Returns what is wrong with the type of an entry.
 fn kind(byte: u8) -> Option<EntryFault> {
     Some(match byte {
         b'0' => return None,
-        // How files were marked before there was a standard.
+        // Type of regular files before POSIX.
         0 => EntryFault::Header,
         b'1' => EntryFault::HardLink,
         b'2' => EntryFault::Symlink,
@@ -116,18 +119,18 @@ fn kind(byte: u8) -> Option<EntryFault> {
     })
 }
 
-/// The sum of all bytes, those of the checksum itself taken as spaces.
+/// Returns the sum of all bytes, with the checksum field counted as spaces.
 fn checksum(block: &[u8; BLOCK]) -> u32 {
     let own = 148..156;
     block.iter().enumerate().map(|(at, &byte)| u32::from(if own.contains(&at) { b' ' } else { byte })).sum()
 }
 
-/// A field up to its first NUL.
+/// Returns a field up to its first NUL.
 fn text(field: &[u8]) -> &[u8] {
     field.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
-/// Octal digits up to a NUL or space.
+/// Parses octal digits up to a NUL or space.
 fn octal(field: &[u8]) -> Option<u64> {
     let digits = field.split(|&byte| matches!(byte, 0 | b' ')).next()?;
     if digits.is_empty() {

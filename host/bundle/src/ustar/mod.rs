@@ -1,7 +1,9 @@
-//! The one form of tar that a bundle has: POSIX.1-1988 `ustar`, files only, nothing in a header that is not needed.
+//! The tar format of bundles: POSIX.1-1988 `ustar` with only regular files and no unnecessary
+//! header fields.
 //!
-//! One content has one sequence of bytes. What reads it therefore writes each header again and compares: whatever a foreign program could
-//! hide in a header, or two programs could read differently, is refused without having to be thought of.
+//! The same content always has the same bytes. The reader therefore encodes each header again and
+//! compares the result. This rejects anything hidden in a header or read differently by two
+//! programs, without a list of such cases.
 
 mod header;
 mod read;
@@ -11,10 +13,10 @@ pub(crate) use header::fits;
 pub(crate) use read::{ReadError, Reader};
 pub(crate) use write::Writer;
 
-/// Bytes of a header, and of what everything is padded to.
+/// Size of a header and unit of padding, in bytes.
 pub(crate) const BLOCK: usize = 512;
 
-/// The number of zeros behind `size` bytes of content.
+/// Returns the number of zero bytes after `size` bytes of content.
 fn padding(size: u64) -> usize {
     usize::try_from(size.next_multiple_of(BLOCK as u64) - size).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Reading the tar of a bundle, from somebody who may be an enemy.
+//! Reader for the tar of a bundle from an untrusted source.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -9,41 +9,41 @@ use crate::name::EntryFault;
 use crate::ustar::header::{Header, HeaderError};
 use crate::ustar::{BLOCK, padding};
 
-/// Bytes read at a time.
+/// Bytes to read at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Why the tar cannot be read to its end.
+/// Error while reading a tar.
 #[derive(Debug)]
 pub(crate) enum ReadError {
-    /// The source failed.
+    /// The source could not be read.
     Source(io::Error),
-    /// What came is compressed, with what is named here.
+    /// The input is compressed, in the given format.
     Compressed(&'static str),
-    /// What came is no tar.
+    /// The input is not a tar.
     NotATar,
-    /// The end is missing, after so many whole files.
+    /// The input is truncated after this number of complete files.
     Truncated(u64),
-    /// A block makes no sense, after so many whole files.
+    /// A block is malformed after this number of complete files.
     Damaged(u64),
-    /// There are bytes behind the end.
+    /// Bytes follow the end of the tar.
     Trailing,
-    /// More files than a bundle has.
+    /// There are too many files.
     TooManyEntries,
-    /// More bytes than a bundle has.
+    /// The total size of the files is too large.
     TooManyBytes,
-    /// A file that is too large.
+    /// A file is too large. Holds its name and size.
     EntryTooLarge(String, u64),
-    /// An entry that is no part of a bundle.
+    /// An entry cannot be part of a bundle. Holds its name and the reason.
     Refused(String, EntryFault),
 }
 
-/// Reads files one after the other.
+/// Reads files one after another.
 pub(crate) struct Reader<R> {
     from: R,
     hasher: DigestWriter<io::Sink>,
     files: BTreeSet<String>,
     bytes: u64,
-    /// Bytes of the content of the file at hand that were not read.
+    /// Unread bytes of the current file.
     left: u64,
 }
 
@@ -52,7 +52,8 @@ impl<R: Read> Reader<R> {
         Self { from, hasher: DigestWriter::new(io::sink()), files: BTreeSet::new(), bytes: 0, left: 0 }
     }
 
-    /// The next file, whose content is then to be read by [`Reader::content`]; `None` at the end, which is checked.
+    /// Returns the next file, or `None` at the end of the tar, which is checked. Read its content
+    /// with [`Reader::content`].
     pub(crate) fn next(&mut self) -> Result<Option<Header>, ReadError> {
         let mut block = [0; BLOCK];
         let got = self.fill(&mut block)?;
@@ -76,7 +77,7 @@ impl<R: Read> Reader<R> {
         Ok(Some(header))
     }
 
-    /// Gives the content of the file at hand to `out`, piece by piece.
+    /// Passes the content of the current file to `out`, in chunks.
     pub(crate) fn content<E: From<ReadError>>(
         &mut self,
         name: &str,
@@ -104,17 +105,17 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// The digest of everything that was read.
+    /// Returns the digest of all bytes read.
     pub(crate) fn digest(&self) -> Digest {
         self.hasher.digest()
     }
 
-    /// The names of the files so far.
+    /// Returns the names of the files read so far.
     pub(crate) fn files(&self) -> &BTreeSet<String> {
         &self.files
     }
 
-    /// Whether a file may come now, and may be so large.
+    /// Checks the order, ancestors and size of a file, and the totals.
     fn admit(&mut self, header: &Header) -> Result<(), ReadError> {
         let refused = |fault| Err(ReadError::Refused(crate::name::shown(header.name.as_bytes()), fault));
         if self.files.last().is_some_and(|last| *last >= header.name) {
@@ -141,7 +142,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Behind the first of two blocks of zeros.
+    /// Checks the end of the tar, after the first of two zero blocks.
     fn end(&mut self) -> Result<(), ReadError> {
         let mut block = [0; BLOCK];
         if self.fill(&mut block)? < BLOCK {
@@ -156,12 +157,12 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Files that arrived whole: the one at hand did not.
+    /// Returns the number of complete files, without the current one.
     fn whole(&self) -> u64 {
         (self.files.len() as u64).saturating_sub(u64::from(self.left > 0))
     }
 
-    /// Fills `out` as far as the source goes.
+    /// Fills `out`, or as much of it as the source provides.
     fn fill(&mut self, out: &mut [u8]) -> Result<usize, ReadError> {
         let mut filled = 0;
         while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -172,13 +173,13 @@ impl<R: Read> Reader<R> {
                 Err(error) => return Err(ReadError::Source(error)),
             }
         }
-        // Cannot fail: nothing is written anywhere.
+        // Writing to a sink cannot fail.
         let _ = self.hasher.write_all(out.get(..filled).unwrap_or_default());
         Ok(filled)
     }
 }
 
-/// Recognises, from its first bytes, what people give for a bundle although it is none.
+/// Detects common file types that are not bundles by their first bytes.
 fn foreign(beginning: &[u8]) -> Result<(), ReadError> {
     let kinds: [(&[u8], &str); 5] = [
         (b"\x1f\x8b", "gzip"),

@@ -1,11 +1,11 @@
-//! Writing the tar of a bundle.
+//! Writer for the tar of a bundle.
 
 use std::io::{self, Write};
 
 use crate::ustar::header::Header;
 use crate::ustar::{BLOCK, padding};
 
-/// Writes files one after the other. The caller brings them in the order of their names.
+/// Writes files one after another. The caller must pass them sorted by name.
 pub(crate) struct Writer<W> {
     to: W,
 }
@@ -25,7 +25,7 @@ impl<W: Write> Writer<W> {
         self.to.write_all([0; BLOCK].get(..padding(size)).unwrap_or_default())
     }
 
-    /// Writes the end.
+    /// Writes the end of the tar.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         self.to.write_all(&[0; 2 * BLOCK])?;
         self.to.flush()?;

@@ -1,4 +1,4 @@
-//! Bundles of single runs.
+//! Tests of the cache for bundles of single runs.
 
 use std::fs::{self, File};
 use std::io::Cursor;
@@ -46,7 +46,7 @@ fn what_nobody_used_for_long_is_removed() {
     let month = SystemTime::now() - Duration::from_hours(30 * 24);
     for i in 0..40 {
         let file = bed.write(&format!("cache/{i:064}/plugin.yaml"), DEFINITION);
-        // Some of them were used today.
+        // Mark some of them as used today.
         if i % 4 != 0 {
             File::open(file.parent().unwrap()).unwrap().set_modified(month).unwrap();
         }

@@ -1,4 +1,4 @@
-//! Tars of people who mean no good.
+//! Tests with malicious tars.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -8,7 +8,7 @@ use plumbline_bundle::{Bundle, BundleError, BundleWarning, Digest, EntryFault, U
 
 use crate::make::{Bed, DEFINITION, Raw, component, seal, tar, tar_of};
 
-/// Unpacks `tar`, which must fail and leave nothing anywhere.
+/// Unpacks `tar`, which must fail and leave no files behind.
 #[track_caller]
 fn refused(tar: &[u8]) -> UnpackError {
     let bed = Bed::new();
@@ -18,10 +18,10 @@ fn refused(tar: &[u8]) -> UnpackError {
     error
 }
 
-/// The reason why an entry is refused.
+/// Returns the reason why an entry is rejected.
 #[track_caller]
 fn fault(entry: Raw) -> EntryFault {
-    // With a good definition behind it or before it.
+    // Add a valid definition before or after it.
     let first = entry.name.as_slice() < b"plugin.yaml".as_slice();
     let definition = Raw::file("plugin.yaml", DEFINITION);
     let entries = if first { [entry, definition] } else { [definition, entry] };
@@ -65,7 +65,7 @@ fn only_files_are_taken() {
     ] {
         assert_eq!(fault(Raw::of_kind("tests/x", kind).linked("/etc/passwd")), want);
     }
-    // A link's target where no link is.
+    // An entry that is not a link but has a link target.
     assert_eq!(fault(Raw::file("tests/x", "").linked("/etc/passwd")), EntryFault::Header);
 }
 
@@ -88,13 +88,13 @@ fn headers_are_those_of_a_bundle_or_refused() {
     for mode in [b"0004755\0", b"0000777\0", b"0100644\0", b"000644 \0"] {
         assert_eq!(fault(Raw { mode, ..Raw::file("tests/x", "") }), EntryFault::Header);
     }
-    // A size in the base-256 of GNU, a size with spaces, no size.
+    // A size in GNU base-256, a size with spaces, no size, and a size without a terminator.
     let gnu = *b"\x80\0\0\0\0\0\0\0\0\0\0\x05";
     for size in [gnu, *b"          5\0", [0; 12], *b"77777777777\xff"] {
         assert_eq!(fault(Raw { size, ..Raw::file("tests/x", "hello") }), EntryFault::Header);
     }
     let good = tar(&[Raw::file("plugin.yaml", DEFINITION)]);
-    // Owner, group, time, magic of GNU, names of owner and group, device, what follows everything.
+    // Owner, group, time, GNU magic, names of owner and group, device, and the bytes at the end.
     for at in [110, 118, 140, 262, 263, 265, 297, 330, 500] {
         let mut bad = good.clone();
         bad[at] ^= 1;
@@ -110,7 +110,7 @@ fn files_come_once_and_in_order() {
     assert!(order(&[definition(), definition()]));
     assert!(order(&[definition(), Raw::file("README", "x")]));
     assert_eq!(fault(Raw::file("plugin.yaml/x", "x")), EntryFault::BelowFile,);
-    // Something else may stand between the file and what lies below it.
+    // Other entries may come between the file and the entry below it.
     let between = [definition(), Raw::file("tests", ""), Raw::file("tests-", ""), Raw::file("tests/a", "")];
     assert!(matches!(refused(&tar(&between)), UnpackError::Refused { why: EntryFault::BelowFile, .. }));
 }
@@ -127,7 +127,7 @@ fn sizes_are_checked_before_bytes_are_read() {
 
 #[test]
 fn all_files_together_have_a_limit() {
-    // Four files of 64 MiB and one byte, as a stream that is never held.
+    // Four files of 64 MiB and one byte, as a stream that is never held in memory.
     let mut headers = (0..5).map(|i| {
         let size = if i < 4 { 64 << 20 } else { 1 };
         let header = tar(&[Raw::file(format!("tests/{i}"), "").announcing(size)]);
@@ -175,7 +175,7 @@ fn compressed_tars_and_other_files_are_named() {
     let error = refused(&gzip.finish().unwrap());
     assert!(matches!(error, UnpackError::Compressed("gzip")), "{error}");
     assert!(error.hint().unwrap().contains("gunzip"));
-    // A bomb is not even begun.
+    // Unpacking of a compression bomb does not even start.
     let bomb = [b"\x1f\x8b\x08".as_slice(), &[0; 4096]].concat();
     assert!(matches!(refused(&bomb), UnpackError::Compressed("gzip")));
     assert!(matches!(refused(b"PK\x03\x04 something"), UnpackError::Compressed("zip")));
@@ -227,7 +227,8 @@ fn names_that_differ_in_case_are_both_there_and_told() {
             let warnings = Bundle::open(bed.path("into")).unwrap().warnings;
             assert!(warnings.iter().any(|warning| matches!(warning, BundleWarning::Case(..))), "{warnings:?}");
         }
-        // Where a file system holds them for one, the second does not replace the first.
+        // If a file system treats both names as the same file, the second does not replace the
+        // first.
         Err(error) => assert!(matches!(error, UnpackError::Write { .. }), "{error}"),
     }
 }

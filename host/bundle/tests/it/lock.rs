@@ -1,4 +1,4 @@
-//! Lock files: what they say, and what they refuse.
+//! Tests of valid and invalid lock files.
 
 use std::fs;
 
@@ -89,6 +89,6 @@ fn what_is_no_lock_says_why() {
     );
     assert!(told("version: 1\nplugins: [{name: a, source: b, bundle: 'sha1:00'}]").contains("is not a digest"));
     let one = format!("{{name: a, source: b, definition: '{digest}'}}");
-    assert!(told(&format!("version: 1\nplugins: [{one}, {one}]")).contains("stands twice"));
+    assert!(told(&format!("version: 1\nplugins: [{one}, {one}]")).contains("is listed twice"));
     assert!(matches!(Lock::parse(&" ".repeat(3 << 20)), Err(LockError::TooLarge)));
 }

@@ -1,4 +1,4 @@
-//! Bundles from outside: directories, tars of friends and enemies, installations, locks.
+//! Integration tests: directories, trusted and malicious tars, installations, lock files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

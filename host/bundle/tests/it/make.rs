@@ -1,4 +1,4 @@
-//! Bundles and tars, made by hand.
+//! Helpers that create bundles and tars.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -35,7 +35,7 @@ impl Bed {
         path
     }
 
-    /// The bundle `sample` in `dir`.
+    /// Writes the bundle `sample` to `dir` and returns its path.
     pub(crate) fn sample(&self, dir: &str) -> PathBuf {
         for (name, content) in sample() {
             let path = self.write(&format!("{dir}/{name}"), content);
@@ -46,7 +46,7 @@ impl Bed {
         self.path(dir)
     }
 
-    /// What is there, sorted: directories end in `/`.
+    /// Returns all paths in the directory, sorted. Directories end in `/`.
     pub(crate) fn tree(&self) -> Vec<String> {
         fn walk(root: &Path, dir: &Path, into: &mut Vec<String>) {
             for entry in fs::read_dir(dir).unwrap() {
@@ -67,7 +67,7 @@ impl Bed {
     }
 }
 
-/// The files of `sample`.
+/// Returns the files of `sample`.
 pub(crate) fn sample() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("plugin.yaml", DEFINITION.into()),
@@ -83,14 +83,14 @@ pub(crate) fn executable(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// The tar of the bundle in `dir`.
+/// Returns the tar of the bundle in `dir`.
 pub(crate) fn tar_of(dir: &Path) -> Vec<u8> {
     let mut tar = Vec::new();
     Bundle::open(dir).unwrap().pack(&mut tar).unwrap();
     tar
 }
 
-/// One entry of a tar, as an enemy writes it.
+/// One entry of a tar with arbitrary fields.
 pub(crate) struct Raw {
     pub(crate) name: Vec<u8>,
     pub(crate) kind: u8,
@@ -101,7 +101,7 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// A file as a bundle has it.
+    /// Returns a file as a bundle has it.
     pub(crate) fn file(name: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Self {
         let content = content.as_ref().to_vec();
         let size = octal(content.len() as u64);
@@ -116,7 +116,7 @@ impl Raw {
         Self { link, ..self }
     }
 
-    /// Announces a size that the content does not have.
+    /// Sets a size in the header that differs from the size of the content.
     pub(crate) fn announcing(self, size: u64) -> Self {
         Self { size: octal(size), ..self }
     }
@@ -152,7 +152,7 @@ fn octal(size: u64) -> [u8; 12] {
     format!("{size:011o}\0").into_bytes().try_into().unwrap()
 }
 
-/// A tar of these entries, with its end.
+/// Returns a tar of these entries, with its end.
 pub(crate) fn tar(entries: &[Raw]) -> Vec<u8> {
     let mut tar = Vec::new();
     entries.iter().for_each(|entry| entry.write(&mut tar));

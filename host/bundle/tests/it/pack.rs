@@ -1,4 +1,4 @@
-//! What is packed, what is not, and that it is always the same.
+//! Tests of which files are packed, and that packing is deterministic.
 
 use std::fs;
 use std::io;
@@ -72,7 +72,7 @@ fn a_bundle_holds_what_the_rule_names_and_nothing_else() {
 fn the_same_content_has_the_same_digest_however_it_came_about() {
     let bed = Bed::new();
     let first = Bundle::open(bed.sample("one")).unwrap();
-    // Another order of creation, another age, other modes.
+    // Another order of creation, other times, other modes.
     for (name, content) in sample().into_iter().rev() {
         let path = bed.write(&format!("two/{name}"), content);
         executable(&path, if name == "check.sh" { 0o700 } else { 0o600 });
@@ -82,7 +82,7 @@ fn the_same_content_has_the_same_digest_however_it_came_about() {
     let second = Bundle::open(bed.path("two")).unwrap();
     assert_eq!(first.digest(), second.digest());
     assert_eq!(tar_of(&first.dir), tar_of(&second.dir));
-    // A digest that must never change: bundles are named by it.
+    // This digest must never change, because digests identify bundles.
     assert_eq!(first.digest().to_string(), "sha256:493138466aed6f4a51148f51282ba64df6f5de541cfadac8d486077d06c01ebb");
 
     executable(&bed.path("two/README.md"), 0o755);
@@ -146,7 +146,7 @@ fn other_programs_read_the_tar() {
 fn links_sockets_and_pipes_are_refused_by_name() {
     let bed = Bed::new();
     let dir = bed.sample("b");
-    // To a file of the bundle itself, too.
+    // Also a link to a file of the bundle itself.
     symlink("sample.wasm", dir.join("alias.wasm")).unwrap();
     assert_eq!(refused(&dir), ("alias.wasm".to_owned(), EntryFault::Symlink));
     let told = Bundle::open(&dir).unwrap_err();
@@ -196,9 +196,13 @@ fn what_is_no_bundle_says_why() {
     assert!(told(&dir).contains("pattern `a[` is not a glob"), "{}", told(&dir));
     bed.write("b/plugin.yaml", DEFINITION);
     bed.write("b/core.wasm", wat::parse_str("(module)").unwrap());
-    assert!(told(&dir).contains("`core.wasm` cannot be used: it is a core WebAssembly module"), "{}", told(&dir));
+    assert!(
+        told(&dir).contains("failed to load module `core.wasm`: it is a core WebAssembly module"),
+        "{}",
+        told(&dir)
+    );
     bed.write("b/core.wasm", "not wasm");
-    assert!(told(&dir).contains("`core.wasm` cannot be used: it is not WebAssembly"), "{}", told(&dir));
+    assert!(told(&dir).contains("failed to load module `core.wasm`: it is not WebAssembly"), "{}", told(&dir));
     fs::remove_file(bed.path("b/core.wasm")).unwrap();
     let big = bed.write("b/tests/big", "");
     fs::File::options().write(true).open(big).unwrap().set_len((64 << 20) + 1).unwrap();

@@ -1,4 +1,4 @@
-//! Whatever comes, nothing panics and nothing is written elsewhere.
+//! Property tests: no input causes a panic or a write outside of the target.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::make::{Bed, seal, tar_of};
 
-/// Unpacks `tar`, and looks at what is there afterwards.
+/// Unpacks `tar` and checks the directory afterwards.
 fn try_out(tar: &[u8]) {
     let bed = Bed::new();
     fs::create_dir_all(bed.path("a/b/c")).unwrap();
@@ -19,7 +19,7 @@ fn try_out(tar: &[u8]) {
         Err(error) => assert!(tree.len() == 3, "{error}: {tree:?}"),
         Ok(digest) => {
             assert_eq!(digest, Digest::of(tar));
-            // What was taken is a bundle, and packed again it is the same, unless a module is none.
+            // An accepted tar is a bundle and packs to the same bytes, unless a module is invalid.
             if let Ok(bundle) = Bundle::open(bed.path("a/b/c/into")) {
                 assert_eq!(bundle.digest(), digest);
                 assert_eq!(tar_of(&bundle.dir), tar);
@@ -48,7 +48,7 @@ proptest! {
             let at = at.index(tar.len());
             tar[at] = byte;
             if seals {
-                // A checksum that fits, so that the change is met behind it.
+                // Fix the checksum, so that the change is found after the checksum test.
                 let block = at / 512 * 512;
                 seal(&mut tar[block..block + 512]);
             }

@@ -1,4 +1,4 @@
-//! Installing, replacing, finding, removing.
+//! Tests of installing, replacing, finding and removing bundles.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -108,9 +108,9 @@ fn what_is_damaged_is_listed_with_the_reason_and_hides_nothing() {
         })
         .collect();
     let expect = [
-        ("Not A Name", "no name of a plugin"),
+        ("Not A Name", "not a name of a plugin"),
         ("changed", "was changed"),
-        ("cut", "`install.json` cannot be understood"),
+        ("cut", "`install.json` is malformed"),
         ("file", "failed to read `install.json`"),
         ("good", "sound, good"),
         ("other", "its definition calls it `renamed`"),
@@ -147,7 +147,8 @@ fn whoever_looks_finds_the_old_one_or_the_new() {
         });
         let reader = scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                // A reader that stands in one while it is replaced may see it go; what it takes for sound is one of the two.
+                // A reader can see a bundle disappear while it is being replaced. Any bundle that
+                // it accepts is one of the two.
                 match store.find("sample") {
                     Ok(Some(found)) => assert!(digests.contains(&found.bundle.digest())),
                     Ok(None) => panic!("there was a moment without either"),

@@ -106,7 +106,8 @@ fn what_is_no_bundle_is_told_with_why() {
     files.put("/cut", tar[..700].to_vec());
     files.put("/gz", b"\x1f\x8b\x08\0\0\0\0\0".to_vec());
     files.put("/huge", tar);
-    for (path, why) in [("cut", "cannot be used"), ("gz", "it is compressed (gzip)"), ("huge", "no bundle has")] {
+    for (path, why) in [("cut", "failed to load bundle"), ("gz", "it is compressed (gzip)"), ("huge", "no bundle has")]
+    {
         let address = format!("{address}/{path}");
         let done = run(&bed, &["--dry-run", "-p", &address]).expect(2);
         assert!(done.err.contains(why) && done.err.contains(&address), "{path}: {}", done.err);

@@ -64,10 +64,10 @@ fn what_is_no_definition_is_told_with_its_address() {
         answer("200 OK", "", &"x".repeat(4 << 20)),
     ]);
     let address = format!("{address}/p.yaml");
-    for told in ["the server answers 404 Not Found", "cannot be used", "cannot be used"] {
+    for told in ["the server answers 404 Not Found", "invalid definition", "invalid definition"] {
         let done = dry(&bed, &address).expect(2);
         assert!(done.err.contains(told) && done.err.contains(&address), "{}", done.err);
     }
     let done = dry(&bed, "http://127.0.0.1:1/p.yaml").expect(2);
-    assert!(done.err.contains("cannot be fetched") && done.err.contains("Connection refused"), "{}", done.err);
+    assert!(done.err.contains("failed to fetch") && done.err.contains("Connection refused"), "{}", done.err);
 }

@@ -149,12 +149,12 @@ fn a_run_that_fails_fast_leaves_an_archive_that_can_be_fetched() {
     let pod = Pod::new(&json!({"FailFast": true}));
     // Nobody listens where workers would be sent.
     let running = pod.stays();
-    assert!(running.err().contains("cannot be reached at `https://127.0.0.1:1`"), "{}", running.err());
+    assert!(running.err().contains("failed to reach the aggregator at `https://127.0.0.1:1`"), "{}", running.err());
     let status: Value = serde_json::from_slice(&fs::read(pod.bed.path(FINISHED)).unwrap()).unwrap();
     assert_eq!((&status["status"], &status["interrupted"]), (&json!("complete"), &json!(true)));
     // No result of a plugin says why.
     let reason = status["failure"]["reason"].as_str().unwrap();
-    assert!(reason.contains("cannot be reached at `https://127.0.0.1:1`"), "{reason}");
+    assert!(reason.contains("failed to reach the aggregator at `https://127.0.0.1:1`"), "{reason}");
     assert!(status["failure"]["hint"].as_str().unwrap().contains("--fail-fast"), "{status}");
     pod.bed.plumbline(&["results", &pod.bed.archive()]);
     ends_when_told(running);

@@ -187,7 +187,7 @@ fn what_cannot_be_installed_says_why() {
     assert!(told("alone.yaml").contains("`alone.yaml` is not a bundle"));
     assert!(told("junk.tar").contains("it is not a tar"));
     assert!(told("built-in").contains("belongs to a built-in plugin"));
-    assert!(told("oci://r.example/X:1").contains("no reference to a registry"));
+    assert!(told("oci://r.example/X:1").contains("not a reference to a registry"));
     match gzip {
         Ok(status) if status.success() => assert!(told("sample.bundle.tar.gz").contains("gunzip")),
         other => eprintln!("SKIPPED: a compressed tar cannot be made: {other:?}"),
@@ -237,5 +237,5 @@ fn a_lock_names_everything_by_digest() {
     let printed = bed.plumbline(&["plugin", "lock", "-p", "sample", "-o", "-"]).expect(0).out;
     assert!(printed.contains("version: 1\nplugins:\n- name: sample\n"), "{printed}");
     let done = bed.plumbline(&["plugin", "lock", "-p", "sample", "-p", "sample"]).expect(2);
-    assert!(done.err.contains("stands twice"), "{}", done.err);
+    assert!(done.err.contains("is listed twice"), "{}", done.err);
 }

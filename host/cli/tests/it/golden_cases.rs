@@ -104,7 +104,7 @@ fn a_module_says_what_it_is_without_being_run() {
         bed.plumbline(&["plugin", "inspect", "oci://example.org/Bad"])
             .expect(2)
             .err
-            .contains("no reference to a registry")
+            .contains("not a reference to a registry")
     );
 }
 

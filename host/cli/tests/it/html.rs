@@ -52,7 +52,7 @@ fn what_judges_said_stands_beside_the_items() {
         "classes": {"failure": {"items": 1, "counting": 1}, "known-failure": {"items": 1, "counting": 0}, "skip-not-allowed": {"items": 1, "counting": 1}},
         "items": [
             {"set": "global", "path": path("known"), "status": "failed", "class": "known-failure", "counts": false, "reason": "no UDP <here>", "source": "known.yaml", "judge": "known-failures"},
-            {"set": "global", "path": path("new"), "status": "failed", "class": "failure", "counts": true, "reason": "no judge knows it"},
+            {"set": "global", "path": path("new"), "status": "failed", "class": "failure", "counts": true, "reason": "no judge ruled on it"},
             {"set": "", "path": path("left out"), "status": "skipped", "class": "skip-not-allowed", "counts": true, "judge": "allowed-skips"}],
         "checks": [{"id": "PODS-001", "name": "pods are healthy", "outcome": "failed", "want": ">= 98 %", "got": "96 %", "judge": "checks"}]});
     let archive = archive(&bed, &tree(), Some(&verdict.to_string()));
@@ -67,7 +67,7 @@ fn a_verdict_that_cannot_be_read_is_told_and_not_left_out() {
     let bed = Bed::new();
     let archive = archive(&bed, &tree(), Some("{\"version\": \"x\""));
     let done = bed.plumbline(&["results", &archive, "-o", "html"]).expect(2);
-    assert!(done.err.contains("cannot be read") && done.out.is_empty(), "{}", done.err);
+    assert!(done.err.contains("failed to read") && done.out.is_empty(), "{}", done.err);
 }
 
 #[test]

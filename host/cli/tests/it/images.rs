@@ -273,7 +273,7 @@ fn two_images_of_one_name_are_refused() {
     let done = bed.plumbline(&args).expect(2);
     assert!(done.err.contains("would have the same name there: `lan:5000/team/a:1`"), "{}", done.err);
     let done = bed.plumbline(&["images", "copy", "--to", "mirror", "a:1"]).expect(2);
-    assert!(done.err.contains("no place for images"), "{}", done.err);
+    assert!(done.err.contains("not a place for images"), "{}", done.err);
 }
 
 #[test]

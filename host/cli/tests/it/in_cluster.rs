@@ -100,8 +100,8 @@ async fn exit_codes_tell_how_far_it_came() {
         done.err
     };
     insta::assert_snapshot!(codes(3, 2), @r"
-    error: the archive of the run in namespace `sonobuoy` cannot be retrieved
-    cause: there is no archive yet: the run goes on, 0 of 1 results are in; missing: `e2e`
+    error: failed to retrieve the archive of the run in namespace `sonobuoy`
+    cause: there is no archive yet: the run continues, 0 of 1 results are in; missing: `e2e`
     hint:  wait for it with `--wait`, or take what there is with `--partial`
     ");
     let told = complete(&"00".repeat(32)).to_string();

@@ -196,7 +196,7 @@ fn what_is_wrong_with_a_list_is_said_before_anything_runs() {
     let told = run(&["--checks", "checks.yaml"]);
     assert!(told.contains("checks.yaml, check 1: `want` must begin with"), "{told}");
     let told = run(&["--flaky", "broken.yaml"]);
-    assert!(told.contains("names that begin with `[` must stand in quotes"), "{told}");
+    assert!(told.contains("names that begin with `[` must be quoted"), "{told}");
     let told = run(&["--flaky", "gone.yaml"]);
     assert!(told.contains("failed to read `gone.yaml`"), "{told}");
     let told = run(&["--required-tests", "("]);

@@ -121,7 +121,7 @@ fn what_is_wrong_is_told_with_a_code_of_its_own() {
     bed.write("my-format/other.wasm", "rubbish");
     let done = bed.plumbline(&["plugin", "check", "my-format"]).expect(1);
     assert!(
-        done.out.contains("error: other.wasm: module `other` cannot be read: it is not WebAssembly"),
+        done.out.contains("error: other.wasm: failed to read module `other`: it is not WebAssembly"),
         "{}",
         done.out
     );

@@ -123,7 +123,7 @@ fn only_what_is_locked_runs() {
         assert!(done.err.contains(wanted), "{wanted}: {}", done.err);
     }
     let done = run(&bed, &["--locked=gone.lock", "-p", &tar]).expect(2);
-    assert!(done.err.contains("failed to read `gone.lock`"), "{}", done.err);
+    assert!(done.err.contains("failed to read the lock file `gone.lock`"), "{}", done.err);
     nothing(&bed);
 }
 

@@ -70,7 +70,7 @@ fn what_nobody_excuses_fails_and_is_named() {
     let done = bed.run(&["suite"], &["--wait-output", "silent"]).expect(1);
     assert!(done.out.contains("dns works") && !done.out.contains("udp works"), "{}", done.out);
     let report = bed.plumbline(&["results", &bed.archive()]).expect(1).out;
-    assert!(report.contains("\nFailures that count:\ndns works (failure: no judge knows it)\n"), "{report}");
+    assert!(report.contains("\nFailures that count:\ndns works (failure: no judge ruled on it)\n"), "{report}");
 }
 
 #[test]

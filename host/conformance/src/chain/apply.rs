@@ -1,4 +1,4 @@
-//! What was asked for, as entries of a chain.
+//! Conversion of a requested chain to entries of a definition.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,14 @@ use super::error::ChainError;
 use super::evidence;
 use super::list::ListFile;
 
-/// Files of data that one judge may be given.
+/// Maximum number of data files for one judge.
 const MAX_FILES: usize = 64;
 
-/// Bytes of the files of a chain: 16 MiB. They are a part of the definition, which a run writes down several times and reads whole when it goes on.
+/// Maximum total size of a chain's files: 16 MiB. They are part of the definition. A run writes the
+/// definition several times and reads all of it when it resumes.
 const MAX_BYTES: usize = 16 << 20;
 
-/// What the results of a plugin are to be judged by. All of it may be missing.
+/// The judges and lists that a user requests for the results of a plugin. All fields are optional.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chain {
     /// Lists of known failures.
@@ -25,28 +26,31 @@ pub struct Chain {
     pub flaky: Vec<ListFile>,
     /// Lists of tests that may be skipped.
     pub allowed_skips: Vec<ListFile>,
-    /// Which tests must not be skipped unless they are in such a list: a regular expression; all, without one. Alone it means that none of
-    /// these may be skipped.
+    /// Regular expression of tests that must not be skipped unless a list allows it. Without it,
+    /// all tests are required. Without a list, none of the matching tests may be skipped.
     pub required: Option<String>,
-    /// What failed before.
+    /// Failures of an earlier run.
     pub baseline: Option<Baseline>,
-    /// Files of checks.
+    /// Files with checks.
     pub checks: Vec<ListFile>,
 }
 
 impl Chain {
-    /// Whether nothing was asked for.
+    /// Returns whether nothing is requested.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Appends the chain to that of `definition`: lists first, because they give reasons, then what an earlier run says, then checks, which may
-    /// count what all of these said. Files become keys of its `config-map`, under their names, or with a number before it where a name is taken.
+    /// Appends the chain to that of `definition`. Lists come first, because they give reasons. Then
+    /// comes the baseline, and then the checks, which can count the rulings of all others.
+    ///
+    /// Files become keys of the definition's `config-map` under their names. If a name is taken, it
+    /// gets a number as a prefix.
     ///
     /// # Errors
-    /// When there are too many judges, or files for one of them, or too many bytes in them, or when checks name files that no definition
-    /// may. The definition is not changed then.
+    /// When there are too many judges, files for one judge, or bytes, or when checks refer to files
+    /// that a definition must not use. The definition is then unchanged.
     pub fn apply(&self, definition: &mut Definition) -> Result<(), ChainError> {
         let bytes = self.files().map(|list| list.text.len()).fold(0, usize::saturating_add);
         if bytes > MAX_BYTES {
@@ -103,8 +107,8 @@ impl Chain {
     }
 }
 
-/// Whether a definition may hold these entries: the files that checks look at are anybody's patterns, and a run whose definition cannot be read
-/// again could neither go on nor be judged anew.
+/// Checks that a definition can contain these entries. The files in checks are patterns from users.
+/// If the definition could not be read again, the run could neither resume nor be judged again.
 fn readable(entries: &[VerdictEntry]) -> Result<(), ChainError> {
     for VerdictEntry { judge, evidence, .. } in entries {
         let entry = VerdictEntry { judge: judge.clone(), evidence: evidence.clone(), ..VerdictEntry::default() };
@@ -118,7 +122,8 @@ fn readable(entries: &[VerdictEntry]) -> Result<(), ChainError> {
     Ok(())
 }
 
-/// Puts a file among others; gives its name there. One that is there already with the same content is not put there twice.
+/// Adds a file to `files` and returns its key. A file with the same name and content is not added
+/// twice.
 fn place(files: &mut BTreeMap<String, String>, list: &ListFile) -> String {
     let numbered = (2..).map(|number: u64| format!("{number}-{}", list.name));
     for name in std::iter::once(list.name.clone()).chain(numbered) {

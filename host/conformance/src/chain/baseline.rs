@@ -1,4 +1,4 @@
-//! What failed in an earlier run.
+//! Failures of an earlier run.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,26 +12,30 @@ use sha2::{Digest, Sha256};
 
 use super::error::ChainError;
 
-/// Failures of a baseline at most. Where more tests fail, something else is wrong; and the definition that carries them has to stay small.
+/// Maximum number of failures in a baseline. If more tests fail, the run has another problem. The
+/// definition that contains them must stay small.
 pub const MAX_FAILURES: usize = 10_000;
 
-/// Bytes of their names: 4 MiB, which is 400 for each of them.
+/// Maximum total length of their names: 4 MiB, which is 400 bytes per name.
 const MAX_NAMES: usize = 4 << 20;
 
-/// What failed in an earlier run, and where that stands.
+/// Failures of an earlier run, with the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
     /// Names of tests.
     pub(super) failed: Vec<String>,
-    /// Such as `202611201300.tar.gz (sha256 0123…)`.
+    /// The source, such as `202611201300.tar.gz (sha256 0123…)`.
     pub(super) source: String,
 }
 
 impl Baseline {
-    /// The leaves of `root` that failed or timed out, by their names without `[It] `, with the class in brackets if they have one. `archive` is where the tree is from: a file with its digest, or a directory.
+    /// Collects the leaves of `root` that failed or timed out. Names are without `[It] `, and with
+    /// the class in parentheses if they have one. `archive` is the file or directory that the tree
+    /// comes from. For a file, its digest becomes part of the source.
     ///
     /// # Errors
-    /// When there are more than [`MAX_FAILURES`], or their names are far too long, or the archive cannot be read.
+    /// When there are more than [`MAX_FAILURES`], the names are too long, or the archive is not
+    /// readable.
     pub fn of_tree(root: &Item, archive: &Path) -> Result<Self, ChainError> {
         let leaves = root.walk().filter(|item| item.items.is_empty());
         let failed: BTreeSet<Cow<'_, str>> = leaves
@@ -61,13 +65,13 @@ impl Baseline {
         Ok(Self { failed, source })
     }
 
-    /// How many tests failed.
+    /// Returns the number of failed tests.
     #[must_use]
     pub fn len(&self) -> usize {
         self.failed.len()
     }
 
-    /// Whether nothing failed.
+    /// Returns whether no test failed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.failed.is_empty()
@@ -80,13 +84,13 @@ fn sha256(path: &Path) -> io::Result<String> {
     io::copy(&mut File::open(path)?, &mut hash)?;
     let mut text = String::with_capacity(64);
     for byte in hash.finalize() {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
     Ok(text)
 }
 
-/// As judges compare names: without a leading `[It] ` and blanks.
+/// Normalizes a name as judges do: without a leading `[It] ` and surrounding whitespace.
 fn plain(name: &str) -> &str {
     let name = name.trim();
     name.strip_prefix("[It] ").map_or(name, str::trim_start)

@@ -1,87 +1,87 @@
-//! Why a chain cannot be made.
+//! Errors while building a chain.
 
 use std::io;
 use std::path::PathBuf;
 
 use plumbline_core::definition::DefinitionError;
 
-/// Why a chain cannot be made of what was asked for.
+/// Error while building a chain.
 #[derive(Debug, thiserror::Error)]
 pub enum ChainError {
-    /// A file cannot be read.
+    /// A file is not readable.
     #[error("failed to read `{}`: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// A file is larger than any list.
+    /// A file is too large for a list.
     #[error("`{}` has more than {} MiB, the most that a list may have", path.display(), max >> 20)]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Bytes that it may have.
+        /// Limit in bytes.
         max: usize,
     },
-    /// A file is no list.
+    /// A file is not a valid list.
     #[error("`{}` is not a list, in YAML or JSON: {why}", path.display())]
     NotAList {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong, as a fragment.
+        /// What is wrong, as a phrase.
         why: String,
     },
-    /// An archive has more failures than a baseline.
+    /// An archive has too many failures for a baseline.
     #[error("{count} tests failed in `{archive}`: a baseline has at most {max}")]
     TooManyFailures {
         /// The archive.
         archive: String,
-        /// How many.
+        /// Number of failures.
         count: usize,
-        /// How many there may be.
+        /// Maximum number of failures.
         max: usize,
     },
-    /// More files for one judge than a definition may name.
+    /// A judge has more files than a definition may list.
     #[error("judge `{judge}` is given {count} files: at most {max} are possible")]
     TooManyFiles {
-        /// The judge.
+        /// Name of the judge.
         judge: String,
-        /// How many.
+        /// Number of files.
         count: usize,
-        /// How many there may be.
+        /// Maximum number of files.
         max: usize,
     },
-    /// More bytes of files than a definition carries.
+    /// The files are too large for a definition.
     #[error("the files of a chain have more than {} MiB together", max >> 20)]
     TooManyBytes {
-        /// Bytes that they may have.
+        /// Limit in bytes.
         max: usize,
     },
-    /// Names of failures that are longer than any test's.
+    /// The names of the failures are too long.
     #[error("the names of what failed in `{archive}` have more than {} MiB", max >> 20)]
     TooLongNames {
         /// The archive.
         archive: String,
-        /// Bytes that they may have.
+        /// Limit in bytes.
         max: usize,
     },
-    /// Files that a judge cannot be given.
+    /// A judge refers to files that a definition must not use.
     #[error("judge `{judge}` cannot be given the files that it looks at: {source}")]
     Evidence {
-        /// The judge.
+        /// Name of the judge.
         judge: String,
-        /// What is wrong with them.
+        /// What is wrong with the files.
         source: Box<DefinitionError>,
     },
-    /// More judges than a chain may have.
+    /// The chain has too many judges.
     #[error("the chain of plugin `{plugin}` would have {count} judges: at most {max} are possible")]
     TooManyJudges {
-        /// The plugin.
+        /// Name of the plugin.
         plugin: String,
-        /// How many.
+        /// Number of judges.
         count: usize,
-        /// How many there may be.
+        /// Maximum number of judges.
         max: usize,
     },
 }

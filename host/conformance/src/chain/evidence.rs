@@ -1,4 +1,4 @@
-//! Which files of an archive checks look at.
+//! Archive files that checks read.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use super::list::{ListFile, document};
 
-/// Where the health of the cluster is.
+/// Path of the cluster's health in an archive.
 const HEALTH: &str = "meta/clusterhealth.json";
 
-/// The patterns of the files that the checks in `files` look at, in lexical order. What is wrong with a check is for the judge to say.
+/// Returns the patterns of the archive files that the checks in `files` read, in lexical order.
+/// Invalid checks are ignored, because the judge reports them.
 pub(super) fn of_checks(files: &[ListFile]) -> Vec<String> {
     let mut patterns = BTreeSet::new();
     for file in files {

@@ -1,4 +1,4 @@
-//! Files that judges read.
+//! Files for judges.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,29 +8,31 @@ use serde_json::Value;
 
 use super::error::ChainError;
 
-/// Bytes of a file that a judge reads: 8 MiB, which is what the judges take. A cluster takes less: what travels in a ConfigMap has a limit of 1 MiB.
+/// Maximum size of a file for a judge: 8 MiB, the limit of the judges. In a cluster, the limit is
+/// lower, because a ConfigMap can have at most 1 MiB.
 pub const MAX_FILE_BYTES: usize = 8 << 20;
 
-/// Bytes of a name; Kubernetes takes 253 of a key of a ConfigMap, and a number may stand before it.
+/// Maximum length of a name. Kubernetes allows 253 characters for a key of a ConfigMap, and a
+/// number may be added as a prefix.
 const MAX_NAME: usize = 200;
 
-/// Levels of a list: two are enough for everything that is in one.
+/// Maximum depth of a list. Every valid list has two levels.
 const MAX_DEPTH: usize = 16;
 
-/// A file that a judge reads.
+/// A file for a judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListFile {
-    /// What it is called in a `config-map`: letters, digits, `-`, `_`, `.`.
+    /// Key of the file in a `config-map`: letters, digits, `-`, `_`, `.`.
     pub(super) name: String,
-    /// What is in it.
+    /// Content of the file.
     pub(super) text: String,
 }
 
 impl ListFile {
-    /// Reads the file at `path`, and looks whether it is YAML at all: its entries are for the judge to understand.
+    /// Reads the file at `path` and checks that it is YAML. The judge checks its entries.
     ///
     /// # Errors
-    /// When it cannot be read, is too large, or is no YAML.
+    /// When the file is not readable, too large, or not YAML.
     pub fn read(path: &Path) -> Result<Self, ChainError> {
         let failed = |source| ChainError::Read { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
@@ -42,21 +44,21 @@ impl ListFile {
         let refused = |why: String| ChainError::NotAList { path: path.to_owned(), why };
         let text = String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8".to_owned()))?;
         document(&text).map_err(|why| {
-            let quotes = if text.contains("- [") { "; names that begin with `[` must stand in quotes" } else { "" };
+            let quotes = if text.contains("- [") { "; names that begin with `[` must be quoted" } else { "" };
             refused(format!("{why}{quotes}"))
         })?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Self { name: key(&name), text })
     }
 
-    /// A file with this name and text, unchecked.
+    /// Creates a file with this name and text, without checks.
     #[must_use]
     pub fn new(name: &str, text: impl Into<String>) -> Self {
         Self { name: key(name), text: text.into() }
     }
 }
 
-/// The text as a document; an empty one is `null`.
+/// Parses the text as a document. An empty text is `null`.
 pub(super) fn document(text: &str) -> Result<Value, String> {
     let bytes = text.len();
     let options = serde_saphyr::options! {
@@ -76,18 +78,18 @@ pub(super) fn document(text: &str) -> Result<Value, String> {
     Ok(document.unwrap_or_default())
 }
 
-/// A message of the parser in one line, without the names of what a programmer could set.
+/// Reduces a message of the parser to one line, without hints at options of the parser.
 fn plain(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     line.replace("; use from_str_multiple or from_str_multiple_with_options", "")
         .replace(", set DuplicateKeyPolicy in Options if acceptable", "")
 }
 
-/// What Kubernetes takes as a key of a ConfigMap: other characters become `-`.
+/// Returns a valid key of a ConfigMap, with other characters replaced by `-`.
 fn key(name: &str) -> String {
     let good = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
     let name: String = name.chars().map(good).collect();
-    // The end says what is in it.
+    // Keep the end of the name, which is the more specific part.
     let from = name.len().saturating_sub(MAX_NAME);
     match name.get(from..).unwrap_or_default().trim_start_matches('.') {
         "" => "list.yaml".to_owned(),

@@ -1,7 +1,8 @@
-//! What options of a command line become in the chain `verdict` of a definition.
+//! Conversion of command-line options to the chain `verdict` of a definition.
 //!
-//! [`Chain`] is what was asked for: lists, a baseline, checks. [`Chain::apply`] appends it to the chain that a definition has, as entries for
-//! the built-in judges, and puts the files that they read into its `config-map`.
+//! [`Chain`] holds the requested lists, baseline and checks. [`Chain::apply`] appends them to the
+//! chain of a definition as entries for the built-in judges. It also adds their files to the
+//! definition's `config-map`.
 
 mod apply;
 mod baseline;

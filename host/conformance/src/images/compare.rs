@@ -1,30 +1,30 @@
-//! Whether a registry has an image, and the same one.
+//! Comparison of an image in a registry with its source.
 
-use plumbline_registry::{Cause, Client, Digest, Manifest, Place, RawManifest, Reference, RegistryError};
+use plumbline_registry::{Cause, Client, Digest, Manifest, RawManifest, Reference, RegistryError, Storage};
 
 use super::transfer::Source;
 
-/// What was found.
+/// State of an image in a registry.
 #[derive(Debug)]
 pub enum State {
-    /// It is there, and the same; or of several platforms the image of one is.
+    /// The image exists and is the same, or the same for one platform.
     Same(Digest),
-    /// It is there; with what it should be compared is not known, or cannot be asked.
+    /// The image exists, but its source is not known or not available.
     There(Digest, Option<RegistryError>),
-    /// It is not there.
+    /// The image does not exist.
     Missing,
-    /// Another image is there.
+    /// The image exists but differs from its source.
     Differs {
-        /// What is there.
+        /// Digest in the registry.
         there: Digest,
-        /// What should be.
+        /// Expected digest.
         wanted: Digest,
     },
-    /// The registry did not say.
+    /// The registry returned an error.
     Unknown(RegistryError),
 }
 
-/// Looks at `target`, and compares with what is at `from`.
+/// Reads `target` from the registry and compares it with the image at `from`.
 pub async fn compare(client: &Client, from: Option<&Source>, target: &Reference) -> State {
     let there = match client.manifest(target).await {
         Ok(there) => there,
@@ -34,7 +34,7 @@ pub async fn compare(client: &Client, from: Option<&Source>, target: &Reference)
     let wanted = match from {
         None => return State::There(there.digest, None),
         Some(Source::Registry(reference)) => client.manifest(reference).await,
-        Some(Source::Layout(layout, descriptor)) => Place::Layout(layout.clone()).manifest(descriptor).await,
+        Some(Source::Layout(layout, descriptor)) => Storage::Layout(layout.clone()).manifest(descriptor).await,
     };
     match wanted {
         Err(error) => State::There(there.digest, Some(error)),
@@ -43,14 +43,16 @@ pub async fn compare(client: &Client, from: Option<&Source>, target: &Reference)
     }
 }
 
-/// The same in every byte, or one of the platforms of what is wanted: that is what is left when one was chosen.
+/// Returns whether both are identical, or `there` is one of the platforms of `wanted`. The latter
+/// is the result of a copy for one platform.
 fn is_same(there: &RawManifest, wanted: &RawManifest) -> bool {
     there.digest == wanted.digest
         || matches!(&wanted.manifest, Manifest::Index(index) if index.manifests.iter().any(|one| one.digest == there.digest))
 }
 
 impl State {
-    /// Whether an error says that the registry is out of reach: asking it again for the next image only takes time.
+    /// Returns whether an error means that the registry is unreachable. In that case, further
+    /// requests for other images only take time.
     #[must_use]
     pub fn is_out_of_reach(error: &RegistryError) -> bool {
         matches!(*error.cause, Cause::Connection(_) | Cause::Slow(_))

@@ -1,4 +1,4 @@
-//! Images in the definition of a plugin: which there are, and the same definition with others.
+//! Images in the definition of a plugin: listing them, and replacing them.
 
 use plumbline_core::definition::{Definition, DefinitionError, K8S_VERSION_VARIABLE};
 use serde_json::{Map, Value, json};
@@ -6,16 +6,17 @@ use serde_json::{Map, Value, json};
 use super::prefix::{Prefix, rewrite};
 use super::repo_config::repo_config;
 
-/// The name of the file that tells the suite of registries, among the plugin's own.
+/// Name of the plugin file that lists the suite's registries.
 pub const SUITE_FILE: &str = "plumbline-registries.yaml";
-/// Where a plugin finds its files.
+/// Directory of a plugin's files.
 const FILES: &str = "/tmp/sonobuoy/config";
-/// By which the suite finds the file.
+/// Variable with the path of the registry list for the suite.
 const LIST_VARIABLE: &str = "KUBE_TEST_REPO_LIST";
-/// The other way to tell the suite of a registry; the two exclude each other.
+/// Alternative variable with a single registry for the suite. The two are mutually exclusive.
 const REPO_VARIABLE: &str = "KUBE_TEST_REPO";
 
-/// The images that a plugin's pod is made of, as they are written, each [`K8S_VERSION_VARIABLE`] replaced where the version is known.
+/// Returns the images of a plugin's pod as they are in the definition. If the version is known,
+/// each [`K8S_VERSION_VARIABLE`] is replaced.
 #[must_use]
 pub fn images_of(definition: &Definition, version: Option<&str>) -> Vec<String> {
     let mut json = definition.to_json();
@@ -29,7 +30,7 @@ pub fn images_of(definition: &Definition, version: Option<&str>) -> Vec<String> 
     found
 }
 
-/// Whether a plugin runs the suite: it is called so, or its image is.
+/// Returns whether a plugin runs the suite, which its name or its image tells.
 #[must_use]
 pub fn is_suite(definition: &Definition) -> bool {
     let image = definition.spec.image().unwrap_or_default();
@@ -37,12 +38,13 @@ pub fn is_suite(definition: &Definition) -> bool {
     definition.name.as_str() == "e2e" || last.split([':', '@']).next() == Some("conformance")
 }
 
-/// The definition with every image of its pod below `prefix`; with `tell`, one that runs the suite is also told where the suite's images are,
-/// unless it says so itself.
+/// Returns the definition with every image of its pod moved below `prefix`. With `tell`, a plugin
+/// that runs the suite also gets the list of registries for the suite's images, unless it already
+/// sets one.
 ///
 /// # Errors
 ///
-/// The definition is none with what was changed, which does not happen with one that was read.
+/// The changed definition is invalid, which does not happen if the original one is valid.
 pub fn redirect(definition: &Definition, prefix: &Prefix, tell: bool) -> Result<Definition, DefinitionError> {
     let mut json = definition.to_json();
     each_image(&mut json, &mut |image| *image = rewrite(image, prefix));
@@ -68,7 +70,7 @@ pub fn redirect(definition: &Definition, prefix: &Prefix, tell: bool) -> Result<
     Ok(Definition::from_json(json)?.definition)
 }
 
-/// Every image of a pod: of its containers of all kinds, and of volumes that are images.
+/// Calls `see` for every image of a pod: of all kinds of containers, and of image volumes.
 fn each_image(json: &mut Value, see: &mut impl FnMut(&mut String)) {
     let Value::Object(top) = json else { return };
     if let Some(Value::Object(spec)) = top.get_mut("spec") {
@@ -136,7 +138,7 @@ podSpec:
         assert_eq!(images_of(&moved, None), expected);
         assert!(moved.config_map[SUITE_FILE].contains("gcRegistry: lan:5000\n"));
         assert_eq!(moved.spec.env().last().unwrap().name, LIST_VARIABLE);
-        // Twice is once.
+        // A second redirect changes nothing.
         assert_eq!(redirect(&moved, &"lan:5000".parse().unwrap(), true).unwrap(), moved);
     }
 

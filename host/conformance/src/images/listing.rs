@@ -1,5 +1,8 @@
-//! What the suite's program says of itself. It is somebody else's program and is executed on this machine: with nothing in its environment
-//! but `PATH` (and, where it is asked for, the file of registries), in an empty directory, with a limit on its time and its words.
+//! Lists that the suite's program prints.
+//!
+//! It is a foreign program that runs on this machine. Its environment contains only `PATH` and, on
+//! request, the file with registries. Its working directory is empty, and its time and output are
+//! limited.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,26 +12,27 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-/// It answers within a second; a machine that is busy may need a while to read its 200 MiB.
+/// Time limit. The program answers within a second, but a busy machine may need a while to read its
+/// 200 MiB.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// The names of all 7,000 tests have a MiB.
+/// Maximum output. The names of all 7,000 tests have 1 MiB.
 const MAX_OUTPUT: u64 = 64 << 20;
-/// What of its complaints is told.
+/// Maximum length of the program's error output in a message.
 const MAX_COMPLAINT: u64 = 4 << 10;
 
-/// What it is asked.
+/// A list that the program can print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
-    /// The images that tests use.
+    /// Images that the tests use.
     Images,
-    /// The names of all tests.
+    /// Names of all tests.
     Tests,
-    /// The names of the tests of conformance.
+    /// Names of the conformance tests.
     ConformanceTests,
 }
 
 impl Listing {
-    /// The argument.
+    /// Returns the argument that requests the list.
     #[must_use]
     pub fn argument(self) -> &'static str {
         match self {
@@ -39,54 +43,55 @@ impl Listing {
     }
 }
 
-/// The program did not answer.
+/// Error while running the program.
 #[derive(Debug, thiserror::Error)]
 pub enum ListingError {
-    /// It cannot be executed.
+    /// The program could not be started.
     #[error("execute `{}`: {error}", program.display())]
     Execute {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// What happened.
+        /// The underlying I/O error.
         error: io::Error,
     },
-    /// It ended badly.
+    /// The program failed.
     #[error("`{} {argument}` exited with {status}{told}", program.display())]
     Ended {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// What it was asked.
+        /// The argument that was passed.
         argument: &'static str,
-        /// How it ended.
+        /// Exit status of the program.
         status: ExitStatus,
-        /// The beginning of what it complained about.
+        /// Beginning of its error output.
         told: String,
     },
-    /// It takes too long.
+    /// The program exceeded its time limit.
     #[error("`{} {argument}` exceeded {} s", program.display(), PATIENCE.as_secs())]
     Slow {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// What it was asked.
+        /// The argument that was passed.
         argument: &'static str,
     },
-    /// It says too much, or what is no text.
+    /// The output is too long, or not UTF-8.
     #[error("what `{} {argument}` printed is not a list: {why}", program.display())]
     Output {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// What it was asked.
+        /// The argument that was passed.
         argument: &'static str,
         /// What is wrong.
         why: &'static str,
     },
 }
 
-/// What `program` prints when it is asked for a list. `registries` is the file that becomes its `KUBE_TEST_REPO_LIST`.
+/// Runs `program` and returns the list that it prints. `registries` is the file for its
+/// `KUBE_TEST_REPO_LIST`.
 ///
 /// # Errors
 ///
-/// It cannot be executed, ends badly, or takes more time or says more than it may.
+/// The program cannot be started, fails, or exceeds a limit.
 pub async fn listing(program: &Path, what: Listing, registries: Option<&Path>) -> Result<String, ListingError> {
     within(PATIENCE, program, what, registries).await
 }
@@ -107,14 +112,14 @@ async fn within(
         command.env("PATH", path);
     }
     if let Some(registries) = registries {
-        // It is executed elsewhere: a path from here would lead nowhere.
+        // The program runs in another directory, so the path must be absolute.
         command.env("KUBE_TEST_REPO_LIST", std::path::absolute(registries).map_err(execute)?);
     }
     let mut child = command.spawn().map_err(execute)?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let ran = async {
         let (out, err) = tokio::try_join!(read(out, MAX_OUTPUT, false), read(err, MAX_COMPLAINT, true))?;
-        // Whoever says too much is not waited for.
+        // Do not wait for a program that prints too much.
         let status = if out.more { None } else { Some(child.wait().await?) };
         Ok::<_, io::Error>((status, out, err))
     };
@@ -135,21 +140,22 @@ async fn within(
     }
 }
 
-struct Said {
+struct ListingOutput {
     bytes: Vec<u8>,
     more: bool,
 }
 
-/// The beginning of what is said. With `drain`, the rest is read and dropped, so that nobody waits for a reader.
-async fn read(from: Option<impl AsyncRead + Unpin>, limit: u64, drain: bool) -> io::Result<Said> {
-    let Some(mut from) = from else { return Ok(Said { bytes: Vec::new(), more: false }) };
+/// Reads at most `limit` bytes. With `drain`, the rest is read and discarded, so that the program
+/// does not block.
+async fn read(from: Option<impl AsyncRead + Unpin>, limit: u64, drain: bool) -> io::Result<ListingOutput> {
+    let Some(mut from) = from else { return Ok(ListingOutput { bytes: Vec::new(), more: false }) };
     let mut bytes = Vec::new();
     (&mut from).take(limit).read_to_end(&mut bytes).await?;
     let more = bytes.len() as u64 >= limit;
     if more && drain {
         tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;
     }
-    Ok(Said { bytes, more })
+    Ok(ListingOutput { bytes, more })
 }
 
 #[cfg(test)]
@@ -194,6 +200,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let program = script(dir.path(), "exec sleep 1000");
         let slow = within(Duration::from_millis(50), &program, Listing::ConformanceTests, None).await.unwrap_err();
-        assert!(slow.to_string().contains("--list-conformance-tests` took longer"), "{slow}");
+        assert!(slow.to_string().contains("--list-conformance-tests` exceeded"), "{slow}");
     }
 }

@@ -1,5 +1,5 @@
-//! The images of a run: which there are, under which names they are behind a registry of one's own, how they get there, and the programs in
-//! the suite's own image that say what it needs.
+//! The images of a run: which ones it needs, their names in a private registry, and copies to that
+//! registry. Also programs from the suite's image, which tell what the suite needs.
 
 mod compare;
 mod definition;
@@ -17,4 +17,4 @@ pub use prefix::{Prefix, PrefixError, rewrite};
 pub use program::{Program, ProgramError, SUITE_PROGRAM, local_platform, program};
 pub use repo_config::{defaults, repo_config};
 pub use set::{ImageSet, LeftOut, SetError, Wanted, suite_image};
-pub use transfer::{Event, Job, Moved, Outcome, Source, Target, Underway, transfer};
+pub use transfer::{Event, Job, Outcome, Source, Target, TransferProgress, TransferResult, transfer};

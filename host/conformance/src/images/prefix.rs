@@ -1,15 +1,15 @@
-//! Names of images behind a registry of one's own.
+//! Names of images in a private registry.
 
 use std::fmt;
 use std::str::FromStr;
 
 use plumbline_registry::{Reference, ReferenceError, SCHEME};
 
-/// Where images stand in place of their own registries: `HOST[:PORT][/PATH]`.
+/// Location that replaces the original registries of images: `HOST[:PORT][/PATH]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefix(String);
 
-/// A text is no place for images.
+/// Error for a string that is not a valid location for images.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a place for images: write `HOST[:PORT][/PATH]`, such as `registry.lan:5000/mirror`")]
 pub struct PrefixError {
@@ -24,14 +24,17 @@ impl FromStr for Prefix {
     fn from_str(text: &str) -> Result<Self, PrefixError> {
         let bare = text.strip_prefix(SCHEME).unwrap_or(text).trim_end_matches('/');
         let wrong = |cause| PrefixError { text: plumbline_core::text::excerpt(text, 255), cause };
-        // A name below it must be one: that is all that is asked of a prefix. A tag in it would end up in the middle of names.
+        // A prefix is valid if a name below it is valid. A tag in the prefix would end up in the
+        // middle of names.
         let below: Reference = format!("{SCHEME}{bare}/x").parse().map_err(|cause| wrong(Some(cause)))?;
-        // Without a dot, a port or `localhost`, an engine takes the first part of `mirror/x` for a name at Docker's registry.
+        // Without a dot, a port or `localhost`, container engines interpret the first component of
+        // `mirror/x` as a name on Docker Hub.
         let host = below.registry();
         if !host.contains(['.', ':']) && host != "localhost" {
             return Err(wrong(None));
         }
-        // As references are written: the name of a host is the same in either case, and what is below the prefix is known by its beginning.
+        // Normalize the host, because its case does not matter, but images below the prefix are
+        // detected by comparison.
         let below = below.bare();
         Ok(Self(below.strip_suffix("/x").unwrap_or(&below).to_owned()))
     }
@@ -43,10 +46,12 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// The name of `image` below `prefix`: its registry goes, its path, tag and digest stay. One that is there already stays as it is.
+/// Returns the name of `image` below `prefix`. The registry is replaced, and path, tag and digest
+/// are kept. A name that is already below the prefix stays the same.
 ///
-/// `registry.k8s.io/pause:3.9` becomes `PREFIX/pause:3.9`; `busybox`, which is `docker.io/library/busybox`, becomes `PREFIX/library/busybox`.
-/// The text is not looked at further: variables in it are kept.
+/// `registry.k8s.io/pause:3.9` becomes `PREFIX/pause:3.9`. `busybox`, which is
+/// `docker.io/library/busybox`, becomes `PREFIX/library/busybox`. The rest of the text is not
+/// validated, so variables in it are kept.
 #[must_use]
 pub fn rewrite(image: &str, prefix: &Prefix) -> String {
     let image = image.strip_prefix(SCHEME).unwrap_or(image);
@@ -91,7 +96,7 @@ mod tests {
     fn what_is_no_prefix_is_told() {
         for wrong in ["", "/", "mirror", "lan:5000/a:1", "http://lan", "lan:5000/A", "lan:x", "a b.c"] {
             let told = wrong.parse::<Prefix>().unwrap_err().to_string();
-            assert!(told.contains("no place for images"), "{wrong}: {told}");
+            assert!(told.contains("not a place for images"), "{wrong}: {told}");
         }
         let prefix: Prefix = "LAN:5000/m".parse().unwrap();
         assert_eq!(rewrite("lan:5000/m/a:1", &prefix), "lan:5000/m/a:1", "it already exists");

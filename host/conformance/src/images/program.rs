@@ -1,68 +1,68 @@
-//! Programs out of images, kept in the user's cache: the suite's own program says what the suite is.
+//! Programs from images, in the user's cache. The program of the suite tells what the suite needs.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use plumbline_registry::{Client, Digest, Image, Place, Platform, Reference, RegistryError};
+use plumbline_registry::{Client, Digest, Image, Platform, Reference, RegistryError, Storage};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-/// Where the suite's program is in its image.
+/// Path of the suite's program in its image.
 pub const SUITE_PROGRAM: &str = "usr/local/bin/e2e.test";
-/// Below the cache.
+/// Subdirectory of the cache.
 const DIRECTORY: &str = "programs";
-/// The record beside a program is a line.
+/// Maximum size of the record next to a program. A record is a single line.
 const MAX_RECORD_BYTES: u64 = 64 << 10;
 
-/// A program that was taken out of an image.
+/// A program that was extracted from an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The manifest of the image that it is from: of several platforms, that of the one.
+    /// Digest of the image's manifest. For a multi-platform image, that of the selected platform.
     pub manifest: Digest,
-    /// Whether it was in the cache.
+    /// Whether the program was already in the cache.
     pub cached: bool,
 }
 
-/// A program cannot be had.
+/// Error while extracting a program.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// The image or the file in it cannot be had.
+    /// The image or the file in it is not available.
     #[error(transparent)]
     Image(#[from] RegistryError),
-    /// The cache cannot be read or written.
+    /// The cache is not readable or writable.
     #[error("keep the program `{}`: {error}", path.display())]
     Cache {
-        /// The file or the directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What happened.
+        /// The underlying I/O error.
         error: io::Error,
     },
-    /// Images hold programs for Linux, and none for this machine.
+    /// Images have programs for Linux only, so this machine cannot run them.
     #[error("this machine ({0}) runs no programs of images, which are for Linux")]
     Machine(String),
 }
 
-/// What stands beside a program in the cache.
+/// Record next to a program in the cache.
 #[derive(Serialize, Deserialize)]
 struct Record {
-    /// Of the program: a file that was damaged is not executed.
+    /// Digest of the program, so that a damaged file is not executed.
     digest: Digest,
-    /// Where it was in the image.
+    /// Path in the image.
     path: String,
 }
 
-/// What programs must be for to be executed here.
+/// Returns the platform of programs that this machine can run.
 ///
 /// # Errors
 ///
-/// This machine is none that images have programs for.
+/// Images do not have programs for this machine.
 pub fn local_platform() -> Result<Platform, ProgramError> {
     let (os, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
     let machine = || ProgramError::Machine(format!("{os}/{architecture}"));
-    // In Go's words, where they are others.
+    // Translate to Go's names.
     let architecture = match architecture {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
@@ -77,12 +77,14 @@ pub fn local_platform() -> Result<Platform, ProgramError> {
     format!("{os}/{architecture}").parse().map_err(|_| machine())
 }
 
-/// The program at `path` of an image, for `platform`. In `cache` (the user's cache directory of this program) it is kept by the digest of the
-/// image's manifest, so that each image is unpacked once; what is found there is verified before it is returned.
+/// Extracts the program at `path` from an image for `platform`. `cache` is this program's cache
+/// directory of the user. Programs are cached by the digest of the image's manifest, so that each
+/// image is unpacked once. A cached program is verified before use.
 ///
 /// # Errors
 ///
-/// The registry cannot be asked, the image has no such file or none for the platform, or the cache cannot be written.
+/// The registry is not available, the image does not have the file or the platform, or the cache
+/// cannot be written.
 pub async fn program(
     client: &Client,
     image: &Reference,
@@ -90,7 +92,7 @@ pub async fn program(
     path: &str,
     cache: &Path,
 ) -> Result<Program, ProgramError> {
-    let place = Place::Registry(client.clone(), image.clone());
+    let place = Storage::Registry(client.clone(), image.clone());
     let root = client.manifest(image).await?;
     let image = Image::read(&place, root, Some(platform)).await?;
     let manifest = image.raw().digest;
@@ -112,7 +114,7 @@ pub async fn program(
     Ok(Program { path: there, manifest, cached: false })
 }
 
-/// Whether the cache has this very file.
+/// Returns whether the cache has a valid copy of the file.
 fn is_whole(there: &Path, path: &str) -> bool {
     let read = || -> io::Result<bool> {
         let mut text = Vec::new();
@@ -120,7 +122,7 @@ fn is_whole(there: &Path, path: &str) -> bool {
         let record: Record = serde_json::from_slice(&text)?;
         Ok(record.path == path && digest_of(&mut File::open(there)?)? == record.digest)
     };
-    // Whatever is wrong with it, it is written again.
+    // If anything is wrong with it, it is written again.
     read().unwrap_or(false)
 }
 
@@ -136,7 +138,8 @@ fn digest_of(file: &mut impl io::Read) -> io::Result<Digest> {
     Ok(writer.finish())
 }
 
-/// Copies a program to where it is kept; the record last, so that what was broken off does not count.
+/// Copies a program to the cache. The record is written last, so that an incomplete copy is not
+/// valid.
 fn keep(file: &mut NamedTempFile, there: &Path, path: &str) -> io::Result<()> {
     let dir = there.parent().unwrap_or(there);
     fs::create_dir_all(dir)?;
@@ -154,7 +157,7 @@ fn keep(file: &mut NamedTempFile, there: &Path, path: &str) -> io::Result<()> {
         use std::os::unix::fs::PermissionsExt as _;
         fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o700))?;
     }
-    // Closed before it gets its name: a file that is open for writing is not executed.
+    // Close the file before the rename, because a file that is open for writing cannot be executed.
     let (written, copy) = copy.into_parts();
     drop(written);
     copy.persist(there).map_err(|error| error.error)?;

@@ -1,17 +1,18 @@
-//! What the suite is told of registries: the file behind `KUBE_TEST_REPO_LIST`, with the keys that the suite's own sources give it since
-//! Kubernetes 1.25 (older ones pass over keys that they do not know).
+//! The file in `KUBE_TEST_REPO_LIST`, which tells the suite where its registries are. The keys are
+//! those in the suite's source since Kubernetes 1.25. Older versions ignore unknown keys.
 
 use super::prefix::{Prefix, rewrite};
 
-/// What becomes of a registry behind one's own.
+/// How a registry is mapped to a private registry.
 enum Kind {
     /// Its images are copied, so the name changes.
     Copied,
-    /// A test wants it not to be there, or asks it for credentials: the name must stay.
+    /// A test expects that the registry does not exist, or that it requires credentials. The name
+    /// must stay.
     Kept,
 }
 
-/// Every registry that the suite names, by the key in the file.
+/// Every registry of the suite, with its key in the file.
 const REGISTRIES: [(&str, &str, Kind); 11] = [
     ("buildImageRegistry", "registry.k8s.io/build-image", Kind::Copied),
     ("cloudProviderGcpRegistry", "registry.k8s.io/cloud-provider-gcp", Kind::Copied),
@@ -26,18 +27,19 @@ const REGISTRIES: [(&str, &str, Kind); 11] = [
     ("sigStorageRegistry", "registry.k8s.io/sig-storage", Kind::Copied),
 ];
 
-/// The file with the registries that the suite takes by itself: to begin with.
+/// Returns the file with the default registries of the suite, as a starting point.
 #[must_use]
 pub fn defaults() -> String {
     file(|_, registry| registry.to_owned())
 }
 
-/// The file for a cluster that has the suite's images below `prefix`, as `images copy --to` puts them there.
+/// Returns the file for a cluster that has the suite's images below `prefix`, as `images copy --to`
+/// puts them there.
 #[must_use]
 pub fn repo_config(prefix: &Prefix) -> String {
     file(|kind, registry| match kind {
         Kind::Kept => registry.to_owned(),
-        // Rewritten as an image below it is, so that both are always in the same place.
+        // Rewrite the registry like an image below it, so that both always match.
         Kind::Copied => {
             let image = rewrite(&format!("{registry}/x"), prefix);
             image.strip_suffix("/x").unwrap_or(&image).to_owned()

@@ -1,16 +1,16 @@
-//! Which images a run needs, and for what.
+//! The set of images that a run needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use plumbline_registry::{Reference, ReferenceError};
 use serde::Serialize;
 
-use crate::suite::STOCK_IMAGE;
+use crate::suite::BUILT_IN_IMAGE;
 
-/// Images of one set: the suite has some 40, and definitions a handful.
+/// Maximum number of images in a set. The suite has some 40, and definitions have a few.
 const MAX_IMAGES: usize = 10_000;
 
-/// Images that the suite lists and that nobody can copy: the beginning of their names, and why.
+/// Images in the suite's list that cannot be copied: the prefix of their names, and the reason.
 const NOT_COPIED: [(&str, &str); 4] = [
     ("invalid.registry.k8s.io/", "it does not exist, as its test wants it"),
     ("invalid.com/", "it does not exist, as its test wants it"),
@@ -18,44 +18,44 @@ const NOT_COPIED: [(&str, &str); 4] = [
     ("gcr.io/k8s-authenticated-test/", "it is only for whoever has credentials of the Kubernetes project"),
 ];
 
-/// An image, and what needs it.
+/// An image and its users.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Wanted {
-    /// Its name, with its registry.
+    /// Name of the image with its registry.
     pub image: String,
-    /// What needs it: `plumbline`, `plugin NAME`, `suite`, `command line`.
+    /// What needs the image: `plumbline`, `plugin NAME`, `suite`, `command line`.
     pub used_by: Vec<String>,
 }
 
-/// An image that is not part of a set although something names it.
+/// An image that is not part of the set although it is referenced.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct LeftOut {
-    /// Its name.
+    /// Name of the image.
     pub image: String,
-    /// Why.
+    /// Why it is left out.
     pub reason: String,
 }
 
-/// A set cannot be made.
+/// Error while building a set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SetError {
-    /// A name is none of an image.
+    /// A string is not a valid image name.
     #[error("{used_by} names `{image}`, which is not an image: {cause}")]
     Name {
-        /// The text.
+        /// The string.
         image: String,
-        /// What names it.
+        /// What references it.
         used_by: String,
         /// What is wrong with it.
         cause: ReferenceError,
     },
-    /// There are too many.
+    /// There are too many images.
     #[error("there are more than {MAX_IMAGES} images")]
     TooMany,
 }
 
-/// The images of a run, sorted, each once.
+/// The images of a run, sorted and unique.
 #[derive(Debug, Clone, Default)]
 pub struct ImageSet {
     images: BTreeMap<String, BTreeSet<String>>,
@@ -67,7 +67,7 @@ impl ImageSet {
     ///
     /// # Errors
     ///
-    /// The text is no name of an image, or there are too many.
+    /// The string is not a valid image name, or there are too many images.
     pub fn add(&mut self, image: &str, used_by: &str) -> Result<(), SetError> {
         let reference = Reference::of_image(image).map_err(|cause| SetError::Name {
             image: plumbline_core::text::excerpt(image, 255),
@@ -86,17 +86,18 @@ impl ImageSet {
         Ok(())
     }
 
-    /// Adds the images of a list: one per line, empty lines and those that begin with `#` left out.
+    /// Adds the images of a list with one image per line. Empty lines and lines that start with `#`
+    /// are skipped.
     ///
     /// # Errors
     ///
-    /// As [`ImageSet::add`].
+    /// Same as [`ImageSet::add`].
     pub fn add_list(&mut self, text: &str, used_by: &str) -> Result<(), SetError> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         lines.take(MAX_IMAGES + 1).try_for_each(|line| self.add(line, used_by))
     }
 
-    /// The images, sorted by name.
+    /// Returns the images, sorted by name.
     #[must_use]
     pub fn images(&self) -> Vec<Wanted> {
         let wanted = |(image, used_by): (&String, &BTreeSet<String>)| Wanted {
@@ -106,13 +107,13 @@ impl ImageSet {
         self.images.iter().map(wanted).collect()
     }
 
-    /// Those that were left out, and why.
+    /// Returns the images that are left out, with the reasons.
     pub fn left_out(&self) -> impl Iterator<Item = &LeftOut> {
         self.left_out.iter()
     }
 }
 
-/// With a tag, where there is neither tag nor digest: so that it is told which one is meant.
+/// Returns the name with an explicit tag, unless it has a digest.
 fn full_name(reference: &Reference) -> String {
     match (reference.tag(), reference.digest()) {
         (None, None) => format!("{}:{}", reference.bare(), reference.tag_or_default()),
@@ -120,10 +121,10 @@ fn full_name(reference: &Reference) -> String {
     }
 }
 
-/// The image of the suite for a version such as `v1.30.2`.
+/// Returns the image of the suite for a version such as `v1.30.2`.
 #[must_use]
 pub fn suite_image(version: &str) -> String {
-    format!("{STOCK_IMAGE}:{version}")
+    format!("{BUILT_IN_IMAGE}:{version}")
 }
 
 #[cfg(test)]

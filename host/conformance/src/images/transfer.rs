@@ -1,105 +1,110 @@
-//! Many images from one place to another: some at a time, all of them tried, each told of.
+//! Concurrent copies of many images. A failure does not stop the others, and each result is
+//! reported.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use plumbline_registry::{
-    Cause, Client, Copied, Descriptor, Digest, Image, Layout, Place, Platform, Progress, RawManifest, Reference,
-    RegistryError, copy_image,
+    Cause, Client, Copied, Descriptor, Digest, Image, Layout, Platform, Progress, RawManifest, Reference,
+    RegistryError, Storage, copy_image,
 };
 use tokio::task::JoinSet;
 
-/// Images that are copied at the same time: enough to fill a line while one waits for an answer, few enough not to be taken for an attack.
+/// Number of concurrent copies. It is enough to use the bandwidth while one copy waits for a
+/// response, and low enough not to look like an attack.
 const AT_ONCE: usize = 4;
-/// Between two looks at how far they are.
+/// Interval of progress events.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
-/// The annotation by which containerd names what it imports.
+/// Annotation that containerd uses as the name of an imported image.
 const CONTAINERD_NAME: &str = "io.containerd.image.name";
 
-/// Where an image is.
+/// Source of an image.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// In a registry.
+    /// A registry.
     Registry(Reference),
-    /// In a layout, as one of its entries.
+    /// An entry of a layout.
     Layout(Layout, Box<Descriptor>),
 }
 
-/// Where an image goes.
+/// Target of an image.
 #[derive(Debug, Clone)]
 pub enum Target {
-    /// Into a registry, under the tag of the reference; without one, under its digest alone.
+    /// A registry, with the tag of the reference. Without a tag, the image is only available by
+    /// digest.
     Registry(Reference),
-    /// Into a layout, under this name.
+    /// A layout, with this name.
     Layout(Layout, String),
 }
 
-/// One image to copy.
+/// An image to copy.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// Its name, for people.
+    /// Name of the image for messages.
     pub image: String,
-    /// Where it is.
+    /// Source of the image.
     pub from: Source,
-    /// Where it goes.
+    /// Target of the image.
     pub to: Target,
 }
 
-/// What became of one.
+/// Result of a copy.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It was copied, or what was missing of it.
+    /// The image, or the missing part of it, was copied.
     Copied(Copied),
-    /// It was there, the same in every byte.
+    /// The target already had an identical image.
     There,
-    /// It could not be copied.
+    /// The copy failed.
     Failed(RegistryError),
 }
 
-/// An image, and what became of it.
+/// An image and the result of its copy.
 #[derive(Debug)]
-pub struct Moved {
-    /// Its name.
+pub struct TransferResult {
+    /// Name of the image.
     pub image: String,
-    /// Its name at the other place.
+    /// Name at the target.
     pub target: String,
-    /// The digest that it has there, once that is known.
+    /// Digest at the target, if known.
     pub digest: Option<Digest>,
-    /// A platform was chosen, and the image was copied whole nevertheless, because it is named by the digest of all its platforms.
+    /// Whether all platforms were copied although one was selected. This happens if the image is
+    /// referenced by the digest of its index.
     pub whole: bool,
-    /// What became of it.
+    /// Result of the copy.
     pub outcome: Outcome,
 }
 
-/// What happens meanwhile.
+/// Event during a transfer.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// One is done.
-    Done(&'a Moved),
-    /// How far those are that are being copied, every few seconds.
-    Underway(&'a [Underway]),
+    /// A copy is finished.
+    Done(&'a TransferResult),
+    /// Progress of all current copies, every few seconds.
+    TransferProgress(&'a [TransferProgress]),
 }
 
-/// An image that is being copied.
+/// Progress of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Underway {
-    /// Its name.
+pub struct TransferProgress {
+    /// Name of the image.
     pub image: String,
-    /// Bytes that are in place.
+    /// Bytes that are complete.
     pub done: u64,
-    /// All its bytes; 0 until that is known.
+    /// Total bytes. 0 until the total is known.
     pub total: u64,
 }
 
-/// Copies all of them, whole or, where `platform` is given, the one image of each for it. The result has one entry per job, in their order.
+/// Copies all images, either completely or, with `platform`, only for that platform. The result has
+/// one entry per job, in the same order.
 pub async fn transfer(
     client: &Client,
     jobs: Vec<Job>,
     platform: Option<&Platform>,
     watch: &mut (dyn FnMut(Event<'_>) + Send),
-) -> Vec<Moved> {
-    let mut results: Vec<Option<Moved>> = jobs.iter().map(|_| None).collect();
+) -> Vec<TransferResult> {
+    let mut results: Vec<Option<TransferResult>> = jobs.iter().map(|_| None).collect();
     let mut waiting = jobs.into_iter().enumerate();
     let mut running = JoinSet::new();
     let mut underway: HashMap<usize, (String, Arc<Progress>)> = HashMap::new();
@@ -119,7 +124,8 @@ pub async fn transfer(
         tokio::select! {
             next = running.join_next() => {
                 let Some(next) = next else { break };
-                // A task of ours does not panic and is not aborted; what became of its image is told below.
+                // Our tasks do not panic and are not aborted. If it happens, `lost` reports the
+                // image as failed.
                 let Ok((at, job, done)) = next else { continue };
                 underway.remove(&at);
                 let moved = finished(job, done);
@@ -129,34 +135,35 @@ pub async fn transfer(
                 }
             }
             _ = look.tick() => {
-                let mut entries: Vec<(usize, Underway)> = underway.iter().map(|(at, (image, progress))| {
+                let mut entries: Vec<(usize, TransferProgress)> = underway.iter().map(|(at, (image, progress))| {
                     let (done, total) = progress.bytes();
-                    (*at, Underway { image: image.clone(), done, total })
+                    (*at, TransferProgress { image: image.clone(), done, total })
                 }).collect();
                 entries.sort_by_key(|(at, _)| *at);
-                let entries: Vec<Underway> = entries.into_iter().map(|(_, entry)| entry).collect();
-                watch(Event::Underway(&entries));
+                let entries: Vec<TransferProgress> = entries.into_iter().map(|(_, entry)| entry).collect();
+                watch(Event::TransferProgress(&entries));
             }
         }
     }
     let lost = |at: usize| {
         let image = underway.get(&at).map(|(image, _)| image.clone()).unwrap_or_default();
         let error = Cause::Malformed("its copy ended without an answer".into()).of(format!("copy `{image}`"));
-        Moved { target: image.clone(), image, digest: None, whole: false, outcome: Outcome::Failed(error) }
+        TransferResult { target: image.clone(), image, digest: None, whole: false, outcome: Outcome::Failed(error) }
     };
     results.into_iter().enumerate().map(|(at, moved)| moved.unwrap_or_else(|| lost(at))).collect()
 }
 
-/// What a copy has come to.
+/// Result of a copy.
 struct Done {
     root: Descriptor,
     whole: bool,
-    /// `None`: it was there.
+    /// `None` if the target already had the image.
     copied: Option<Copied>,
 }
 
-/// The lists of layouts are written here, one after the other: two at a time would lose one.
-fn finished(job: Job, done: Result<Done, RegistryError>) -> Moved {
+/// Adds an image to the index of a layout. This happens in one task, because concurrent changes
+/// would lose entries.
+fn finished(job: Job, done: Result<Done, RegistryError>) -> TransferResult {
     let Job { image, to, .. } = job;
     let target = match &to {
         Target::Registry(reference) => reference.bare(),
@@ -167,10 +174,10 @@ fn finished(job: Job, done: Result<Done, RegistryError>) -> Moved {
         Target::Layout(layout, name) => list(layout, name, done),
     });
     match listed {
-        Err(error) => Moved { image, target, digest: None, whole: false, outcome: Outcome::Failed(error) },
+        Err(error) => TransferResult { image, target, digest: None, whole: false, outcome: Outcome::Failed(error) },
         Ok(Done { root, whole, copied }) => {
             let outcome = copied.map_or(Outcome::There, Outcome::Copied);
-            Moved { image, target, digest: Some(root.digest), whole, outcome }
+            TransferResult { image, target, digest: Some(root.digest), whole, outcome }
         }
     }
 }
@@ -201,15 +208,15 @@ async fn one(
     let (place, root, by_digest) = match &job.from {
         Source::Registry(reference) => {
             let root = client.manifest(reference).await?;
-            (Place::Registry(client.clone(), reference.clone()), root, reference.digest().is_some())
+            (Storage::Registry(client.clone(), reference.clone()), root, reference.digest().is_some())
         }
         Source::Layout(layout, descriptor) => {
-            let place = Place::Layout(layout.clone());
+            let place = Storage::Layout(layout.clone());
             let root = place.manifest(descriptor).await?;
             (place, root, false)
         }
     };
-    // Whoever names it by its digest asks for that digest at the other place.
+    // Users of an image by digest request the same digest at the target.
     let whole = by_digest && platform.is_some();
     let root = match platform.filter(|_| !by_digest) {
         Some(platform) => Image::read(&place, root, Some(platform)).await?.raw().clone(),
@@ -217,7 +224,7 @@ async fn one(
     };
     match &job.to {
         Target::Layout(layout, _) => {
-            let copied = copy_image(&place, &root, &Place::Layout(layout.clone()), progress).await?;
+            let copied = copy_image(&place, &root, &Storage::Layout(layout.clone()), progress).await?;
             Ok(Done { root: root.descriptor(), whole, copied: Some(copied) })
         }
         Target::Registry(to) => into_registry(client, &place, &root, to, whole, progress).await,
@@ -226,7 +233,7 @@ async fn one(
 
 async fn into_registry(
     client: &Client,
-    from: &Place,
+    from: &Storage,
     root: &RawManifest,
     to: &Reference,
     whole: bool,
@@ -236,12 +243,13 @@ async fn into_registry(
         Some(tag) => to.with_tag(tag).map_err(|error| Cause::from(error).of(format!("name `{to}`")))?,
         None => to.by_digest(root.digest),
     };
-    // A registry has a manifest only with all that it names. One that says something else than that it is not there (some answer
-    // strangers who ask for a repository that does not exist with 401) is asked again when something is written.
+    // A registry accepts a manifest only with everything that it references. Other errors than
+    // not-found are ignored here, because some registries answer 401 for a repository that does not
+    // exist. A real problem shows up again when something is written.
     if client.manifest(&tagged).await.is_ok_and(|there| there.digest == root.digest) {
         return Ok(Done { root: root.descriptor(), whole, copied: None });
     }
-    let copied = copy_image(from, root, &Place::Registry(client.clone(), to.clone()), progress).await?;
+    let copied = copy_image(from, root, &Storage::Registry(client.clone(), to.clone()), progress).await?;
     if tagged.tag().is_some() {
         client.put_manifest(&tagged, root).await?;
     }

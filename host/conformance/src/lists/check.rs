@@ -1,4 +1,4 @@
-//! Before anything is started: does a focus select anything?
+//! Checks whether a focus selects any test before anything is started.
 
 use thiserror::Error;
 
@@ -10,41 +10,41 @@ use super::regex::GoRegexError;
 use super::selection::Selection;
 use super::version::Version;
 
-/// What a selection comes to.
+/// Number of tests that a selection matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
-    /// How many tests of the list the suite would run.
+    /// Number of tests in the list that the suite would run.
     pub selected: usize,
-    /// How many tests the list has.
+    /// Number of tests in the list.
     pub total: usize,
-    /// The version that the list is of.
+    /// Version of the list.
     pub version: String,
-    /// Why this may not be so on the cluster: sentences for a person.
+    /// Why the result may differ on the cluster, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// Why nothing should be started.
+/// Reason why a run with this selection should not be started.
 #[derive(Debug, Error)]
 pub enum SelectionError {
-    /// The focus or the skip is no expression.
+    /// The focus or the skip is not a valid expression.
     #[error("the {what} is not a valid regular expression of Go")]
     Expression {
         /// `focus` or `skip`.
         what: &'static str,
-        /// Why.
+        /// The underlying error.
         #[source]
         error: GoRegexError,
     },
     /// No test is selected.
     #[error("{what} of the {total} tests of {version}")]
     Nothing {
-        /// What was found out, up to "none".
+        /// What was found, up to "none".
         what: String,
-        /// How many there are.
+        /// Number of tests in the list.
         total: usize,
-        /// Of which version.
+        /// Version of the list.
         version: String,
-        /// Tests that may be meant.
+        /// Tests that the user may have meant.
         near: Vec<String>,
     },
     /// There is no list.
@@ -52,11 +52,12 @@ pub enum SelectionError {
     List(#[from] ListError),
 }
 
-/// Holds a focus and a skip against the tests of `version` that this program knows; empty expressions are none. For a version that is
-/// newer than all lists, that of the newest stands in, and then a selection of nothing is only a warning.
+/// Applies a focus and a skip to the embedded list for `version`. An empty expression is ignored.
+/// For a version that is newer than all lists, the newest list is used. In that case, a selection
+/// without tests is only a warning.
 ///
 /// # Errors
-/// When an expression is none, or the list is of the same minor version and nothing is selected.
+/// When an expression is invalid, or no test is selected and the list is of the same minor version.
 pub fn check_selection(
     version: Option<&str>,
     focus: Option<&str>,
@@ -80,17 +81,17 @@ pub fn check_selection(
     }
 }
 
-/// The same for a list that somebody has.
+/// Applies a focus and a skip to `list`.
 ///
 /// # Errors
-/// When an expression is none, or nothing is selected.
+/// When an expression is invalid, or no test is selected.
 pub fn check_list(list: &TestList, focus: Option<&str>, skip: Option<&str>) -> Result<Checked, SelectionError> {
     let selection =
         Selection::parse(focus, skip).map_err(|(what, error)| SelectionError::Expression { what, error })?;
     checked(list, &selection, focus, skip)
 }
 
-/// The same for a list that is there.
+/// Applies compiled expressions to `list`. The strings are for messages.
 fn checked(
     list: &TestList,
     selection: &Selection,
@@ -103,7 +104,7 @@ fn checked(
         return Ok(Checked { selected, total, version: list.version.clone(), warnings: Vec::new() });
     }
     let focus = focus.unwrap_or_default();
-    // That it is an expression is known by now.
+    // The expression is known to be valid.
     let alone = Selection::parse(Some(focus), None).unwrap_or_default();
     let focused = list.specs().filter(|test| alone.runs(test)).count();
     let what = match (focused, skip) {

@@ -1,4 +1,4 @@
-//! Lists in this program.
+//! Lists that are embedded in this program.
 
 use super::error::ListError;
 use super::list::TestList;
@@ -6,15 +6,15 @@ use super::resolve::resolve;
 use super::version::{Version, closest, latest, older, told};
 use crate::data::TESTS;
 
-/// What messages call it.
+/// Name of the location in messages.
 const PLACE: &str = "this program";
 
-/// The versions whose lists are in this program, from the first to the last.
+/// Returns the versions of the embedded lists, oldest first.
 pub fn embedded_versions() -> impl Iterator<Item = &'static str> {
     TESTS.iter().map(|(version, _)| *version)
 }
 
-/// The list of exactly `version`, if it is in this program.
+/// Returns the embedded list of exactly `version`, if there is one.
 #[must_use]
 pub fn embedded(version: &str) -> Option<Result<TestList, ListError>> {
     let name = Version::parse(version)?.name();
@@ -22,11 +22,12 @@ pub fn embedded(version: &str) -> Option<Result<TestList, ListError>> {
     Some(resolve(&name, PLACE, &mut |version| Ok(bytes(version).map(<[u8]>::to_vec))))
 }
 
-/// The list in this program that is closest to `version` and of the same minor version. For a version that is newer than that, the
-/// list of the version before it. Without a version, the latest. The list says of which version it is ([`TestList::stands_in_for`]).
+/// Returns the embedded list that is closest to `version` within the same minor version. If there
+/// is none, it returns the latest list that is older. Without a version, it returns the latest
+/// list. The list tells its version ([`TestList::stands_in_for`]).
 ///
 /// # Errors
-/// When `version` is none, or is older than all lists.
+/// When `version` is invalid, or older than all lists.
 pub fn embedded_for(version: Option<&str>) -> Result<TestList, ListError> {
     let chosen = match version {
         None => latest(embedded_versions()),

@@ -1,74 +1,74 @@
-//! What goes wrong with lists of tests.
+//! Errors of test lists.
 
 use std::io;
 
 use thiserror::Error;
 
-/// Why there is no list.
+/// Error while reading a test list.
 #[derive(Debug, Error)]
 pub enum ListError {
-    /// There is none of that version.
+    /// There is no list for this version.
     #[error("there is no list of tests of {version} in {place}; there are {known}")]
     Unknown {
-        /// The version that was asked for.
+        /// The requested version.
         version: String,
-        /// Where it was looked for.
+        /// Where the list was searched.
         place: String,
-        /// The versions that are there, for a person.
+        /// The available versions, for messages.
         known: String,
     },
-    /// What stands for a version is none.
+    /// The string is not a valid version.
     #[error("`{0}` is not a version such as `v1.30.2`")]
     Version(String),
-    /// A file or a stream cannot be read.
+    /// A file or a stream is not readable.
     #[error("failed to read `{place}`")]
     Read {
-        /// Which.
+        /// Name of the file or stream.
         place: String,
-        /// Why.
+        /// The underlying I/O error.
         #[source]
         error: io::Error,
     },
-    /// It is larger than anything that is a list.
+    /// The input exceeds a limit for lists.
     #[error("`{place}` is larger than a list of tests can be: {limit}")]
     TooLarge {
-        /// Which.
+        /// Name of the file or stream.
         place: String,
-        /// The limit that it breaks.
+        /// The exceeded limit.
         limit: &'static str,
     },
-    /// It is no text.
+    /// The input is not text.
     #[error("`{place}` is not UTF-8 text")]
     NoText {
-        /// Which.
+        /// Name of the file or stream.
         place: String,
     },
-    /// It names no test.
+    /// The list has no tests.
     #[error("`{place}` names no test")]
     Empty {
-        /// Which.
+        /// Name of the file or stream.
         place: String,
     },
-    /// A delta with something else in it.
+    /// A delta has an invalid line.
     #[error(
-        "`{place}` is told by differences to another list, and line {line} is none: a name that is added stands behind `+`, one that is removed behind `-`"
+        "`{place}` is a delta, and line {line} is invalid: expected `+NAME` for a test that is added, `-NAME` for one that is removed"
     )]
     Difference {
-        /// Which.
+        /// Name of the file or stream.
         place: String,
-        /// The line, counted from 1.
+        /// Line number, starting at 1.
         line: usize,
     },
-    /// A delta without an end.
-    #[error("the list of {version} in {place} is told by differences to others that lead {how}: {chain}")]
+    /// A chain of deltas does not end at a full list.
+    #[error("the list of {version} in {place} is a delta of others that lead {how}: {chain}")]
     Deltas {
-        /// The version that was asked for.
+        /// The requested version.
         version: String,
-        /// Where.
+        /// Where the lists are.
         place: String,
-        /// In a circle, or too far.
+        /// `in a circle` or `too far`.
         how: &'static str,
-        /// The versions on the way.
+        /// The versions in the chain.
         chain: String,
     },
 }

@@ -1,14 +1,15 @@
-//! A list of tests.
+//! Lists of tests.
 
 use super::version::Version;
 
-/// What the suite calls itself. Its tests are selected by this name, a blank and their own.
+/// Name of the suite. Tests are selected by this name, a space and their own name.
 pub const SUITE: &str = "Kubernetes e2e suite";
 
-/// What stands before the names of tests in reports and lists.
+/// Prefix of test names in reports and lists.
 const MARK: &str = "[It]";
 
-/// What the suite does around its tests: reports and lists name it beside them, and no focus selects or skips it.
+/// Prefixes of the suite's setup and teardown nodes. Reports and lists contain them, but focus and
+/// skip do not apply to them.
 const NODES: [&str; 8] = [
     "[AfterSuite]",
     "[BeforeSuite]",
@@ -20,19 +21,21 @@ const NODES: [&str; 8] = [
     "[TOP-LEVEL]",
 ];
 
-/// The names of the tests of one version.
+/// Names of the tests of one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestList {
-    /// The version that the list is of, such as `v1.30.2`; empty where nothing says it.
+    /// Version of the list, such as `v1.30.2`. Empty if it is not known.
     pub version: String,
-    /// Sorted, each once, without `[It] `. What the suite does around its tests is among them ([`is_suite_node`]).
+    /// Names without `[It] `, sorted and unique. Setup and teardown nodes are included
+    /// ([`is_suite_node`]).
     pub tests: Vec<String>,
-    /// Where it comes from, for a person.
+    /// Source of the list, for messages.
     pub source: String,
 }
 
 impl TestList {
-    /// A list of `names`, which may be in any order, several times the same, and with `[It] ` or without.
+    /// Creates a list of `names`. They can be in any order, contain duplicates, and have the prefix
+    /// `[It] `.
     #[must_use]
     pub fn new<'a>(version: &str, names: impl IntoIterator<Item = &'a str>, source: &str) -> Self {
         let names = names.into_iter().map(plain_name).filter(|name| !name.is_empty());
@@ -42,12 +45,13 @@ impl TestList {
         Self { version: version.to_owned(), tests, source: source.to_owned() }
     }
 
-    /// Its tests without what the suite does around them.
+    /// Returns the tests without setup and teardown nodes.
     pub fn specs(&self) -> impl Iterator<Item = &str> {
         self.tests.iter().map(String::as_str).filter(|name| !is_suite_node(name))
     }
 
-    /// A sentence for whoever asked for `version` and gets this one; `None` if it is that of the version.
+    /// Returns a sentence for users who requested `version` and get this list. `None` if the list
+    /// is of that version, or its version is not known.
     #[must_use]
     pub fn stands_in_for(&self, version: &str) -> Option<String> {
         let name = Version::parse(version)?.name();
@@ -61,7 +65,7 @@ impl TestList {
     }
 }
 
-/// A name without what reports put before it and without blanks around it.
+/// Returns a name without the prefix of reports and without surrounding whitespace.
 #[must_use]
 pub fn plain_name(name: &str) -> &str {
     let name = name.trim();
@@ -69,7 +73,7 @@ pub fn plain_name(name: &str) -> &str {
     marked.map_or(name, str::trim_start)
 }
 
-/// Whether this is something that the suite does around its tests, and not one of them.
+/// Returns whether the name is a setup or teardown node of the suite, not a test.
 #[must_use]
 pub fn is_suite_node(name: &str) -> bool {
     let name = plain_name(name);

@@ -1,10 +1,11 @@
-//! Names of tests by version, and selections by regular expressions as Go writes them.
+//! Names of tests by version, and selections by Go regular expressions.
 //!
-//! * [`embedded`], [`read_dir`], [`read_file`], [`parse`] and [`resolve`] give a [`TestList`]: from this program, a directory, a file, bytes, or wherever else
-//!   lists by version are kept.
-//! * [`GoRegex`] is a regular expression in the syntax of Go's package `regexp`, [`Selection`] a focus and a skip, [`check_selection`] what they select.
-//! * [`rerun_focus`] is a focus on tests by their names.
-//! * [`tags`] are the words in brackets in the names of tests.
+//! * [`embedded`], [`read_dir`], [`read_file`], [`parse`] and [`resolve`] return a [`TestList`] from
+//!   this program, a directory, a file, bytes, or any other storage of lists by version.
+//! * [`GoRegex`] is a regular expression in the syntax of Go's package `regexp`.
+//! * [`Selection`] is a focus and a skip, and [`check_selection`] tells what they select.
+//! * [`rerun_focus`] returns a focus that matches given tests.
+//! * [`tags`] counts the words in brackets in the names of tests.
 
 mod check;
 mod embedded;

@@ -1,19 +1,21 @@
-//! What a focus that selects nothing may have meant.
+//! Suggestions for a focus that selects nothing.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use plumbline_core::closest;
 
-/// Names that are told.
+/// Maximum number of suggestions.
 const SHOWN: usize = 3;
-/// Letters of a word that says something.
+/// Minimum length of a relevant word.
 const LEAST: usize = 3;
-/// Words of a focus that are looked for: one that selects nothing is rarely longer, and may be a whole list of names.
+/// Maximum number of words of a focus to use. A focus that selects nothing is rarely longer, but it
+/// can be a whole list of names.
 const MAX_WORDS: usize = 64;
 
-/// Up to three of `tests` that have most words of `focus` in them, whatever their case; none if no word is in any. A word that is in few names
-/// says more than one that is in nearly all; one that is in none stands for the word of a name that it looks most like.
+/// Returns up to three of `tests` that share the most words with `focus`, ignoring case. Rare words
+/// have a higher weight. A word that occurs in no name is replaced by the most similar word.
+/// Returns nothing if no word matches.
 pub fn near<'a>(focus: &str, tests: impl Iterator<Item = &'a str>) -> Vec<String> {
     let words = words(focus);
     let tests: Vec<(String, &str)> = tests.map(|test| (test.to_lowercase(), test)).collect();
@@ -35,7 +37,7 @@ pub fn near<'a>(focus: &str, tests: impl Iterator<Item = &'a str>) -> Vec<String
         let weight: usize = weights.sum();
         if weight > 0 {
             found.push((Reverse(weight), test.len(), test));
-            // Of those that weigh as much the shortest name is closest.
+            // With equal weights, prefer the shortest name.
             found.sort_unstable();
             found.truncate(SHOWN);
         }
@@ -43,19 +45,19 @@ pub fn near<'a>(focus: &str, tests: impl Iterator<Item = &'a str>) -> Vec<String
     found.into_iter().map(|(_, _, test)| test.to_owned()).collect()
 }
 
-/// The words of a text that say something.
+/// Splits a text into its relevant words.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() >= LEAST)
 }
 
-/// The words of an expression, in small letters: escapes and operators are none.
+/// Returns the words of an expression in lower case, without escapes and operators.
 fn words(focus: &str) -> Vec<String> {
     let mut text = String::new();
     let mut chars = focus.chars();
     while let Some(c) = chars.next() {
         match c {
             '\\' => {
-                // A letter after a backslash is a class, everything else stands for itself.
+                // A letter after a backslash is a class. Other characters are literal.
                 text.push(chars.next().filter(|c| !c.is_alphanumeric()).unwrap_or(' '));
             }
             c => text.push(c),

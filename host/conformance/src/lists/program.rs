@@ -1,17 +1,18 @@
-//! What the suite's own program prints when it is asked for its tests.
+//! Parser for the list of tests that the suite's program prints.
 
 use super::error::ListError;
 use super::list::TestList;
 use super::text::{MAX_LINE, MAX_TESTS};
 
-/// With how many blanks the program begins the lines that name tests.
+/// Indentation of lines with tests.
 const INDENT: &str = "    ";
 
-/// The names in what `e2e.test --list-tests` prints: a line above, then indented lines `FILE:NUMBER: NAME`; also without the place, as early versions print them. Everything that is not
-/// indented is talk. `source` is for messages.
+/// Parses the output of `e2e.test --list-tests`: a heading, then indented lines `FILE:NUMBER:
+/// NAME`. Early versions print the name alone. Lines without indentation are ignored. `source` is
+/// for messages.
 ///
 /// # Errors
-/// When no test is named, or more or longer ones than a list may have.
+/// When there is no test, or a limit for lists is exceeded.
 pub fn from_program(output: &str, version: &str, source: &str) -> Result<TestList, ListError> {
     let large = |limit| ListError::TooLarge { place: source.to_owned(), limit };
     let lines = output.lines().filter_map(|line| line.strip_prefix(INDENT));
@@ -28,7 +29,7 @@ pub fn from_program(output: &str, version: &str, source: &str) -> Result<TestLis
     Ok(TestList::new(version, names, source))
 }
 
-/// A line without the place in the source.
+/// Removes the source location from a line.
 fn name(line: &str) -> &str {
     let line = line.trim();
     let Some((place, name)) = line.split_once(": ") else { return line };

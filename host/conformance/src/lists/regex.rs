@@ -1,31 +1,33 @@
-//! Regular expressions of Go, compiled by the crate `regex`.
+//! Go regular expressions, compiled by the crate `regex`.
 //!
-//! Both follow the syntax of RE2. [`GoRegex`] rewrites the parts that mean something else in Go: classes and word boundaries of ASCII,
-//! `\Q…\E`, and characters that are operators only in the crate. Differences that remain are in docs/test-lists.md.
+//! Both follow the syntax of RE2. [`GoRegex`] rewrites the parts with another meaning in Go: ASCII
+//! classes and word boundaries, `\Q…\E`, and characters that are operators only in the crate.
+//! docs/test-lists.md lists the remaining differences.
 
 use std::fmt;
 
 use regex::RegexBuilder;
 use thiserror::Error;
 
-/// Bytes of an expression: a focus that lists every test of a suite by its name has less than 2 MiB.
+/// Maximum size of an expression in bytes. A focus with the names of all tests of a suite has less
+/// than 2 MiB.
 pub const MAX_PATTERN: usize = 4 << 20;
-/// Bytes of memory of a compiled expression.
+/// Maximum memory of a compiled expression in bytes.
 pub const MAX_PROGRAM: usize = 256 << 20;
 
-/// Why an expression is rejected.
+/// Reason why an expression is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GoRegexError {
-    /// The syntax is wrong.
+    /// The syntax is invalid.
     #[error("{0}")]
     Syntax(String),
-    /// It is longer than [`MAX_PATTERN`].
+    /// The expression is longer than [`MAX_PATTERN`].
     #[error("it has {bytes} bytes; the limit is {MAX_PATTERN}")]
     TooLong {
-        /// Its bytes.
+        /// Size in bytes.
         bytes: usize,
     },
-    /// Compiled, it needs more memory than [`MAX_PROGRAM`].
+    /// The compiled expression needs more memory than [`MAX_PROGRAM`].
     #[error("compiled, it needs more than {MAX_PROGRAM} bytes of memory")]
     TooLarge,
 }
@@ -49,7 +51,7 @@ impl GoRegex {
         let compiled = RegexBuilder::new(&rewrite(pattern)).size_limit(MAX_PROGRAM).build();
         let compiled = compiled.map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => GoRegexError::TooLarge,
-            // The first lines show the expression, and the last one what is wrong.
+            // The first lines show the expression, and the last line is the message.
             other => {
                 let text = other.to_string();
                 let last = text.lines().next_back().unwrap_or_default();
@@ -59,13 +61,13 @@ impl GoRegex {
         Ok(Self { pattern: pattern.to_owned(), compiled })
     }
 
-    /// Whether it matches anywhere in `text`.
+    /// Returns whether the expression matches anywhere in `text`.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
         self.compiled.is_match(text)
     }
 
-    /// The expression as it was written.
+    /// Returns the original expression.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.pattern
@@ -78,7 +80,7 @@ impl fmt::Debug for GoRegex {
     }
 }
 
-/// The expression in the syntax of the crate.
+/// Translates an expression to the syntax of the crate.
 fn rewrite(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() + pattern.len() / 4);
     let mut rest = pattern;
@@ -96,7 +98,7 @@ fn rewrite(pattern: &str) -> String {
                 1
             }
             '[' => class_name(rest, &mut out),
-            // Operators between classes in the crate.
+            // Class operators in the crate.
             '&' | '~' if in_class => literal(c, &mut out),
             '-' if in_class && out.ends_with('-') && !out.ends_with(r"\-") => literal(c, &mut out),
             '{' if !in_class && !is_repetition(rest) => literal(c, &mut out),
@@ -116,7 +118,8 @@ fn literal(c: char, out: &mut String) -> usize {
     c.len_utf8()
 }
 
-/// Writes what the escape at the start of `rest` means. Gives its length.
+/// Writes the translation of the escape at the start of `rest` and returns the length of the
+/// escape.
 fn escape(rest: &str, in_class: bool, out: &mut String) -> usize {
     let Some(c) = rest.chars().nth(1) else {
         out.push('\\');
@@ -138,13 +141,13 @@ fn escape(rest: &str, in_class: bool, out: &mut String) -> usize {
         'w' | 'W' => out.push_str(&class("0-9A-Za-z_", negated)),
         's' | 'S' => out.push_str(&class(r"\t\n\x0C\r ", negated)),
         'b' if !in_class => out.push_str(r"(?-u:\b)"),
-        // With a brace that is not one of a repetition.
+        // The brace belongs to the escape, not to a repetition.
         'x' | 'p' | 'P' if rest.get(2..).is_some_and(|rest| rest.starts_with('{')) => {
             let length = rest.find('}').map_or(rest.len(), |end| end + 1);
             out.push_str(rest.get(..length).unwrap_or_default());
             return length;
         }
-        // Boundaries of words in the crate.
+        // Word boundaries in the crate.
         '<' | '>' => out.push(c),
         c => {
             out.push('\\');
@@ -154,7 +157,7 @@ fn escape(rest: &str, in_class: bool, out: &mut String) -> usize {
     1 + c.len_utf8()
 }
 
-/// Writes the start of a class, in which the first `]` is a character. Gives its length.
+/// Writes the start of a class and returns its length. The first `]` in a class is literal.
 fn class_start(rest: &str, out: &mut String) -> usize {
     let start = if rest.starts_with("[^") { "[^" } else { "[" };
     out.push_str(start);
@@ -165,7 +168,7 @@ fn class_start(rest: &str, out: &mut String) -> usize {
     start.len()
 }
 
-/// Writes a named class such as `[:alpha:]`, or the character `[`. Gives its length.
+/// Writes a named class such as `[:alpha:]`, or the character `[`, and returns its length.
 fn class_name(rest: &str, out: &mut String) -> usize {
     let name = rest.strip_prefix("[:").and_then(|name| name.find(":]"));
     match name.and_then(|end| rest.get(..end + "[::]".len())) {
@@ -177,7 +180,7 @@ fn class_name(rest: &str, out: &mut String) -> usize {
     }
 }
 
-/// Whether `rest` begins with `{N}`, `{N,}` or `{N,M}`. Every other brace is a character in Go.
+/// Returns whether `rest` starts with `{N}`, `{N,}` or `{N,M}`. Any other brace is literal in Go.
 fn is_repetition(rest: &str) -> bool {
     let inside = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')).map(|(inside, _)| inside);
     let number = |text: &str| text == "0" || (text.parse::<u64>().is_ok() && !text.starts_with(['0', '+']));

@@ -1,22 +1,22 @@
-//! Lists that are told by their differences to others.
+//! Lists that are stored as differences to other lists.
 
 use std::collections::BTreeSet;
 
 use super::error::ListError;
 use super::list::TestList;
-use super::text::{Kept, kept};
+use super::text::{StoredList, kept};
 use super::version::Version;
 
-/// Lists that are read for one: deltas of deltas are followed so far.
+/// Maximum length of a chain of deltas.
 pub const MAX_DELTAS: usize = 16;
 
-/// What gives the bytes of the list of a version; `None` if there is none.
+/// Function that returns the bytes of the list of a version, or `None` if it does not exist.
 pub type Read<'a> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, ListError> + 'a;
 
-/// The list of `version` out of a place that keeps lists by version. `read` gives the bytes of the list of a version, `None` if there is none; `place` is for messages.
+/// Reads the list of `version` from a storage of lists by version. `read` returns the bytes of a
+/// version, or `None` if it does not exist. `place` is for messages.
 ///
-/// # Errors
-/// When `version` is none, `read` fails or has no such list, what it gives is no list, or deltas lead in a circle or too far.
+/// # Errors When `version` or a list is invalid, `read` fails or finds no list, or a chain of deltas is cyclic or too long.
 pub fn resolve(version: &str, place: &str, read: &mut Read<'_>) -> Result<TestList, ListError> {
     let asked = Version::parse(version).ok_or_else(|| ListError::Version(version.to_owned()))?.name();
     let mut chain = vec![asked.clone()];
@@ -27,8 +27,8 @@ pub fn resolve(version: &str, place: &str, read: &mut Read<'_>) -> Result<TestLi
             return Err(ListError::Unknown { version: wanted, place: place.to_owned(), known: told(&chain) });
         };
         match kept(&bytes, &format!("{wanted} in {place}"))? {
-            Kept::Whole(names) => break names,
-            Kept::Delta { of, added, removed } => {
+            StoredList::Whole(names) => break names,
+            StoredList::Delta { of, added, removed } => {
                 let lost = |how| ListError::Deltas {
                     version: asked.clone(),
                     place: place.to_owned(),
@@ -48,7 +48,7 @@ pub fn resolve(version: &str, place: &str, read: &mut Read<'_>) -> Result<TestLi
         }
     };
     let mut names: BTreeSet<String> = whole.into_iter().collect();
-    // From the list that is whole back to the one that was asked for.
+    // Apply deltas from the full list back to the requested one.
     for (added, removed) in deltas.into_iter().rev() {
         names.extend(added);
         for name in &removed {

@@ -1,4 +1,4 @@
-//! A focus and a skip.
+//! Focus and skip.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use plumbline_core::go_quote;
 use super::list::{SUITE, is_suite_node, plain_name};
 use super::regex::{GoRegex, GoRegexError};
 
-/// What is run of a list: what the focus matches, without what the skip matches. Either may be missing.
+/// A selection of tests: those that the focus matches, except those that the skip matches. Both are
+/// optional.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     focus: Option<GoRegex>,
@@ -15,16 +16,16 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// A selection by compiled expressions.
+    /// Creates a selection from compiled expressions.
     #[must_use]
     pub fn new(focus: Option<GoRegex>, skip: Option<GoRegex>) -> Self {
         Self { focus, skip }
     }
 
-    /// A selection by texts; an empty one is none.
+    /// Creates a selection from strings. An empty string means no expression.
     ///
     /// # Errors
-    /// When the focus is no expression that Go would take, then when the skip is none.
+    /// When an expression is not a valid Go expression. The focus is checked first.
     pub fn parse(focus: Option<&str>, skip: Option<&str>) -> Result<Self, (&'static str, GoRegexError)> {
         let compiled = |what: &'static str, text: Option<&str>| {
             let text = text.filter(|text| !text.is_empty());
@@ -33,35 +34,37 @@ impl Selection {
         Ok(Self { focus: compiled("focus", focus)?, skip: compiled("skip", skip)? })
     }
 
-    /// Whether it selects `name`, taken as it is.
+    /// Returns whether the selection matches `name` exactly as it is.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         self.focus.as_ref().is_none_or(|focus| focus.is_match(name))
             && !self.skip.as_ref().is_some_and(|skip| skip.is_match(name))
     }
 
-    /// Whether the suite would run the test: it holds its own name and that of the test against the expressions, so that `^` stands before
-    /// [`SUITE`]; and what it does around its tests is not selected.
+    /// Returns whether the suite would run the test. The suite matches the expressions against
+    /// [`SUITE`] and the test's name, so `^` matches before [`SUITE`]. Setup and teardown nodes
+    /// cannot be selected.
     #[must_use]
     pub fn runs(&self, test: &str) -> bool {
         !is_suite_node(test) && self.matches(&format!("{SUITE} {test}"))
     }
 
-    /// The ones of `tests` that it selects, each name taken as it is.
+    /// Returns the `tests` that the selection matches, with each name exactly as it is.
     pub fn select<'a>(&self, tests: &'a [String]) -> impl Iterator<Item = &'a str> {
         tests.iter().map(String::as_str).filter(|name| self.matches(name))
     }
 }
 
-/// The focus that runs again what failed: plain names, quoted, in the order given, joined by `|`. What the suite does around its tests cannot be focused on and is left out; `None` if
-/// nothing remains.
+/// Returns a focus that matches the failed tests: their plain names, quoted, in the given order,
+/// joined by `|`. Setup and teardown nodes are left out, because a focus cannot select them. `None`
+/// if nothing remains.
 pub fn rerun_focus<'a>(failed: impl Iterator<Item = &'a str>) -> Option<String> {
     let names = failed.map(plain_name).filter(|name| !name.is_empty() && !is_suite_node(name));
     let quoted: Vec<String> = names.map(go_quote).collect();
     (!quoted.is_empty()).then(|| quoted.join("|"))
 }
 
-/// The alternatives of a focus: what stands between bars that no backslash is before.
+/// Splits a focus into its alternatives, at bars that are not escaped.
 pub fn alternatives(focus: &str) -> impl Iterator<Item = &str> {
     let mut escaped = false;
     focus.split(move |c| {
@@ -71,7 +74,8 @@ pub fn alternatives(focus: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How many of `tests` there are of each tag: everything from a `[` to the next `]`, brackets included. A tag that a name has twice counts twice, as users of Sonobuoy know it.
+/// Counts the tags in `tests`. A tag extends from a `[` to the next `]`, brackets included. As in
+/// Sonobuoy, a tag that occurs twice in a name counts twice.
 pub fn tags<'a>(tests: impl Iterator<Item = &'a str>) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for test in tests {

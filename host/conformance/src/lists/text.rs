@@ -1,4 +1,4 @@
-//! Lists as they are kept: text, one name per line, often compressed.
+//! Storage format of lists: text with one name per line, optionally compressed.
 
 use std::io::{self, Read};
 
@@ -8,43 +8,44 @@ use super::error::ListError;
 use super::list::{TestList, plain_name};
 use super::version::Version;
 
-/// Bytes of a list as it is kept. Those of a version are below 100 KiB.
+/// Maximum size of a stored list in bytes. Lists of one version have less than 100 KiB.
 pub const MAX_PACKED: u64 = 16 << 20;
-/// Bytes of its text. Those of a version are below 2 MiB.
+/// Maximum size of its text in bytes. Lists of one version have less than 2 MiB.
 pub const MAX_TEXT: u64 = 64 << 20;
-/// Bytes of a name.
+/// Maximum length of a name in bytes.
 pub const MAX_LINE: usize = 16 << 10;
-/// Names of a list.
+/// Maximum number of names in a list.
 pub const MAX_TESTS: usize = 200_000;
 
-/// With which bytes gzip begins.
+/// First bytes of gzip data.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// What a file says.
+/// Content of a list file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kept {
-    /// The names.
+pub(super) enum StoredList {
+    /// A full list of names.
     Whole(Vec<String>),
-    /// What is different from the list of another version.
+    /// Differences to the list of another version.
     Delta { of: String, added: Vec<String>, removed: Vec<String> },
 }
 
-/// Reads a list that is whole: text, or text under gzip. `place` is for messages.
+/// Parses a full list, as text or gzip-compressed text. `place` is for messages.
 ///
 /// # Errors
-/// When it is no such text, breaks a limit, names nothing, or is a delta, for which it takes [`resolve`](super::resolve()).
+/// When the bytes are not such a text, exceed a limit, contain no name, or are a delta, which needs
+/// [`resolve`](super::resolve()).
 pub fn parse(bytes: &[u8], version: &str, place: &str) -> Result<TestList, ListError> {
     match kept(bytes, place)? {
-        Kept::Whole(names) => Ok(TestList::new(version, names.iter().map(String::as_str), place)),
-        Kept::Delta { of, .. } => Err(ListError::Unknown {
+        StoredList::Whole(names) => Ok(TestList::new(version, names.iter().map(String::as_str), place)),
+        StoredList::Delta { of, .. } => Err(ListError::Unknown {
             version: of,
-            place: format!("`{place}`, which is told by the differences to it"),
+            place: format!("`{place}`, of which it is a delta"),
             known: "none next to it".to_owned(),
         }),
     }
 }
 
-pub(super) fn kept(bytes: &[u8], place: &str) -> Result<Kept, ListError> {
+pub(super) fn kept(bytes: &[u8], place: &str) -> Result<StoredList, ListError> {
     let large = |limit| ListError::TooLarge { place: place.to_owned(), limit };
     if bytes.len() as u64 > MAX_PACKED {
         return Err(large("16 MiB as it is kept"));
@@ -79,15 +80,15 @@ pub(super) fn kept(bytes: &[u8], place: &str) -> Result<Kept, ListError> {
             if names.is_empty() {
                 return Err(ListError::Empty { place: place.to_owned() });
             }
-            Ok(Kept::Whole(names))
+            Ok(StoredList::Whole(names))
         }
     }
 }
 
-fn delta(of: &str, lines: &[&str], place: &str) -> Result<Kept, ListError> {
-    // It becomes the name of a file or a part of an address: nothing but a version may stand there.
+fn delta(of: &str, lines: &[&str], place: &str) -> Result<StoredList, ListError> {
+    // It becomes part of a file name or URL, so it must be a version.
     let of = Version::parse(of.trim()).ok_or_else(|| ListError::Version(of.trim().to_owned()))?.name();
-    // What is neither would be lost: a list whose beginning was damaged would be that of another version.
+    // Reject other lines. If the first line of a delta were damaged, names would silently be lost.
     let strange = lines.iter().skip(1).position(|line| !line.trim().is_empty() && !line.starts_with(['+', '-']));
     if let Some(at) = strange {
         return Err(ListError::Difference { place: place.to_owned(), line: at + 2 });
@@ -96,5 +97,5 @@ fn delta(of: &str, lines: &[&str], place: &str) -> Result<Kept, ListError> {
         let lines = lines.iter().skip(1).filter_map(move |line| line.strip_prefix(sign));
         lines.map(plain_name).filter(|name| !name.is_empty()).map(str::to_owned).collect()
     };
-    Ok(Kept::Delta { of, added: with('+'), removed: with('-') })
+    Ok(StoredList::Delta { of, added: with('+'), removed: with('-') })
 }

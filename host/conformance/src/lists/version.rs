@@ -1,21 +1,22 @@
-//! Versions that lists are of.
+//! Versions of lists.
 
 use std::cmp::Ordering;
 
-/// A version in parts: numbers, and what stands behind a hyphen.
+/// A parsed version: three numbers and an optional pre-release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Version {
     numbers: [u64; 3],
     pre_release: Option<String>,
 }
 
-/// The bytes that a version may have: what is longer is none, and no file's name either.
+/// Maximum length of a version in bytes. A longer string is neither a version nor a file name.
 const MAX_LENGTH: usize = 64;
-/// How the project's own pre-releases begin; anything else behind a hyphen is a vendor's.
+/// Prefixes of Kubernetes' own pre-releases. Any other suffix is from a vendor.
 const PRE_RELEASES: [&str; 3] = ["alpha", "beta", "rc"];
 
 impl Version {
-    /// Reads `v1.30.2`, also without its `v`, or a pre-release of the project; what vendors add behind `+` or `-` is left out.
+    /// Parses `v1.30.2`, with or without `v`, or a Kubernetes pre-release. Suffixes of vendors
+    /// after `+` or `-` are dropped.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_LENGTH {
             return None;
@@ -37,7 +38,7 @@ impl Version {
         Some(Self { numbers, pre_release: pre.map(str::to_owned) })
     }
 
-    /// As lists are named: `v1.30.2`.
+    /// Returns the canonical name, as used for lists: `v1.30.2`.
     pub(super) fn name(&self) -> String {
         let [major, minor, patch] = self.numbers;
         let pre = self.pre_release.as_ref().map_or_else(String::new, |pre| format!("-{pre}"));
@@ -53,7 +54,8 @@ impl Version {
         self.minor() == other.minor()
     }
 
-    /// How many patch releases lie between two versions of one minor version.
+    /// Returns the distance in patch releases between two versions of the same minor version, and
+    /// whether their pre-releases differ.
     fn patches(&self, other: &Self) -> (u64, bool) {
         let ([_, _, patch], [_, _, other_patch]) = (self.numbers, other.numbers);
         (patch.abs_diff(other_patch), self.pre_release != other.pre_release)
@@ -68,16 +70,17 @@ impl PartialOrd for Version {
 
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
-        // A release comes after its pre-releases.
+        // A release is greater than its pre-releases.
         let pre = |version: &Self| (version.pre_release.is_none(), version.pre_release.as_deref().map(parts));
         self.numbers.cmp(&other.numbers).then_with(|| pre(self).cmp(&pre(other))).then_with(|| {
-            // Two that are written differently are not equal, such as `rc.1` and `rc.01`.
+            // Different spellings such as `rc.1` and `rc.01` must not be equal.
             self.pre_release.cmp(&other.pre_release)
         })
     }
 }
 
-/// The parts of a pre-release in their order: `rc.10` comes after `rc.9`, and numbers before words (semver.org, 11).
+/// Splits a pre-release into comparable parts: `rc.10` is greater than `rc.9`, and numbers are less
+/// than words (semver.org, 11).
 fn parts(pre: &str) -> Vec<(bool, u64, String)> {
     let part = |part: &str| match part.parse() {
         Ok(number) => (false, number, String::new()),
@@ -86,7 +89,8 @@ fn parts(pre: &str) -> Vec<(bool, u64, String)> {
     pre.split('.').map(part).collect()
 }
 
-/// The one of `known` that is closest to `version` and of the same minor version. Of two that are equally close the later one.
+/// Returns the version in `known` that is closest to `version` within the same minor version. Of
+/// two at the same distance, it returns the later one.
 pub(super) fn closest<'a>(version: &Version, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let known = known.into_iter().filter_map(|name| Some((Version::parse(name)?, name)));
     let known = known.filter(|(known, _)| known.same_minor(version));
@@ -94,20 +98,20 @@ pub(super) fn closest<'a>(version: &Version, known: impl IntoIterator<Item = &'a
     closest.map(|(_, name)| name)
 }
 
-/// The latest of `known` that is older than `version`.
+/// Returns the latest version in `known` that is older than `version`.
 pub(super) fn older<'a>(version: &Version, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     latest(known.into_iter().filter(|name| Version::parse(name).is_some_and(|known| known < *version)))
 }
 
-/// The latest of `known`; what is no version is left out.
+/// Returns the latest version in `known`. Invalid versions are ignored.
 pub(super) fn latest<'a>(known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let known = known.into_iter().filter_map(|name| Some((Version::parse(name)?, name)));
     known.max_by(|(a, _), (b, _)| a.cmp(b)).map(|(_, name)| name)
 }
 
-/// Versions for a person: in their order, and few enough to read.
+/// Formats versions for a message, newest first and limited in number.
 pub(super) fn told<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
-    /// Versions that a message names.
+    /// Maximum number of versions in a message.
     const SHOWN: usize = 12;
     let mut known: Vec<_> = known.into_iter().filter_map(|name| Some((Version::parse(name)?, name))).collect();
     known.sort_by(|(a, _), (b, _)| b.cmp(a));

@@ -1,4 +1,4 @@
-//! The folder of a submission: whole, or not at all.
+//! Writing the folder of a submission, completely or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,51 +6,52 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::place::{FILES, Place};
+use super::place::{FILES, SubmissionPath};
 
 /// A submission that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assembled {
     /// The folder with the four files.
     pub folder: PathBuf,
-    /// The files, with their sizes, in the order of [`FILES`].
+    /// Names and sizes of the files, in the order of [`FILES`].
     pub files: Vec<(&'static str, u64)>,
 }
 
-/// Why a submission was not written. Nothing of it is left then.
+/// Error while writing a submission. No files are left behind.
 #[derive(Debug, Error)]
 pub enum SubmissionError {
-    /// There is one.
+    /// The target already exists.
     #[error("there is something at `{0}` already")]
     Exists(PathBuf),
-    /// The place cannot be written to.
+    /// A file or directory could not be written.
     #[error("failed to write `{path}`: {source}")]
     Write {
-        /// What.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// What is to stand in a file cannot be had.
-    #[error("the content of `{file}` cannot be had: {source}")]
+    /// The content of a file could not be produced.
+    #[error("failed to produce `{file}`: {source}")]
     Content {
-        /// Which of the files.
+        /// Name of the file.
         file: &'static str,
-        /// Why.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// A file would be empty, which no submission may have.
+    /// A file would be empty, which a submission must not contain.
     #[error("there would be nothing in `{0}`")]
     Empty(&'static str),
 }
 
-/// Writes the four files into `dir/vX.Y/product`: beside it first, and renamed when all are there. `content` writes what is to stand in the file of that name,
-/// in the order of [`FILES`].
+/// Writes the four files to `dir/vX.Y/product`. They are written to a temporary directory, which is
+/// renamed when all are complete. `content` writes the content of the file with the given name, in
+/// the order of [`FILES`].
 ///
 /// # Errors
 /// [`SubmissionError`]
 pub fn assemble(
-    place: &Place,
+    place: &SubmissionPath,
     dir: &Path,
     content: &mut dyn FnMut(&'static str, &mut dyn Write) -> io::Result<()>,
 ) -> Result<Assembled, SubmissionError> {
@@ -64,9 +65,11 @@ pub fn assemble(
         move |source| SubmissionError::Write { path, source }
     };
     fs::create_dir_all(&release).map_err(failed(&release))?;
-    // Beside it, so that renaming does not copy; removed when this ends early.
+    // The directory is on the same file system, so that the rename does not copy. It is removed on
+    // an error.
     let staged = tempfile::Builder::new().prefix(".submission-").tempdir_in(dir).map_err(failed(dir))?;
-    // Others may read a submission: directories for temporary files are for their owner alone.
+    // Use a subdirectory, because temporary directories are private to their owner, but others must
+    // be able to read a submission.
     let inside = staged.path().join(place.product());
     fs::create_dir(&inside).map_err(failed(&inside))?;
     let mut files = Vec::new();
@@ -92,8 +95,8 @@ pub fn assemble(
 mod tests {
     use super::*;
 
-    fn place() -> Place {
-        Place::new("v1.30".parse().unwrap(), "engine").unwrap()
+    fn place() -> SubmissionPath {
+        SubmissionPath::new("v1.30".parse().unwrap(), "engine").unwrap()
     }
 
     #[test]
@@ -118,7 +121,7 @@ mod tests {
             "e2e.log" => Err(io::Error::other("gone")),
             _ => out.write_all(b"x"),
         });
-        assert!(broken.unwrap_err().to_string().contains("`e2e.log` cannot be had: gone"));
+        assert!(broken.unwrap_err().to_string().contains("failed to produce `e2e.log`: gone"));
         let empty = assemble(&place(), dir.path(), &mut |_, _| Ok(())).unwrap_err();
         assert!(matches!(empty, SubmissionError::Empty("README.md")));
         assert_eq!(fs::read_dir(dir.path().join("v1.30")).unwrap().count(), 0);

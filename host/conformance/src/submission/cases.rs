@@ -1,7 +1,8 @@
 //! The test cases of a `junit_01.xml`, as the verifier reads them.
 //!
-//! The verifier decodes the file with Go's `encoding/xml` into structures: `testsuites`, its `testsuite`
-//! elements, and their `testcase` elements. Everything else in the file is only checked for syntax.
+//! The verifier decodes the file with Go's `encoding/xml` into structures: `testsuites`, its
+//! `testsuite` elements, and their `testcase` elements. Everything else in the file is only checked
+//! for syntax.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +15,8 @@ const ROOT: &str = "testsuites";
 const SUITE: &str = "testsuite";
 const CASE: &str = "testcase";
 
-/// What the verifier finds in a file of results: conformance tests that ran, by the names that it
-/// compares.
+/// The conformance tests that ran, as the verifier finds them in a file of results. Names are those
+/// that the verifier compares.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cases {
     without_failure: BTreeSet<String>,
@@ -39,39 +40,40 @@ impl Cases {
         }
     }
 
-    /// Conformance tests that ran at least once without an element `failure`. An element `error` does not
-    /// matter for this list, as in the verifier.
+    /// Returns the conformance tests that ran at least once without an element `failure`. As in the
+    /// verifier, an element `error` does not matter for this list.
     #[must_use]
     pub fn without_failure(&self) -> &BTreeSet<String> {
         &self.without_failure
     }
 
-    /// Conformance tests that passed at least once.
+    /// Returns the conformance tests that passed at least once.
     #[must_use]
     pub fn passed(&self) -> &BTreeSet<String> {
         &self.passed
     }
 
-    /// Conformance tests that failed at least once.
+    /// Returns the conformance tests that failed at least once.
     #[must_use]
     pub fn failed(&self) -> &BTreeSet<String> {
         &self.failed
     }
 
-    /// The number of tests that ran, conformance tests or not. The suite's setup counts if it failed.
+    /// Returns the number of tests that ran, conformance tests or not. The suite's setup counts if
+    /// it failed.
     #[must_use]
     pub fn ran(&self) -> u64 {
         self.ran
     }
 
-    /// The number of skipped tests.
+    /// Returns the number of skipped tests.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// The number of cases in places where the verifier does not look: in nested suites, outside of
-    /// suites, behind the outermost element.
+    /// Returns the number of test cases that the verifier does not read: in nested suites, outside
+    /// of suites, or after the outermost element.
     #[must_use]
     pub fn unread(&self) -> u64 {
         self.unread
@@ -112,7 +114,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the outermost element, and counts cases behind it. The error is a sentence.
+    /// Reads the outermost element, and counts test cases after it. The error is a sentence.
     fn document(&mut self) -> Result<(), String> {
         let root = loop {
             match self.decoder.token().map_err(|error| error.to_string())? {
@@ -125,7 +127,7 @@ impl<'a> Reader<'a> {
             return Err(format!("the outermost element is `{}`, not `{ROOT}`", root.local_name()));
         }
         self.suites()?;
-        // The verifier stops here, also where the rest is not well-formed.
+        // The verifier stops here, even if the rest is not well-formed.
         while let Ok(Some(token)) = self.decoder.token() {
             self.count_unread(&token);
         }
@@ -147,7 +149,7 @@ impl<'a> Reader<'a> {
     fn suite(&mut self) -> Result<(), String> {
         while let Some(child) = self.child()? {
             if child.local_name() == CASE {
-                // The last of several wins.
+                // The last attribute of several applies.
                 let name = child.values("name").next_back().unwrap_or_default().to_owned();
                 self.case(name)?;
             } else {
@@ -172,7 +174,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The next child of the element that is being read; `None` at its end.
+    /// Returns the next child of the current element, or `None` at its end.
     fn child(&mut self) -> Result<Option<Start<'a>>, String> {
         loop {
             match self.decoder.token().map_err(|error| error.to_string())? {
@@ -183,7 +185,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads to the end of an element whose start has been read.
+    /// Reads to the end of an element whose start tag has been read.
     fn skip(&mut self, start: Start<'a>) -> Result<(), String> {
         self.count_unread(&Token::Start(start));
         let mut depth = 1_usize;
@@ -199,7 +201,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Counts a case, also one whose name differs by the case of its letters.
+    /// Counts a test case, also if its element name has different case.
     fn count_unread(&mut self, token: &Token<'_>) {
         if let Token::Start(start) = token
             && start.local_name().eq_ignore_ascii_case(CASE)
@@ -209,7 +211,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The attributes of a suite that must be numbers.
+/// Checks the attributes of a suite that must be numbers.
 fn check_suite(suite: &Start<'_>) -> Result<(), String> {
     let is_integer = |text: &str| text.is_empty() || text.trim().parse::<i64>().is_ok();
     for (name, fits) in [("tests", is_integer as fn(&str) -> bool), ("failures", is_integer), ("time", is_float)] {
@@ -222,13 +224,13 @@ fn check_suite(suite: &Start<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether Go reads `text` as a decimal number. It refuses numbers that overflow.
+/// Returns whether Go parses `text` as a decimal number. Go rejects numbers that overflow.
 fn is_float(text: &str) -> bool {
     if text.is_empty() {
         return true;
     }
     let text = text.trim();
-    // Go takes underscores between digits.
+    // Go allows underscores between digits.
     let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let separates = |(at, _): (usize, &str)| {
         let (before, after) = text.split_at(at);

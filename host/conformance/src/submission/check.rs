@@ -1,9 +1,9 @@
-//! A submission against the rules.
+//! Checks of a submission against the rules.
 
 use super::cases::Cases;
 use super::contents::{Contents, FoundFile, release_of, version_in};
 use super::finding::Finding;
-use super::place::{FILES, JUNIT, Place};
+use super::place::{FILES, JUNIT, SubmissionPath};
 use super::product::{Product, TYPES};
 use super::release::Release;
 use super::{PRODUCT, Required, rules};
@@ -12,10 +12,11 @@ const FOLDER_HINT: &str = "name the folder like `v1.36/my-engine`, and put the f
 const UNREADABLE: &str = "the verifier cannot read the results";
 const UNREADABLE_HINT: &str = "rule `results-readable` says why";
 
-/// Why rules on the pull request are not checked.
+/// Why rules about the pull request are not checked.
 const NO_PULL_REQUEST: &str = "it is about the pull request";
 
-/// Holds a submission against every rule, in the verifier's order; those that need the network or the pull request are named, with what to do about them.
+/// Checks a submission against every rule, in the verifier's order. Rules that need the network or
+/// the pull request are reported as not checked, with a hint.
 #[must_use]
 pub fn check(contents: &Contents<'_>) -> Vec<Finding> {
     let release = contents.release();
@@ -94,7 +95,7 @@ fn one_product(contents: &Contents<'_>) -> Finding {
     match folders.len() {
         0 => Finding::failed(rules::ONE_PRODUCT, "there are no files"),
         1 => Finding::passed(rules::ONE_PRODUCT, "there is one product"),
-        n => Finding::failed(rules::ONE_PRODUCT, format!("files stand in {n} folders"))
+        n => Finding::failed(rules::ONE_PRODUCT, format!("files are in {n} folders"))
             .hint("every product and version is a submission of its own")
             .names(folders),
     }
@@ -135,7 +136,7 @@ fn product(content: Option<&[u8]>) -> [Finding; 3] {
     [fields, addresses, kind]
 }
 
-/// What the verifier takes, and a person who reviews the submission would send back.
+/// Reports what the verifier accepts but a reviewer would reject.
 fn human_review(contents: &Contents<'_>) -> Finding {
     let rule = rules::HUMAN_REVIEW;
     let product = contents.product.and_then(|content| Product::parse(content).ok());
@@ -188,7 +189,7 @@ fn results_readable(cases: &Cases) -> Finding {
     Finding::passed(rule, format!("{} ran, {} skipped", plural(cases.ran() as usize, "case", "cases"), cases.skipped()))
 }
 
-/// How the required tests become known.
+/// Hint on how to provide the list of required tests.
 const REQUIRED_HINT: &str = "`--required FILE` takes the `conformance.yaml` of that version of Kubernetes, `--required image` asks the suite's image";
 
 fn required_tests(cases: &Cases, required: Option<&Required>, release: Option<Release>) -> Finding {
@@ -264,7 +265,7 @@ fn log_version(contents: &Contents<'_>, release: Option<Release>) -> Finding {
 fn pull_request(contents: &Contents<'_>) -> [Finding; 4] {
     let place = contents.folders().into_iter().find_map(|folder| {
         let release = release_of(folder)?;
-        Place::new(release, folder.split_once('/')?.1).ok()
+        SubmissionPath::new(release, folder.split_once('/')?.1).ok()
     });
     let title = place.map_or_else(|| "Conformance results for vX.YY/product".to_owned(), |place| place.title());
     let call = format!("call the pull request `{title}`");

@@ -1,4 +1,4 @@
-//! The parts of a submission that the rules look at.
+//! The parts of a submission that the rules check.
 
 use std::collections::BTreeSet;
 
@@ -10,53 +10,54 @@ use super::required::Required;
 /// A file of a submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Its path below the folder that holds the folders of versions, with `/`: `v1.30/engine/README.md`.
+    /// Path relative to the parent of the version folders, with `/`: `v1.30/engine/README.md`.
     pub path: String,
-    /// Its size. That of a symbolic link is the length of its target: Git stores the target as the content.
+    /// Size in bytes. For a symbolic link, it is the length of the target, because Git stores the
+    /// target as the content.
     pub bytes: u64,
 }
 
 impl FoundFile {
-    /// The first of `files` with this name. The verifier ignores the case of letters.
+    /// Returns the first of `files` with this name. Like the verifier, it ignores case.
     #[must_use]
     pub fn find<'a>(files: &'a [Self], name: &str) -> Option<&'a Self> {
         files.iter().find(|file| file.name().eq_ignore_ascii_case(name))
     }
 
-    /// The folder of the file; empty at the top.
+    /// Returns the folder of the file. Empty at the top level.
     pub(super) fn folder(&self) -> &str {
         self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
-    /// The name of the file.
+    /// Returns the name of the file without its folder.
     #[must_use]
     pub fn name(&self) -> &str {
         self.path.rsplit_once('/').map_or(self.path.as_str(), |(_, name)| name)
     }
 }
 
-/// The parts of a submission that the rules look at.
+/// The parts of a submission that the rules check.
 #[derive(Debug, Clone, Copy)]
 pub struct Contents<'a> {
-    /// All its files, in the order of their paths.
+    /// All files, sorted by path.
     pub files: &'a [FoundFile],
-    /// The content of its `PRODUCT.yaml`; `None` if there is none.
+    /// Content of `PRODUCT.yaml`. `None` if it is missing.
     pub product: Option<&'a [u8]>,
-    /// The versions in its log.
+    /// Versions in the log.
     pub log: &'a LogVersions,
-    /// Its results; `None` if there are none.
+    /// Results. `None` if they are missing.
     pub cases: Option<&'a Cases>,
-    /// The tests that its version requires; `None` if they are not known.
+    /// Required tests of the version. `None` if they are not known.
     pub required: Option<&'a Required>,
 }
 
 impl<'a> Contents<'a> {
-    /// The folders that hold files, in order.
+    /// Returns the folders that contain files, sorted.
     pub(super) fn folders(&self) -> BTreeSet<&'a str> {
         self.files.iter().map(FoundFile::folder).collect()
     }
 
-    /// The version of the first file in a folder of a version.
+    /// Returns the version of the first file in a version folder.
     #[must_use]
     pub fn release(&self) -> Option<Release> {
         let first = self.files.iter().find_map(|file| version_in(file.folder()))?;
@@ -64,8 +65,8 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// The version that the verifier finds in a folder: it looks for `v1.[0-9]{2}/` anywhere, where `.` is any
-/// character.
+/// Returns the version that the verifier finds in a folder. It searches `v1.[0-9]{2}/` anywhere,
+/// where `.` is any character.
 pub(super) fn version_in(folder: &str) -> Option<&str> {
     folder.match_indices("v1").find_map(|(at, _)| {
         let rest = folder.get(at..)?;
@@ -77,7 +78,7 @@ pub(super) fn version_in(folder: &str) -> Option<&str> {
     })
 }
 
-/// The version of a folder that is exactly `vX.YY/product`.
+/// Returns the version of a folder that is exactly `vX.YY/product`.
 pub(super) fn release_of(folder: &str) -> Option<Release> {
     let (version, product) = folder.split_once('/')?;
     let digits = version.strip_prefix("v1.")?;

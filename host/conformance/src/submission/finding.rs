@@ -1,23 +1,23 @@
-//! What a rule came to.
+//! Results of rules.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How a rule came out.
+/// Outcome of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It is kept.
+    /// The submission conforms to the rule.
     Passed,
-    /// It is broken.
+    /// The submission violates the rule.
     Failed,
-    /// It needs the network, the pull request, or something that was not given.
+    /// The rule needs the network, the pull request, or an input that is missing.
     NotChecked,
 }
 
 impl Outcome {
-    /// The outcome as words.
+    /// Returns the outcome as words.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -34,22 +34,22 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// One rule, and what it came to.
+/// The result of one rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Finding {
-    /// The name of the rule: words with `-` between them. Names do not change.
+    /// Name of the rule: words separated by `-`. Names are stable.
     pub rule: &'static str,
-    /// Whether the verifier has this rule. Those that it has not would be noticed by the people who look at the submission.
+    /// Whether the verifier has this rule. Reviewers of the submission check the others.
     pub verifier: bool,
-    /// How it came out.
+    /// Outcome of the rule.
     pub outcome: Outcome,
     /// What was found, as a sentence.
     pub what: String,
-    /// What to do, where something is to be done.
+    /// Hint with the fix, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What it is about in full: names of tests or files.
+    /// Full list of the affected tests or files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }
@@ -88,17 +88,18 @@ impl Finding {
     }
 }
 
-/// How many rules came out how.
+/// Number of rules by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Summary {
-    /// Rules that are kept.
+    /// Rules that passed.
     pub passed: usize,
-    /// Rules that are broken.
+    /// Rules that failed.
     pub failed: usize,
     /// Rules that were not checked.
     pub not_checked: usize,
-    /// Whether it could not be checked which tests are required: without that, a submission is not known to be complete.
+    /// Whether the required tests could not be checked. The submission is then not known to be
+    /// complete.
     pub incomplete: bool,
 }
 

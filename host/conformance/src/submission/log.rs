@@ -1,23 +1,23 @@
-//! What the log of the suite says of versions.
+//! Versions in the log of the suite.
 
 use super::release::Release;
 
-/// What stands before the version of the suite.
+/// Text before the version of the suite.
 const SUITE: &str = "e2e test version: ";
-/// What stands before the version of the cluster.
+/// Text before the version of the cluster.
 const CLUSTER: &str = "kube-apiserver version: ";
 
-/// The versions that a log names: the first of each kind.
+/// The versions in a log, which are the first of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogVersions {
-    /// Of the suite, as written.
+    /// Version of the suite, as written.
     pub suite: Option<String>,
-    /// Of the cluster, as written.
+    /// Version of the cluster, as written.
     pub cluster: Option<String>,
 }
 
 impl LogVersions {
-    /// Reads the versions in the beginning of a log.
+    /// Reads the versions from the start of a log.
     #[must_use]
     pub fn read(head: &str) -> Self {
         let mut found = Self::default();
@@ -31,7 +31,7 @@ impl LogVersions {
         found
     }
 
-    /// The minor version of the cluster, or that of the suite.
+    /// Returns the minor version of the cluster, or else of the suite.
     #[must_use]
     pub fn release(&self) -> Option<Release> {
         self.cluster.as_deref().or(self.suite.as_deref())?.parse().ok()
@@ -41,7 +41,7 @@ impl LogVersions {
 fn after(line: &str, words: &str) -> Option<String> {
     let (_, rest) = line.split_once(words)?;
     let version = rest.split_whitespace().next()?;
-    // What is no version is not taken for one.
+    // Ignore strings that are not versions.
     version.parse::<Release>().ok()?;
     Some(version.to_owned())
 }

@@ -1,9 +1,12 @@
-//! What is submitted of a conformance run to be certified, and the rules that its verifier has for it.
+//! Submissions of conformance results for certification, and the rules of their verifier.
 //!
-//! A submission is a folder `vX.Y/product` with four files ([`FILES`]): [`assemble`] makes one, [`check`] holds it against every rule that needs no network.
-//! The rules are those of the program that looks at submissions (`cncf-infra/verify-conformance`), and so
-//! is the way of reading files: [`Cases`] and [`Product`] accept what it accepts. A module could not tell,
-//! because modules read more dialects than the verifier does. A test compares the two, rule by rule.
+//! A submission is a folder `vX.Y/product` with four files ([`FILES`]). [`assemble`] creates one,
+//! and [`check`] applies every rule that does not need the network.
+//!
+//! The rules are those of the program that verifies submissions (`cncf-infra/verify-conformance`).
+//! [`Cases`] and [`Product`] accept the same input as that program. A module cannot be used here,
+//! because modules accept more dialects than the verifier. A test compares both implementations
+//! rule by rule.
 
 mod assemble;
 mod cases;
@@ -28,7 +31,7 @@ pub use contents::{Contents, FoundFile};
 pub use finding::{Finding, Outcome, Summary};
 pub use log::LogVersions;
 pub use names::{CONFORMANCE, cleaned};
-pub use place::{FILES, JUNIT, LOG, PRODUCT, Place, PlaceError, README};
+pub use place::{FILES, JUNIT, LOG, PRODUCT, PlaceError, README, SubmissionPath};
 pub use product::{FIELDS, Product, ProductError, TYPES};
 pub use readme::{Facts, readme};
 pub use release::{Release, ReleaseError};

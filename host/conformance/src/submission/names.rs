@@ -1,20 +1,20 @@
-//! Names of tests, as the verifier compares them.
+//! Test names as the verifier compares them.
 
 use std::borrow::Cow;
 
-/// What stands in the name of every test of the conformance suite. Others are not looked at.
+/// Tag of every test of the conformance suite. Other tests are ignored.
 pub const CONFORMANCE: &str = "[Conformance]";
 
-/// What Ginkgo puts before names since its second version.
+/// Prefix of names since Ginkgo 2.
 const PREFIX: &str = "[It] ";
 
-/// What is still escaped in names after XML was decoded: reporters escape twice.
+/// Escapes that remain after decoding XML, because reporters escape twice.
 const LEFT_OVER: [(&str, &str); 3] = [("&#39;", "'"), ("&#34;", "\""), ("&gt;", ">")];
 
-/// One name was spelt with other quotes in the list than in the suite.
+/// The list and the suite used different quotes in one name.
 const OTHER_QUOTES: (&str, &str) = ("'cat /tmp/health'", "\"cat /tmp/health\"");
 
-/// The name that is compared with the required ones.
+/// Returns the name that is compared with the required names.
 #[must_use]
 pub fn cleaned(name: &str) -> Cow<'_, str> {
     let mut name = Cow::Borrowed(name);
@@ -40,7 +40,7 @@ mod tests {
             ("[sig] a => b &gt; &#34;c&#34; &#39;d&#39;", "[sig] a => b > \"c\" 'd'"),
             ("[It] exec 'cat /tmp/health' probe", "exec \"cat /tmp/health\" probe"),
             ("[It] exec &#39;cat /tmp/health&#39; probe", "exec \"cat /tmp/health\" probe"),
-            // Once, and only where it stands first.
+            // Only once, and only at the start.
             ("[It] [It] a", "[It] a"),
             ("a [It] b &amp; &lt;", "a [It] b &amp; &lt;"),
             ("[It]a", "[It]a"),

@@ -1,4 +1,4 @@
-//! Where a submission stands: `vX.Y/product`, and which files it has.
+//! Location of a submission, `vX.Y/product`, and its files.
 
 use std::fmt;
 
@@ -6,40 +6,40 @@ use thiserror::Error;
 
 use super::release::Release;
 
-/// How the product can be set up and the results be had again.
+/// Description of how to set up the product and reproduce the results.
 pub const README: &str = "README.md";
-/// What the product is.
+/// Description of the product.
 pub const PRODUCT: &str = "PRODUCT.yaml";
-/// The log of the suite.
+/// Log of the suite.
 pub const LOG: &str = "e2e.log";
-/// The results of the suite.
+/// Results of the suite.
 pub const JUNIT: &str = "junit_01.xml";
 
-/// The files of a submission: these, and no others.
+/// The files of a submission. Other files are not allowed.
 pub const FILES: [&str; 4] = [README, PRODUCT, LOG, JUNIT];
 
-/// Characters of a product's folder.
+/// Maximum length of a product's folder name, in characters.
 const MAX_NAME: usize = 100;
 
-/// The folder of a submission.
+/// Folder of a submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SubmissionPath {
     release: Release,
     product: String,
 }
 
-/// Why a name can be no folder of a product.
+/// Error for a string that is not a valid folder name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "`{0}` can be no name of a folder: at most {MAX_NAME} letters, digits, `.`, `-` and `_`, of which the first is a letter or digit"
 )]
 pub struct PlaceError(pub String);
 
-impl Place {
-    /// The folder of `product` for `release`.
+impl SubmissionPath {
+    /// Returns the folder of `product` for `release`.
     ///
     /// # Errors
-    /// [`PlaceError`]: the name is none that every file system and every address takes as it is.
+    /// [`PlaceError`] when the name is not safe for every file system and URL.
     pub fn new(release: Release, product: &str) -> Result<Self, PlaceError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         let begins = product.starts_with(|c: char| c.is_ascii_alphanumeric());
@@ -49,7 +49,7 @@ impl Place {
         Ok(Self { release, product: product.to_owned() })
     }
 
-    /// A name of a folder made of the name of a product: `My  Engine (2)` is `my-engine-2`.
+    /// Returns a folder name for a product name: `My  Engine (2)` becomes `my-engine-2`.
     #[must_use]
     pub fn folder_of(name: &str) -> String {
         let words = name.to_lowercase();
@@ -58,26 +58,26 @@ impl Place {
         joined.trim_start_matches('.').chars().take(MAX_NAME).collect()
     }
 
-    /// The version.
+    /// Returns the version.
     #[must_use]
     pub fn release(&self) -> Release {
         self.release
     }
 
-    /// The folder below that of the version.
+    /// Returns the name of the product's folder.
     #[must_use]
     pub fn product(&self) -> &str {
         &self.product
     }
 
-    /// What the pull request is to be called.
+    /// Returns the title of the pull request.
     #[must_use]
     pub fn title(&self) -> String {
         format!("Conformance results for {self}")
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SubmissionPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.release, self.product)
     }
@@ -92,9 +92,9 @@ mod tests {
         for (name, folder) in
             [("My  Engine (2)", "my-engine-2"), ("K8s.io/Thing", "k8s.io-thing"), ("..", ""), ("Ünï", "n")]
         {
-            assert_eq!(Place::folder_of(name), folder);
+            assert_eq!(SubmissionPath::folder_of(name), folder);
         }
-        let place = Place::new("v1.30.2".parse().unwrap(), "my-engine").unwrap();
+        let place = SubmissionPath::new("v1.30.2".parse().unwrap(), "my-engine").unwrap();
         assert_eq!(place.to_string(), "v1.30/my-engine");
         assert_eq!(place.title(), "Conformance results for v1.30/my-engine");
     }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn what_leaves_the_folder_is_no_name() {
         for name in ["", "..", "../x", "a/b", "a b", "-rf", ".git", &"x".repeat(101)] {
-            assert!(Place::new("v1.30".parse().unwrap(), name).is_err(), "{name}");
+            assert!(SubmissionPath::new("v1.30".parse().unwrap(), name).is_err(), "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `PRODUCT.yaml`.
+//! Parser for `PRODUCT.yaml`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,10 +23,11 @@ const URLS: [&str; 4] = ["website_url", "repo_url", "documentation_url", "produc
 /// The field with the mail address.
 const EMAIL: &str = "contact_email_address";
 
-/// Bytes of the file: 1 MiB. Real ones have one KiB.
+/// Maximum size of the file: 1 MiB. Real files have 1 KiB.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The description of a product. Any mapping can be read; its methods report what is wrong with it.
+/// The description of a product. Any mapping can be parsed, and the methods report what is wrong
+/// with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {
     fields: BTreeMap<String, String>,
@@ -34,22 +35,22 @@ pub struct Product {
     odd: Vec<String>,
 }
 
-/// Why a file is not a `PRODUCT.yaml`.
+/// Reason why a file is not a `PRODUCT.yaml`.
 #[derive(Debug, Error)]
 pub enum ProductError {
-    /// Larger than 1 MiB.
+    /// The file is larger than 1 MiB.
     #[error("{0} bytes are more than the limit of {MAX_BYTES}")]
     TooLarge(usize),
-    /// Not YAML.
+    /// The file is not YAML.
     #[error("invalid YAML: {0}")]
     Yaml(String),
-    /// YAML, but not a mapping.
+    /// The file is YAML, but not a mapping.
     #[error("expected a mapping of fields")]
     Form,
 }
 
 impl Product {
-    /// Reads the file. Of fields that come twice, the last wins. An empty document has no fields.
+    /// Parses the file. Of duplicate fields, the last one applies. An empty document has no fields.
     ///
     /// # Errors
     /// [`ProductError`]
@@ -61,7 +62,7 @@ impl Product {
             return Err(ProductError::Yaml(problem));
         }
         let mut reader = content;
-        // The first document counts, as in the verifier.
+        // Like the verifier, use the first document.
         let document = serde_saphyr::read_with_options::<_, Value>(&mut reader, options()).next();
         let document = document.transpose().map_err(|error| ProductError::Yaml(error.to_string()))?;
         let map = match document {
@@ -74,7 +75,7 @@ impl Product {
             let text = match value {
                 Value::Null => continue,
                 Value::String(text) => text,
-                // As it is written: a version 1.30 stays what it is.
+                // Use the original spelling, so that version 1.30 does not become 1.3.
                 Value::Number(_) | Value::Bool(_) => written(content, &key).unwrap_or_else(|| value.to_string()),
                 Value::Array(_) | Value::Object(_) => {
                     odd.push(key);
@@ -86,21 +87,21 @@ impl Product {
         Ok(Self { fields, odd })
     }
 
-    /// The value of a field; empty if it is absent.
+    /// Returns the value of a field. Empty if it is missing.
     #[must_use]
     pub fn get(&self, field: &str) -> &str {
         self.fields.get(field).map(String::as_str).unwrap_or_default()
     }
 
-    /// The required fields without a value. To the verifier, empty text is a value.
+    /// Returns the required fields without a value. For the verifier, empty text is a value.
     #[must_use]
     pub fn missing(&self) -> Vec<&'static str> {
         let present = |field: &str| self.fields.contains_key(field) || self.odd.iter().any(|odd| odd == field);
         FIELDS.into_iter().filter(|field| !present(field)).collect()
     }
 
-    /// What the verifier refuses in the form of values: malformed URLs and mail addresses, and values that
-    /// are not text. Each is a sentence.
+    /// Returns what the verifier rejects about the form of values: malformed URLs and mail
+    /// addresses, and values that are not text. Each is a sentence.
     #[must_use]
     pub fn malformed(&self) -> Vec<String> {
         let odd = self.odd.iter().map(|field| format!("`{field}` is not text"));
@@ -112,8 +113,8 @@ impl Product {
         odd.chain(urls).chain(email).collect()
     }
 
-    /// What the verifier accepts and a reviewer would not: required fields that are empty, URLs that are not
-    /// those of web pages. Each is a sentence.
+    /// Returns what the verifier accepts but a reviewer would reject: empty required fields, and
+    /// URLs that are not those of web pages. Each is a sentence.
     #[must_use]
     pub fn doubtful(&self) -> Vec<String> {
         let blank =
@@ -126,13 +127,14 @@ impl Product {
             .collect()
     }
 
-    /// Whether its type is one of [`TYPES`]. The verifier reads no type if any value is not text.
+    /// Returns whether the type is one of [`TYPES`]. The verifier does not read the type if any
+    /// value is not text.
     #[must_use]
     pub fn has_known_type(&self) -> bool {
         self.odd.is_empty() && TYPES.contains(&self.get("type"))
     }
 
-    /// Everything that is wrong with it, each as a sentence.
+    /// Returns everything that is wrong, each as a sentence.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let missing = self.missing();
@@ -147,7 +149,7 @@ impl Product {
     }
 }
 
-/// Whether a URL has the form of a web page's: `http` or `https`, and a host.
+/// Returns whether a URL can be that of a web page: `http` or `https`, and a host.
 fn is_web_page(url: &str) -> bool {
     url.split_once("://").is_some_and(|(scheme, rest)| {
         let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
@@ -159,14 +161,14 @@ fn options() -> serde_saphyr::Options {
     serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins }
 }
 
-/// The value of a field with the characters in the file.
+/// Returns the value of a field as it is spelled in the file.
 fn written(content: &[u8], field: &str) -> Option<String> {
     let text = std::str::from_utf8(content).ok()?;
     let read = |document: serde_saphyr::Deserializer<'_, '_>| Written(field).deserialize(document);
     serde_saphyr::with_deserializer_from_str_with_options(text, options(), read).ok().flatten()
 }
 
-/// Looks for one field of a map, and passes over all others, whatever they are.
+/// Searches one field of a map and ignores all others.
 struct Written<'a>(&'a str);
 
 impl<'de> DeserializeSeed<'de> for Written<'_> {

@@ -1,37 +1,37 @@
-//! The `README.md` of a submission: how the same results can be had again.
+//! Generator for the `README.md` of a submission, which tells how to reproduce the results.
 
 use std::fmt::Write;
 
-use super::place::Place;
+use super::place::SubmissionPath;
 use super::product::Product;
 
-/// What is known of the run.
+/// Facts about the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// Where the submission stands.
-    pub place: &'a Place,
-    /// What was tested.
+    /// Location of the submission.
+    pub place: &'a SubmissionPath,
+    /// The tested product.
     pub product: &'a Product,
-    /// The version of the cluster in full, as it says itself: `v1.30.2-vendor.1`.
+    /// Full version that the cluster reports: `v1.30.2-vendor.1`.
     pub kubernetes: &'a str,
-    /// The tool that made the archive, with its version.
+    /// The tool that created the archive, with its version.
     pub tool: &'a str,
-    /// The run's id.
+    /// ID of the run.
     pub run: Option<&'a str>,
-    /// Tests that ran.
+    /// Number of tests that ran.
     pub ran: u64,
-    /// Tests that did not.
+    /// Number of skipped tests.
     pub skipped: u64,
 }
 
-/// The text, in Markdown.
+/// Returns the text in Markdown.
 #[must_use]
 pub fn readme(facts: &Facts<'_>) -> String {
     let get = |field: &str| line(facts.product.get(field));
     let release = facts.place.release();
     let mut text = String::new();
     let name = if get("name").is_empty() { facts.place.product().to_owned() } else { get("name") };
-    // Nothing is known of results that cannot be read.
+    // The numbers are not known if the results could not be read.
     let known = facts.ran > 0 || facts.skipped > 0;
     let tests = if known { format!("{} ran, {} skipped", facts.ran, facts.skipped) } else { String::new() };
     let _ = writeln!(text, "# Conformance results of {name} for Kubernetes {release}\n");
@@ -75,7 +75,7 @@ pub fn readme(facts: &Facts<'_>) -> String {
     text
 }
 
-/// One line, in which nothing ends a table's cell.
+/// Returns the text on one line, escaped for a table cell.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|").replace('<', "&lt;")
 }
@@ -90,7 +90,7 @@ mod tests {
             b"vendor: A | B\nname: Engine\nversion: 1.30\ndocumentation_url: https://example.org/docs\n",
         )
         .unwrap();
-        let place = Place::new("v1.30".parse().unwrap(), "engine").unwrap();
+        let place = SubmissionPath::new("v1.30".parse().unwrap(), "engine").unwrap();
         let facts = Facts {
             place: &place,
             product: &product,

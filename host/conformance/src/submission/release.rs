@@ -1,24 +1,24 @@
-//! A minor version of Kubernetes.
+//! Minor versions of Kubernetes.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// A minor version of Kubernetes, such as `v1.30`: what a submission is for.
+/// A minor version of Kubernetes, such as `v1.30`. A submission is for one minor version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Release {
     major: u32,
     minor: u32,
 }
 
-/// What is no version of Kubernetes.
+/// Error for a string that is not a Kubernetes version.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is not a version such as `v1.30`")]
 pub struct ReleaseError(pub String);
 
 impl Release {
-    /// The newest release that is `back` minor versions older; the oldest of its major version where there are not so many.
+    /// Returns the release that is `back` minor versions older, but at least minor version 0.
     #[must_use]
     pub fn older(self, back: u32) -> Self {
         Self { minor: self.minor.saturating_sub(back), ..self }
@@ -28,14 +28,14 @@ impl Release {
 impl FromStr for Release {
     type Err = ReleaseError;
 
-    /// Reads `v1.30`, `1.30`, and longer versions: `v1.30.2`, `v1.30.2-eks-1a2b`, `1.30+`.
+    /// Parses `v1.30`, `1.30`, and longer versions: `v1.30.2`, `v1.30.2-eks-1a2b`, `1.30+`.
     fn from_str(text: &str) -> Result<Self, ReleaseError> {
         let error = || ReleaseError(text.chars().take(80).collect());
         let text = text.trim();
         let (major, rest) = text.strip_prefix('v').unwrap_or(text).split_once('.').ok_or_else(error)?;
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let minor = rest.get(..end).unwrap_or_default();
-        // More digits are no version but an attempt.
+        // Reject numbers with more than four digits, which cannot be real versions.
         if !(1..=4).contains(&minor.len())
             || !(1..=4).contains(&major.len())
             || !major.bytes().all(|b| b.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! Which tests a submission must have passed.
+//! Tests that a submission must have passed.
 
 use std::collections::BTreeSet;
 
@@ -9,38 +9,39 @@ use super::release::{Release, ReleaseError};
 use crate::data::REQUIRED;
 use crate::lists::{ListError, resolve};
 
-/// Bytes of a `conformance.yaml`: 16 MiB. That of v1.36 has 240 KiB.
+/// Maximum size of a `conformance.yaml`: 16 MiB. That of v1.36 has 240 KiB.
 const MAX_BYTES: usize = 16 << 20;
 
 /// The tests that a submission for one version must have passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Required {
-    /// The version that the list is of. It may be older than the version of the submission: see [`Required::embedded`].
+    /// Version of the list. It may be older than the version of the submission, see
+    /// [`Required::embedded`].
     pub release: Release,
-    /// Their names, without `[It] `.
+    /// Names without `[It] `.
     pub names: BTreeSet<String>,
-    /// Where they are from, for a person.
+    /// Source of the list, for messages.
     pub source: String,
 }
 
-/// Why a text is no list of required tests.
+/// Error for a text that is not a list of required tests.
 #[derive(Debug, Error)]
 pub enum RequiredError {
-    /// Larger than 16 MiB.
+    /// The text is larger than 16 MiB.
     #[error("it has {0} bytes: a list of required tests has at most {MAX_BYTES}")]
     TooLarge(usize),
-    /// No YAML of the form that the suite gives.
+    /// The text is not YAML with the expected structure.
     #[error("it is not a list of tests with `codename` and `release`: {0}")]
     Form(String),
-    /// A `release` that is none.
+    /// A `release` is not a valid version.
     #[error("failed to read the release of test `{test}`: {cause}")]
     Release {
-        /// The test.
+        /// Name of the test.
         test: String,
-        /// Why.
+        /// The underlying error.
         cause: ReleaseError,
     },
-    /// Nothing in it is required.
+    /// The list requires no test.
     #[error("no test in it is required for {0}")]
     Nothing(Release),
 }
@@ -50,13 +51,14 @@ pub enum RequiredError {
 struct Entry {
     #[serde(default)]
     codename: String,
-    /// One release, or several with commas between them: since when it is required, again and again.
+    /// The releases since which the test is required, separated by commas.
     #[serde(default)]
     release: String,
 }
 
 impl Required {
-    /// Reads a `conformance.yaml`, as `e2e.test --list-conformance-tests` prints it: of its tests those of which one release is not newer than `release`.
+    /// Parses a `conformance.yaml`, as `e2e.test --list-conformance-tests` prints it. A test is
+    /// required if one of its releases is not newer than `release`.
     ///
     /// # Errors
     /// [`RequiredError`]
@@ -81,11 +83,12 @@ impl Required {
         Ok(Self { release, names, source: source.into() })
     }
 
-    /// The list for `release` that comes with this program. For a release that is newer than all of them, that of the newest, as its
-    /// field `release` says. `None` for older ones.
+    /// Returns the embedded list for `release`. For a release that is newer than all lists, it
+    /// returns the newest one, as its field `release` tells. `None` if `release` is older than all
+    /// lists.
     ///
     /// # Errors
-    /// When the list in this program is damaged.
+    /// When the embedded list is damaged.
     pub fn embedded(release: Release) -> Result<Option<Self>, ListError> {
         let Some((version, release)) = Self::known().filter(|(_, known)| *known <= release).last() else {
             return Ok(None);
@@ -100,13 +103,14 @@ impl Required {
         }))
     }
 
-    /// The versions for which [`Required::embedded`] has a list, oldest first.
+    /// Returns the versions of the embedded lists, oldest first.
     pub fn known() -> impl Iterator<Item = (&'static str, Release)> {
         REQUIRED.iter().filter_map(|(version, _)| Some((*version, version.parse().ok()?)))
     }
 }
 
-/// The first release that is not newer decides, as in the verifier: what stands behind it is not read.
+/// Returns whether a test is required. As in the verifier, the first release that is not newer
+/// decides, and later ones are not parsed.
 fn is_required(entry: &Entry, release: Release) -> Result<bool, RequiredError> {
     for since in entry.release.split(',') {
         let since: Release =
@@ -143,7 +147,7 @@ mod tests {
     #[test]
     fn what_is_no_such_list_says_why() {
         for (text, reason) in [
-            ("a: b", "no list of tests"),
+            ("a: b", "not a list of tests"),
             ("- {codename: a, release: soon}", "`soon` is not a version"),
             ("- {release: v1.1}", "no `codename`"),
             ("- {codename: a, release: v1.9}", "no test in it is required for v1.2"),

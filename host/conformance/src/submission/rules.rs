@@ -1,38 +1,38 @@
-//! The names of the rules. They stand in outputs that programs read: none is ever changed.
+//! Names of the rules. They are part of machine-readable output and never change.
 
 /// The pull request has a title.
 pub(super) const TITLE: &str = "title-not-empty";
-/// The title names version and product.
+/// The title contains version and product.
 pub(super) const TITLE_FORM: &str = "title-form";
-/// The version in the title is that of the folder.
+/// The version in the title matches the folder.
 pub(super) const TITLE_VERSION: &str = "title-matches-folder";
-/// The pull request is one commit.
+/// The pull request has one commit.
 pub(super) const ONE_COMMIT: &str = "one-commit";
-/// The four files are there, not empty, and what they are called.
+/// The four files exist, are not empty and can be read.
 pub(super) const REQUIRED_FILES: &str = "required-files";
-/// There are no others.
+/// There are no other files.
 pub(super) const NO_OTHER_FILES: &str = "no-other-files";
-/// They stand in `vX.Y/product`.
+/// The files are in `vX.Y/product`.
 pub(super) const FOLDER: &str = "folder-structure";
-/// There is one such folder.
+/// There is only one such folder.
 pub(super) const ONE_PRODUCT: &str = "one-product";
-/// Fields of `PRODUCT.yaml` that must be there.
+/// The required fields of `PRODUCT.yaml` have a value.
 pub(super) const PRODUCT_FIELDS: &str = "product-fields";
-/// Fields of `PRODUCT.yaml` with addresses.
+/// The URLs and the mail address in `PRODUCT.yaml` are well-formed.
 pub(super) const PRODUCT_ADDRESSES: &str = "product-addresses";
-/// The type of the product.
+/// The type of the product is known.
 pub(super) const PRODUCT_TYPE: &str = "product-type";
-/// Somebody answers at the addresses, with a page.
+/// The URLs return a page.
 pub(super) const ADDRESSES_ANSWER: &str = "addresses-answer";
-/// The version is one of the last three.
+/// The version is one of the last three minor versions.
 pub(super) const SUPPORTED: &str = "supported-release";
-/// The file of results can be read, by the verifier too.
+/// The verifier can read the file of results.
 pub(super) const RESULTS_READABLE: &str = "results-readable";
 /// All required tests passed.
 pub(super) const REQUIRED_TESTS: &str = "required-tests";
 /// No conformance test failed.
 pub(super) const NO_FAILED_TESTS: &str = "no-failed-tests";
-/// The log is of the version of the folder. Ours.
+/// The version in the log matches the folder. The verifier does not have this rule.
 pub(super) const LOG_VERSION: &str = "log-version";
-/// Nothing else that a reviewer would send back. Ours.
+/// There is nothing else that a reviewer would reject. The verifier does not have this rule.
 pub(super) const HUMAN_REVIEW: &str = "human-review";

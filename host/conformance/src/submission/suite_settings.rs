@@ -1,45 +1,46 @@
-//! Whether a run of the suite was one that can be submitted.
+//! Check whether a run of the suite can be submitted.
 
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::suite::{DEFAULT_FOCUS, PARALLEL_SKIP};
 
-/// Flags of the suite and of what runs it by which nothing is tested, in all spellings.
+/// Dry-run flags of the suite and of its runner, in all spellings.
 const DRY_RUN_FLAGS: [&str; 4] = ["dry-run", "dryRun", "ginkgo.dry-run", "ginkgo.dryRun"];
 
-/// Characters of an expression that are shown.
+/// Maximum length of an expression in a message, in characters.
 const MAX_SHOWN: usize = 80;
 
-/// What the suite was told, by its definition.
+/// Settings of the suite in its definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SuiteSettings {
-    /// Which tests: `E2E_FOCUS`.
+    /// Focus: `E2E_FOCUS`.
     pub focus: Option<String>,
-    /// Which not: `E2E_SKIP`.
+    /// Skip: `E2E_SKIP`.
     pub skip: Option<String>,
-    /// Nothing was tested: `E2E_DRYRUN`.
+    /// Whether the run was a dry run: `E2E_DRYRUN`.
     pub dry_run: bool,
-    /// The image.
+    /// Image of the suite.
     pub image: Option<String>,
 }
 
-/// Why a run cannot be submitted.
+/// Reason why a run cannot be submitted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NotSubmittable {
-    /// Nothing was tested.
+    /// The run was a dry run.
     #[error("it is a dry run: nothing was tested")]
     DryRun,
-    /// Other tests were selected.
+    /// The run had another focus than the conformance tests.
     #[error("it ran the tests that `{0}` selects, not all conformance tests")]
     Focus(String),
-    /// Some were left out.
+    /// The run skipped some tests.
     #[error("it left out the tests that `{0}` selects")]
     Skip(String),
 }
 
 impl SuiteSettings {
-    /// Reads the `definition.json` of an archive, ours or Sonobuoy's. What it does not say is not known.
+    /// Reads the settings from the `definition.json` of an archive, either ours or Sonobuoy's.
+    /// Missing settings are not known.
     #[must_use]
     pub fn from_definition(document: &Value) -> Self {
         let spec = &document.get("Definition").unwrap_or(document)["spec"];
@@ -48,26 +49,26 @@ impl SuiteSettings {
         for entry in spec["env"].as_array().into_iter().flatten() {
             let Some(name) = entry["name"].as_str() else { continue };
             let value = entry["value"].as_str().unwrap_or_default();
-            // What is set to nothing is not set: the image reads its variables so.
+            // Like the image, treat an empty value as not set.
             let given = Some(value).filter(|value| !value.is_empty()).map(str::to_owned);
             match name {
                 "E2E_FOCUS" => settings.focus = given,
                 "E2E_SKIP" => settings.skip = given,
                 "E2E_PARALLEL" => parallel = matches!(value, "y" | "Y" | "true"),
-                // As the image reads it: whatever stands there is yes, `false` too.
+                // The image treats any value as true, even `false`.
                 "E2E_DRYRUN" => settings.dry_run |= given.is_some(),
                 "E2E_EXTRA_ARGS" | "E2E_EXTRA_GINKGO_ARGS" => settings.dry_run |= asks_for_dry_run(value),
                 _ => {}
             }
         }
         if parallel {
-            // What the image leaves out by itself where tests run side by side.
+            // For parallel runs, the image skips these tests by default.
             settings.skip.get_or_insert_with(|| PARALLEL_SKIP.to_owned());
         }
         settings
     }
 
-    /// The tag of the image, where it is a version: `v1.30.2`.
+    /// Returns the tag of the image, if it is a version: `v1.30.2`.
     #[must_use]
     pub fn image_version(&self) -> Option<&str> {
         let image = self.image.as_deref()?.split('@').next()?;
@@ -75,7 +76,7 @@ impl SuiteSettings {
         tag.parse::<super::Release>().is_ok().then_some(tag)
     }
 
-    /// Why a run with these settings cannot be submitted, if it cannot.
+    /// Checks whether a run with these settings can be submitted.
     ///
     /// # Errors
     /// [`NotSubmittable`]
@@ -97,7 +98,8 @@ impl SuiteSettings {
     }
 }
 
-/// Whether arguments say that nothing is to be tested. What parts them may be another character than a blank, which does not matter here.
+/// Returns whether arguments request a dry run. The separator may be another character than a
+/// space, which does not matter here.
 fn asks_for_dry_run(arguments: &str) -> bool {
     arguments.split("--").skip(1).any(|argument| {
         let flag =
@@ -120,13 +122,13 @@ mod tests {
     #[test]
     fn only_the_whole_conformance_suite_is_submitted() {
         assert_eq!(settings(&[("E2E_FOCUS", r"\[Conformance\]"), ("E2E_SKIP", "")]).submittable(), Ok(()));
-        // Not known is not wrong.
+        // Missing settings are not an error.
         assert_eq!(settings(&[]).submittable(), Ok(()));
         let disruptive = settings(&[("E2E_FOCUS", r"\[Conformance\]"), ("E2E_SKIP", r"\[Disruptive\]")]);
         assert!(matches!(disruptive.submittable(), Err(NotSubmittable::Skip(_))));
         let quick = settings(&[("E2E_FOCUS", "Pods should be submitted and removed")]);
         assert!(quick.submittable().unwrap_err().to_string().contains("`Pods should"));
-        // The image takes any value for yes.
+        // The image treats any value as true.
         for value in ["true", "false", "0"] {
             assert_eq!(settings(&[("E2E_DRYRUN", value)]).submittable(), Err(NotSubmittable::DryRun), "{value}");
         }
@@ -135,7 +137,8 @@ mod tests {
             assert_eq!(settings(&[("E2E_EXTRA_ARGS", args)]).submittable(), Err(NotSubmittable::DryRun), "{args}");
         }
         assert_eq!(settings(&[("E2E_EXTRA_GINKGO_ARGS", "--dry-run=false --dry-runner")]).submittable(), Ok(()));
-        // Set to nothing, the image takes what it always takes; side by side, without the serial tests.
+        // Empty values mean the image's defaults. Its default for parallel runs is to skip serial
+        // tests.
         assert_eq!(settings(&[("E2E_FOCUS", ""), ("E2E_PARALLEL", "false")]).submittable(), Ok(()));
         let parallel = settings(&[("E2E_PARALLEL", "true"), ("E2E_SKIP", "")]).submittable();
         assert_eq!(parallel, Err(NotSubmittable::Skip(r"\[Serial\]".to_owned())));

@@ -1,23 +1,24 @@
-//! What the suite's image makes of its environment.
+//! Interpretation of environment variables by the suite's image.
 
 use plumbline_core::definition::{Definition, EnvValue};
 
-/// What is chosen where nothing is said.
+/// Default focus of the image.
 pub const DEFAULT_FOCUS: &str = r"\[Conformance\]";
 
-/// What is left out where tests run side by side and nothing is said.
+/// Default skip of the image for parallel runs.
 pub(crate) const PARALLEL_SKIP: &str = r"\[Serial\]";
 
-/// Which tests the suite's image will run.
+/// Tests that the suite's image will run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// The expression for tests that are chosen.
+    /// Expression of the tests to run.
     pub focus: String,
-    /// The expression for those that are left out of them.
+    /// Expression of the tests to skip.
     pub skip: Option<String>,
 }
 
-/// Which tests the image will run by the environment of `definition`. `None`: a variable has a value that only a cluster can tell.
+/// Returns the tests that the image will run with the environment of `definition`. `None` if the
+/// value of a variable is only known in the cluster.
 #[must_use]
 pub fn chosen(definition: &Definition) -> Option<Chosen> {
     let focus = variable(definition, "E2E_FOCUS")?.filter(|text| !text.is_empty());
@@ -29,7 +30,8 @@ pub fn chosen(definition: &Definition) -> Option<Chosen> {
     })
 }
 
-/// The value of a variable, if it is set; the outer `None` if only a cluster can tell. Of two of one name the last counts.
+/// Returns the value of a variable, if it is set. The outer `None` means that the value is only
+/// known in the cluster. Of duplicates, the last one applies.
 fn variable<'a>(definition: &'a Definition, name: &str) -> Option<Option<&'a str>> {
     match definition.spec.env().iter().rfind(|variable| variable.name == name).map(|variable| &variable.value) {
         None => Some(None),

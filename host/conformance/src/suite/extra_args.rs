@@ -1,21 +1,24 @@
-//! Arguments for the suite's program, which are appended to what is there and never take the place of the address for progress.
+//! Additional arguments for the suite's program. They are appended to the existing ones and never
+//! lose the URL for progress reports.
 
-/// The variable that holds them.
+/// Variable with the arguments.
 pub const EXTRA_ARGS: &str = "E2E_EXTRA_ARGS";
 
-/// The variable that says what parts them; a space without it.
+/// Variable with the separator of the arguments. Without it, they are separated by spaces.
 pub const EXTRA_ARGS_SEPARATOR: &str = "E2E_EXTRA_ARGS_SEP";
 
-/// The argument that says where progress is told.
+/// Argument with the URL for progress reports.
 pub const PROGRESS_FLAG: &str = "--progress-report-url";
 
-/// The separator that a text stands for: an empty one would part every letter from the next.
+/// Returns the separator, or a space if it is empty, because an empty one would split every
+/// character.
 fn separator_or_space(separator: &str) -> &str {
     if separator.is_empty() { " " } else { separator }
 }
 
-/// `given` with the address of the worker beside the suite, which listens on `port`: in front of the rest, and in the place of such an
-/// address with another port. One that leads elsewhere is somebody's wish, and stays.
+/// Returns `given` with the progress URL of the worker next to the suite, which listens on `port`.
+/// The URL is added at the front and replaces a local URL with another port. A URL of another host
+/// is deliberate and is kept.
 #[must_use]
 pub fn with_progress(given: &str, port: &str, separator: &str) -> String {
     let separator = separator_or_space(separator);
@@ -28,7 +31,7 @@ pub fn with_progress(given: &str, port: &str, separator: &str) -> String {
     [own.as_str()].into_iter().chain(rest).collect::<Vec<_>>().join(separator)
 }
 
-/// `given`, and `more` behind it. An address for progress among `more` takes the place of the one before.
+/// Returns `given` followed by `more`. A progress URL in `more` replaces the one in `given`.
 #[must_use]
 pub fn appended(given: &str, more: &str, separator: &str) -> String {
     let separator = separator_or_space(separator);
@@ -38,7 +41,7 @@ pub fn appended(given: &str, more: &str, separator: &str) -> String {
 }
 
 fn is_progress(word: &str) -> bool {
-    // Go takes one dash as well as two.
+    // Go accepts one dash or two.
     let word = word.strip_prefix("--").or_else(|| word.strip_prefix('-')).unwrap_or(word);
     PROGRESS_FLAG.strip_prefix("--").is_some_and(|flag| word == flag || word.starts_with(&format!("{flag}=")))
 }

@@ -1,4 +1,4 @@
-//! The plugin `e2e`: its modes, and how what a user asks for becomes its definition.
+//! The plugin `e2e`: its modes, and the conversion of user settings to its definition.
 //!
 //! ```text
 //! Mode, options ──▶ Settings::apply(definition) ──▶ definition ──▶ chosen(definition): what its image will select
@@ -20,9 +20,9 @@ pub use rerun::{MAX_FOCUS_BYTES, RerunError, any_test_ran, failed_tests, rerun_f
 pub use retry::{MAX_RETRIES, RetryError, add_retries};
 pub use settings::{CONFIG_DIR, CREDENTIALS_DIR, ConfigFile, Settings, SettingsError, Ssh};
 pub use version::{
-    LATEST_IMAGE, LATEST_URL, MAX_LATEST_BYTES, NoVersion, STOCK_IMAGE, image_of_latest, latest_version,
+    BUILT_IN_IMAGE, LATEST_IMAGE, LATEST_URL, MAX_LATEST_BYTES, NoVersion, image_of_latest, latest_version,
     takes_credentials,
 };
 
-/// The plugin that the settings are for.
+/// Name of the plugin that the settings are for.
 pub const PLUGIN: &str = "e2e";

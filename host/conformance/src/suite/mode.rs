@@ -1,4 +1,4 @@
-//! Modes: which tests are chosen, by name.
+//! Modes: named selections of tests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,37 +8,37 @@ use plumbline_core::closest;
 use super::environment::DEFAULT_FOCUS;
 use plumbline_core::go_quote;
 
-/// The tests that [`Mode::ConformanceLite`] leaves out, one per line (data/lite/README.md).
+/// Tests that [`Mode::ConformanceLite`] skips, one per line (data/lite/README.md).
 const LITE: &str = include_str!("../../data/lite/skipped.txt");
 
-/// Marks of tests that it leaves out beside them.
+/// Tags of tests that it skips too.
 const LITE_MARKS: [&str; 3] = ["Serial", "Slow", "Disruptive"];
 
-/// A choice of tests that has a name.
+/// A named selection of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// One test.
     Quick,
-    /// The conformance tests that disturb nobody else in the cluster.
+    /// The conformance tests that do not disrupt other workloads in the cluster.
     #[default]
     NonDisruptiveConformance,
-    /// All conformance tests: what a certificate takes.
+    /// All conformance tests, as required for certification.
     CertifiedConformance,
-    /// The conformance tests that are quick, side by side.
+    /// The fast conformance tests, in parallel.
     ConformanceLite,
 }
 
-/// There is no mode of this name.
+/// Error for an unknown mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no mode of this name{}: there are {}", hint(.0), all())]
 pub struct UnknownMode(String);
 
 impl Mode {
-    /// All of them, in the order of their names.
+    /// All modes, sorted by name.
     pub const ALL: [Self; 4] =
         [Self::CertifiedConformance, Self::ConformanceLite, Self::NonDisruptiveConformance, Self::Quick];
 
-    /// The name, as Sonobuoy's users know it.
+    /// Returns the name, which is the same as in Sonobuoy.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl Mode {
         }
     }
 
-    /// What it is for, in a sentence or two.
+    /// Returns a description in one or two sentences.
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl Mode {
         }
     }
 
-    /// The expression for tests that are chosen (`E2E_FOCUS`).
+    /// Returns the expression of the tests to run (`E2E_FOCUS`).
     #[must_use]
     pub fn focus(self) -> &'static str {
         match self {
@@ -77,18 +77,18 @@ impl Mode {
         }
     }
 
-    /// The expression for tests that are left out of them (`E2E_SKIP`); `None`: nothing is.
+    /// Returns the expression of the tests to skip (`E2E_SKIP`), or `None` if no test is skipped.
     #[must_use]
     pub fn skip(self) -> Option<String> {
         match self {
             Self::Quick | Self::CertifiedConformance => None,
-            // The second part is a test that disturbs others and was not marked so by Kubernetes 1.16.
+            // The second part matches a disruptive test that was not tagged in Kubernetes 1.16.
             Self::NonDisruptiveConformance => Some(r"\[Disruptive\]|NoExecuteTaintManager".to_owned()),
             Self::ConformanceLite => Some(lite_skip()),
         }
     }
 
-    /// Whether tests run side by side (`E2E_PARALLEL`).
+    /// Returns whether tests run in parallel (`E2E_PARALLEL`).
     #[must_use]
     pub fn parallel(self) -> bool {
         self == Self::ConformanceLite
@@ -97,7 +97,8 @@ impl Mode {
 
 fn lite_skip() -> String {
     let marks = LITE_MARKS.iter().map(|&mark| mark.to_owned());
-    // A double quote would end the argument in the shell scripts of old images: any character is taken in its place.
+    // A double quote would end the argument in the shell scripts of old images. Match any character
+    // instead.
     let names = LITE.lines().map(|name| go_quote(name).replace('"', "."));
     marks.chain(names).collect::<Vec<_>>().join("|")
 }
@@ -149,7 +150,7 @@ mod tests {
     #[test]
     fn lite_leaves_out_three_marks_and_fifty_six_tests() {
         let skip = Mode::ConformanceLite.skip().unwrap();
-        // No name has a bar of its own, so that each is one between alternatives.
+        // No name contains a bar, so each bar separates two alternatives.
         let parts: Vec<&str> = skip.split('|').collect();
         assert_eq!(parts.len(), 59);
         assert_eq!(parts[..3], ["Serial", "Slow", "Disruptive"]);
@@ -160,7 +161,7 @@ mod tests {
         let quoted = r"\[sig-node\] Probing container should \*not\* be restarted with a exec .cat /tmp/health. liveness probe \[NodeConformance\] \[Conformance\]";
         assert!(parts.contains(&quoted) && !skip.contains('"'));
         assert!(parts[58].starts_with(r"\[sig-apps\] StatefulSet \[k8s\.io\] Basic"), "{}", parts[58]);
-        // Every one is an expression, and finds the name that it was made of.
+        // Each alternative is a valid expression and matches its own name.
         let all = regex::Regex::new(&skip).unwrap();
         assert!(LITE.lines().all(|name| all.is_match(name)));
     }

@@ -1,4 +1,4 @@
-//! Running again what failed.
+//! Rerunning failed tests.
 
 use std::collections::BTreeSet;
 
@@ -7,27 +7,28 @@ use plumbline_core::{Item, Status};
 
 use crate::lists;
 
-/// The longest focus: 100 KiB. Linux gives a variable 128 KiB, its name included, and the suite passes it on as an argument of its own.
+/// Maximum size of a focus: 100 KiB. Linux allows 128 KiB for a variable with its name, and the
+/// suite also passes it on as an argument.
 pub const MAX_FOCUS_BYTES: usize = 100 << 10;
 
-/// Why there is nothing to run again.
+/// Reason why there is nothing to rerun.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RerunError {
-    /// Nothing failed.
+    /// No test failed.
     #[error("no test failed")]
     NothingFailed,
-    /// More failed than fits into a variable.
+    /// The expression for the failed tests does not fit into a variable.
     #[error("{tests} tests failed: the expression for their names has {}, and a variable holds {}", Bytes(*.bytes as u64), Bytes(MAX_FOCUS_BYTES as u64))]
     TooLong {
-        /// How many.
+        /// Number of failed tests.
         tests: usize,
-        /// Bytes of the expression.
+        /// Size of the expression in bytes.
         bytes: usize,
     },
 }
 
-/// The names of the tests in a result tree that failed or took too long, in its order, each once, without what the framework writes in
-/// front of them. What stands for a file, and what the framework does around all tests, is no test.
+/// Returns the names of the tests in a result tree that failed or timed out, unique and in order,
+/// without the framework's prefix. Items for files and for setup and teardown nodes are left out.
 #[must_use]
 pub fn failed_tests(root: &Item) -> Vec<&str> {
     let mut told = BTreeSet::new();
@@ -36,7 +37,8 @@ pub fn failed_tests(root: &Item) -> Vec<&str> {
     tests.filter(|name| !lists::is_suite_node(name) && told.insert(*name)).collect()
 }
 
-/// Whether any test in a result tree ran. Without one, nobody knows what failed: the suite never started, or its report is lost.
+/// Returns whether any test in a result tree ran. Otherwise the failures are not known: the suite
+/// did not start, or its report is lost.
 #[must_use]
 pub fn any_test_ran(root: &Item) -> bool {
     root.leaves().any(|leaf| {
@@ -48,10 +50,10 @@ pub fn any_test_ran(root: &Item) -> bool {
     })
 }
 
-/// The focus that runs these tests.
+/// Returns a focus that matches these tests.
 ///
 /// # Errors
-/// There are none, or their names are too long together.
+/// There are no tests, or the focus is too long.
 pub fn rerun_focus(tests: &[&str]) -> Result<String, RerunError> {
     let focus = lists::rerun_focus(tests.iter().copied()).ok_or(RerunError::NothingFailed)?;
     match focus.len() {

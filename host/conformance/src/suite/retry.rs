@@ -1,55 +1,59 @@
-//! Running again, in the same run, what failed: further plugins made of the suite's own, and a judge that compares.
+//! Reruns of failed tests in the same run: additional plugins, derived from the suite's plugin, and
+//! a judge that compares the results.
 
 use plumbline_core::definition::{Definition, MAX_JUDGES, Reruns, VerdictEntry};
 use plumbline_core::{NameError, PluginName};
 use serde_json::Value;
 
-/// Reruns of one suite. What fails six times is no flake.
+/// Maximum number of reruns of a suite. A test that fails six times is not flaky.
 pub const MAX_RETRIES: u32 = 5;
 
-/// The judge that compares a suite with its reruns.
+/// Judge that compares a suite with its reruns.
 const RERUNS: &str = "reruns";
 
-/// Judges that say of single tests what is known of them. They hold for a rerun as well. Others speak of the suite as a whole (how many
-/// tests passed, which were skipped), and a rerun is not the whole.
+/// Judges that rule on single tests, which also apply to reruns. Others check the suite as a whole,
+/// such as the number of passed or skipped tests. A rerun is not the whole suite.
 const OF_TESTS: [&str; 3] = ["known-failures", "flaky", "baseline"];
 
-/// Those of them that come before the comparison wherever they stand at the beginning of a chain: what is known is not to be explained.
+/// Those of them at the start of a chain that run before the comparison. Known failures need no
+/// explanation by a rerun.
 const BEFORE: [&str; 2] = ["known-failures", "flaky"];
 
-/// The judge of an earlier run. It comes before the comparison, too: what failed in that run is no new failure because it fails again.
+/// Judge of an earlier run. It also runs before the comparison: a failure of the earlier run is not
+/// new just because the test fails again.
 const BASELINE: &str = "baseline";
 
-/// The variable that chooses tests.
+/// Variable with the focus.
 const FOCUS: &str = "E2E_FOCUS";
 
-/// Variables that would choose otherwise. Tests run again are few, and run one after the other: in parallel the suite leaves serial ones out.
+/// Variables that would change the selection. Reruns have few tests and run them serially, because
+/// a parallel run of the suite skips serial tests.
 const CLEAR: [&str; 2] = ["E2E_SKIP", "E2E_PARALLEL"];
 
-/// What names begin with in results of newer versions of the suite.
+/// Prefix of test names in results of newer suites.
 const STRIP: &str = "[It] ";
 
-/// Why reruns cannot be added.
+/// Error while adding reruns.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RetryError {
-    /// There would be too many.
+    /// Too many reruns are requested.
     #[error("failed tests are run again at most {MAX_RETRIES} times, and {0} are asked for")]
     TooMany(u32),
     /// The plugin runs on each node.
     #[error("plugin `{0}` runs on each node: only what runs once can be run again")]
     PerNode(PluginName),
-    /// The plugin runs failures again itself.
+    /// The plugin is a rerun itself.
     #[error("plugin `{0}` runs failures of another plugin again: name that one")]
     IsRerun(PluginName),
-    /// The names of the further plugins are none.
+    /// The name of an additional plugin would be invalid.
     #[error("plugin `{plugin}` cannot be run again: {cause}")]
     Name {
-        /// The plugin.
+        /// Name of the plugin.
         plugin: PluginName,
         /// What is wrong with the name.
         cause: NameError,
     },
-    /// The order of the plugin is the highest that there is.
+    /// The plugin has the highest possible order.
     #[error("the order of plugin `{0}` is too high for plugins after it")]
     Order(PluginName),
     /// The chain of judges is full.
@@ -57,14 +61,16 @@ pub enum RetryError {
     Chain(PluginName),
 }
 
-/// Adds to a run what is needed to run failures of `suite` again up to `retries` times: the plugins that are returned, each of which runs
-/// again what failed in the one before it, and in the chain of `suite` the judge that tells flakes from failures. A rerun for which
-/// nothing is left is withdrawn by the run.
+/// Adds up to `retries` reruns of failed tests in `suite` to a run.
 ///
-/// Call it when everything else of the definition is settled: reruns are made from it as it is.
+/// It returns the additional plugins, each of which reruns the failures of the previous one. It
+/// also adds a judge to the chain of `suite`, which distinguishes flaky tests from failures. The
+/// run skips a rerun without failed tests.
+///
+/// Call it last, because reruns are derived from the definition as it is.
 ///
 /// # Errors
-/// [`RetryError`]; `suite` has not changed.
+/// [`RetryError`]. `suite` is then unchanged.
 pub fn add_retries(suite: &mut Definition, retries: u32) -> Result<Vec<Definition>, RetryError> {
     if retries > MAX_RETRIES {
         return Err(RetryError::TooMany(retries));
@@ -99,7 +105,7 @@ pub fn add_retries(suite: &mut Definition, retries: u32) -> Result<Vec<Definitio
             strip: STRIP.to_owned(),
         });
         rerun.plumbline.verdict = of_tests.clone();
-        // What a later one passes is no failure of this one.
+        // A test that passes in a later rerun is not a failure of this one.
         compare(&mut rerun.plumbline.verdict, rest);
         before = rerun.clone();
         added.push(rerun);
@@ -113,8 +119,9 @@ fn name(suite: &PluginName, n: u32) -> Result<PluginName, RetryError> {
     format!("{suite}-retry-{n}").parse().map_err(|cause| RetryError::Name { plugin: suite.clone(), cause })
 }
 
-/// Puts the judge that compares with `reruns` into `chain`, if there are any. A baseline before it rules on every failure otherwise, and nothing
-/// would be left to compare: it leaves those that it does not know.
+/// Inserts the judge that compares with `reruns` into `chain`, if there are any. By default, a
+/// baseline rules on every failure and would leave nothing to compare. Its option is changed so
+/// that it leaves unknown failures to later judges.
 fn compare(chain: &mut Vec<VerdictEntry>, reruns: &[PluginName]) {
     if reruns.is_empty() {
         return;
@@ -180,7 +187,8 @@ mod tests {
         );
         assert_eq!(chain(&reruns[0]), [("known-failures", vec![]), ("baseline", vec![]), ("reruns", vec![SECOND])]);
         assert_eq!(chain(&reruns[1]), [("known-failures", vec![]), ("baseline", vec![])]);
-        // What the earlier run does not know is left to the comparison; where there is none, it is new.
+        // Failures that the baseline does not know are left to the comparison. Without a
+        // comparison, they are new.
         let others = |definition: &Definition| {
             let mut entries = definition.plumbline.verdict.iter();
             entries.find(|entry| entry.judge == BASELINE).unwrap().options.get("others").cloned()

@@ -1,4 +1,4 @@
-//! What a user asks of the suite, and what that comes to in its definition.
+//! User settings for the suite, and their application to its definition.
 
 use plumbline_core::Definition;
 use plumbline_core::definition::DefinitionError;
@@ -7,100 +7,102 @@ use serde_json::{Map, Value, json};
 use super::extra_args::{EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, appended, with_progress};
 use super::mode::Mode;
 
-/// Where a plugin finds the files that its definition brings along.
+/// Directory with the files that a definition contains.
 pub const CONFIG_DIR: &str = "/tmp/sonobuoy/config";
 
-/// Where the suite finds credentials for registries. Not among the files of the definition: those stand in a ConfigMap, and in the archive.
+/// Directory with the suite's registry credentials. They are not files of the definition, because
+/// those are stored in a ConfigMap and in the archive.
 pub const CREDENTIALS_DIR: &str = "/tmp/sonobuoy/credentials";
 
-/// The file in it.
+/// File name in this directory.
 const CREDENTIALS_FILE: &str = "config.json";
 
-/// The key of credentials in a Secret of type `kubernetes.io/dockerconfigjson`.
+/// Key of the credentials in a Secret of type `kubernetes.io/dockerconfigjson`.
 const CREDENTIALS_KEY: &str = ".dockerconfigjson";
 
-/// The Secret with the key for nodes, as the manifest calls it, and the file in it.
+/// Name of the Secret with the SSH key for nodes, as in the manifest, and the file in it.
 const SSH_SECRET: &str = "ssh-key";
 const SSH_FILE: &str = "id_rsa";
 const SSH_DIR: &str = "/root/.ssh";
-/// 0400: the client refuses a key that others can read.
+/// The SSH client rejects a key that others can read.
 const SSH_FILE_MODE: u32 = 0o400;
 
 /// A file for the suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFile {
-    /// Its name, without directories.
+    /// Name of the file, without directories.
     pub name: String,
-    /// What it holds.
+    /// Content of the file.
     pub text: String,
 }
 
-/// How the suite logs in to nodes.
+/// SSH access of the suite to nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ssh {
-    /// As whom; `None`: as the definition says.
+    /// User name. `None` keeps the definition's.
     pub user: Option<String>,
     /// Whether there is a Secret `ssh-key` with a key.
     pub key: bool,
 }
 
-/// What a user asks of the suite. What is not given stays as the definition has it, so that one that was printed and changed by hand is
-/// taken as it is.
+/// User settings for the suite. Settings that are not given keep the definition's values, so that a
+/// definition that was edited manually works as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
-    /// The image, in place of the definition's.
+    /// Image that replaces the definition's.
     pub image: Option<String>,
-    /// A choice of tests.
+    /// Mode to apply.
     pub mode: Option<Mode>,
-    /// The expression for tests that are chosen, over the mode's.
+    /// Expression of the tests to run. It overrides the mode's.
     pub focus: Option<String>,
-    /// The expression for tests that are left out, over the mode's; empty: none is.
+    /// Expression of the tests to skip. It overrides the mode's. Empty means no test.
     pub skip: Option<String>,
-    /// Whether tests run side by side, over the mode's.
+    /// Whether tests run in parallel. It overrides the mode's value.
     pub parallel: Option<bool>,
-    /// A registry in place of all that the suite's images come from.
+    /// Registry that replaces all registries of the suite's images.
     pub repo: Option<String>,
-    /// A file that says which registry stands for which (`KUBE_TEST_REPO_LIST`).
+    /// File with the replacements of registries (`KUBE_TEST_REPO_LIST`).
     pub repo_config: Option<ConfigFile>,
-    /// The Secret with credentials for registries that the suite itself uses.
+    /// Name of the Secret with credentials for registries that the suite itself uses.
     pub credentials: Option<String>,
-    /// How the suite logs in to nodes.
+    /// SSH access of the suite to nodes.
     pub ssh: Ssh,
-    /// Tests are chosen and reported, and not run.
+    /// Whether tests are only selected and reported, not run.
     pub dry_run: bool,
-    /// Further arguments for the suite's program.
+    /// Additional arguments for the suite's program.
     pub extra_args: Vec<String>,
-    /// The port of the worker for progress; `None`: as the definition says.
+    /// Port of the worker for progress reports. `None` means the default, 8099.
     pub progress_port: Option<String>,
 }
 
-/// Why settings cannot become a definition.
+/// Error while applying settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// A part of the definition that is to be extended has another shape.
+    /// A part of the definition that must be extended has an unexpected type.
     #[error("`{path}` of its definition must be {expected}")]
     Shape {
-        /// The key.
+        /// Path of the key.
         path: &'static str,
-        /// What belongs there.
+        /// Expected type.
         expected: &'static str,
     },
-    /// A variable that is to be extended gets its value in the cluster.
+    /// The value of a variable that must be extended is only known in the cluster.
     #[error("`{0}` gets its value in the cluster (`valueFrom`): nothing can be appended to it here")]
     FromCluster(&'static str),
-    /// What came out is no definition.
+    /// The resulting definition is invalid.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
 }
 
-/// The port that the definition's address for progress has where nothing else is said: Sonobuoy's.
+/// Default port of the progress URL, which is Sonobuoy's.
 const DEFAULT_PROGRESS_PORT: &str = "8099";
 
 impl Settings {
-    /// The definition with these settings. Doing it twice is doing it once, but for arguments, which are appended again.
+    /// Returns the definition with these settings. Applying them twice has the same result, except
+    /// for arguments, which are appended again.
     ///
     /// # Errors
-    /// A part of the definition that is to be extended cannot be.
+    /// A part of the definition cannot be extended.
     pub fn apply(&self, definition: &Definition) -> Result<Definition, SettingsError> {
         let mut json = definition.to_json();
         let Value::Object(top) = &mut json else { return Ok(definition.clone()) };
@@ -129,7 +131,7 @@ impl Settings {
         Ok(Definition::from_json(json)?.definition)
     }
 
-    /// Variables that are set; those without a value are removed.
+    /// Returns the variables to set. Those without a value are removed.
     fn variables(&self) -> Vec<(&'static str, Option<String>)> {
         let mut set: Vec<(&'static str, Option<String>)> = Vec::new();
         if let Some(mode) = self.mode {
@@ -156,7 +158,8 @@ impl Settings {
             set.push(("KUBE_SSH_USER", Some(user.clone())));
         }
         if self.ssh.key {
-            // One name for each provider that the suite knows; a path, or a file below the home's `.ssh`.
+            // The suite has a variable for each provider. The value is a path, or a file in
+            // `~/.ssh`.
             set.push(("LOCAL_SSH_KEY", Some(SSH_FILE.to_owned())));
             set.push(("AWS_SSH_KEY", Some(format!("{SSH_DIR}/{SSH_FILE}"))));
             set.push(("KUBE_SSH_KEY", Some(SSH_FILE.to_owned())));
@@ -191,7 +194,8 @@ fn name_of(variable: &Value) -> Option<&str> {
     variable.get("name").and_then(Value::as_str)
 }
 
-/// The text of a variable, empty if it is not set; `None`: only a cluster can tell. Of two of one name the last counts.
+/// Returns the value of a variable, or an empty string if it is not set. `None` if the value is
+/// only known in the cluster. Of duplicates, the last one applies.
 fn text_of<'a>(env: &'a [Value], name: &str) -> Option<&'a str> {
     let Some(variable) = env.iter().rfind(|variable| name_of(variable) == Some(name)) else { return Some("") };
     match variable.get("value") {
@@ -206,7 +210,8 @@ fn set(env: &mut Vec<Value>, name: &str, value: Option<&str>) {
     env.extend(value.map(|value| json!({"name": name, "value": value})));
 }
 
-/// A volume of a Secret, mounted at `path`; in the place of one of the same name, which a definition that was printed has.
+/// Adds a volume of a Secret, mounted at `path`. It replaces a volume of the same name, which a
+/// definition with applied settings already has.
 fn volume(top: &mut Map<String, Value>, name: &str, secret: &Value, path: &str) -> Result<(), SettingsError> {
     let volumes = list(top, "extra-volumes", "extra-volumes")?;
     volumes.retain(|volume| name_of(volume) != Some(name));

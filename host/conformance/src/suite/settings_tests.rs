@@ -1,4 +1,4 @@
-//! What settings come to. The definition is the built-in modules's.
+//! Tests of settings with the built-in definition.
 
 use super::*;
 

@@ -1,29 +1,29 @@
-//! Versions of Kubernetes, as far as the suite depends on them.
+//! Kubernetes versions that matter for the suite.
 
-/// The suite's image, as the built-in definition names it, without a tag.
-pub const STOCK_IMAGE: &str = "registry.k8s.io/conformance";
+/// Image of the suite in the built-in definition, without a tag.
+pub const BUILT_IN_IMAGE: &str = "registry.k8s.io/conformance";
 
-/// Where the project of Kubernetes publishes images of builds that are no release.
+/// Image of builds that are not releases, as the Kubernetes project publishes them.
 pub const LATEST_IMAGE: &str = "gcr.io/k8s-staging-ci-images/conformance";
 
-/// Where it says which build is the latest.
+/// URL that returns the latest build.
 pub const LATEST_URL: &str = "https://storage.googleapis.com/k8s-release-dev/ci/latest.txt";
 
-/// What is read of that: a version has some forty bytes.
+/// Maximum size of its response in bytes. A version has some forty bytes.
 pub const MAX_LATEST_BYTES: usize = 256;
 
-/// The first minor version whose suite takes credentials for registries.
+/// First minor version whose suite accepts registry credentials.
 const CREDENTIALS_SINCE: (u32, u32) = (1, 27);
 
-/// What was given as the latest version is none.
+/// Error for a response that is not a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a version of Kubernetes")]
 pub struct NoVersion(String);
 
-/// The version in the answer of [`LATEST_URL`], as tags of images write it: a tag has no `+`.
+/// Returns the version in the response of [`LATEST_URL`] as an image tag, which cannot contain `+`.
 ///
 /// # Errors
-/// The answer is no version.
+/// The response is not a version.
 pub fn latest_version(answer: &str) -> Result<String, NoVersion> {
     let text = answer.trim();
     let version = text.replacen('+', "_", 1);
@@ -34,16 +34,16 @@ pub fn latest_version(answer: &str) -> Result<String, NoVersion> {
     }
 }
 
-/// The image in place of `image`, where the latest build is meant and `image` is the built-in one with a tag: builds that are no release are
-/// published elsewhere.
+/// Returns the image of the latest build that corresponds to `image`, because such builds are
+/// published in another registry. `None` if `image` is not the built-in image with a tag.
 #[must_use]
 pub fn image_of_latest(image: &str) -> Option<String> {
-    let tag = image.strip_prefix(STOCK_IMAGE)?.strip_prefix(':')?;
+    let tag = image.strip_prefix(BUILT_IN_IMAGE)?.strip_prefix(':')?;
     Some(format!("{LATEST_IMAGE}:{tag}"))
 }
 
-/// Whether the suite of this version takes a file with credentials (`--e2e-docker-config-file`); `None`: the text is no version, such as
-/// `ignore`.
+/// Returns whether the suite of this version accepts a file with credentials
+/// (`--e2e-docker-config-file`). `None` if the string is not a version, such as `ignore`.
 #[must_use]
 pub fn takes_credentials(version: &str) -> Option<bool> {
     major_minor(version).map(|version| version >= CREDENTIALS_SINCE)

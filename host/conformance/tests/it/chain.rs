@@ -1,4 +1,4 @@
-//! From options to the chain of a definition.
+//! Tests of the conversion from options to the chain of a definition.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn definition(chain: Value) -> Definition {
 fn applied(chain: &Chain, before: Value) -> Value {
     let mut definition = definition(before);
     chain.apply(&mut definition).unwrap();
-    // What is written is read again as it was.
+    // The definition can be written and read back unchanged.
     let json = definition.to_json();
     let again = Definition::from_json(json.clone()).unwrap();
     assert_eq!((again.definition, again.warnings), (definition, vec![]));
@@ -92,7 +92,7 @@ fn checks_of_files_that_no_definition_may_name_are_refused() {
 fn what_is_no_list_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let read = |name: &str, text: &[u8]| ListFile::read(&write(dir.path(), name, text)).unwrap_err().to_string();
-    assert!(read("a.yaml", b"- [sig-a] b\n").ends_with("; names that begin with `[` must stand in quotes"));
+    assert!(read("a.yaml", b"- [sig-a] b\n").ends_with("; names that begin with `[` must be quoted"));
     assert!(read("b.yaml", b"\xff").contains("it is not UTF-8"));
     assert!(read("c.yaml", &vec![b' '; MAX_FILE_BYTES + 1]).contains("more than 8 MiB"));
     let gone = ListFile::read(&dir.path().join("gone.yaml"));

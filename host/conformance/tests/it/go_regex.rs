@@ -1,11 +1,11 @@
-//! Expressions of Go's, case by case.
+//! Tests of Go regular expressions.
 
 use std::time::Instant;
 
 use plumbline_conformance::lists::{GoRegex, GoRegexError, MAX_PATTERN};
 use plumbline_core::go_quote;
 
-/// An expression, texts that it matches, and texts that it does not.
+/// An expression, strings that it matches, and strings that it does not match.
 type Case = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 #[test]
@@ -15,13 +15,13 @@ fn what_go_takes_matches_as_it_does_there() {
         (r"\[Conformance\]", &["a [Conformance] b"], &["a Conformance b"]),
         (r"\[Disruptive\]|NoExecuteTaintManager", &["NoExecuteTaintManager x", "[Disruptive]"], &["Disruptive"]),
         ("a|", &["", "b"], &[]),
-        // Letters of classes know ASCII only.
+        // Perl classes are ASCII only.
         (r"^\d+$", &["12"], &["٣", ""]),
         (r"^\w+$", &["a_9"], &["é"]),
         (r"^\s$", &[" ", "\t", "\u{c}"], &["\u{b}", "\u{a0}"]),
         (r"^\S$", &["\u{b}", "\u{a0}"], &[" "]),
         (r"é\b", &["éa"], &["é", "é "]),
-        // A brace that begins no repetition stands for itself.
+        // A brace that does not start a repetition is literal.
         ("a{", &["a{"], &["a"]),
         ("a{,2}", &["a{,2}"], &["aa"]),
         ("^a{2}$", &["aa"], &["a", "aaa"]),
@@ -29,7 +29,7 @@ fn what_go_takes_matches_as_it_does_there() {
         ("^a{1,}$", &["a", "aaa"], &[""]),
         ("^a{0}$", &[""], &["a"]),
         ("x}y]", &["x}y]"], &["xy"]),
-        // Classes: nothing is nested, and there are no operators.
+        // Classes do not nest and have no operators.
         ("^[a[b]$", &["a", "[", "b"], &["[a"]),
         ("^[a&&b]$", &["a", "&", "b"], &["c"]),
         ("^[+--b]$", &["+", ",", "-", "b"], &["."]),
@@ -115,6 +115,6 @@ fn a_focus_on_thousands_of_names_is_quick() {
     let regex = GoRegex::new(&focus.join("|")).unwrap();
     assert!(names.iter().all(|name| regex.is_match(&format!("Kubernetes e2e suite {name}"))));
     assert!(!regex.is_match("Kubernetes e2e suite [sig-x] Thing 7000 should"));
-    // Generous: it is a fraction of a second where nothing else runs.
+    // The limit is generous. On an idle machine, it takes a fraction of a second.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }

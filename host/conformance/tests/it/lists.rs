@@ -1,4 +1,4 @@
-//! Lists: those of this program, of directories and of strangers.
+//! Tests of embedded lists, lists in directories, and untrusted lists.
 
 use std::fs;
 use std::io::Write;
@@ -21,7 +21,7 @@ fn write(dir: &Path, name: &str, text: &str) {
     fs::write(dir.join(name), if name.ends_with(".gz") { gzip(text.as_bytes()) } else { text.into() }).unwrap();
 }
 
-/// An error with what caused it, in a line.
+/// Returns an error with its sources on one line.
 fn told(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {}", told(source)),
@@ -108,8 +108,8 @@ fn what_is_no_list_is_an_error_that_says_why() {
     assert!(list(&"a\n".repeat(200_001).into_bytes()).contains("200,000 lines"));
     assert!(list(&vec![b'a'; 17 << 10]).contains("16 KiB in a line"));
     assert!(list(b"#../../etc/passwd\n+a").contains("no version"));
-    assert!(list(b"#v1.2.3\n+a").contains("told by the differences to it"));
-    assert!(list(b"#v1.2.3\n\n+a\n[sig-b] lost\n").contains("line 4 is none"));
+    assert!(list(b"#v1.2.3\n+a").contains("of which it is a delta"));
+    assert!(list(b"#v1.2.3\n\n+a\n[sig-b] lost\n").contains("line 4 is invalid"));
 }
 
 #[test]
@@ -123,9 +123,9 @@ fn a_file_of_differences_is_put_together_with_what_stands_beside_it() {
     assert_eq!((list.version.as_str(), list.tests.join(",")), ("v1.31.1", "three,two".to_owned()));
     let told = read_file(&dir.join("v1.31.2.txt")).unwrap_err().to_string();
     assert!(told.contains("no list of tests of v1.30.0"), "{told}");
-    // Without a version in its name, it is the list of nobody.
+    // Without a version in its file name, a delta cannot be resolved.
     write(dir, "mine.txt", "#v1.31.0\n+three\n");
-    assert!(read_file(&dir.join("mine.txt")).unwrap_err().to_string().contains("told by the differences to it"));
+    assert!(read_file(&dir.join("mine.txt")).unwrap_err().to_string().contains("of which it is a delta"));
 }
 
 #[cfg(unix)]
@@ -138,7 +138,7 @@ fn a_pipe_in_a_directory_of_lists_is_not_waited_for() {
         return;
     }
     let told = told(&read_dir(dir.path(), "v1.31.0").unwrap_err());
-    assert!(told.contains("no regular file"), "{told}");
+    assert!(told.contains("not a regular file"), "{told}");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn deltas_end() {
     let error = resolve("v1.0.0", "there", &mut circle).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the list of v1.0.0 in there is told by differences to others that lead in a circle: v1.0.0, v1.0.1"
+        "the list of v1.0.0 in there is a delta of others that lead in a circle: v1.0.0, v1.0.1"
     );
     let mut reads = 0;
     let mut endless = |_: &str| -> Result<Option<Vec<u8>>, ListError> {
@@ -193,7 +193,7 @@ fn a_focus_is_checked_before_anything_starts() {
         "the focus is not a valid regular expression of Go: look-around, including look-ahead and look-behind, is not supported"
     );
     assert!(told(&check(None, "", "[").unwrap_err()).starts_with("the skip is not a valid regular expression"));
-    // Of a later version nothing is certain.
+    // For a later version, nothing is certain.
     let later = check(Some("v1.99.0"), "no test has this name", "").unwrap();
     assert_eq!((later.selected, later.warnings.len()), (0, 2), "{later:?}");
     assert!(matches!(check(Some("ignore"), "a", ""), Err(SelectionError::List(ListError::Version(_)))));

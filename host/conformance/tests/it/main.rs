@@ -1,4 +1,4 @@
-//! Tests of the crate from outside.
+//! Integration tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod chain;

@@ -1,12 +1,12 @@
-//! Submissions against the rules.
+//! Tests of submissions against the rules.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use plumbline_conformance::lists::embedded;
 use plumbline_conformance::submission::{
-    Cases, Contents, FILES, Finding, FoundFile, LogVersions, Outcome, Place, Release, Required, Summary, assemble,
-    check,
+    Cases, Contents, FILES, Finding, FoundFile, LogVersions, Outcome, Release, Required, SubmissionPath, Summary,
+    assemble, check,
 };
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ const GOOD: &str = "<testcase name='[It] a [Conformance]'/><testcase name='[It] 
 
 const FOLDER: &str = "v1.30/engine";
 
-/// Results with these test cases.
+/// Returns results with these test cases.
 fn cases(cases: &str) -> Cases {
     Cases::read(format!("<testsuites><testsuite>{cases}</testsuite></testsuites>").as_bytes())
 }
@@ -33,7 +33,7 @@ struct Submission {
 }
 
 impl Submission {
-    /// One without a fault, for two required tests.
+    /// Returns a submission without problems, for two required tests.
     fn good() -> Self {
         let names = ["a [Conformance]", "b \"x\" [Conformance]"];
         let cases = cases(GOOD);
@@ -56,7 +56,7 @@ impl Submission {
         })
     }
 
-    /// The rules that are broken.
+    /// Returns the rules that failed.
     fn broken(&self) -> Vec<&'static str> {
         self.check().iter().filter(|finding| finding.outcome == Outcome::Failed).map(|finding| finding.rule).collect()
     }
@@ -78,7 +78,7 @@ fn a_good_submission_breaks_no_rule_and_tells_what_was_not_checked() {
     insta::assert_snapshot!(lines.join("\n"));
     let summary = Summary::of(&findings);
     assert_eq!((summary.failed, summary.incomplete), (0, false));
-    // Rules have names of their own, and what is not in order says what to do.
+    // The names of rules are unique, and every problem has a hint.
     let names: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
     assert_eq!(names.len(), findings.len());
     assert!(findings.iter().all(|finding| finding.outcome == Outcome::Passed || finding.hint.is_some()));
@@ -217,11 +217,11 @@ fn the_list_of_an_older_version_does_not_make_a_submission_complete() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-    /// What was assembled passes, whatever tests are called.
+    /// An assembled submission passes, whatever its tests are called.
     #[test]
     fn assembled_is_in_order(names in prop::collection::btree_set("[ -~äß]{1,30}", 1..20), prefixed in any::<bool>()) {
         let dir = tempfile::tempdir().unwrap();
-        let place = Place::new(release(), "engine").unwrap();
+        let place = SubmissionPath::new(release(), "engine").unwrap();
         let done = assemble(&place, dir.path(), &mut |name, out| match name {
             "PRODUCT.yaml" => out.write_all(PRODUCT.as_bytes()),
             _ => out.write_all(b"content"),
@@ -231,11 +231,11 @@ proptest! {
             FoundFile { path: format!("{place}/{}", entry.file_name().to_str().unwrap()), bytes: entry.metadata().unwrap().len() }
         }).collect();
         let product = fs::read_to_string(done.folder.join("PRODUCT.yaml")).unwrap();
-        // Names as the suite's list has them are clean.
+        // Names in the suite's list are already clean.
         let names: BTreeSet<String> = names.iter().map(|name| plumbline_conformance::submission::cleaned(&format!("{name} [Conformance]")).into_owned()).collect();
         let mut document = String::new();
         for name in &names {
-            // Escaped once more than XML asks for, as reporters do.
+            // Escape once more than XML requires, as reporters do.
             let name = name.replace('&', "&amp;").replace('<', "&lt;").replace('\'', "&amp;#39;").replace('"', "&amp;#34;");
             document.push_str(&format!("<testcase name='{}{name}'/>", if prefixed { "[It] " } else { "" }));
         }

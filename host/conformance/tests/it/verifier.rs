@@ -1,5 +1,5 @@
-//! The rules on submissions against the verifier's own: a program in Go with the verifier's parsers and
-//! field types (`tests/data/verifier`) answers for the same submissions, rule by rule.
+//! Comparison of our rules with the verifier's, rule by rule. A Go program with the verifier's
+//! parsers and field types (`tests/data/verifier`) checks the same submissions.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,7 +11,7 @@ use plumbline_conformance::submission::{
 };
 use serde_json::{Value, json};
 
-/// Submissions that are compared at least.
+/// Minimum number of submissions to compare.
 const LEAST: usize = 250;
 
 const GOOD_PRODUCT: &str = "vendor: Example\nname: Engine\nversion: 1.30\ntype: distribution\ndescription: an engine\n\
@@ -26,7 +26,7 @@ const GOOD_RESULTS: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsui
 
 const REQUIRED: [&str; 2] = ["a [Conformance]", "b => \"c\" [Conformance]"];
 
-/// A submission: paths and contents, in the order of paths.
+/// A submission: contents by path.
 #[derive(Clone)]
 struct Submission {
     /// What is special about it.
@@ -49,7 +49,7 @@ impl Submission {
         submission
     }
 
-    /// Whether each rule is kept.
+    /// Returns whether the submission passes each rule.
     fn ours(&self) -> BTreeMap<String, bool> {
         let files: Vec<FoundFile> = self
             .files
@@ -74,7 +74,7 @@ impl Submission {
     }
 }
 
-/// Every place of the results that may differ, with what may be there.
+/// Returns variations of every relevant part of the results.
 fn results() -> Vec<Submission> {
     let results = |from: &str, to: &str| {
         assert!(GOOD_RESULTS.contains(from), "{from}");
@@ -255,7 +255,7 @@ fn results() -> Vec<Submission> {
         all.push(results("failures=\"0\" time=\"1.5\"", &format!("failures=\"0\" time=\"{value}\"")));
     }
     for (from, to) in [
-        // Only the numbers of a suite are numbers to the verifier.
+        // The verifier parses only the numbers of a suite.
         ("<testsuites tests=\"3\"", "<testsuites tests=\"x\""),
         ("time=\"1.5\"><system-out>", "time=\"x\"><system-out>"),
         ("<testsuite name=\"suite\"", "<testsuite x:tests=\"x\" name=\"suite\""),
@@ -343,7 +343,7 @@ fn results() -> Vec<Submission> {
         all.push(Submission::with(JUNIT, document));
     }
     all.push(Submission::with(JUNIT, GOOD_RESULTS.replace("other", "caf\u{e9}")));
-    // Bytes that are not UTF-8 matter in text and values, and not in comments.
+    // Invalid UTF-8 matters in text and values, but not in comments.
     for from in ["other", ">x<", "<!-- c"] {
         let document = GOOD_RESULTS.replace("</testsuite>", "<!-- c --></testsuite>");
         let (before, after) = document.split_once(from).unwrap();
@@ -359,8 +359,9 @@ fn results() -> Vec<Submission> {
     all
 }
 
-/// Left out are values that versions of Go disagree on, such as `https://[127.0.0.1]`, and two kinds of invalid
-/// YAML that Go reads and we refuse: tags that contradict their values, and quoted text that continues in the first
+/// Returns variations of the product. It leaves out values that differ between versions of Go, such
+/// as `https://[127.0.0.1]`. It also leaves out two kinds of invalid YAML that Go accepts and we
+/// reject. These are tags that contradict their values, and quoted text that continues in the first
 /// column.
 fn products() -> Vec<Submission> {
     let product = |from: &str, to: &str| {
@@ -813,7 +814,7 @@ fn layouts() -> Vec<Submission> {
     all
 }
 
-/// What the verifier says; `None` where its program cannot be had.
+/// Returns the results of the verifier, or `None` if its program cannot be built.
 fn theirs(submissions: &[Submission]) -> Option<Vec<BTreeMap<String, bool>>> {
     let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/verifier"));
     let dir = tempfile::tempdir().unwrap();
@@ -856,7 +857,7 @@ fn theirs(submissions: &[Submission]) -> Option<Vec<BTreeMap<String, bool>>> {
     Some(answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 
-/// As Go reads bytes in JSON.
+/// Encodes bytes as Go expects them in JSON.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = bytes.chunks(3).flat_map(|chunk| {
@@ -885,11 +886,11 @@ fn our_rules_and_the_verifiers_agree() {
         }
     }
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
-    // Otherwise the comparison says little.
+    // With fewer outcomes, the comparison would prove little.
     assert!(kept > 1000 && broken > 250, "{kept} kept, {broken} broken");
 }
 
-/// The answers are about what they seem to be about.
+/// Makes sure that the outcomes are really about the intended variations.
 #[test]
 fn a_good_submission_keeps_every_rule_of_the_verifier() {
     let ours: Value = serde_json::to_value(Submission::good().ours()).unwrap();

@@ -5,13 +5,13 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-/// A value that is none of those that a setting has.
+/// A value that a setting does not accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not known: use {known}")]
 pub struct UnknownChoice {
     /// The value, cut to 100 characters.
     pub text: String,
-    /// Those that there are, for a person.
+    /// The accepted values, as a list for messages.
     pub known: String,
 }
 
@@ -22,10 +22,10 @@ macro_rules! choice {
         pub enum $name { $($(#[$doc])* $variant,)+ }
 
         impl $name {
-            /// Every value.
+            /// All values.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The value as it is written.
+            /// Returns the value as written in a configuration.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)+ }
@@ -46,7 +46,7 @@ macro_rules! choice {
 
         impl FromStr for $name {
             type Err = UnknownChoice;
-            /// Reads without regard to case.
+            /// Parses the value, ignoring case.
             fn from_str(text: &str) -> Result<Self, UnknownChoice> {
                 Self::ALL.iter().find(|one| one.as_str().eq_ignore_ascii_case(text)).copied().ok_or_else(|| {
                     let known: Vec<_> = Self::ALL.iter().map(|one| format!("`{one}`")).collect();
@@ -58,29 +58,30 @@ macro_rules! choice {
 }
 
 choice! {
-    /// What the aggregator's service account may do.
+    /// The permissions of the aggregator's service account.
     Permissions {
-        /// Only what the run needs, computed from its configuration and plugins.
+        /// Only the permissions that the run needs, computed from its configuration and plugins.
         #[default]
         Minimal = "minimal",
-        /// Everything in the run's namespace, nothing outside: expectations per node are unknown then.
+        /// Everything in the run's namespace and nothing outside of it. Results per node cannot be
+        /// expected with it.
         NamespaceAdmin = "namespaceAdmin",
-        /// Everything in the run's namespace, reading everywhere.
+        /// Everything in the run's namespace, and read access to the whole cluster.
         ClusterRead = "clusterRead",
-        /// Everything.
+        /// Everything in the cluster.
         ClusterAdmin = "clusterAdmin",
     }
 }
 
 choice! {
-    /// How the aggregator's pod is confined.
+    /// The security context of the aggregator's pod.
     SecurityContextMode {
-        /// Fixed ids that are not root's, no privileges.
+        /// A fixed non-root user and group, without privileges.
         #[default]
         NonRoot = "nonroot",
-        /// As `nonroot`, but the platform assigns the ids, as OpenShift insists on.
+        /// Like `nonroot`, but the platform assigns the user and group, as OpenShift requires.
         Platform = "platform",
-        /// No security context at all.
+        /// No security context.
         None = "none",
     }
 }
@@ -88,38 +89,39 @@ choice! {
 choice! {
     /// When images are pulled (core/v1 `Container.imagePullPolicy`).
     PullPolicy {
-        /// At every start.
+        /// Pull at every start.
         Always = "Always",
-        /// When the node does not have it.
+        /// Pull if the node does not have the image.
         #[default]
         IfNotPresent = "IfNotPresent",
-        /// Never: the node must have it.
+        /// Never pull: the node must have the image.
         Never = "Never",
     }
 }
 
 choice! {
-    /// The level of the Pod Security Standards that the run's namespace enforces.
+    /// The Pod Security Standards level that the run's namespace enforces.
     PodSecurity {
-        /// Anything goes: plugins that look at the host need it.
+        /// No restrictions. Plugins that inspect the host need this level.
         #[default]
         Privileged = "privileged",
-        /// No known privilege escalations.
+        /// Prevents known privilege escalations.
         Baseline = "baseline",
-        /// Hardened.
+        /// Follows pod hardening best practices.
         Restricted = "restricted",
     }
 }
 
 choice! {
-    /// Whether the worker of a Job plugin is an init container that goes on running (a native sidecar).
+    /// Whether the worker of a Job plugin is a native sidecar: an init container that keeps
+    /// running.
     NativeSidecar {
-        /// Where the API server has them on by default.
+        /// Use a native sidecar if the API server enables the feature by default.
         #[default]
         Auto = "auto",
-        /// Never.
+        /// Never use one.
         Never = "never",
-        /// Always: the cluster must have the feature.
+        /// Always use one. The cluster must have the feature.
         Always = "always",
     }
 }

@@ -1,59 +1,60 @@
-//! Why a configuration is refused.
+//! Errors in configurations.
 
 use crate::config::choice::UnknownChoice;
 use crate::config::storage::StorageError;
 use crate::size::Bytes;
 
-/// Why a configuration is refused. Messages name the key by its path, such as `Limits.PodLogs.SinceTime`.
+/// Error while reading a configuration. Messages name the key by its path, such as
+/// `Limits.PodLogs.SinceTime`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The text is larger than any configuration.
+    /// The configuration is larger than [`MAX_CONFIG_BYTES`].
     #[error("configuration has {}: at most {} are read", Bytes(*.bytes), Bytes(super::MAX_CONFIG_BYTES as u64))]
     TooLarge {
-        /// Its size.
+        /// The size in bytes.
         bytes: u64,
     },
-    /// The text is not JSON.
+    /// The configuration is not valid JSON.
     #[error("configuration is not valid JSON: {0}")]
     Json(String),
-    /// A value has another type.
+    /// A value has the wrong type.
     #[error("`{path}` must be {expected}: found {found}")]
     WrongType {
-        /// The key.
+        /// The path of the key.
         path: String,
-        /// What belongs there.
+        /// The expected type.
         expected: &'static str,
-        /// What stands there.
+        /// The value found.
         found: String,
     },
-    /// A key stands twice, in different spellings.
+    /// A key is given twice, in different spellings.
     #[error("`{first}` and `{second}` are the same key: keep one")]
     Twice {
-        /// The key in one spelling.
+        /// One spelling of the key.
         first: String,
-        /// The key in another.
+        /// The other spelling of the key.
         second: String,
     },
-    /// A value is none of those that the key has.
+    /// The key does not accept the value.
     #[error("`{path}`: {cause}")]
     Choice {
-        /// The key.
+        /// The path of the key.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         cause: UnknownChoice,
     },
-    /// A storage is not one.
+    /// The value does not describe a storage.
     #[error("`{path}`: {cause}")]
     Storage {
-        /// The key.
+        /// The path of the key.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         cause: StorageError,
     },
-    /// Two keys exclude each other.
+    /// Two mutually exclusive keys are both set.
     #[error("`Limits.PodLogs.SinceTime` and `Limits.PodLogs.SinceSeconds` exclude each other: keep one")]
-    TwoBeginnings,
+    ConflictingSince,
 }
 
-/// The largest configuration that is read: 1 MiB, which is what a ConfigMap can hold.
+/// The size limit of a configuration: 1 MiB, the limit of a ConfigMap.
 pub const MAX_CONFIG_BYTES: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! One object of a configuration: its keys looked up without regard to case, its values with their types checked.
+//! One object of a configuration, with case-insensitive keys and type-checked values.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -8,11 +8,13 @@ use serde_json::{Map, Value};
 use crate::config::choice::UnknownChoice;
 use crate::config::error::ConfigError;
 
-/// The longest text of a foreign document that a message repeats.
+/// The number of characters of a foreign value that a message repeats.
 const MAX_SHOWN: usize = 60;
 
-/// An object. Values are read *over* what the caller has: an absent key changes nothing. `null` does neither, except where "none" is a
-/// value of its own (lists, maps, optional numbers): this is how Sonobuoy reads.
+/// An object whose values are read *over* existing ones.
+///
+/// An absent key changes nothing. `null` changes nothing either, except where "none" is a value:
+/// lists, maps, optional numbers. Sonobuoy reads configurations in the same way.
 #[derive(Debug)]
 pub(super) struct Fields {
     path: String,
@@ -40,7 +42,7 @@ impl Fields {
         }
     }
 
-    /// The object at `key`.
+    /// Takes the object at `key`.
     pub(super) fn section(&mut self, key: &str) -> Result<Option<Self>, ConfigError> {
         match self.take(key)? {
             None | Some(Value::Null) => Ok(None),
@@ -66,7 +68,7 @@ impl Fields {
         Ok(())
     }
 
-    /// A whole number that fits into `T`; `expected` says for a person what that is.
+    /// Reads a whole number that fits into `T`. `expected` describes the type in messages.
     pub(super) fn whole<T: TryFrom<u64>>(
         &mut self,
         key: &str,
@@ -79,7 +81,7 @@ impl Fields {
         Ok(())
     }
 
-    /// A whole number that may also be absent.
+    /// Reads an optional whole number. `null` clears it.
     pub(super) fn optional_whole(&mut self, key: &str, into: &mut Option<u64>) -> Result<(), ConfigError> {
         match self.take(key)? {
             None => {}
@@ -109,7 +111,7 @@ impl Fields {
         Ok(())
     }
 
-    /// A list of texts; `null` is none.
+    /// Reads a list of strings. `null` clears it.
     pub(super) fn texts(&mut self, key: &str, into: &mut Option<Vec<String>>) -> Result<(), ConfigError> {
         let mut items = into.take().map(|texts| texts.into_iter().map(Value::String).collect());
         self.list(key, &mut items)?;
@@ -121,7 +123,7 @@ impl Fields {
         Ok(())
     }
 
-    /// A map from text to text. Its keys are data: they keep their case.
+    /// Reads a map of strings. Its keys are data and keep their case.
     pub(super) fn map(&mut self, key: &str, into: &mut BTreeMap<String, String>) -> Result<(), ConfigError> {
         let Some(value) = self.take(key)? else { return Ok(()) };
         let path = self.at(key);
@@ -132,7 +134,7 @@ impl Fields {
         Ok(())
     }
 
-    /// One of a set of values; empty text is the default, as an absent key is.
+    /// Reads one of a fixed set of values. An empty string sets the default.
     pub(super) fn choice<T>(&mut self, key: &str, into: &mut T) -> Result<(), ConfigError>
     where
         T: FromStr<Err = UnknownChoice> + Default,
@@ -147,7 +149,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Text that the caller parses; untouched if the key is absent or `null`.
+    /// Reads a string that the caller parses. An absent key or `null` leaves `into` unchanged.
     pub(super) fn parsed(&mut self, key: &str, into: &mut Option<String>) -> Result<(), ConfigError> {
         match self.take(key)? {
             None | Some(Value::Null) => {}
@@ -157,7 +159,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Text that may be `null`, which takes away what there was.
+    /// Reads a string that may be `null`, which clears the value.
     pub(super) fn nullable(&mut self, key: &str) -> Result<Option<Option<String>>, ConfigError> {
         match self.take(key)? {
             None => Ok(None),
@@ -168,7 +170,8 @@ impl Fields {
     }
 }
 
-/// A whole number. One that was written as `30.0` is one too: some YAML tools write it so.
+/// Converts a JSON number to a whole number. Some YAML tools write `30` as `30.0`, so both are
+/// accepted.
 fn number<T: TryFrom<u64>>(value: &Value) -> Option<T> {
     let whole = value.as_u64().or_else(|| {
         let float = value.as_f64().filter(|float| float.fract() == 0.0 && (0.0..9e15).contains(float))?;

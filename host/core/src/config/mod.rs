@@ -1,8 +1,9 @@
-//! The configuration of a run in a cluster: what the person's side writes into a ConfigMap and the aggregator reads there
-//! (docs/configuration.md).
+//! The configuration of a run in a cluster. The command line writes it into a ConfigMap, and the
+//! aggregator reads it there (docs/configuration.md).
 //!
-//! The keys are Sonobuoy's, so its files are read here and ours there; our own keys stand in a section of their own, `Plumbline`,
-//! which it ignores. Keys are matched without regard to case, as it does; keys that are not known have no effect (old files have some).
+//! The keys are Sonobuoy's, so each tool reads the other's files. Plumbline's own keys are in the
+//! section `Plumbline`, which Sonobuoy ignores. As in Sonobuoy, keys match without regard to case,
+//! and unknown keys have no effect. Some old files contain such keys.
 
 mod choice;
 mod error;
@@ -17,7 +18,7 @@ pub use choice::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityCo
 pub use error::ConfigError;
 pub use error::MAX_CONFIG_BYTES;
 pub use model::{Config, Filters, PodLogLimits, QueryLimits, Selection, Server, default_image};
-pub use own::{BundleSource, Graces, MAX_BUNDLES, Own, RegistryAccess};
+pub use own::{BundleSource, GracePeriods, MAX_BUNDLES, PlumblineConfig, RegistryAccess};
 pub use storage::{Storage, StorageError};
 pub use toleration::{Toleration, TolerationError};
 

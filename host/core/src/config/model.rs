@@ -1,4 +1,4 @@
-//! What a configuration holds.
+//! The data types of a configuration.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -7,108 +7,110 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use crate::config::choice::{Permissions, PodSecurity, PullPolicy, SecurityContextMode};
-use crate::config::own::Own;
+use crate::config::own::PlumblineConfig;
 use crate::config::toleration::Toleration;
 
-/// The port of the aggregator if nothing else is said.
+/// The default port of the aggregator.
 const DEFAULT_PORT: u16 = 8080;
 
-/// How long a plugin may take if nothing else is said: 6 h, in seconds.
+/// The default timeout of a plugin in seconds: 6 h.
 const DEFAULT_TIMEOUT: u64 = 21_600;
 
-/// The configuration of a run in a cluster. Serialized, it has Sonobuoy's keys in Sonobuoy's order.
+/// The configuration of a run in a cluster. The serialized form has Sonobuoy's keys in Sonobuoy's
+/// order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Config {
-    /// Free text.
+    /// A free-form description.
     pub description: String,
-    /// The id of the run; empty until the aggregator chooses one.
+    /// The ID of the run, empty until the aggregator chooses one.
     #[serde(rename = "UUID")]
     pub uuid: String,
-    /// The version that wrote this.
+    /// The version that wrote this configuration.
     pub version: String,
-    /// The directory for results *in the pods of plugins*.
+    /// The results directory *in the pods of plugins*.
     pub results_dir: String,
-    /// Where `query` writes; empty: a directory named by the run's id.
+    /// The directory to which `query` writes. If empty, a directory named after the run's ID.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub query_dir: String,
-    /// Which resources of the cluster are recorded, by their plural names; `None`: all but secrets.
+    /// The plural names of the cluster resources to record. `None` records all but secrets.
     pub resources: Option<Vec<String>>,
-    /// Of what they are recorded.
+    /// Which objects are recorded.
     pub filters: Filters,
-    /// How much of it is recorded.
+    /// How much of the objects is recorded.
     pub limits: QueryLimits,
-    /// Requests per second for recording.
+    /// The rate limit for recording, in requests per second.
     #[serde(rename = "QPS", serialize_with = "whole_if_it_is")]
     pub qps: f64,
-    /// Requests at once for recording.
+    /// The burst limit for recording, in requests.
     pub burst: u32,
-    /// The aggregator's server.
+    /// The settings of the aggregator's server.
     pub server: Server,
-    /// Which of the plugins that are found are run; `None`: all.
+    /// The plugins to run out of those that are found. `None` runs all of them.
     pub plugins: Option<Vec<Selection>>,
-    /// Directories with definitions.
+    /// Directories with plugin definitions.
     pub plugin_search_path: Vec<String>,
     /// The run's namespace.
     pub namespace: String,
-    /// No plugins at all: only the cluster is recorded.
+    /// Runs no plugins and only records the cluster.
     #[serde(skip_serializing_if = "is_false")]
     pub skip_plugins: bool,
     /// The image of aggregator and workers.
     pub worker_image: String,
-    /// When it is pulled.
+    /// When the worker image is pulled.
     pub image_pull_policy: PullPolicy,
-    /// Plugins' images are pulled by the same policy, whatever their definitions say.
+    /// Applies `image_pull_policy` to the images of plugins too, whatever their definitions say.
     #[serde(skip_serializing_if = "is_false")]
     pub force_image_pull_policy: bool,
-    /// The *name* of one Secret with credentials for registries; empty: none.
+    /// The *name* of one Secret with registry credentials. If empty, none is used.
     pub image_pull_secrets: String,
-    /// Annotations on the aggregator's pod and on pods and DaemonSets of plugins.
+    /// Annotations of the aggregator's pod, and of pods and DaemonSets of plugins.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub custom_annotations: BTreeMap<String, String>,
-    /// What the aggregator's service account may do.
+    /// The permissions of the aggregator's service account.
     pub aggregator_permissions: Permissions,
     /// Taints that the aggregator's pod tolerates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub aggregator_tolerations: Vec<Toleration>,
     /// The service account of aggregator and plugins.
     pub service_account_name: String,
-    /// The service account is there already.
+    /// Whether the service account already exists.
     #[serde(skip_serializing_if = "is_false")]
     pub existing_service_account: bool,
-    /// A file with credentials for registries; read where the manifest is made.
+    /// A file with registry credentials, read where the manifest is generated.
     #[serde(rename = "E2EDockerConfigFile", skip_serializing_if = "String::is_empty")]
     pub e2e_docker_config_file: String,
     /// The Pod Security level that the run's namespace enforces.
     #[serde(rename = "NamespacePSAEnforceLevel")]
     pub namespace_psa_enforce_level: PodSecurity,
-    /// The port on which a plugin tells its worker about its progress.
+    /// The port on which a plugin reports its progress to its worker.
     pub progress_updates_port: String,
-    /// How the aggregator's pod is confined.
+    /// The security context of the aggregator's pod.
     pub security_context_mode: SecurityContextMode,
-    /// Our own section.
-    pub plumbline: Own,
-    /// Whether Sonobuoy wrote this configuration, and so the manifest of the run: it has no section of ours. Only the aggregator, which
-    /// reads what others wrote, ever sees `true` ([`Config::over_zero`]).
+    /// The section `Plumbline`.
+    pub plumbline: PlumblineConfig,
+    /// Whether Sonobuoy wrote this configuration, and therefore the manifest of the run. Such a
+    /// configuration has no section `Plumbline`. Only the aggregator reads such configurations, by
+    /// [`Config::over_zero`].
     #[serde(skip)]
-    pub of_sonobuoy: bool,
+    pub from_sonobuoy: bool,
 }
 
-/// Of what resources are recorded.
+/// Selects the objects to record.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Filters {
-    /// Namespaces: a regular expression, not anchored.
+    /// An unanchored regular expression for namespaces.
     pub namespaces: String,
     /// A label selector.
     pub label_selector: String,
 }
 
-/// How much is recorded.
+/// Limits what is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct QueryLimits {
-    /// Of the logs of pods.
+    /// The limits for the logs of pods.
     pub pod_logs: PodLogLimits,
 }
 
@@ -116,53 +118,53 @@ pub struct QueryLimits {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct PodLogLimits {
-    /// Namespaces: a regular expression, not anchored.
+    /// An unanchored regular expression for namespaces.
     pub namespaces: String,
-    /// The run's own namespace too.
+    /// Whether to record the run's own namespace too.
     pub sonobuoy_namespace: bool,
-    /// Further pods, wherever they are: field selectors.
+    /// Field selectors for further pods in any namespace.
     pub field_selectors: Vec<String>,
-    /// Only pods with these labels.
+    /// A label selector that restricts the pods.
     pub label_selector: String,
-    /// The logs of the containers before the last restart.
+    /// Whether to record the logs of the containers before their last restart.
     pub previous: bool,
-    /// Not older than so many seconds. Excludes `since_time`.
+    /// The maximum age of log lines in seconds. Excludes `since_time`.
     pub since_seconds: Option<u64>,
-    /// Not older than this. Excludes `since_seconds`.
+    /// The time of the oldest log lines. Excludes `since_seconds`.
     pub since_time: Option<Timestamp>,
-    /// With the time of each line.
+    /// Whether each line has a timestamp.
     pub timestamps: bool,
-    /// So many lines from the end.
+    /// The number of lines from the end of each log.
     pub tail_lines: Option<u64>,
-    /// At most so many bytes.
+    /// The maximum size of each log in bytes.
     pub limit_bytes: Option<u64>,
 }
 
-/// The aggregator's server.
+/// The settings of the aggregator's server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Server {
-    /// The address to listen at.
+    /// The address to listen on.
     #[serde(rename = "bindaddress")]
     pub bind_address: String,
-    /// The port to listen at.
+    /// The port to listen on.
     #[serde(rename = "bindport")]
     pub bind_port: u16,
-    /// The address that workers are told; empty: see [`Server::advertised`].
+    /// The host and port that workers connect to. If empty, [`Server::advertised`] chooses them.
     #[serde(rename = "advertiseaddress")]
     pub advertise_address: String,
-    /// How long each plugin may take from its launch, in seconds; 0: as long as it wants.
+    /// The timeout of each plugin in seconds, from its launch. With 0, there is no timeout.
     #[serde(rename = "timeoutseconds")]
     pub timeout_seconds: u64,
 }
 
-/// A plugin that is run.
+/// A plugin to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Selection {
-    /// Its name.
+    /// The name of the plugin.
     pub name: String,
 }
 
-/// The image of this version.
+/// Returns the image of this version.
 #[must_use]
 pub fn default_image() -> String {
     format!("ghcr.io/plumbline-dev/plumbline:{}", version())
@@ -211,8 +213,8 @@ impl Default for Config {
             namespace_psa_enforce_level: PodSecurity::default(),
             progress_updates_port: "8099".to_owned(),
             security_context_mode: SecurityContextMode::default(),
-            plumbline: Own::default(),
-            of_sonobuoy: false,
+            plumbline: PlumblineConfig::default(),
+            from_sonobuoy: false,
         }
     }
 }
@@ -229,8 +231,11 @@ impl Default for Server {
 }
 
 impl Config {
-    /// What Sonobuoy's aggregator begins with: nothing. Settings with a fixed set of values, and our own section, have their
-    /// defaults, since no value stands for "none" there.
+    /// Returns the configuration that Sonobuoy's aggregator starts from, in which everything is
+    /// empty or zero.
+    ///
+    /// Settings with a fixed set of values and the section `Plumbline` have their defaults, because
+    /// they have no empty value.
     pub(super) fn zero() -> Self {
         let none = String::new;
         Self {
@@ -247,23 +252,24 @@ impl Config {
             worker_image: none(),
             service_account_name: none(),
             progress_updates_port: none(),
-            of_sonobuoy: true,
+            from_sonobuoy: true,
             ..Self::default()
         }
     }
 
-    /// The configuration as one line of JSON, as it stands in the ConfigMap.
+    /// Returns the configuration as one line of JSON, as written to the ConfigMap.
     ///
     /// # Errors
-    /// None is known: every value has a form in JSON.
+    ///
+    /// No value is known that fails to serialize.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 }
 
 impl Server {
-    /// The address and port that workers are told: the configured ones, else the pod's address (`SONOBUOY_ADVERTISE_IP`), else the
-    /// host's name. An address of version 6 stands in brackets.
+    /// Returns the host and port that workers connect to: the configured ones, or the pod's IP
+    /// address (`SONOBUOY_ADVERTISE_IP`), or the host name. IPv6 addresses are in brackets.
     #[must_use]
     pub fn advertised(&self, pod_ip: Option<&str>, host_name: &str) -> String {
         if !self.advertise_address.is_empty() {
@@ -276,7 +282,8 @@ impl Server {
         }
     }
 
-    /// What stands for "not said" becomes what works: port 0 would be any port, which nobody could be told.
+    /// Replaces empty values by working defaults. Port 0 would listen on an arbitrary port that no
+    /// worker knows.
     pub(super) fn settle(&mut self) {
         if self.bind_port == 0 {
             self.bind_port = DEFAULT_PORT;
@@ -292,7 +299,7 @@ fn is_false(truth: &bool) -> bool {
     !truth
 }
 
-/// `30`, not `30.0`: Sonobuoy writes it so.
+/// Serializes whole numbers as `30` and not `30.0`, as Sonobuoy does.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn whole_if_it_is<S: Serializer>(rate: &f64, to: S) -> Result<S::Ok, S::Error> {
     match u32::try_from(*rate as i64) {

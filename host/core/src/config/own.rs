@@ -1,4 +1,4 @@
-//! Our own section of the configuration, `Plumbline`.
+//! The section `Plumbline` of the configuration.
 
 use std::collections::BTreeMap;
 
@@ -8,81 +8,88 @@ use crate::config::choice::NativeSidecar;
 use crate::config::storage::Storage;
 use crate::config::toleration::Toleration;
 
-/// The section `Plumbline`. Other tools ignore it, and an absent key always has its default: what other tools write has no such section.
+/// The section `Plumbline`. Other tools ignore it and do not write it, so an absent key always has
+/// its default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct Own {
-    /// How long troubles may last.
-    pub graces: Graces,
-    /// The run ends when names do not resolve in the cluster, or a worker cannot reach the aggregator.
+pub struct PlumblineConfig {
+    /// How long problems may last.
+    pub graces: GracePeriods,
+    /// Whether the run ends when names do not resolve in the cluster, or a worker cannot reach the
+    /// aggregator.
     pub fail_fast: bool,
-    /// How the worker stands beside a Job plugin.
+    /// Whether the worker of a Job plugin is a native sidecar.
     pub native_sidecar: NativeSidecar,
-    /// Tolerations of pods of Job plugins without a `podSpec`, in place of the default ones;
-    /// `None`: the default ones.
+    /// Tolerations of pods of Job plugins without a `podSpec`. `None` applies the default ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job_tolerations: Option<Vec<Toleration>>,
     /// Where the aggregator keeps the run and its archive.
     pub storage: Storage,
-    /// Where the archive is sent at the end; empty: nowhere.
+    /// The URL to which the finished archive is uploaded. If empty, it is not uploaded.
     #[serde(rename = "UploadURL")]
     pub upload_url: String,
-    /// The Secret in the run's namespace with the credentials for `UploadURL`; empty: none.
+    /// The Secret in the run's namespace with the credentials for `UploadURL`. If empty, none is
+    /// used.
     pub upload_secret: String,
-    /// How long the whole run may take, in seconds; 0: as long as it wants.
+    /// The deadline of the whole run in seconds. With 0, there is no deadline.
     pub deadline_seconds: u64,
-    /// The version of the cluster that plugins are told, such as `v1.30.2`; empty: that of the API server.
+    /// The Kubernetes version that plugins see, such as `v1.30.2`. If empty, that of the API
+    /// server.
     pub kubernetes_version: String,
-    /// Further labels of the run's namespace, when the run makes it.
+    /// Additional labels of the run's namespace, if the run creates it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub namespace_labels: BTreeMap<String, String>,
-    /// Annotations of the run's namespace, when the run makes it.
+    /// Annotations of the run's namespace, if the run creates it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub namespace_annotations: BTreeMap<String, String>,
-    /// Where plugins that came as packed bundles are from, by plugin: told in the archive.
+    /// The sources of plugins that came as packed bundles, by plugin. The archive records them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub plugin_sources: BTreeMap<String, String>,
     /// The digests of these bundles, by plugin.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub plugin_bundles: BTreeMap<String, String>,
-    /// Bundles whose modules the aggregator fetches itself; those of other plugins are carried in ConfigMaps.
+    /// Bundles whose modules the aggregator downloads itself. ConfigMaps carry the modules of other
+    /// plugins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bundles: Vec<BundleSource>,
-    /// The configuration and health of kubelets are recorded where nodes are. That needs the permission `nodes/proxy`,
-    /// which also allows commands in every container of every node.
+    /// Whether to record the configuration and health of kubelets along with nodes. This needs the
+    /// permission `nodes/proxy`, which also allows running commands in every container of every
+    /// node.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub query_kubelets: bool,
-    /// How the aggregator reaches the registries of [`Own::bundles`].
+    /// How the aggregator connects to the registries of [`PlumblineConfig::bundles`].
     #[serde(skip_serializing_if = "RegistryAccess::is_default")]
     pub registry: RegistryAccess,
 }
 
-/// Bundles that an aggregator fetches: more than a run has plugins.
+/// The maximum number of bundles that an aggregator downloads, more than a run has plugins.
 pub const MAX_BUNDLES: usize = 256;
 
-/// A bundle that the aggregator fetches itself.
+/// A bundle that the aggregator downloads itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct BundleSource {
-    /// The plugin whose modules it has.
+    /// The plugin whose modules the bundle contains.
     pub plugin: String,
-    /// Where it is: a reference to a registry with the digest of the manifest. Empty: in the aggregator's image.
+    /// A registry reference with the digest of the manifest. If empty, the bundle is in the
+    /// aggregator's image.
     pub reference: String,
-    /// The digest of the bundle: what is found elsewhere must have it.
+    /// The digest of the bundle. A downloaded bundle must have it.
     pub digest: String,
 }
 
-/// How registries are reached from the cluster. Credentials are not among this: they are in the Secret that `ImagePullSecrets` names.
+/// How to connect to registries from the cluster. Credentials are not included: they are in the
+/// Secret that `ImagePullSecrets` names.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct RegistryAccess {
-    /// Registries that are spoken to without encryption, each `HOST` or `HOST:PORT`.
+    /// Registries that use plain HTTP, each `HOST` or `HOST:PORT`.
     pub insecure: Vec<String>,
-    /// Token servers that may have the credentials of a registry under another name, each
+    /// Token servers on another host that may receive the credentials of a registry, each
     /// `REGISTRY=HOST[:PORT]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub token_servers: Vec<String>,
-    /// Authorities that are trusted beside the image's: certificates as PEM text.
+    /// Additional trusted CA certificates as PEM text, besides those of the image.
     #[serde(rename = "CA")]
     pub ca: String,
 }
@@ -93,36 +100,36 @@ impl RegistryAccess {
     }
 }
 
-/// How long a trouble may last before it counts as a result, in seconds.
+/// The grace periods, in seconds: how long a problem may last before it makes a result missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct Graces {
+pub struct GracePeriods {
     /// An image cannot be pulled, or a container cannot be created.
     pub image_pull: u32,
     /// A container is being created, and has not started.
     pub starting: u32,
-    /// A pod cannot be scheduled.
+    /// A pod is unschedulable.
     pub unschedulable: u32,
     /// A node is gone, or not ready.
     pub node_gone: u32,
-    /// A pod is gone and was not replaced.
+    /// A pod is gone and has not been replaced.
     pub pod_gone: u32,
-    /// A container crashes again and again.
+    /// A container is in a crash loop.
     pub crash_loop: u32,
-    /// The plugin's container ended and no result came.
+    /// The plugin's container has ended, and no result was received.
     pub no_result: u32,
-    /// A worker's container runs and was not heard of.
+    /// A worker's container is running, and the worker has not sent any message.
     pub hello: u32,
-    /// No pod was made for an expected node.
+    /// No pod was created for an expected node.
     pub no_pod: u32,
-    /// A worker that sent heartbeats before has sent none for so long: it is reported.
+    /// A worker that sent heartbeats before has stopped sending them. It is reported as silent.
     pub silent: u32,
-    /// How much longer the run waits for the result of such a worker; 0: for as long as the API
-    /// server shows its container running.
+    /// How much longer the run waits for the result of a silent worker. With 0, it waits for as
+    /// long as the API server shows the container as running.
     pub silent_lost: u32,
 }
 
-impl Default for Graces {
+impl Default for GracePeriods {
     fn default() -> Self {
         Self {
             image_pull: 300,

@@ -1,4 +1,4 @@
-//! From JSON to a configuration.
+//! Reads a configuration from JSON.
 
 use serde_json::Value;
 
@@ -6,25 +6,30 @@ use super::error::MAX_CONFIG_BYTES;
 use crate::config::error::ConfigError;
 use crate::config::fields::{Fields, text_map, wrong_type};
 use crate::config::model::{Config, PodLogLimits, Selection, Server};
-use crate::config::own::{BundleSource, Graces, MAX_BUNDLES, Own};
+use crate::config::own::{BundleSource, GracePeriods, MAX_BUNDLES, PlumblineConfig};
 use crate::config::toleration::{EFFECTS, Toleration};
 
 const SECONDS: &str = "a whole number of seconds";
 
 impl Config {
-    /// Reads a configuration as the person's side does: an absent key keeps its default.
+    /// Reads a configuration as the command line does: an absent key keeps its default.
     ///
     /// # Errors
-    /// [`ConfigError`], which names the key.
+    ///
+    /// Returns a [`ConfigError`] that names the key.
     pub fn over_defaults(json: &str) -> Result<Self, ConfigError> {
         Self::default().overlaid(json)
     }
 
-    /// Reads a configuration as the aggregator does: an absent key is zero, empty or none, as Sonobuoy has it (a timeout of 0 is
-    /// none). Only the address and port to listen at, settings with a fixed set of values, and our own section have defaults.
+    /// Reads a configuration as the aggregator does: an absent key is zero, empty or none, as in
+    /// Sonobuoy. A timeout of 0 means no timeout.
+    ///
+    /// Defaults apply only to the address and port to listen on, settings with a fixed set of
+    /// values, and the section `Plumbline`.
     ///
     /// # Errors
-    /// [`ConfigError`], which names the key.
+    ///
+    /// Returns a [`ConfigError`] that names the key.
     pub fn over_zero(json: &str) -> Result<Self, ConfigError> {
         Self::zero().overlaid(json)
     }
@@ -39,7 +44,7 @@ impl Config {
         self.server.settle();
         let logs = &self.limits.pod_logs;
         if logs.since_seconds.is_some() && logs.since_time.is_some() {
-            return Err(ConfigError::TwoBeginnings);
+            return Err(ConfigError::ConflictingSince);
         }
         Ok(self)
     }
@@ -82,7 +87,7 @@ impl Config {
         from.choice("SecurityContextMode", &mut self.security_context_mode)?;
         match from.section("Plumbline")? {
             Some(mut own) => {
-                self.of_sonobuoy = false;
+                self.from_sonobuoy = false;
                 self.plumbline.read(&mut own)
             }
             None => Ok(()),
@@ -99,7 +104,7 @@ impl Config {
             self.plugins.take().map(|plugins| plugins.iter().map(|one| Value::from(one.name.as_str())).collect());
         from.list("Plugins", &mut list)?;
         let selection = |(i, item)| -> Result<Selection, ConfigError> {
-            // A bare text is what the list above began with, and what a person may well write.
+            // The list of plugins started out with bare strings, and users may still write them.
             if let Value::String(name) = item {
                 return Ok(Selection { name });
             }
@@ -160,14 +165,14 @@ impl Server {
     }
 }
 
-/// The tolerations under `key`; `None` if the key is missing.
+/// Reads the tolerations under `key`. Returns `None` if the key is missing.
 fn tolerations(from: &mut Fields, key: &str) -> Result<Option<Vec<Toleration>>, ConfigError> {
     let place = from.at(key);
     let mut list = None;
     from.list(key, &mut list)?;
     let toleration = |(i, item)| -> Result<Toleration, ConfigError> {
         let path = format!("{place}[{i}]");
-        // A map from text to text, whose keys are looked up as they are written.
+        // A map of strings, whose keys are matched exactly.
         let mut fields = text_map(&path, item)?;
         let mut take = |key: &str| fields.remove(key).unwrap_or_default();
         let read =
@@ -180,7 +185,7 @@ fn tolerations(from: &mut Fields, key: &str) -> Result<Option<Vec<Toleration>>, 
     list.map(|list: Vec<Value>| list.into_iter().enumerate().map(toleration).collect()).transpose()
 }
 
-impl Own {
+impl PlumblineConfig {
     fn read(&mut self, from: &mut Fields) -> Result<(), ConfigError> {
         if let Some(mut graces) = from.section("Graces")? {
             self.graces.read(&mut graces)?;
@@ -246,7 +251,7 @@ impl Own {
     }
 }
 
-impl Graces {
+impl GracePeriods {
     fn read(&mut self, from: &mut Fields) -> Result<(), ConfigError> {
         from.whole("ImagePull", &mut self.image_pull, SECONDS)?;
         from.whole("Starting", &mut self.starting, SECONDS)?;

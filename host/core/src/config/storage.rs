@@ -1,32 +1,33 @@
-//! Where the aggregator keeps the run.
+//! The storage of the aggregator.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-/// Suffixes of a quantity of bytes, as Kubernetes reads it.
+/// Suffixes of a Kubernetes quantity in bytes.
 const SUFFIXES: [&str; 13] = ["", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/// The name of a storage class may have at most this many bytes (DNS-1123 subdomain).
+/// The maximum length of a storage class name in bytes (DNS-1123 subdomain).
 const MAX_CLASS: usize = 253;
 
-/// Where the aggregator keeps the run and its archive. Written as nothing, or as `pvc:SIZE[:CLASS]`.
+/// Where the aggregator keeps the run and its archive. Written as an empty string or
+/// `pvc:SIZE[:CLASS]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Storage {
-    /// With its pod, on the node: gone when the pod goes.
+    /// In an ephemeral volume of the pod, which is lost with the pod.
     #[default]
     Pod,
-    /// On a volume of its own that outlives the pod.
+    /// In a persistent volume that outlives the pod.
     Claim {
-        /// How much is claimed: a Kubernetes quantity such as `5Gi`.
+        /// The size to claim, a Kubernetes quantity such as `5Gi`.
         size: String,
-        /// The storage class; `None`: the cluster's default.
+        /// The storage class. `None` uses the cluster's default.
         class: Option<String>,
     },
 }
 
-/// A text that is no storage.
+/// Error for a string that does not describe a storage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a storage: write `pvc:SIZE` or `pvc:SIZE:CLASS`, with a size such as `5Gi`, or leave it empty")]
 pub struct StorageError(pub String);
@@ -51,7 +52,8 @@ impl FromStr for Storage {
     }
 }
 
-/// A number of bytes that is more than none. Kubernetes writes more forms (`1e9`, `500m`), which nobody means here.
+/// Returns whether `text` is a positive number of bytes. Other forms of Kubernetes quantities
+/// (`1e9`, `500m`) are rejected, since they make no sense as a size here.
 fn is_quantity(text: &str) -> bool {
     let end = text.bytes().position(|b| !b.is_ascii_digit() && b != b'.').unwrap_or(text.len());
     let Some((number, suffix)) = text.split_at_checked(end) else { return false };

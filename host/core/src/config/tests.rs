@@ -14,7 +14,7 @@ const INCUMBENT: &str = r#"{"Description":"DEFAULT","UUID":"","Version":"v0.57.5
 "AggregatorPermissions":"clusterAdmin","ServiceAccountName":"sonobuoy-serviceaccount","NamespacePSAEnforceLevel":"privileged",
 "ProgressUpdatesPort":"8099","SecurityContextMode":"nonroot"}"#;
 
-/// Every key with a value that is not its default.
+/// A configuration in which every key differs from its default.
 const FULL: &str = r#"{"Description":"d","UUID":"u","Version":"v9","ResultsDir":"/r","QueryDir":"/q","Resources":["pods"],
 "Filters":{"Namespaces":"a|b","LabelSelector":"x=y"},
 "Limits":{"PodLogs":{"Namespaces":"n","SonobuoyNamespace":false,"FieldSelectors":["f"],"LabelSelector":"l","Previous":true,
@@ -35,7 +35,7 @@ fn parsed(json: &str) -> Value {
     serde_json::from_str(json).unwrap()
 }
 
-/// Keys of every object but those that are data.
+/// Changes the keys of every object, except for keys that are data.
 fn recased(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
     let data = [
         "CustomAnnotations",
@@ -62,7 +62,7 @@ fn recased(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
 #[test]
 fn defaults_are_written_in_sonobuoys_form() {
     let ours = Config::default().to_json().unwrap();
-    // Key by key in its order: what comes later is ours alone.
+    // Compares Sonobuoy's keys in order. The keys after them are Plumbline's own.
     let keys = |json: &str| -> Vec<String> {
         let keys = json.split('"').skip(1).step_by(2);
         keys.filter(|text| text.starts_with(|c: char| c.is_ascii_uppercase()) && *text != "DEFAULT")
@@ -98,11 +98,11 @@ fn absent_keys_keep_defaults_here_and_are_zero_in_the_aggregator() {
     assert_eq!((zero.server.bind_address.as_str(), zero.server.bind_port), ("0.0.0.0", 8080));
     assert_eq!((zero.server.timeout_seconds, zero.results_dir.as_str(), zero.burst), (0, "", 0));
     assert!(!zero.limits.pod_logs.sonobuoy_namespace && zero.plugin_search_path.is_empty());
-    // What Sonobuoy's side writes knows no graces, and 0 would fail every plugin at once.
-    assert_eq!(zero.plumbline, Own::default());
-    assert!(zero.of_sonobuoy, "only Sonobuoy leaves our section out");
+    // Sonobuoy writes no grace periods, and grace periods of 0 would fail every plugin at once.
+    assert_eq!(zero.plumbline, PlumblineConfig::default());
+    assert!(zero.from_sonobuoy, "only Sonobuoy leaves our section out");
     let partly = Config::over_zero(r#"{"Plumbline":{"Graces":{"Hello":5}}}"#).unwrap();
-    assert_eq!(partly.plumbline.graces, Graces { hello: 5, ..Graces::default() });
+    assert_eq!(partly.plumbline.graces, GracePeriods { hello: 5, ..GracePeriods::default() });
 }
 
 #[test]

@@ -4,27 +4,28 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-/// Effects of taints.
+/// The effects of taints.
 pub(super) const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// A taint that a pod tolerates (core/v1 `Toleration`); empty texts are absent.
+/// A taint that a pod tolerates (core/v1 `Toleration`). Empty strings mean that the field is
+/// absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Toleration {
-    /// The taint's key; empty: every taint.
+    /// The key of the taint. If empty, every taint.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// `Exists` or `Equal`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub operator: String,
-    /// The taint's value, for `Equal`.
+    /// The value of the taint, for `Equal`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub value: String,
-    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`; empty: every effect.
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`. If empty, every effect.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub effect: String,
 }
 
-/// A toleration that cannot be read.
+/// Error while parsing a toleration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected `KEY`, `KEY=VALUE` or `*`, followed by `:EFFECT` for one effect; effects are `NoSchedule`, `PreferNoSchedule` and `NoExecute`"
@@ -34,8 +35,8 @@ pub struct TolerationError;
 impl FromStr for Toleration {
     type Err = TolerationError;
 
-    /// Reads a toleration as `kubectl taint` writes taints: `KEY[=VALUE][:EFFECT]`. The key `*`
-    /// stands for every taint.
+    /// Parses a toleration in the syntax that `kubectl taint` uses for taints,
+    /// `KEY[=VALUE][:EFFECT]`. The key `*` matches every taint.
     fn from_str(text: &str) -> Result<Self, TolerationError> {
         let (taint, effect) = text.split_once(':').unwrap_or((text, ""));
         if text.contains(':') && !EFFECTS.contains(&effect) {

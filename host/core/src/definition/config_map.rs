@@ -1,4 +1,4 @@
-//! The files that a definition brings along.
+//! The files that a definition contains.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::definition::section::{scalar, wrong_type};
 use crate::definition::warning::{WarningKind, Warnings, cut};
 use crate::definition::yaml;
 
-/// Reads and checks `config-map`: names that a ConfigMap can hold (and that are safe as files), and values that are what their
-/// names say.
+/// Reads and checks `config-map`. Names must be valid keys of a ConfigMap, which makes them safe as
+/// file names. Values must match the format of their file extension.
 pub(super) fn read(
     fields: Map<String, Value>,
     warnings: &mut Warnings,
@@ -31,7 +31,7 @@ pub(super) fn read(
     Ok(files)
 }
 
-/// What Kubernetes takes as a key of a ConfigMap.
+/// Returns whether Kubernetes accepts `key` as a key of a ConfigMap.
 pub(super) fn is_file_name(key: &str) -> bool {
     !key.is_empty()
         && key.len() <= 253
@@ -47,7 +47,7 @@ fn check(key: &str, text: &str) -> Result<(), DefinitionError> {
     }
     if key.ends_with(".json") {
         let json = serde_json::from_str::<serde::de::IgnoredAny>(text);
-        // Sonobuoy reads JSON as YAML: comments and trailing commas pass there.
+        // Sonobuoy reads JSON as YAML, and so accepts comments and trailing commas.
         return json
             .or_else(|error| {
                 yaml::check(text).map(|()| serde::de::IgnoredAny).map_err(|_| refuse("JSON", error.to_string()))

@@ -8,11 +8,12 @@ use crate::definition::schema::CONTAINER;
 use crate::definition::section::{scalar, wrong_type};
 use crate::definition::warning::{WarningKind, Warnings};
 
-/// The text in an image that stands for the version of the cluster.
+/// The placeholder in an image reference for the version of the cluster.
 pub const K8S_VERSION_VARIABLE: &str = "$SONOBUOY_K8S_VERSION";
 
-/// The `spec` of a definition: a container as Kubernetes knows it (core/v1 `Container`), kept as it was written, with what a run on
-/// this machine needs in types.
+/// The `spec` of a definition: a container as in Kubernetes (core/v1 `Container`).
+///
+/// It is kept as written. The fields that a local run needs are also available as typed values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Container {
     raw: Map<String, Value>,
@@ -24,21 +25,21 @@ pub struct Container {
     env: Vec<EnvVar>,
 }
 
-/// A variable in the environment of a container.
+/// An environment variable of a container.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnvVar {
-    /// Its name.
+    /// The name of the variable.
     pub name: String,
-    /// Its value, or where the value comes from.
+    /// The value of the variable, or its source.
     pub value: EnvValue,
 }
 
-/// The value of a variable.
+/// The value of an environment variable.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EnvValue {
-    /// A text; empty when none is given.
+    /// A literal string, empty if none is given.
     Text(String),
-    /// The `valueFrom` of Kubernetes, as it was written: only a cluster can tell the value.
+    /// The `valueFrom` of Kubernetes as written. Only a cluster can resolve it.
     From(Value),
 }
 
@@ -50,7 +51,7 @@ impl Container {
                 let instead = "a container has no volumes: use `extra-volumes`, or `podSpec.volumes`";
                 warnings.add("spec.volumes", WarningKind::NoEffect { instead });
             } else if let Some(right) = CONTAINER.iter().map(|field| field.name).find(|name| misspelt(key, name)) {
-                // Kubernetes reads keys in this spelling only.
+                // Kubernetes accepts only this spelling of the key.
                 warnings.add(format!("spec.{key}"), WarningKind::Spelling { right });
             }
         }
@@ -67,55 +68,59 @@ impl Container {
         Ok(Self { raw, ..read })
     }
 
-    /// The container as it was written, but for numbers and truth values where Kubernetes takes texts only: they are texts.
+    /// Returns the container as written, except that numbers and booleans are strings where
+    /// Kubernetes requires strings.
     #[must_use]
     pub fn raw(&self) -> &Map<String, Value> {
         &self.raw
     }
 
-    /// The name of the container.
+    /// Returns the name of the container.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The image, with [`K8S_VERSION_VARIABLE`] as it was written.
+    /// Returns the image as written, with any [`K8S_VERSION_VARIABLE`] in place.
     #[must_use]
     pub fn image(&self) -> Option<&str> {
         self.image.as_deref()
     }
 
-    /// The image for a cluster of this version, such as `v1.30.2`: each [`K8S_VERSION_VARIABLE`] is replaced by it.
+    /// Returns the image with each [`K8S_VERSION_VARIABLE`] replaced by the version of the cluster,
+    /// such as `v1.30.2`.
     #[must_use]
     pub fn image_for(&self, k8s_version: &str) -> Option<String> {
         self.image.as_ref().map(|image| image.replace(K8S_VERSION_VARIABLE, k8s_version))
     }
 
-    /// The entry point; empty: that of the image.
+    /// Returns the entry point. If empty, that of the image.
     #[must_use]
     pub fn command(&self) -> &[String] {
         &self.command
     }
 
-    /// Arguments to the entry point.
+    /// Returns the arguments of the entry point.
     #[must_use]
     pub fn args(&self) -> &[String] {
         &self.args
     }
 
-    /// The working directory; `None`: that of the image.
+    /// Returns the working directory. `None` means that of the image.
     #[must_use]
     pub fn working_dir(&self) -> Option<&str> {
         self.working_dir.as_deref()
     }
 
-    /// The environment, in the order in which it was written. Of two variables of one name the last counts.
+    /// Returns the environment in the order in which it is written. If a name occurs twice, the
+    /// last one applies.
     #[must_use]
     pub fn env(&self) -> &[EnvVar] {
         &self.env
     }
 
-    /// The same container with one more variable, and without those in `clear` and any earlier one of that name.
+    /// Returns a copy of the container with the variable `name` set to `value`, and without the
+    /// variables in `clear`.
     #[must_use]
     pub fn with_variable(&self, name: &str, value: &str, clear: &[String]) -> Self {
         let gone = |other: &str| other == name || clear.iter().any(|cleared| cleared == other);
@@ -132,7 +137,8 @@ impl Container {
         container
     }
 
-    /// The names of variables whose values only a cluster can tell: a run on this machine reports and leaves them out.
+    /// Returns the names of variables that only a cluster can resolve. A local run reports them and
+    /// leaves them out.
     pub fn env_from_cluster(&self) -> impl Iterator<Item = &str> {
         self.env.iter().filter(|var| matches!(var.value, EnvValue::From(_))).map(|var| var.name.as_str())
     }
@@ -144,12 +150,13 @@ impl Serialize for Container {
     }
 }
 
-/// Whether `key` is `name` but for the case of its letters.
+/// Returns whether `key` differs from `name` only in case.
 fn misspelt(key: &str, name: &str) -> bool {
     key != name && key.eq_ignore_ascii_case(name)
 }
 
-/// Makes texts of numbers and truth values where there must be texts: an API server would refuse the pod, which runs on this machine.
+/// Converts numbers and booleans to strings where Kubernetes requires strings. Otherwise the API
+/// server would reject a pod that works in a local run.
 fn texts_as_texts(raw: &mut Map<String, Value>) {
     let as_text = |value: &mut Value| {
         if let (Value::Bool(_) | Value::Number(_), Some(text)) = (&*value, scalar(value)) {

@@ -1,4 +1,4 @@
-//! Why a definition is refused.
+//! Errors in definitions.
 
 use crate::definition::module_name::MAX_MODULE_NAME;
 use crate::driver::UnknownDriver;
@@ -6,180 +6,181 @@ use crate::duration::DurationError;
 use crate::name::{NameError, PluginName};
 use crate::size::{Bytes, SizeError, parse_size};
 
-/// Why a definition is refused. Every message names the key.
+/// Error while reading a definition. Messages name the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
-    /// The text is larger than any definition.
+    /// The definition is larger than [`MAX_YAML_BYTES`].
     #[error("definition has {}: at most {} are read", Bytes(*.bytes), Bytes(super::MAX_YAML_BYTES as u64))]
     TooLarge {
-        /// Its size.
+        /// The size in bytes.
         bytes: u64,
     },
-    /// The bytes are not text.
-    #[error("definition is not UTF-8 text: byte {at} belongs to no character")]
+    /// The definition is not UTF-8.
+    #[error("definition is not UTF-8 text: invalid byte at offset {at}")]
     NotUtf8 {
-        /// Which byte, counted from 0.
+        /// The offset of the first invalid byte.
         at: usize,
     },
-    /// The text is not YAML, or breaks a bound on what YAML may expand to.
+    /// The definition is not valid YAML, or exceeds a limit on YAML expansion.
     #[error("definition is not valid YAML: {0}")]
     Yaml(String),
-    /// There is nothing in the text.
+    /// The definition is empty.
     #[error("definition is empty")]
     Empty,
-    /// There is more than one document in the text.
+    /// The file contains more than one YAML document.
     #[error("definition has more than one YAML document: write one file per plugin")]
     SeveralDocuments,
-    /// A key that must be there is not.
+    /// A required key is missing.
     #[error("`{0}` is missing, and there is no default")]
     Missing(String),
-    /// A value has another type.
+    /// A value has the wrong type.
     #[error("`{path}` must be {expected}: found {found}")]
     WrongType {
-        /// The key.
+        /// The path of the key.
         path: String,
-        /// What belongs there.
+        /// The expected type.
         expected: &'static str,
-        /// What stands there.
+        /// The value found.
         found: String,
     },
-    /// A key stands twice, in different spellings.
+    /// A key is given twice, in different spellings.
     #[error("`{first}` and `{second}` are the same key: keep one")]
     Twice {
-        /// The key in its first spelling.
+        /// The first spelling of the key.
         first: String,
-        /// The key in its second spelling.
+        /// The second spelling of the key.
         second: String,
     },
-    /// The plugin's name is not one.
+    /// The name of the plugin is invalid.
     #[error("`sonobuoy-config.plugin-name`: {0}")]
     Name(#[from] NameError),
-    /// The driver is not known.
+    /// The driver is unknown.
     #[error("`sonobuoy-config.driver`: {0}")]
     Driver(#[from] UnknownDriver),
-    /// A file of the config map has a name that no file in a config map can have.
+    /// A key of `config-map` is not a valid key of a ConfigMap.
     #[error("`config-map` key `{0}` is not a file name: use letters, digits, `-`, `_` and `.`, at most 253 characters")]
     ConfigMapKey(String),
-    /// A file of the config map that says it is YAML or JSON is not.
+    /// A YAML or JSON file of `config-map` does not parse.
     #[error("`config-map` file `{key}` is not valid {format}: {cause}")]
     ConfigMapValue {
-        /// The file.
+        /// The name of the file.
         key: String,
         /// `YAML` or `JSON`.
         format: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         cause: String,
     },
-    /// A module's name is not one.
+    /// The name of a module is invalid.
     #[error(
         "`{path}`: `{name}` cannot name a module: use lower-case letters, digits, `-`, `_` and `.`, at most {MAX_MODULE_NAME} characters"
     )]
     ModuleName {
-        /// The key.
+        /// The path of the key.
         path: String,
-        /// The text.
+        /// The invalid name.
         name: String,
     },
-    /// A duration is not one.
+    /// A duration is invalid.
     #[error("`{path}`: {cause}")]
     Duration {
-        /// The key.
+        /// The path of the key.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         cause: DurationError,
     },
-    /// A size is not one.
+    /// A size is invalid.
     #[error("`{path}`: {cause}")]
     Size {
-        /// The key.
+        /// The path of the key.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         cause: SizeError,
     },
-    /// A limit can never be granted.
+    /// A limit of a module cannot be granted.
     #[error("`{path}`: {cause}")]
     Limit {
-        /// The key.
+        /// The path of the key.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         cause: LimitError,
     },
-    /// A pattern of files leads out of the plugin's directory, or nowhere.
+    /// A file pattern is empty, or leads out of the plugin's directory.
     #[error("`{path}`: {why}")]
     FilePattern {
-        /// The key.
+        /// The path of the key.
         path: String,
-        /// What is wrong with it, and what to write.
+        /// The reason, and how to fix it.
         why: &'static str,
     },
-    /// A value that cannot be meant.
+    /// A value makes no sense.
     #[error("`{path}`: {why}")]
     Invalid {
-        /// The key.
+        /// The path of the key.
         path: String,
-        /// What is wrong with it, and what to write.
+        /// The reason, and how to fix it.
         why: String,
     },
-    /// The plugin runs again what failed in another one, and these two do not go together.
+    /// The plugin reruns the failed tests of another plugin, and the two are incompatible.
     #[error("plugin `{plugin}` cannot rerun what fails in `{other}` (`plumbline.reruns`): {why}")]
     Reruns {
-        /// The plugin.
+        /// The plugin that reruns tests.
         plugin: PluginName,
-        /// The other one.
+        /// The plugin whose tests failed.
         other: PluginName,
-        /// What is wrong, and what to do.
+        /// The reason, and how to fix it.
         why: &'static str,
     },
-    /// A chain of judges is too long, or names what cannot be there.
+    /// A chain of judges is too long, or has an invalid entry.
     #[error("`{path}`: {why}")]
     Verdict {
-        /// The key.
+        /// The path of the key.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
-    /// The key has no meaning yet.
+    /// The key is reserved for a later version.
     #[error("`{0}` is reserved for a later version: leave it out or empty")]
     Reserved(String),
-    /// Two plugins have one name.
+    /// Two plugins have the same name.
     #[error("plugin name `{0}` is used twice: names must be unique in a run")]
     DuplicatePlugin(PluginName),
 }
 
-/// A limit that cannot be granted.
+/// Error for a limit that cannot be granted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
-    /// More than the operator allows.
+    /// The limit exceeds the operator's cap.
     #[error("limit `{limit}` asks for {}, but the cap is {}: ask for less, or have the operator raise the cap", .unit.show(*.request), .unit.show(*.cap))]
     OverCap {
-        /// The limit.
+        /// The name of the limit.
         limit: &'static str,
-        /// What was asked for.
+        /// The requested value.
         request: u64,
-        /// The most that can be had.
+        /// The cap.
         cap: u64,
-        /// How both are shown.
+        /// The unit of both values.
         unit: LimitUnit,
     },
-    /// Nothing can be done within it.
+    /// The limit is zero, so a module could do nothing.
     #[error("limit `{limit}` is 0: a module could do nothing at all")]
     Zero {
-        /// The limit.
+        /// The name of the limit.
         limit: &'static str,
     },
 }
 
-/// The largest definition that is read: 2 MiB. All plugins of a run share one ConfigMap of at most 1 MiB in a cluster.
+/// The size limit of a definition: 2 MiB. In a cluster, all plugins of a run share one ConfigMap of
+/// at most 1 MiB.
 pub const MAX_YAML_BYTES: usize = 2 << 20;
 
-/// What a limit counts.
+/// The unit of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitUnit {
-    /// Seconds.
+    /// The limit is in seconds.
     Seconds,
-    /// Bytes.
+    /// The limit is in bytes.
     Bytes,
-    /// Items, elements or levels.
+    /// The limit is a number of items, elements or levels.
     Number,
 }
 
@@ -187,7 +188,7 @@ impl LimitUnit {
     pub(super) fn show(self, n: u64) -> String {
         match self {
             Self::Seconds => format!("{n} s"),
-            // Rounded, two sizes might look the same although one is too much.
+            // After rounding, two different sizes could look the same.
             Self::Bytes if parse_size(&Bytes(n).to_string()) != Ok(n) => format!("{n} B"),
             Self::Bytes => Bytes(n).to_string(),
             Self::Number => n.to_string(),

@@ -1,4 +1,4 @@
-//! Our own section of a definition, `plumbline`.
+//! The section `plumbline` of a definition.
 
 use std::time::Duration;
 
@@ -16,49 +16,56 @@ use crate::definition::verdict::{self, VerdictEntry};
 use crate::definition::warning::{Warnings, cut};
 use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
 
-/// Patterns of further files. A bundle has a handful of directories; each pattern costs a walk.
+/// The maximum number of patterns for further files. A bundle has a handful of directories, and
+/// each pattern costs one walk.
 const MAX_FILE_PATTERNS: usize = 64;
 
-/// Bytes of a pattern: as long as the longest name in a bundle.
+/// The maximum length of a pattern in bytes, which equals the longest name in a bundle.
 const MAX_PATTERN_BYTES: usize = 240;
 
-/// Bytes of the name of the file for the standard output.
+/// The maximum length in bytes of the name of the standard output file.
 const MAX_FILE_NAME: usize = 100;
 
-/// The name of the file by which a plugin says that its results are complete.
+/// The name of the done file.
 const DONE_FILE: &str = "done";
 
-/// Exit codes that say that there was no test. No tool has more than one or two.
+/// The maximum number of exit codes that mean that no test was found. No tool has more than one or
+/// two.
 const MAX_EXIT_CODES: usize = 16;
 
 /// The section `plumbline` of a definition. Other tools ignore it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extensions {
-    /// The module that says who must answer; `None`: see [`crate::definition::Definition::expectations_module`].
+    /// The expectations module. `None`: see [`crate::definition::Definition::expectations_module`].
     pub expectations: Option<String>,
-    /// The module that says what all results come to; `None`: the one that reads them, if it plays that role too.
+    /// The summarizer module. `None` selects the post-processor if it also implements this role.
     pub summarizer: Option<String>,
-    /// Free options for the plugin's modules.
+    /// Free-form options for the plugin's modules.
     pub options: Map<String, Value>,
-    /// Limits of the plugin's modules, where they differ from the defaults.
+    /// The limits of the plugin's modules that differ from the defaults.
     pub limits: LimitsRequest,
-    /// How long the plugin may take from its launch. `None`: as long as the run says; zero: as long as it wants.
+    /// The timeout of the plugin, from its launch. `None` applies the run's timeout, and zero means
+    /// no timeout.
     pub timeout: Option<Duration>,
-    /// Glob patterns of further files that belong to the plugin's bundle, relative to its directory: without `..`, without `./`.
+    /// Glob patterns of further files of the plugin's bundle, relative to its directory, without
+    /// `..` and `./`.
     pub files: Vec<String>,
-    /// The plugin runs again what failed in another one.
+    /// The plugin whose failed tests this plugin reruns.
     pub reruns: Option<Reruns>,
-    /// The log in which its worker counts how far it is.
+    /// The log from which the worker reads progress.
     pub progress: Option<LogProgress>,
-    /// The judges that say what of the finished tree counts, in their order.
+    /// The judges of the plugin in order, which decide what in the finished tree counts.
     pub verdict: Vec<VerdictEntry>,
-    /// A run in which nothing ran passes: no result, only skipped ones, or only files that nobody reads.
+    /// Whether a run of the plugin without any result passes. The same applies to only skipped
+    /// results, and to only files that no module reads.
     pub allow_empty: bool,
-    /// The file in the results directory that a local run writes the process's standard output to.
+    /// The file in the results directory to which a local run writes the standard output of the
+    /// process.
     pub stdout: Option<String>,
-    /// Exit codes by which the process says that it found no test: no failure by themselves.
+    /// Exit codes with which the process reports that it found no test. They are not a failure by
+    /// themselves.
     pub no_tests_exit_codes: Vec<u8>,
-    /// What the plugin may do with the API server of its cluster.
+    /// The plugin's permissions on the API server of its cluster.
     pub permissions: ApiPermissions,
 }
 
@@ -144,7 +151,7 @@ impl Extensions {
     }
 }
 
-/// The name of a module. That there is one of this name is for the caller to find out.
+/// Reads the name of a module. The caller checks whether the module exists.
 fn module(section: &mut Section, key: &str) -> Result<Option<String>, DefinitionError> {
     let name = section.text(key)?;
     match name.as_ref().filter(|name| !is_module_name(name)) {
@@ -153,7 +160,7 @@ fn module(section: &mut Section, key: &str) -> Result<Option<String>, Definition
     }
 }
 
-/// A plain file name: it stands beside what the plugin writes.
+/// Reads a plain file name, since the file is in the same directory as the plugin's own files.
 fn stdout(section: &mut Section) -> Result<Option<String>, DefinitionError> {
     let Some(name) = section.text("stdout")? else { return Ok(None) };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -167,7 +174,7 @@ fn stdout(section: &mut Section) -> Result<Option<String>, DefinitionError> {
     Ok(Some(name))
 }
 
-/// Codes of failure: 0 says that the process succeeded.
+/// Reads exit codes, all of them nonzero because 0 means success.
 fn exit_codes(section: &mut Section) -> Result<Vec<u8>, DefinitionError> {
     let path = section.at("no-tests-exit-codes");
     let codes = section.list("no-tests-exit-codes")?;
@@ -181,7 +188,8 @@ fn exit_codes(section: &mut Section) -> Result<Vec<u8>, DefinitionError> {
     codes.iter().enumerate().map(code).collect()
 }
 
-/// Patterns that lead nowhere but into the plugin's own directory. That a pattern is a good glob is for the reader of bundles to find out.
+/// Reads patterns that stay inside the plugin's directory. The reader of bundles checks whether
+/// each is a valid glob.
 fn files(section: &mut Section) -> Result<Vec<String>, DefinitionError> {
     let path = section.at("files");
     let patterns = section.texts("files")?;
@@ -212,7 +220,7 @@ fn timeout(section: &mut Section) -> Result<Option<Duration>, DefinitionError> {
         Some(Value::String(text)) => {
             parse_duration(&text).map(Some).map_err(|cause| DefinitionError::Duration { path, cause })
         }
-        // As many seconds as a text could say.
+        // The limit equals that of durations written as strings.
         Some(value) => match value.as_u64().filter(|&seconds| seconds <= MAX_SECONDS) {
             Some(seconds) => Ok(Some(Duration::from_secs(seconds))),
             None => Err(wrong_type(&path, "a duration such as `10m` or a whole number of seconds", &value)),

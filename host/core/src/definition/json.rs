@@ -1,12 +1,12 @@
-//! From a definition to the JSON that goes into the archive.
+//! Writes a definition as JSON for the archive.
 
 use serde_json::{Map, Value, json};
 
 use crate::definition::model::Definition;
 
 impl Definition {
-    /// The object that stands under `Definition` in the archive's `definition.json`: the keys of the YAML, empty ones left out.
-    /// [`Definition::from_json`] reads the same definition from it.
+    /// Returns the object under `Definition` in the archive's `definition.json`: the keys of the
+    /// YAML without empty ones. [`Definition::from_json`] reads the same definition from it.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut config = Map::new();

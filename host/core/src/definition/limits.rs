@@ -1,4 +1,4 @@
-//! What a plugin asks of its modules' limits, and what it gets.
+//! The limits that a plugin requests for its modules, and those that it gets.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -12,40 +12,45 @@ use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
 use crate::limits::ModuleLimits;
 use crate::size::parse_size;
 
-/// A wish for other limits than the defaults: what is `None` is left at the default. The keys are those of [`ModuleLimits`], but
-/// `wall` (a number of seconds or a duration such as `5m`, rounded up to seconds; `wall-seconds` is the same) for `wall_seconds`.
-/// Sizes may be written as `256MiB`.
+/// A request for module limits other than the defaults. A limit that is `None` keeps its default.
+///
+/// The keys are those of [`ModuleLimits`], except for `wall` instead of `wall_seconds`. `wall` is a
+/// number of seconds or a duration such as `5m`, rounded up to seconds. `wall-seconds` is an alias
+/// of it. Sizes may be written as `256MiB`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LimitsRequest {
-    /// Wall clock of one call, in seconds.
+    /// The wall-clock time of one call, in seconds.
     pub wall_seconds: Option<u64>,
-    /// Linear memory, in bytes.
+    /// The linear memory, in bytes.
     pub memory: Option<u64>,
-    /// Elements of all tables together.
+    /// The number of elements of all tables together.
     pub table_elements: Option<u64>,
-    /// Stack of the guest, in bytes. Never more than the default.
+    /// The stack of the guest, in bytes. It cannot exceed the default.
     pub stack: Option<u64>,
-    /// Bytes of all files that a call may read.
+    /// The total size in bytes of the files that a call may read.
     pub input_bytes: Option<u64>,
-    /// Items that a call may emit.
+    /// The number of items that a call may emit.
     pub items: Option<u64>,
-    /// Bytes of everything that a call may emit.
+    /// The total output of a call, in bytes.
     pub output_bytes: Option<u64>,
-    /// Bytes of one item.
+    /// The size of one item, in bytes.
     pub item_bytes: Option<u64>,
-    /// Levels of the tree.
+    /// The number of levels of the tree.
     pub depth: Option<u32>,
-    /// Bytes copied by one host call.
+    /// The number of bytes that one host call may copy.
     pub hostcall_bytes: Option<u64>,
-    /// Bytes of log lines and standard output.
+    /// The size in bytes of log lines and standard output.
     pub log_bytes: Option<u64>,
 }
 
-/// The limits of a plugin's module: what is asked for, else the default. Less than the default is always granted, more only up to
-/// `cap`; a default above the cap is brought down to it. The stack is the engine's, so its cap is the default.
+/// Returns the limits of a plugin's module: the requested ones, or else the defaults.
+///
+/// Values below the default are always granted, and larger ones up to `cap`. A default above the
+/// cap is lowered to it. The stack belongs to the engine, so its cap is the default.
 ///
 /// # Errors
-/// [`LimitError`] for the first limit, in the order of [`ModuleLimits`], that is above its cap.
+///
+/// Returns a [`LimitError`] for the first limit above its cap, in the order of [`ModuleLimits`].
 pub fn effective_limits(
     request: &LimitsRequest,
     defaults: &ModuleLimits,
@@ -76,7 +81,7 @@ pub fn effective_limits(
         items: grant("items", Number, r.items, d.items, c.items)?,
         output_bytes: grant("output-bytes", Bytes, r.output_bytes, d.output_bytes, c.output_bytes)?,
         item_bytes: grant("item-bytes", Bytes, r.item_bytes, d.item_bytes, c.item_bytes)?,
-        // Above 32 bits neither request nor default can be.
+        // Neither the request nor the default can exceed 32 bits.
         depth: depth.map(|depth| u32::try_from(depth).unwrap_or(u32::MAX))?,
         hostcall_bytes: grant("hostcall-bytes", Bytes, r.hostcall_bytes, d.hostcall_bytes, c.hostcall_bytes)?,
         log_bytes: grant("log-bytes", Bytes, r.log_bytes, d.log_bytes, c.log_bytes)?,
@@ -118,7 +123,7 @@ impl LimitsRequest {
         }
     }
 
-    /// This request; what it leaves open as `other` asks for it.
+    /// Returns this request, with `other` filling in the limits that are not set.
     #[must_use]
     pub fn or(self, other: &Self) -> Self {
         Self {
@@ -136,13 +141,13 @@ impl LimitsRequest {
         }
     }
 
-    /// Whether nothing is asked for.
+    /// Returns whether no limit is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The mapping that reads as this request.
+    /// Returns the mapping that parses as this request.
     #[must_use]
     pub fn to_json(&self) -> Map<String, Value> {
         let wall = self.wall_seconds.map(|s| format_duration(std::time::Duration::from_secs(s)));
@@ -170,7 +175,7 @@ impl Serialize for LimitsRequest {
 }
 
 impl<'de> Deserialize<'de> for LimitsRequest {
-    /// Unknown keys are ignored.
+    /// Deserializes a request and ignores unknown keys.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(from)?;
         Self::read("limits", value, &mut Warnings::default()).map_err(serde::de::Error::custom)
@@ -194,7 +199,7 @@ fn wall(section: &mut Section, key: &str) -> Result<Option<u64>, DefinitionError
             let duration = parse_duration(&text).map_err(|cause| DefinitionError::Duration { path, cause })?;
             Ok(Some(duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0))))
         }
-        // As many seconds as a text could say, so that what is written to an archive reads as the same.
+        // The limit equals that of durations written as strings, so that archives round-trip.
         Some(value) => match value.as_u64().filter(|&seconds| seconds <= MAX_SECONDS) {
             Some(seconds) => Ok(Some(seconds)),
             None => Err(wrong_type(&path, "a whole number of seconds or a duration such as `90s`", &value)),

@@ -1,4 +1,4 @@
-//! Limits that a plugin asks for.
+//! Tests for the limits that a plugin requests.
 
 use serde_json::json;
 
@@ -41,7 +41,7 @@ fn seconds_are_rounded_up_so_that_a_short_wall_is_not_none() {
         assert_eq!(request(json!({"wall": wall})).unwrap().wall_seconds, Some(seconds), "{wall}");
     }
     assert_eq!(request(json!({"wall-seconds": 7})).unwrap().wall_seconds, Some(7));
-    // The longest that can be said is written so that it is read again.
+    // The longest duration must survive a round trip through its written form.
     let longest = request(json!({"wall": MAX_SECONDS})).unwrap();
     assert_eq!(request(Value::from(longest.to_json())).unwrap(), longest);
     assert!(request(json!({"wall": u64::MAX})).is_err());
@@ -53,7 +53,7 @@ fn nothing_can_be_done_within_nothing() {
         let error = request(json!({key: 0})).unwrap_err();
         assert!(error.to_string().contains(&format!("`limits.{key}`")), "{error}");
     }
-    // These may be none: a module that reads, emits or logs nothing is still one.
+    // These may be zero: a module may read, emit or log nothing.
     for key in ["items", "log-bytes", "input-bytes", "output-bytes"] {
         assert!(request(json!({key: 0})).is_ok(), "{key}");
     }
@@ -76,7 +76,7 @@ fn less_is_granted_and_more_up_to_the_cap() {
         json!({"wall": "1h"}),
         json!({"depth": 65}),
         json!({"depth": u64::MAX}),
-        // One engine has one stack, whatever the cap says.
+        // An engine has one stack size, whatever the cap is.
         json!({"stack": "2MiB"}),
     ]
     .into_iter()

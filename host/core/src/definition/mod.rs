@@ -1,7 +1,9 @@
-//! The definition of a plugin: what is executed, how, and how its results are read (docs/definition.md).
+//! The definition of a plugin: what it runs, how it runs, and how its results are read
+//! (docs/definition.md).
 //!
-//! The schema is Sonobuoy's, so its plugins run unchanged; our own keys stand in a section of their own, `plumbline`, which it
-//! ignores. Keys are matched without regard to case. What is not known is not an error but a [`Warning`].
+//! The schema is Sonobuoy's, so its plugins run unchanged. Plumbline's own keys are in the section
+//! `plumbline`, which Sonobuoy ignores. Keys match without regard to case. An unknown key is a
+//! [`Warning`] and not an error.
 
 mod config_map;
 mod container;

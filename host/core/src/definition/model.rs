@@ -1,4 +1,4 @@
-//! What a definition holds.
+//! The data types of a definition.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::definition::warning::Warning;
 use crate::driver::Driver;
 use crate::name::PluginName;
 
-/// The result format, and the module of that name, that takes any file as it is.
+/// The result format, and the name of its module, that accepts any file as is.
 pub const RAW_FORMAT: &str = "raw";
 
-/// The result format of which each file is read by the module that detects it.
+/// The result format in which each file is read by the module that detects it.
 pub const AUTO_FORMAT: &str = "auto";
 
 /// The definition of a plugin.
@@ -22,51 +22,53 @@ pub const AUTO_FORMAT: &str = "auto";
 pub struct Definition {
     /// The plugin's name, unique in a run.
     pub name: PluginName,
-    /// How it is executed.
+    /// How the plugin runs.
     pub driver: Driver,
-    /// How its results are read, as written; see [`Definition::format_module`].
+    /// The result format as written. See [`Definition::format_module`].
     pub result_format: Option<String>,
-    /// Names (without directories) of the files that count as results; empty: those that the module takes by default.
+    /// Names, without directories, of the result files. If empty, those that the module reads by
+    /// default.
     pub result_files: Vec<String>,
-    /// What was started stays after the run.
+    /// Whether the plugin's pods and other objects stay after the run.
     pub skip_cleanup: bool,
-    /// One line for a person.
+    /// A one-line description.
     pub description: Option<String>,
-    /// Where the definition comes from.
+    /// The source of the definition.
     pub source_url: Option<String>,
-    /// Plugins of a lower order are launched, and complete, before those of a higher.
+    /// Plugins of a lower order are launched and complete before those of a higher order.
     pub order: i32,
     /// The plugin's container.
     pub spec: Container,
-    /// The pod around it (core/v1 `PodSpec`), as it was written; `None`: the driver's default.
+    /// The pod template of the plugin (core/v1 `PodSpec`) as written. `None` uses the driver's
+    /// default.
     pub pod_spec: Option<Value>,
-    /// Further volumes of the pod (core/v1 `Volume`), as they were written.
+    /// Additional volumes of the pod (core/v1 `Volume`) as written.
     pub extra_volumes: Vec<Value>,
-    /// Files for the plugin: name to content.
+    /// Files for the plugin: contents by file name.
     pub config_map: BTreeMap<String, String>,
-    /// Our own section.
+    /// The section `plumbline`.
     pub plumbline: Extensions,
 }
 
-/// A definition that was read, and what is odd about it.
+/// A parsed definition with its warnings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
     /// The definition.
     pub definition: Definition,
-    /// What is odd; for a person to see.
+    /// What is suspicious in the definition, for the user.
     pub warnings: Vec<Warning>,
 }
 
 impl Definition {
-    /// The name of the module that reads the results: the result format, or [`RAW_FORMAT`] when there is none or it cannot name a
-    /// module. That there is a module of this name is for the caller to find out.
+    /// Returns the name of the module that reads the results: the result format, or [`RAW_FORMAT`]
+    /// if it is missing or invalid as a module name. The caller checks whether the module exists.
     #[must_use]
     pub fn format_module(&self) -> &str {
         self.result_format.as_deref().filter(|name| is_module_name(name)).unwrap_or(RAW_FORMAT)
     }
 
-    /// The name of the module that says who must answer: the one that the definition names, else the one named after the driver (a
-    /// process answers once, like a job).
+    /// Returns the name of the expectations module: the one in the definition, or else the one
+    /// named after the driver. A process produces one result, like a Job.
     #[must_use]
     pub fn expectations_module(&self) -> &str {
         match (&self.plumbline.expectations, self.driver) {

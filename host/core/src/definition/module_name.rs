@@ -1,10 +1,13 @@
-//! Which texts may name a module.
+//! The rules for names of modules.
 
-/// The longest name of a module, in bytes.
+/// The maximum length of a module name in bytes.
 pub const MAX_MODULE_NAME: usize = 63;
 
-/// Whether `text` may name a module: lower-case letters, digits, `-`, `_` and `.`, a letter or digit at both ends, at most
-/// [`MAX_MODULE_NAME`] bytes. Such a name is safe as the stem of a file (`NAME.wasm`).
+/// Returns whether `text` is a valid module name: lower-case letters, digits, `-`, `_` and `.`,
+/// with a letter or digit at both ends.
+///
+/// The limit is [`MAX_MODULE_NAME`] bytes. A valid name is safe as the stem of a file name
+/// (`NAME.wasm`).
 #[must_use]
 pub fn is_module_name(text: &str) -> bool {
     fn edge(b: u8) -> bool {

@@ -1,4 +1,4 @@
-//! What a plugin may do with the API server of its cluster.
+//! The permissions of a plugin on the API server of its cluster.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -8,13 +8,15 @@ use crate::definition::schema::{PERMISSIONS, POLICY_RULE};
 use crate::definition::section::Section;
 use crate::definition::warning::Warnings;
 
-/// Rules of each kind. A role with more is a sign of a generated definition that went wrong.
+/// The maximum number of rules of each kind. More rules indicate a mistake in a generated
+/// definition.
 const MAX_RULES: usize = 100;
 
-/// Entries of each list in a rule.
+/// The maximum number of entries in each list of a rule.
 const MAX_ENTRIES: usize = 500;
 
-/// The permissions that a definition asks for. A plugin without any gets no token for the API server.
+/// The permissions that a definition requests. A plugin without permissions gets no token for the
+/// API server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ApiPermissions {
     /// Rules for the whole cluster, which become a ClusterRole.
@@ -23,34 +25,35 @@ pub struct ApiPermissions {
     pub namespace: Vec<PolicyRule>,
 }
 
-/// A rule of a role, as Kubernetes has it (rbac.authorization.k8s.io/v1 `PolicyRule`).
+/// A rule of a role as in Kubernetes (rbac.authorization.k8s.io/v1 `PolicyRule`).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyRule {
-    /// API groups; the core group is empty text, `*` stands for all.
+    /// API groups. The core group is an empty string, and `*` matches all groups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub api_groups: Vec<String>,
     /// Resources and subresources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<String>,
-    /// Names of objects; empty: every name.
+    /// Names of objects. If empty, every name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resource_names: Vec<String>,
-    /// Paths that are not resources, such as `/metrics`. Only in rules for the whole cluster.
+    /// URL paths that are not resources, such as `/metrics`. Only valid in rules for the whole
+    /// cluster.
     #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
     pub non_resource_urls: Vec<String>,
-    /// Verbs.
+    /// Verbs, such as `get` and `list`.
     pub verbs: Vec<String>,
 }
 
 impl ApiPermissions {
-    /// Whether the definition asks for nothing.
+    /// Returns whether the definition requests no permissions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cluster.is_empty() && self.namespace.is_empty()
     }
 
-    /// Whether they include everything in the cluster.
+    /// Returns whether the permissions include everything in the cluster.
     #[must_use]
     pub fn is_cluster_admin(&self) -> bool {
         let all = |list: &[String]| list.iter().any(|entry| entry == "*");
@@ -66,8 +69,8 @@ impl ApiPermissions {
         Ok(Self { cluster, namespace })
     }
 
-    /// Applies the rules of the API server that no schema states, so that a mistake is found before anything is
-    /// created.
+    /// Checks the rules of the API server that no schema expresses, to find mistakes before
+    /// anything is created.
     pub(super) fn check(&self) -> Result<(), DefinitionError> {
         for (key, rules) in [("cluster", &self.cluster), ("namespace", &self.namespace)] {
             for (i, rule) in rules.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The log in which a worker counts how far its plugin is.
+//! The log from which a worker reads the progress of its plugin.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,46 +8,47 @@ use crate::definition::schema::{GINKGO, PROGRESS};
 use crate::definition::section::Section;
 use crate::definition::warning::Warnings;
 
-/// The variable in which a worker finds a [`LogProgress`], as JSON.
+/// The environment variable that passes a [`LogProgress`] to the worker, as JSON.
 pub const PROGRESS_VARIABLE: &str = "PLUMBLINE_PROGRESS";
 
-/// Characters of a regular expression. Each is compiled by every worker that needs it.
+/// The maximum length of a regular expression in characters. Every worker that needs it compiles
+/// it.
 pub const MAX_PROGRESS_PATTERN: usize = 1_000;
 
-/// Characters of the file's name.
+/// The maximum length of the file name in characters.
 const MAX_FILE: usize = 240;
 
-/// A log that shows how far a plugin is.
+/// A log that shows the progress of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Keys", into = "Keys")]
 pub struct LogProgress {
-    /// The file, relative to the results directory: without `..`.
+    /// The path of the file, relative to the results directory and without `..`.
     pub file: String,
-    /// How tests are counted in it.
+    /// How tests are counted in the file.
     pub format: LogFormat,
 }
 
 /// How tests are counted in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogFormat {
-    /// The log is what Ginkgo prints, in any of its modes.
+    /// The log is Ginkgo output in any of its modes.
     Ginkgo,
-    /// By regular expressions.
+    /// Regular expressions match the tests.
     Patterns(LogPatterns),
 }
 
-/// Regular expressions of the crate `regex`, which match in one line at a time.
+/// Regular expressions of the crate `regex`, each applied to one line at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogPatterns {
-    /// Its first group is how many tests there are. `None`: unknown.
+    /// A pattern whose first group is the total number of tests. `None` means unknown.
     pub total: Option<String>,
-    /// Each match is a test that ended, whether it passed or failed.
+    /// A pattern that matches once per finished test, whether it passed or failed.
     pub completed: String,
-    /// Each match is a test that ended and failed. `None`: unknown.
+    /// A pattern that matches once per failed test. `None` means unknown.
     pub failed: Option<String>,
 }
 
-/// The keys as they are written.
+/// The keys as written.
 #[derive(Clone, Serialize, Deserialize)]
 struct Keys {
     file: String,
@@ -61,7 +62,7 @@ struct Keys {
     failed: Option<String>,
 }
 
-/// Why keys are not those of a [`LogProgress`].
+/// Error for keys that do not form a [`LogProgress`].
 #[derive(Debug, thiserror::Error)]
 enum KeysError {
     #[error("`format` and patterns exclude each other")]
@@ -133,7 +134,8 @@ impl LogProgress {
         serde_json::to_value(self).unwrap_or_else(|_| Value::Object(Map::new()))
     }
 
-    /// Whether the file is one below the results directory, as far as its name shows. The reader checks links.
+    /// Returns whether the path of the file stays inside the results directory. The reader checks
+    /// links.
     #[must_use]
     pub fn is_inside(&self) -> bool {
         is_inside(&self.file)
@@ -166,7 +168,7 @@ mod tests {
             let definition = read(progress.clone()).unwrap();
             assert_eq!(definition.to_json()["plumbline"]["progress"], progress);
             assert_eq!(Definition::from_json(definition.to_json()).unwrap().definition, definition);
-            // What a worker is given is what it reads.
+            // The worker must read back what it is given.
             let given = definition.plumbline.progress.unwrap();
             assert_eq!(serde_json::from_str::<LogProgress>(&serde_json::to_string(&given).unwrap()).unwrap(), given);
         }

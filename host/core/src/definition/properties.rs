@@ -1,11 +1,11 @@
-//! What holds for every definition.
+//! Property tests for definitions.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 
-/// Any JSON, a few levels deep.
+/// Generates arbitrary JSON with a few levels.
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -23,7 +23,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A value that is mostly right for the key, and sometimes anything.
+/// Generates a value that is mostly valid for its key and sometimes arbitrary.
 fn mostly(right: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value = Value> {
     prop_oneof![6 => right.boxed(), 1 => any_json().boxed()]
 }
@@ -60,7 +60,7 @@ fn judge() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// Documents that are definitions, or nearly.
+/// Generates documents that are definitions, or nearly so.
 fn document() -> impl Strategy<Value = Value> {
     let env = object(vec![("name", text("[A-Z]{1,4}").boxed()), ("value", mostly(text("\\PC{0,8}")).boxed())]);
     let spec = object(vec![
@@ -119,12 +119,12 @@ proptest! {
     fn what_is_read_survives_the_archive(document in document()) {
         let Ok(parsed) = Definition::from_json(document) else { return Ok(()) };
         let json = parsed.definition.to_json();
-        // By way of text, as in an archive.
+        // Goes through text, as in an archive.
         let json: Value = serde_json::from_str(&json.to_string()).unwrap();
         let again = Definition::from_json(json.clone()).unwrap();
         prop_assert_eq!(&again.definition, &parsed.definition);
         prop_assert_eq!(again.definition.to_json(), json.clone());
-        // JSON is YAML, and is read the same.
+        // JSON is YAML, and must parse to the same definition.
         let from_yaml = Definition::parse(&json.to_string());
         prop_assert_eq!(from_yaml.map(|parsed| parsed.definition), Ok(parsed.definition));
     }

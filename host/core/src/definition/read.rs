@@ -1,4 +1,4 @@
-//! From YAML or JSON to a definition.
+//! Reads a definition from YAML or JSON.
 
 use serde_json::{Map, Value};
 
@@ -14,27 +14,31 @@ use crate::definition::section::{Section, wrong_type};
 use crate::definition::warning::{WarningKind, Warnings};
 use crate::definition::yaml::{self};
 
-/// Keys of `sonobuoy-config` that real definitions have and that never did anything.
+/// Keys of `sonobuoy-config` that occur in real definitions and never had an effect.
 const CONFIG_NO_EFFECT: &[(&str, &str)] = &[
     ("source_url", "write `source-url`"),
     ("result-type", "results are filed under `plugin-name`, and `result-format` says how they are read"),
 ];
 
 impl Definition {
-    /// Reads a definition from YAML (JSON is YAML too): one document of at most [`MAX_YAML_BYTES`].
+    /// Parses a definition from YAML, of which JSON is a subset. It must be one document of at most
+    /// [`MAX_YAML_BYTES`].
     ///
     /// # Errors
-    /// [`DefinitionError`], which names the key.
+    ///
+    /// Returns a [`DefinitionError`] that names the key.
     pub fn parse(yaml: &str) -> Result<Parsed, DefinitionError> {
         let mut warnings = Warnings::default();
         let document = yaml::read_document(yaml, &mut warnings)?;
         read(document, warnings)
     }
 
-    /// Like [`Definition::parse`], from the bytes of a file.
+    /// Parses a definition like [`Definition::parse`], from the bytes of a file.
     ///
     /// # Errors
-    /// [`DefinitionError`]; a file that is too large is said to be so, whatever it holds.
+    ///
+    /// Returns a [`DefinitionError`]. A file above the size limit is reported as too large,
+    /// whatever it contains.
     pub fn parse_bytes(yaml: &[u8]) -> Result<Parsed, DefinitionError> {
         if yaml.len() > MAX_YAML_BYTES {
             return Err(DefinitionError::TooLarge { bytes: yaml.len() as u64 });
@@ -43,11 +47,12 @@ impl Definition {
         Self::parse(text)
     }
 
-    /// Reads a definition from the JSON of an archive: the object of [`Definition::to_json`], or a whole `definition.json`, in which
-    /// that object stands under `Definition`.
+    /// Reads a definition from the JSON of an archive. `json` is either the object of
+    /// [`Definition::to_json`], or a whole `definition.json` with that object under `Definition`.
     ///
     /// # Errors
-    /// [`DefinitionError`], which names the key.
+    ///
+    /// Returns a [`DefinitionError`] that names the key.
     pub fn from_json(json: Value) -> Result<Parsed, DefinitionError> {
         let json = match json {
             Value::Object(mut fields) if !has(&fields, "sonobuoy-config") => {

@@ -1,4 +1,4 @@
-//! A plugin that runs again what failed in another one.
+//! Plugins that rerun the failed tests of another plugin.
 
 use serde_json::{Map, Value};
 
@@ -8,22 +8,24 @@ use crate::definition::section::Section;
 use crate::definition::warning::Warnings;
 use crate::name::PluginName;
 
-/// Variables that are removed: a suite has a handful that choose tests.
+/// The maximum number of variables to remove. A test suite has a handful of variables that select
+/// tests.
 const MAX_CLEAR: usize = 64;
 
-/// Characters of a prefix of names. They are words such as `[It] `.
+/// The maximum length in characters of a name prefix, such as `[It] `.
 const MAX_STRIP: usize = 200;
 
-/// What a plugin with this key does: it runs again what failed in another plugin of the same run.
+/// A request to rerun the failed tests of another plugin in the same run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reruns {
-    /// The other plugin. Its order is lower.
+    /// The other plugin, which has a lower order.
     pub plugin: PluginName,
-    /// The variable that gets the names of what failed there: a regular expression of Go that matches each of them.
+    /// The variable that receives the names of the failed tests, as a Go regular expression that
+    /// matches each of them.
     pub focus: String,
-    /// Variables that are removed, because they would choose otherwise.
+    /// Variables to remove because they would select other tests.
     pub clear: Vec<String>,
-    /// What names begin with that is no part of them; empty: nothing.
+    /// The prefix to strip from test names. If empty, nothing is stripped.
     pub strip: String,
 }
 

@@ -1,4 +1,4 @@
-//! One mapping of a definition: its keys looked up without regard to case, its values with their types checked.
+//! One mapping of a definition, with case-insensitive keys and type-checked values.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::definition::error::DefinitionError;
 use crate::definition::schema::Field;
 use crate::definition::warning::{WarningKind, Warnings, cut};
 
-/// A mapping whose keys are known. `null` stands for an absent value, as Sonobuoy reads it.
+/// A mapping with known keys. `null` means absent, as in Sonobuoy.
 #[derive(Debug)]
 pub(super) struct Section {
     path: String,
@@ -14,8 +14,8 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Takes `value` as the mapping at `path`; `no_effect` names keys that are seen in the wild but mean nothing, and what to do
-    /// in their place.
+    /// Takes `value` as the mapping at `path`. `no_effect` lists keys that occur in real
+    /// definitions but mean nothing, each with its replacement.
     pub(super) fn new(
         path: impl Into<String>,
         value: Value,
@@ -46,7 +46,7 @@ impl Section {
         Ok(section)
     }
 
-    /// Where `key` of this section is.
+    /// Returns the path of `key` in this section.
     pub(super) fn at(&self, key: &str) -> String {
         if self.path.is_empty() { cut(key) } else { format!("{}.{}", self.path, cut(key)) }
     }
@@ -59,7 +59,8 @@ impl Section {
         self.take(key).ok_or_else(|| DefinitionError::Missing(self.at(key)))
     }
 
-    /// Text; a number or truth value is read as the text that it was written as, as far as that can still be told.
+    /// Takes a string. Numbers and booleans are converted to the text as written, as far as it can
+    /// be recovered.
     pub(super) fn text(&mut self, key: &str) -> Result<Option<String>, DefinitionError> {
         match self.take(key) {
             None => Ok(None),
@@ -114,7 +115,7 @@ impl Section {
     }
 }
 
-/// The text of a value that is not a mapping or list; `null` is empty.
+/// Returns the text of a scalar, or `None` for a mapping or list. `null` is the empty string.
 pub(super) fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::Null => Some(String::new()),

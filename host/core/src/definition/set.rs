@@ -1,4 +1,4 @@
-//! The definitions of one run together.
+//! The rules for the definitions of one run together.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,13 @@ use crate::definition::error::DefinitionError;
 use crate::definition::model::Definition;
 use crate::name::PluginName;
 
-/// Checks that definitions can be in one run: their names are unique, their permissions are rules that the API server
-/// takes, and a plugin that runs failures of another one again comes after it.
+/// Checks that the definitions can be in one run: names are unique, the API server accepts their
+/// permissions, and reruns come after the plugin that they rerun.
 ///
 /// # Errors
-/// [`DefinitionError::DuplicatePlugin`] with the first name that is used twice; [`DefinitionError::Reruns`];
-/// [`DefinitionError::Invalid`] with the first rule that is wrong.
+///
+/// Returns [`DefinitionError::DuplicatePlugin`] with the first duplicate name,
+/// [`DefinitionError::Reruns`], or [`DefinitionError::Invalid`] with the first invalid rule.
 pub fn check_set<'a>(definitions: impl IntoIterator<Item = &'a Definition>) -> Result<(), DefinitionError> {
     let mut by_name = BTreeMap::new();
     for definition in definitions {
@@ -32,7 +33,7 @@ fn check_reruns(definition: &Definition, all: &BTreeMap<&PluginName, &Definition
         Some(other) if other.order >= definition.order => {
             refused("it must come first: give it a lower `sonobuoy-config.order`")
         }
-        // Which node a test failed on is not in its name.
+        // The name of a failed test does not include its node.
         Some(other) if other.driver.is_per_node() || definition.driver.is_per_node() => {
             refused("both must run once for the whole cluster or machine: use the driver `Job` or `Process`")
         }

@@ -1,4 +1,4 @@
-//! Definitions: real ones, all keys, and everything that can be wrong.
+//! Tests for definitions: real ones, all keys, and all errors.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{Driver, NameError};
 
-/// A definition with `more` after the keys that must be there.
+/// Returns a definition with `more` after the required keys.
 fn with(more: &str) -> String {
     format!("sonobuoy-config: {{driver: Job, plugin-name: p}}\nspec: {{image: i, name: plugin}}\n{more}")
 }
 
-/// A definition with `config` among the keys of `sonobuoy-config`.
+/// Returns a definition with `config` among the keys of `sonobuoy-config`.
 fn with_config(config: &str) -> String {
     format!("sonobuoy-config: {{driver: Job, plugin-name: p, {config}}}\nspec: {{}}\n")
 }
@@ -25,7 +25,7 @@ fn error(yaml: &str) -> String {
     Definition::parse(yaml).map_or_else(|error| error.to_string(), |parsed| panic!("{parsed:?}"))
 }
 
-/// Without warnings.
+/// Parses a definition that must not cause warnings.
 fn clean(yaml: &str) -> Definition {
     let parsed = parse(yaml);
     assert_eq!(parsed.warnings, [], "{yaml:.1000}");
@@ -36,7 +36,7 @@ fn warnings(yaml: &str) -> Vec<String> {
     parse(yaml).warnings.iter().map(ToString::to_string).collect()
 }
 
-/// What was read, as a person can check it.
+/// Formats a definition and its warnings for a snapshot.
 fn shown(parsed: &Parsed) -> String {
     let warnings: String = parsed.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     format!("{warnings}{}", serde_json::to_string_pretty(&parsed.definition.to_json()).unwrap())
@@ -64,7 +64,7 @@ fn the_definition_of_an_old_archive_is_read() {
     let parsed = Definition::from_json(document.clone()).unwrap();
     assert_eq!(parsed.warnings, []);
     assert_eq!((parsed.definition.name.as_str(), parsed.definition.driver), ("systemd-logs", Driver::DaemonSet));
-    // Nothing is lost on the way through.
+    // The round trip must not lose anything.
     assert_eq!(parsed.definition.to_json(), document["Definition"]);
 }
 
@@ -162,7 +162,7 @@ fn what_is_left_out_has_defaults() {
         definition.to_json(),
         json!({"sonobuoy-config": {"driver": "Job", "plugin-name": "p"}, "spec": {"image": "i", "name": "plugin"}})
     );
-    // `null` is the same as nothing.
+    // `null` equals an absent value.
     let nulls = "sonobuoy-config: {driver: Job, plugin-name: p, result-format: , result-files: ~, order: null}\n\
                  spec: {image: i, name: plugin}\npodSpec:\nextra-volumes:\nconfig-map:\nplumbline:\n";
     assert_eq!(clean(nulls), definition);
@@ -312,7 +312,7 @@ fn bytes_that_are_no_text_and_too_many_bytes_are_refused() {
     let ten_megabytes = format!("{}description: {}", with(""), "x".repeat(10 << 20));
     let too_large = DefinitionError::TooLarge { bytes: ten_megabytes.len() as u64 };
     assert_eq!(Definition::parse(&ten_megabytes), Err(too_large.clone()));
-    // The size is said even where it cuts a character in two.
+    // The size is reported even if the limit cuts a character in two.
     assert_eq!(Definition::parse_bytes(ten_megabytes.as_bytes()), Err(too_large));
     assert!(matches!(Definition::parse_bytes(&vec![0xff; MAX_YAML_BYTES + 1]), Err(DefinitionError::TooLarge { .. })));
 }
@@ -347,7 +347,7 @@ fn yaml_that_grows_is_stopped() {
             assert!(matches!(refused, Err(DefinitionError::Yaml(_))), "{name}: {refused:?}");
             assert!(refused.unwrap_err().to_string().len() < 10_000, "{name}");
         }
-        // Files of the config map are YAML of strangers too.
+        // Files of the config map are untrusted YAML too.
         if yaml.len() < MAX_YAML_BYTES / 2 && name != "many documents" {
             let document = json!({
                 "sonobuoy-config": {"driver": "Job", "plugin-name": "p"}, "spec": {}, "config-map": {"a.yaml": yaml}
@@ -367,7 +367,7 @@ fn aliases_and_merge_keys_within_reason_are_read() {
 
 #[test]
 fn scalars_are_read_as_the_yaml_of_the_field_reads_them() {
-    // YAML 1.1, as Kubernetes and all tools around it read it.
+    // YAML 1.1, as Kubernetes and its tools read it.
     assert!(clean(&with_config("skip-cleanup: yes")).skip_cleanup);
     assert!(!clean(&with_config("skip-cleanup: off")).skip_cleanup);
     let modes = clean(&with("extra-volumes: [{name: c, configMap: {defaultMode: 0644}}]"));

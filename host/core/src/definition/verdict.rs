@@ -9,30 +9,34 @@ use crate::definition::schema::VERDICT;
 use crate::definition::section::Section;
 use crate::definition::warning::{Warnings, cut};
 
-/// Judges of one plugin. Each reads the whole tree once more; a handful is what one needs.
+/// The maximum number of judges of one plugin. Each reads the whole tree again, and a handful is
+/// enough.
 pub const MAX_JUDGES: usize = 16;
 
-/// Files of data, and patterns of evidence, that one judge is given: lists come as a handful of files.
+/// The maximum number of data files and of evidence patterns of one judge. Lists of known failures
+/// consist of a handful of files.
 const MAX_FILES: usize = 64;
 
-/// Bytes of a pattern: as long as a path that people read.
+/// The maximum length of a pattern in bytes.
 const MAX_PATTERN_BYTES: usize = 240;
 
-/// One judge of a chain, and what it is given.
+/// One judge of a chain, with its inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VerdictEntry {
-    /// The name of the module: of the plugin's bundle, else a built-in one.
+    /// The name of the module, from the plugin's bundle or built in.
     pub judge: String,
-    /// Free options for it.
+    /// Free-form options for the judge.
     pub options: Map<String, Value>,
-    /// Keys of the definition's `config-map`: the module sees them as files `data/KEY`. That they are there is for the caller to check.
+    /// Keys of the definition's `config-map`, which the module sees as files `data/KEY`. The caller
+    /// checks that they exist.
     pub data: Vec<String>,
-    /// Glob patterns of files of the archive, relative to its root. That a pattern is a good glob is for the caller to check.
+    /// Glob patterns of files of the archive, relative to its root. The caller checks that each is
+    /// a valid glob.
     pub evidence: Vec<String>,
 }
 
 impl VerdictEntry {
-    /// The entry as it stands in a definition.
+    /// Returns the entry as written in a definition.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut fields = Map::new();
@@ -49,7 +53,7 @@ impl VerdictEntry {
     }
 }
 
-/// Takes the chain out of the section `plumbline`.
+/// Takes the chain from the section `plumbline`.
 pub(super) fn read(section: &mut Section, warnings: &mut Warnings) -> Result<Vec<VerdictEntry>, DefinitionError> {
     let path = section.at("verdict");
     let entries = section.list("verdict")?;
@@ -90,7 +94,7 @@ fn texts(
     Ok(texts)
 }
 
-/// Patterns lead nowhere but into the archive.
+/// Returns why a pattern may not stay inside the archive, if so.
 fn pattern_fault(pattern: &str) -> Option<&'static str> {
     if pattern.is_empty() {
         Some("the pattern is empty")

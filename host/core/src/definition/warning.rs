@@ -1,52 +1,53 @@
-//! What is odd about a definition, but does not stop it.
+//! Problems of a definition that do not make it invalid.
 
 use std::fmt;
 
 use crate::closest;
 
-/// Warnings kept of one definition. What is wrong in a hundred places is seen from these.
+/// The maximum number of warnings per definition. A hundred are enough to see what is wrong.
 pub const MAX_WARNINGS: usize = 100;
 
-/// Something odd in a definition.
+/// A suspicious part of a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// Where: the keys from the top, joined by dots, such as `sonobuoy-config.result-type`.
+    /// The keys from the top, joined by dots, such as `sonobuoy-config.result-type`.
     pub path: String,
-    /// What.
+    /// The kind of warning.
     pub kind: WarningKind,
 }
 
-/// What is odd.
+/// The kind of a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WarningKind {
-    /// The key is not known and is ignored.
+    /// The key is unknown and ignored.
     UnknownKey {
-        /// A known key of the same place that looks like it.
+        /// A known key in the same mapping with a similar name.
         closest: Option<&'static str>,
     },
-    /// The key is seen in the wild but has never had an effect.
+    /// The key occurs in real definitions but has never had an effect.
     NoEffect {
-        /// What to do in its place.
+        /// What to write instead.
         instead: &'static str,
     },
-    /// A known key of a container in a spelling that Kubernetes does not read.
+    /// A known key of a container, in a spelling that Kubernetes does not accept.
     Spelling {
-        /// The spelling that it reads.
+        /// The spelling that Kubernetes accepts.
         right: &'static str,
     },
-    /// A number or truth value stands where text belongs. It is read as text here, but a cluster refuses it.
+    /// A number or boolean in place of a string. Plumbline reads it as a string, but a cluster
+    /// rejects it.
     NotText,
-    /// A value cannot have the effect that was meant.
+    /// A value cannot have the intended effect.
     Useless {
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
-    /// A key stands twice in one mapping; the last one counts.
+    /// A key occurs twice in one mapping. The last one applies.
     DuplicateKey {
-        /// What the parser says, with line and column.
+        /// The message of the parser, with line and column.
         parser: String,
     },
-    /// There were more than [`MAX_WARNINGS`].
+    /// There were more than [`MAX_WARNINGS`] warnings.
     More,
 }
 
@@ -70,7 +71,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Warnings as they come up: bounded.
+/// A bounded list of warnings.
 #[derive(Debug, Default)]
 pub(super) struct Warnings(Vec<Warning>);
 
@@ -83,9 +84,9 @@ impl Warnings {
         }
     }
 
-    /// Says that `key` at `path` is not among `known`.
+    /// Warns that `key` at `path` is not among `known`.
     pub(super) fn unknown_key(&mut self, path: String, key: &str, known: impl Iterator<Item = &'static str>) {
-        // The search costs time for each key: none for those that will not be shown.
+        // The search takes time per key, so skip it for warnings that are not shown.
         let closest = if self.0.len() < MAX_WARNINGS { closest(key, known) } else { None };
         self.add(path, WarningKind::UnknownKey { closest });
     }
@@ -95,7 +96,7 @@ impl Warnings {
     }
 }
 
-/// A path as it is shown: keys may be as long as the document.
+/// Shortens a path for display, since keys may be as long as the document.
 pub(super) fn cut(path: &str) -> String {
     match path.char_indices().nth(200) {
         Some((end, _)) => format!("{}…", path.get(..end).unwrap_or_default()),

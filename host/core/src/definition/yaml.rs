@@ -1,4 +1,4 @@
-//! YAML from strangers, within bounds.
+//! Parses untrusted YAML within limits.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,16 +9,17 @@ use super::error::MAX_YAML_BYTES;
 use crate::definition::error::DefinitionError;
 use crate::definition::warning::{WarningKind, Warnings};
 
-/// Levels of nesting. The deepest pod spec has about 15.
+/// The maximum nesting depth. The deepest pod spec has about 15 levels.
 const MAX_DEPTH: usize = 64;
 
-/// Mappings, lists and scalars, aliases counted where they are used. The largest definition known has about 500.
+/// The maximum number of mappings, lists and scalars, with aliases counted at each use. The largest
+/// known definition has about 500.
 const MAX_NODES: usize = 200_000;
 
-/// Bytes of all scalars, aliases counted where they are used.
+/// The maximum size in bytes of all scalars, with aliases counted at each use.
 const MAX_SCALAR_BYTES: usize = 4 * MAX_YAML_BYTES;
 
-/// Nodes that come from aliases. Few definitions use any.
+/// The maximum number of nodes that come from aliases. Few definitions use any.
 const MAX_REPLAYED: usize = 20_000;
 
 fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
@@ -49,7 +50,8 @@ fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
     }
 }
 
-/// Reads the one document in `text`. Empty documents around it (a trailing `---`) do not count.
+/// Reads the only document in `text`. Empty documents around it, such as after a trailing `---`, do
+/// not count.
 pub(super) fn read_document(text: &str, warnings: &mut Warnings) -> Result<Value, DefinitionError> {
     check_size(text)?;
     let read = |policy| serde_saphyr::from_multiple_with_options::<Value>(text, options(policy));
@@ -68,10 +70,10 @@ pub(super) fn read_document(text: &str, warnings: &mut Warnings) -> Result<Value
     }
 }
 
-/// Checks that `text` is YAML: any number of documents, of any content.
+/// Checks that `text` is valid YAML, with any number of documents and any content.
 pub(super) fn check(text: &str) -> Result<(), String> {
     check_size(text).map_err(|error| error.to_string())?;
-    /// A document that nobody looks at.
+    /// A document that is parsed and discarded.
     #[derive(Deserialize)]
     struct Any(#[expect(dead_code, reason = "only read to see that it can be")] Value);
     let read = serde_saphyr::from_multiple_with_options::<Any>(text, options(DuplicateKeyPolicy::LastWins));

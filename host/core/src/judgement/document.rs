@@ -1,4 +1,4 @@
-//! The verdict over one plugin, as it stands in the archive (docs/judging.md).
+//! The verdict on one plugin, as stored in the archive (docs/judging.md).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 use crate::judgement::ruling::{Check, Ruling};
 use crate::status::Status;
 
-/// What `version` says in the document. Keys are only ever added to one version.
+/// The value of `version` in the document. A version only ever gains keys.
 pub const VERDICT_VERSION: u32 = 1;
 
-/// What a plugin comes to once it was judged.
+/// The verdict on a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum VerdictStatus {
-    /// Nothing counts as a failure, and every check passed.
+    /// No item counts as a failure, and every check passed.
     Passed,
-    /// An item counts, or a check failed.
+    /// An item counts as a failure, or a check failed.
     Failed,
-    /// Nobody can say: a judge failed, a check could not be evaluated, or there is nothing that was judged.
+    /// A judge failed, a check could not be evaluated, or there was nothing to judge.
     #[default]
     Unknown,
 }
 
 impl VerdictStatus {
-    /// The status as one word.
+    /// Returns the status as one word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl VerdictStatus {
 }
 
 impl From<String> for VerdictStatus {
-    /// A word that is not known says nothing good.
+    /// Parses a status. Unknown words become [`VerdictStatus::Unknown`].
     fn from(text: String) -> Self {
         match text.as_str() {
             "passed" => Self::Passed,
@@ -59,96 +59,98 @@ impl fmt::Display for VerdictStatus {
     }
 }
 
-/// One item, and what was said of it.
+/// One item and its ruling.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RuledItem {
-    /// The result set: the node's name, or `global`; empty for what a summarizer added.
+    /// The result set: the name of a node, or `global`. Empty for items that a summarizer added.
     #[serde(default)]
     pub set: String,
-    /// The names from the root of the result set to the item, which is the last.
+    /// The names from the root of the result set down to the item itself.
     #[serde(default)]
     pub path: Vec<String>,
-    /// How the item ended.
+    /// The status of the item.
     #[serde(default)]
     pub status: Status,
-    /// What was said of it.
+    /// The ruling on the item.
     #[serde(flatten)]
     pub ruling: Ruling,
-    /// Who said it; empty where nobody did.
+    /// The judge that ruled. Empty if none did.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub judge: String,
 }
 
 impl RuledItem {
-    /// The item's own name.
+    /// Returns the name of the item.
     #[must_use]
     pub fn name(&self) -> &str {
         self.path.last().map_or(self.set.as_str(), String::as_str)
     }
 }
 
-/// A check, and whose it is.
+/// A check and the judge that reported it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgedCheck {
     /// The check.
     #[serde(flatten)]
     pub check: Check,
-    /// Who reported it.
+    /// The judge that reported the check.
     #[serde(default)]
     pub judge: String,
 }
 
-/// A judge of the chain, and how it fared.
+/// A judge of the chain and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct JudgeRecord {
-    /// The name that the definition calls it by.
+    /// The name of the judge in the definition.
     pub judge: String,
-    /// Digest of the module: `sha256:` and hexadecimal.
+    /// The digest of the module: `sha256:` and hexadecimal digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
-    /// Why it could not finish. What it said until then counts all the same.
+    /// Why the judge did not finish. Its rulings until then still apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// How many items have a class.
+/// The number of items of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClassCount {
-    /// Items of this class.
+    /// The number of items of this class.
     pub items: u64,
-    /// Those of them that count as failures.
+    /// The number of these items that count as failures.
     pub counting: u64,
-    /// Those of them that failed or timed out.
+    /// The number of these items that failed or timed out.
     pub failures: u64,
 }
 
-/// The verdict over one plugin: `plumbline_verdict.json`. Reading is lenient: keys may be missing, unknown ones are ignored.
+/// The verdict on one plugin: `plumbline_verdict.json`. Parsing is lenient: keys may be missing,
+/// and unknown ones are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PluginVerdict {
-    /// [`VERDICT_VERSION`].
+    /// The version of the document, see [`VERDICT_VERSION`].
     pub version: u32,
-    /// The plugin.
+    /// The name of the plugin.
     pub plugin: String,
-    /// What it comes to.
+    /// The verdict.
     pub status: VerdictStatus,
-    /// Leaves that failed or timed out, whatever was said of them.
+    /// The number of leaves that failed or timed out, whatever the rulings.
     pub failures: u64,
-    /// Those of them that do not count.
+    /// The number of these leaves that do not count.
     pub excused: u64,
-    /// Leaves that count as failures, whatever their status.
+    /// The number of leaves that count as failures, whatever their status.
     pub counting: u64,
-    /// Leaves of unknown status of which nothing was said.
+    /// The number of leaves with unknown status and without a ruling.
     pub unknown: u64,
-    /// The judges in their order.
+    /// The judges in order.
     pub chain: Vec<JudgeRecord>,
-    /// How many items have which class.
+    /// The number of items by class.
     pub classes: BTreeMap<String, ClassCount>,
-    /// Every leaf that failed, timed out or was ruled on, in the order of the tree.
+    /// Every leaf that failed, timed out or has a ruling, in the order of the tree.
     pub items: Vec<RuledItem>,
     /// The checks, in the order in which they were reported.
     pub checks: Vec<JudgedCheck>,
-    /// Leaves that belong to `items` and are not there, because there are too many. They are counted everywhere else.
+    /// The number of leaves left out of `items` because there are too many. All other counts
+    /// include them.
     pub left_out: u64,
 }

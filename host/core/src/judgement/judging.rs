@@ -1,4 +1,4 @@
-//! From rulings and checks to the verdict over a plugin: pure rules.
+//! Computes the verdict on a plugin from rulings and checks.
 
 use crate::judgement::document::{
     ClassCount, JudgeRecord, JudgedCheck, PluginVerdict, RuledItem, VERDICT_VERSION, VerdictStatus,
@@ -6,46 +6,49 @@ use crate::judgement::document::{
 use crate::judgement::ruling::{Check, CheckOutcome, Ruling};
 use crate::status::Status;
 
-/// Items of a verdict that are kept one by one: more than any suite has tests.
+/// The maximum number of items that a verdict lists, more than any test suite has tests.
 pub const MAX_ITEMS: usize = 100_000;
-/// Items that do not count stop here, so that there is room for those that do.
+/// The maximum number of listed items that do not count, so that there is room for those that do.
 const MAX_HARMLESS: usize = 80_000;
-/// Bytes of the texts of these items together: 64 MiB, which is what a reader of the document has to hold.
+/// The maximum size of the strings of these items, 64 MiB, which a reader of the document holds in
+/// memory.
 const MAX_BYTES: usize = 64 << 20;
-/// Bytes of the texts of those that do not count: the rest is for those that do, however much is said of what is excused.
+/// The maximum size of the strings of items that do not count. The rest is reserved for those that
+/// do, however long the rulings on excused items are.
 const MAX_HARMLESS_BYTES: usize = 48 << 20;
-/// Different classes. Real judges have a handful.
+/// The maximum number of different classes. Real judges have a handful.
 const MAX_CLASSES: usize = 200;
 
-/// The class of a leaf that failed and that no judge ruled on.
+/// The class of a failed leaf without a ruling.
 pub const UNRULED_CLASS: &str = "failure";
-/// Why such a leaf counts.
-pub const NO_RULING: &str = "no judge knows it";
-/// Stands for the classes beyond the number that is counted one by one.
+/// The reason why such a leaf counts.
+pub const NO_RULING: &str = "no judge ruled on it";
+/// Replaces the classes beyond `MAX_CLASSES`.
 pub const OTHER_CLASSES: &str = "other-classes";
 
-/// A leaf of the tree, and what was said of it last.
+/// A leaf of the tree and its latest ruling.
 #[derive(Debug, Clone, Copy)]
 pub struct Leaf<'a> {
-    /// The result set.
+    /// The name of the result set.
     pub set: &'a str,
-    /// The names from the root of the result set to the leaf.
+    /// The names from the root of the result set down to the leaf.
     pub path: &'a [String],
-    /// How it ended.
+    /// The status of the leaf.
     pub status: &'a Status,
-    /// The ruling, and whose it is.
+    /// The ruling and the judge that made it.
     pub ruling: Option<(&'a Ruling, &'a str)>,
 }
 
-/// Takes in what judges said, and every leaf of the tree in its order.
+/// Collects the output of judges and every leaf of the tree in order, and computes the verdict.
 ///
-/// The rules, the first that applies:
+/// The first matching rule applies:
 ///
-/// 1. a leaf that counts, or a failed check: failed. Without a ruling, leaves that failed or timed out count, and no others;
-/// 2. a judge that failed, a check that could not be evaluated, a leaf of unknown status without a ruling, or nothing that could be
-///    judged: unknown. Nothing could be judged where there is no leaf, where no leaf ran and some were skipped, and where no leaf
-///    was read and there is no check;
-/// 3. passed.
+/// 1. A leaf counts, or a check failed: failed. Without a ruling, leaves that failed or timed out
+///    count, and no others.
+/// 2. A judge failed, a check could not be evaluated, or a leaf has unknown status and no ruling:
+///    unknown. The same applies if there was nothing to judge. That is the case if there is no
+///    leaf, if no leaf ran and some were skipped, or if no leaf was read and there is no check.
+/// 3. Otherwise: passed.
 #[derive(Debug, Clone)]
 pub struct Judging {
     verdict: PluginVerdict,
@@ -56,24 +59,24 @@ pub struct Judging {
 }
 
 impl Judging {
-    /// Nothing was said of `plugin` yet.
+    /// Creates an empty verdict on `plugin`.
     #[must_use]
     pub fn new(plugin: impl Into<String>) -> Self {
         let verdict = PluginVerdict { version: VERDICT_VERSION, plugin: plugin.into(), ..PluginVerdict::default() };
         Self { verdict, leaves: 0, skipped: 0, not_read: 0, bytes: 0 }
     }
 
-    /// The next judge of the chain.
+    /// Adds the next judge of the chain.
     pub fn judge(&mut self, record: JudgeRecord) {
         self.verdict.chain.push(record);
     }
 
-    /// A check that `judge` reported.
+    /// Adds a check that `judge` reported.
     pub fn check(&mut self, judge: &str, check: Check) {
         self.verdict.checks.push(JudgedCheck { check, judge: judge.to_owned() });
     }
 
-    /// The next leaf of the tree.
+    /// Adds the next leaf of the tree.
     pub fn leaf(&mut self, leaf: Leaf<'_>) {
         self.leaves += 1;
         self.skipped += u64::from(*leaf.status == Status::Skipped);
@@ -123,7 +126,7 @@ impl Judging {
         });
     }
 
-    /// The verdict, once every leaf was taken in.
+    /// Returns the verdict, after all leaves were added.
     #[must_use]
     pub fn finish(self) -> PluginVerdict {
         let mut verdict = self.verdict;

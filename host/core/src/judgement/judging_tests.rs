@@ -1,4 +1,4 @@
-//! What counts, what does not, and what nobody can say.
+//! Tests for what counts, what does not, and what is unknown.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -50,7 +50,7 @@ fn the_status_follows_from_what_counts() {
     assert_eq!(with(CheckOutcome::Passed), VerdictStatus::Passed);
     assert_eq!(with(CheckOutcome::Failed), VerdictStatus::Failed);
     assert_eq!(with(CheckOutcome::Unknown), VerdictStatus::Unknown);
-    // Checks look at files that no module reads.
+    // Checks may read files that no module reads.
     let checked = |status: &'static str| {
         judged(&[(status, None)], |judging| judging.check("checks", check(CheckOutcome::Passed))).status
     };
@@ -106,7 +106,7 @@ fn every_failure_ends_in_a_class_with_a_reason() {
           "status": "failed",
           "class": "failure",
           "counts": true,
-          "reason": "no judge knows it"
+          "reason": "no judge ruled on it"
         },
         {
           "set": "global",
@@ -125,7 +125,7 @@ fn every_failure_ends_in_a_class_with_a_reason() {
     }
     "#);
     assert_eq!(serde_json::from_value::<PluginVerdict>(serde_json::to_value(&verdict).unwrap()).unwrap(), verdict);
-    // A document of another version says what it says.
+    // A document of another version is read leniently.
     let other: PluginVerdict = serde_json::from_value(json!({"status": "splendid", "unheard-of": 1})).unwrap();
     assert_eq!(other, PluginVerdict::default());
 }
@@ -163,7 +163,7 @@ fn the_sentence_says_why() {
     );
     let skip = ("skipped", Some(ruling("skip-not-allowed", true)));
     assert_eq!(told(judged(&[skip.clone(), skip], |_| {})), "failed: no failures; 2 count: 2 skip-not-allowed");
-    // Checks look at files that no module reads.
+    // Checks may read files that no module reads.
     let checked = |status: &'static str| {
         judged(&[(status, None)], |judging| judging.check("checks", check(CheckOutcome::Passed))).status
     };

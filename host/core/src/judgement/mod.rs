@@ -1,4 +1,4 @@
-//! What judges say of a finished tree: which items count, and which requirements on the whole are met.
+//! What judges decide about a finished tree: which items count, and which checks pass.
 
 mod document;
 mod judging;

@@ -1,40 +1,44 @@
-//! What a judge says of one item, and of the whole: plain data, with the names that the contract gives them.
+//! The ruling on one item and the check on the whole, as plain data. The names are those of the
+//! contract.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What is said of one item.
+/// The ruling on one item.
 ///
-/// The sandbox lets nothing else through than the contract allows; one that was read from a file may hold anything.
+/// The sandbox rejects rulings that the contract does not allow. A ruling that is read from a file
+/// may hold anything.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Ruling {
-    /// The class, such as `known-failure`, `flaky`, `regression`: 1 to 64 of the characters `a-z`, `0-9` and `-`.
+    /// The class, such as `known-failure`, `flaky`, `regression`: 1 to 64 of the characters `a-z`,
+    /// `0-9` and `-`.
     pub class: String,
     /// Whether the item counts as a failure.
     pub counts: bool,
-    /// Why, as a sentence for a person: at most 4 KiB.
+    /// The reason, as a sentence of at most 4 KiB.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Where the judge has it from (the entry of a list, an archive, the address of an issue): at most 4 KiB, may be empty.
+    /// The source of the ruling, such as a list entry, an archive, or the URL of an issue. At most
+    /// 4 KiB, may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
 }
 
-/// How a check came out.
+/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckOutcome {
     /// The requirement is met.
     Passed,
-    /// It is not.
+    /// The requirement is not met.
     Failed,
-    /// Nobody can say: the check's reason tells why.
+    /// The check could not be evaluated. Its reason says why.
     Unknown,
 }
 
 impl CheckOutcome {
-    /// The outcome as one word.
+    /// Returns the outcome as one word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -51,23 +55,23 @@ impl fmt::Display for CheckOutcome {
     }
 }
 
-/// One numbered requirement on the results as a whole. Its texts have at most 4 KiB each.
+/// One numbered requirement on the results as a whole. Each string has at most 4 KiB.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What it is referred to by, such as `PODS-001`: 1 to 64 characters, once among the checks of one judge.
+    /// The ID, such as `PODS-001`: 1 to 64 characters, unique among the checks of one judge.
     pub id: String,
-    /// What is required, in a few words.
+    /// A short description of the requirement.
     #[serde(default)]
     pub name: String,
-    /// How it came out.
+    /// The outcome.
     pub outcome: CheckOutcome,
-    /// What was wanted, such as `>= 98 %`.
+    /// The required value, such as `>= 98 %`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub want: String,
-    /// What was found, such as `96.4 % (27 of 28)`.
+    /// The actual value, such as `96.4 % (27 of 28)`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub got: String,
-    /// What else a person must know; may be empty.
+    /// Further information for the user. May be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! A verdict in a few numbers: what the status of a run carries, and a sentence for a person.
+//! The summary of a verdict: the counts that the status of a run carries, and a sentence for users.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +8,37 @@ use crate::judgement::document::{ClassCount, PluginVerdict, VerdictStatus};
 use crate::judgement::judging::OTHER_CLASSES;
 use crate::judgement::ruling::CheckOutcome;
 
-/// Classes that a summary names. A status has to fit into an annotation, and a sentence on a screen.
+/// The maximum number of classes in a summary. A status must fit into an annotation, and a sentence
+/// on a screen.
 pub const MAX_SUMMARY_CLASSES: usize = 8;
 
-/// The verdict over one plugin in a few numbers. Reading is lenient.
+/// The counts of the verdict on one plugin. Parsing is lenient.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct VerdictSummary {
-    /// What the plugin comes to.
+    /// The verdict.
     pub status: VerdictStatus,
-    /// Leaves that failed or timed out, whatever was said of them.
+    /// The number of leaves that failed or timed out, whatever the rulings.
     pub failures: u64,
-    /// Those of them that do not count.
+    /// The number of these leaves that do not count.
     pub excused: u64,
-    /// Leaves that count as failures, whatever their status.
+    /// The number of leaves that count as failures, whatever their status.
     pub counting: u64,
-    /// Leaves of unknown status of which nothing was said.
+    /// The number of leaves with unknown status and without a ruling.
     #[serde(skip_serializing_if = "is_zero")]
     pub unknown: u64,
-    /// Checks.
+    /// The number of checks.
     pub checks: u64,
-    /// Those of them that failed.
+    /// The number of checks that failed.
     pub checks_failed: u64,
-    /// Those of them that could not be evaluated.
+    /// The number of checks that could not be evaluated.
     #[serde(skip_serializing_if = "is_zero")]
     pub checks_unknown: u64,
-    /// Judges that could not finish.
+    /// The number of judges that did not finish.
     #[serde(skip_serializing_if = "is_zero")]
     pub judges_failed: u64,
-    /// The most frequent classes, at most [`MAX_SUMMARY_CLASSES`]; the others together as `other-classes`.
+    /// The most frequent classes, at most [`MAX_SUMMARY_CLASSES`]. The others are combined as
+    /// `other-classes`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub classes: BTreeMap<String, ClassCount>,
 }
@@ -47,7 +49,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl PluginVerdict {
-    /// The verdict in a few numbers.
+    /// Returns the summary of the verdict.
     #[must_use]
     pub fn summary(&self) -> VerdictSummary {
         let checks = |outcome| self.checks.iter().filter(|check| check.check.outcome == outcome).count() as u64;
@@ -68,7 +70,7 @@ impl PluginVerdict {
 
 fn most_frequent(classes: &BTreeMap<String, ClassCount>) -> BTreeMap<String, ClassCount> {
     let mut sorted: Vec<_> = classes.iter().collect();
-    // Those that count first: what fails a run must not be hidden behind what is excused.
+    // Classes that count come first: excused failures must not hide those that fail a run.
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse((count.counting > 0, count.items)));
     let room = if sorted.len() > MAX_SUMMARY_CLASSES { MAX_SUMMARY_CLASSES - 1 } else { MAX_SUMMARY_CLASSES };
     let mut kept = BTreeMap::new();
@@ -83,7 +85,8 @@ fn most_frequent(classes: &BTreeMap<String, ClassCount>) -> BTreeMap<String, Cla
 }
 
 impl VerdictSummary {
-    /// The verdict and why, such as `passed: 4 failures, all excused: 3 known-failure, 1 flaky; 7 of 7 checks`.
+    /// Returns the verdict and its reasons, such as `passed: 4 failures, all excused: 3
+    /// known-failure, 1 flaky; 7 of 7 checks`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let mut parts = vec![self.failures_part()];
@@ -111,7 +114,8 @@ impl VerdictSummary {
             1 => "1 failure".to_owned(),
             n => format!("{n} failures"),
         };
-        // How many of a class are excused failures, is not counted: those of a class that does not count at all are.
+        // Excused failures are not counted per class. If no item of a class counts, all its
+        // failures are excused.
         let named = self.named(|count| if count.counting == 0 { count.failures } else { 0 });
         let which = if named.is_empty() { String::new() } else { format!(": {named}") };
         match self.excused {
@@ -122,7 +126,7 @@ impl VerdictSummary {
         }
     }
 
-    /// The classes of which there are any, most first.
+    /// Lists the classes with a nonzero count, highest count first.
     fn named(&self, of: impl Fn(&ClassCount) -> u64) -> String {
         let mut classes: Vec<(&str, u64)> =
             self.classes.iter().map(|(class, count)| (class.as_str(), of(count))).filter(|&(_, n)| n > 0).collect();

@@ -14,51 +14,53 @@ use crate::name::{PluginName, ResultKey};
 use crate::run_status::{MAX_REASON, TarInfo};
 use crate::text::excerpt;
 
-/// Characters kept of the place that a worker spoke from.
+/// The maximum length in characters of a worker's address.
 const MAX_FROM: usize = 300;
 
-/// The sentence for a result that was missing when the run was ended.
+/// The error for a result that was missing when the run was interrupted.
 const INTERRUPTED_ERROR: &str = "the run was interrupted before this result arrived";
 
-/// What an event leaves to look at: windows and completions.
-pub(super) enum Look {
+/// Where an event requires checking windows and completions.
+pub(super) enum SettleScope {
     Nowhere,
     At(usize),
     Everywhere,
 }
 
 impl Ledger {
-    /// Takes in an event that happened at `at`, and says what to do.
+    /// Applies an event that happened at `at`, and returns the resulting effects.
     ///
-    /// Events that touch many results end the windows that are over at `at` first, as a tick would have done: whether somebody ticked
-    /// in between makes no difference to what is recorded.
+    /// Events that affect many results first end the windows that are over at `at`, as a tick would
+    /// have done. What is recorded does therefore not depend on ticks in between.
     ///
-    /// All plugins are planned before the first other event: a run whose planned plugins are all complete is complete with the first
-    /// event that is not [`Event::Planned`], or with a tick, and nothing is planned after that.
+    /// All plugins are planned before any other event. If all planned plugins are complete, the
+    /// first event other than [`Event::Planned`], or a tick, completes the run. Nothing can be
+    /// planned after that.
     ///
     /// # Errors
-    /// [`Refusal`]; the ledger has not changed and the event is not to be journalled.
+    ///
+    /// Returns a [`Refusal`]. The ledger is then unchanged, and the event must not be journaled.
     pub fn apply(&mut self, at: Timestamp, event: Event) -> Result<Vec<Effect>, Refusal> {
         let mut effects = Vec::new();
         let planning = matches!(event, Event::Planned { .. });
         let look = self.take_in(at, event, &mut effects)?;
         self.begun |= !planning;
         match look {
-            Look::Nowhere => {}
-            Look::At(index) => self.settle(index, at, &mut effects),
-            Look::Everywhere => self.settle_all(at, &mut effects),
+            SettleScope::Nowhere => {}
+            SettleScope::At(index) => self.settle(index, at, &mut effects),
+            SettleScope::Everywhere => self.settle_all(at, &mut effects),
         }
         self.settle_run(&mut effects);
         Ok(effects)
     }
 
-    fn take_in(&mut self, at: Timestamp, event: Event, effects: &mut Vec<Effect>) -> Result<Look, Refusal> {
+    fn take_in(&mut self, at: Timestamp, event: Event, effects: &mut Vec<Effect>) -> Result<SettleScope, Refusal> {
         match event {
             Event::Planned { plugin, keys } => self.planned(at, plugin, keys, effects),
             Event::Launched { plugin } => {
                 self.plugin_mut(&plugin)?.launched.get_or_insert(at);
                 effects.push(Effect::StatusChanged);
-                Ok(Look::Nowhere)
+                Ok(SettleScope::Nowhere)
             }
             Event::LaunchFailed { plugin, reason } => self.launch_failed(at, &plugin, &reason, effects),
             Event::Withdrawn { plugin, reason } => self.withdraw(&plugin, &reason, effects),
@@ -67,16 +69,16 @@ impl Ledger {
                 entry.heard = Some(at);
                 entry.from = Some(from.chars().take(MAX_FROM).collect());
                 effects.push(Effect::StatusChanged);
-                Ok(Look::Nowhere)
+                Ok(SettleScope::Nowhere)
             }
             Event::Heartbeat { key } => {
                 self.entry_mut(&key)?.heard = Some(at);
-                Ok(Look::Nowhere)
+                Ok(SettleScope::Nowhere)
             }
-            Event::Trouble { key, reason } => {
+            Event::Problem { key, reason } => {
                 self.entry_mut(&key)?.trouble = reason.map(|reason| excerpt(&reason, MAX_REASON));
                 effects.push(Effect::StatusChanged);
-                Ok(Look::Nowhere)
+                Ok(SettleScope::Nowhere)
             }
             Event::Progress { key, update } => self.progressed(at, &key, update, effects),
             Event::UploadStarted { key, upload } => self.upload_started(at, &key, upload, effects),
@@ -88,17 +90,17 @@ impl Ledger {
             Event::PostProcessed { key, status, counts } => {
                 self.entry_mut(&key)?.judged = Some(Judged { status, counts });
                 effects.push(Effect::StatusChanged);
-                Ok(Look::Nowhere)
+                Ok(SettleScope::Nowhere)
             }
             Event::PluginPostProcessed { plugin, status, counts } => {
                 self.plugin_mut(&plugin)?.judged = Some(Judged { status, counts });
                 effects.push(Effect::StatusChanged);
-                Ok(Look::Nowhere)
+                Ok(SettleScope::Nowhere)
             }
             Event::PluginJudged { plugin, summary } => {
                 self.plugin_mut(&plugin)?.verdict = Some(summary);
                 effects.push(Effect::StatusChanged);
-                Ok(Look::Nowhere)
+                Ok(SettleScope::Nowhere)
             }
             Event::Archived { tar } => self.archived(tar, effects),
             Event::Interrupted => Ok(self.interrupted(at, effects)),
@@ -106,13 +108,15 @@ impl Ledger {
         }
     }
 
-    /// Whether an upload of `key` may begin now, as far as the last event or tick knows: what a server asks before it reads a body.
+    /// Checks whether an upload of `key` may start now, as of the last event or tick. A server
+    /// calls it before it reads a body.
     ///
     /// # Errors
-    /// [`Refusal::Unexpected`], [`Refusal::AlreadyReceived`] or [`Refusal::Busy`].
+    ///
+    /// Returns [`Refusal::Unexpected`], [`Refusal::AlreadyReceived`] or [`Refusal::Busy`].
     pub fn admit(&self, key: &ResultKey) -> Result<(), Refusal> {
         let entry = self.entry(key)?;
-        // A held failure counts as soon as the upload under way fails, so there is nothing to try again for.
+        // A held failure takes effect as soon as the current upload fails, so a retry is pointless.
         if entry.is_final() || entry.held.is_some() {
             return Err(Refusal::AlreadyReceived(key.clone()));
         }
@@ -128,8 +132,8 @@ impl Ledger {
         plugin: PluginName,
         keys: Vec<ResultKey>,
         effects: &mut Vec<Effect>,
-    ) -> Result<Look, Refusal> {
-        // The last window may be over although nobody ticked.
+    ) -> Result<SettleScope, Refusal> {
+        // The last window may be over without a tick.
         let over = self.begun && !self.plugins.is_empty() && self.is_complete(at);
         if self.run_complete || self.interrupted || over {
             return Err(Refusal::RunOver(plugin));
@@ -163,7 +167,7 @@ impl Ledger {
             withdrawn: None,
         });
         effects.push(Effect::StatusChanged);
-        Ok(Look::At(index))
+        Ok(SettleScope::At(index))
     }
 
     fn launch_failed(
@@ -172,14 +176,14 @@ impl Ledger {
         plugin: &PluginName,
         reason: &str,
         effects: &mut Vec<Effect>,
-    ) -> Result<Look, Refusal> {
+    ) -> Result<SettleScope, Refusal> {
         let index = self.plugin_index(plugin)?;
         self.settle(index, at, effects);
         for entry in self.entries_of_mut(index).iter_mut().filter(|entry| !entry.is_final() && entry.held.is_none()) {
             fail_or_hold(entry, at, ErrorRecord::new(reason), None, effects);
         }
         effects.push(Effect::StatusChanged);
-        Ok(Look::At(index))
+        Ok(SettleScope::At(index))
     }
 
     fn upload_started(
@@ -188,19 +192,19 @@ impl Ledger {
         key: &ResultKey,
         id: u64,
         effects: &mut Vec<Effect>,
-    ) -> Result<Look, Refusal> {
+    ) -> Result<SettleScope, Refusal> {
         self.admit(key)?;
         let plugin = self.plugin_index(&key.plugin)?;
-        // The window may be over although nobody ticked: what is complete at `at` stays complete.
+        // The window may be over without a tick. What is complete at `at` stays complete.
         if self.is_due(plugin, at) {
             return Err(Refusal::AlreadyReceived(key.clone()));
         }
         self.entry_mut(key)?.upload = Some(Upload { id, since: at, claimed: false });
         effects.push(Effect::StatusChanged);
-        Ok(Look::Nowhere)
+        Ok(SettleScope::Nowhere)
     }
 
-    /// Refuses an upload that is not the one under way, or that comes too late.
+    /// Rejects an upload that is not the current one, or that is too late.
     fn check_upload(&self, at: Timestamp, key: &ResultKey, id: u64) -> Result<(), Refusal> {
         let entry = self.entry(key)?;
         if entry.is_final() || entry.is_overdue(at) {
@@ -212,13 +216,13 @@ impl Ledger {
         }
     }
 
-    fn upload_claimed(&mut self, at: Timestamp, key: &ResultKey, id: u64) -> Result<Look, Refusal> {
+    fn upload_claimed(&mut self, at: Timestamp, key: &ResultKey, id: u64) -> Result<SettleScope, Refusal> {
         self.check_upload(at, key, id)?;
         match &mut self.entry_mut(key)?.upload {
             Some(upload) if !upload.claimed => upload.claimed = true,
             _ => return Err(Refusal::StaleUpload { key: key.clone(), upload: id }),
         }
-        Ok(Look::Nowhere)
+        Ok(SettleScope::Nowhere)
     }
 
     fn upload_stored(
@@ -228,7 +232,7 @@ impl Ledger {
         id: u64,
         stored: Stored,
         effects: &mut Vec<Effect>,
-    ) -> Result<Look, Refusal> {
+    ) -> Result<SettleScope, Refusal> {
         self.check_upload(at, &key, id)?;
         let plugin = self.plugin_index(&key.plugin)?;
         let entry = self.entry_mut(&key)?;
@@ -237,7 +241,7 @@ impl Ledger {
         entry.held = None;
         effects.push(Effect::ResultReceived { key });
         effects.push(Effect::StatusChanged);
-        Ok(Look::At(plugin))
+        Ok(SettleScope::At(plugin))
     }
 
     fn upload_failed(
@@ -247,7 +251,7 @@ impl Ledger {
         id: u64,
         reason: String,
         effects: &mut Vec<Effect>,
-    ) -> Result<Look, Refusal> {
+    ) -> Result<SettleScope, Refusal> {
         self.check_upload(at, key, id)?;
         let plugin = self.plugin_index(&key.plugin)?;
         let entry = self.entry_mut(key)?;
@@ -257,7 +261,7 @@ impl Ledger {
             None => entry.outcome = Outcome::Broken { at, reason },
         }
         effects.push(Effect::StatusChanged);
-        Ok(Look::At(plugin))
+        Ok(SettleScope::At(plugin))
     }
 
     fn failed(
@@ -266,7 +270,7 @@ impl Ledger {
         key: &ResultKey,
         error: ErrorRecord,
         effects: &mut Vec<Effect>,
-    ) -> Result<Look, Refusal> {
+    ) -> Result<SettleScope, Refusal> {
         let plugin = self.plugin_index(&key.plugin).map_err(|_| Refusal::Unexpected(key.clone()))?;
         let due = self.is_due(plugin, at);
         let entry = self.entry_mut(key)?;
@@ -275,34 +279,40 @@ impl Ledger {
         }
         fail_or_hold(entry, at, error, None, effects);
         effects.push(Effect::StatusChanged);
-        Ok(Look::At(plugin))
+        Ok(SettleScope::At(plugin))
     }
 
-    fn timed_out(&mut self, at: Timestamp, plugin: &PluginName, effects: &mut Vec<Effect>) -> Result<Look, Refusal> {
+    fn timed_out(
+        &mut self,
+        at: Timestamp,
+        plugin: &PluginName,
+        effects: &mut Vec<Effect>,
+    ) -> Result<SettleScope, Refusal> {
         let index = self.plugin_index(plugin)?;
         self.settle(index, at, effects);
         for entry in self.entries_of_mut(index).iter_mut().filter(|entry| !entry.is_final()) {
             match (&mut entry.held, &entry.outcome) {
                 (Some(held), _) => held.until = Some(held.until.map_or(later(at), |until| until.min(later(at)))),
-                // Its window is short and ends by itself, and its own reason says more.
+                // Its retry window is short and ends by itself, and the reason of the failed upload
+                // is more specific.
                 (None, Outcome::Broken { .. }) if entry.upload.is_none() => {}
                 (None, _) => fail_or_hold(entry, at, ErrorRecord::new(TIMEOUT_ERROR), Some(later(at)), effects),
             }
         }
         effects.push(Effect::StatusChanged);
-        Ok(Look::At(index))
+        Ok(SettleScope::At(index))
     }
 
-    fn archived(&mut self, tar: TarInfo, effects: &mut Vec<Effect>) -> Result<Look, Refusal> {
+    fn archived(&mut self, tar: TarInfo, effects: &mut Vec<Effect>) -> Result<SettleScope, Refusal> {
         self.tar = Some(tar);
         effects.push(Effect::StatusChanged);
-        Ok(Look::Nowhere)
+        Ok(SettleScope::Nowhere)
     }
 
-    /// A run that has its archive is over and cannot be interrupted.
-    fn interrupted(&mut self, at: Timestamp, effects: &mut Vec<Effect>) -> Look {
+    /// Interrupts the run. A run that has its archive has finished and cannot be interrupted.
+    fn interrupted(&mut self, at: Timestamp, effects: &mut Vec<Effect>) -> SettleScope {
         if self.tar.is_some() || self.interrupted {
-            return Look::Nowhere;
+            return SettleScope::Nowhere;
         }
         self.interrupted = true;
         self.settle_all(at, effects);
@@ -319,27 +329,28 @@ impl Ledger {
             }
         }
         effects.push(Effect::StatusChanged);
-        Look::Everywhere
+        SettleScope::Everywhere
     }
 
-    /// An upload that ended with the old process was not its sender's failure: the result is awaited as before.
-    fn restarted(&mut self, at: Timestamp, effects: &mut Vec<Effect>) -> Look {
+    /// Drops uploads that ended with the old process. The sender did not cause that, so the results
+    /// are still expected.
+    fn restarted(&mut self, at: Timestamp, effects: &mut Vec<Effect>) -> SettleScope {
         self.settle_all(at, effects);
         for entry in self.entries.iter_mut().filter(|entry| entry.upload.is_some()) {
             entry.upload = None;
             if let Some(held) = entry.held.take() {
                 fail(entry, at, held.error.with("upload", "the aggregator was restarted"), effects);
             } else if let Outcome::Broken { at: since, .. } = &mut entry.outcome {
-                // The retry that was under way gets its full window again.
+                // The retry that was in progress gets its full window again.
                 *since = (*since).max(at);
             }
         }
         effects.push(Effect::StatusChanged);
-        Look::Everywhere
+        SettleScope::Everywhere
     }
 }
 
-/// Records a failure, or holds it back behind the upload under way.
+/// Records a failure, or holds it until the current upload ends.
 fn fail_or_hold(
     entry: &mut Entry,
     at: Timestamp,
@@ -358,13 +369,13 @@ fn fail_or_hold(
     fail(entry, at, error, effects);
 }
 
-/// Records a failure for good.
+/// Records a final failure.
 pub(super) fn fail(entry: &mut Entry, at: Timestamp, error: ErrorRecord, effects: &mut Vec<Effect>) {
     effects.push(Effect::ResultFailed { key: entry.key.clone(), error: error.clone() });
     entry.fail(at, error);
 }
 
-/// The record of a result whose upload failed and was not retried in time.
+/// Returns the error record for a failed upload that was not retried in time.
 pub(super) fn upload_error(reason: &str) -> ErrorRecord {
     ErrorRecord::new(format!("upload failed and was not retried: {reason}"))
 }

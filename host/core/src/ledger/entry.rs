@@ -1,4 +1,4 @@
-//! One expected result.
+//! One expected result of the ledger.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,51 +11,51 @@ use crate::name::ResultKey;
 use crate::progress::ProgressUpdate;
 use crate::status::Status;
 
-/// How a tree came out.
+/// The outcome of post-processing a tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     /// The rolled-up status.
     pub status: Status,
-    /// Leaves by status.
+    /// The number of leaves by status.
     pub counts: BTreeMap<String, u64>,
 }
 
-/// Where an expected result stands.
+/// The state of an expected result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KeyState {
-    /// Nothing arrived.
+    /// Nothing was received yet.
     Waiting,
-    /// It is being uploaded.
+    /// The result is being uploaded.
     Uploading {
-        /// The upload.
+        /// The number of the upload.
         upload: u64,
-        /// When it began.
+        /// When the upload started.
         since: Timestamp,
     },
-    /// An upload failed; a retry is admitted.
+    /// An upload failed. A retry is allowed.
     Broken {
-        /// When it failed.
+        /// When the upload failed.
         at: Timestamp,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It is in.
+    /// The result was received and stored.
     Received {
-        /// When it was stored.
+        /// When the result was stored.
         at: Timestamp,
         /// What was stored.
         stored: Stored,
     },
-    /// It will not arrive.
+    /// The result will not arrive.
     Failed {
-        /// When that became certain.
+        /// When the failure became final.
         at: Timestamp,
-        /// What stands in its place.
+        /// The error that replaces the result.
         error: ErrorRecord,
     },
 }
 
-/// What came of a result so far; an upload under way stands beside it.
+/// The outcome of a result so far. An upload in progress is stored separately.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Outcome {
     Waiting,
@@ -64,20 +64,20 @@ pub(super) enum Outcome {
     Failed { at: Timestamp, error: ErrorRecord },
 }
 
-/// An upload under way.
+/// An upload in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Upload {
     pub(super) id: u64,
     pub(super) since: Timestamp,
-    /// Its files are being moved into their place: a failure held back waits until that has ended.
+    /// Whether its files are being moved into place. A held failure waits until the move ends.
     pub(super) claimed: bool,
 }
 
-/// A failure that waits for the end of the upload under way.
+/// A failure that waits for the end of the current upload.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Held {
     pub(super) error: ErrorRecord,
-    /// From here on the failure no longer waits.
+    /// When the failure stops waiting.
     pub(super) until: Option<Timestamp>,
 }
 
@@ -86,12 +86,12 @@ pub(super) struct Entry {
     pub(super) key: ResultKey,
     pub(super) outcome: Outcome,
     pub(super) upload: Option<Upload>,
-    /// Only ever there beside an upload.
+    /// Only set together with an upload.
     pub(super) held: Option<Held>,
     pub(super) progress: Option<ProgressUpdate>,
     pub(super) heard: Option<Timestamp>,
     pub(super) from: Option<String>,
-    /// What keeps the result from arriving, while it is awaited.
+    /// What prevents the result from arriving, while it is expected.
     pub(super) trouble: Option<String>,
     pub(super) judged: Option<Judged>,
 }
@@ -111,17 +111,18 @@ impl Entry {
         }
     }
 
-    /// Received or failed: nothing changes that any more.
+    /// Returns whether the result was received or has failed, which cannot change any more.
     pub(super) fn is_final(&self) -> bool {
         matches!(self.outcome, Outcome::Received { .. } | Outcome::Failed { .. })
     }
 
-    /// The failure held back behind an upload no longer waits for it.
+    /// Returns whether a held failure has stopped waiting for the upload.
     pub(super) fn is_overdue(&self, now: Timestamp) -> bool {
         self.held_until().is_some_and(|until| until <= now)
     }
 
-    /// When the failure held back stops waiting for the upload; `None` when there is none or when only the upload's end counts.
+    /// Returns when the held failure stops waiting for the upload. `None` means that there is no
+    /// held failure, or that only the end of the upload matters.
     pub(super) fn held_until(&self) -> Option<Timestamp> {
         self.held.as_ref().filter(|_| !self.is_claimed())?.until
     }
@@ -130,12 +131,13 @@ impl Entry {
         self.upload.is_some_and(|upload| upload.claimed)
     }
 
-    /// Something may still happen at any time: nothing arrived yet, or an upload is under way.
+    /// Returns whether something may still happen at any time: nothing was received yet, or an
+    /// upload is in progress.
     pub(super) fn is_open(&self, now: Timestamp) -> bool {
         !self.is_overdue(now) && (self.upload.is_some() || matches!(self.outcome, Outcome::Waiting))
     }
 
-    /// When the time for a retry is over, for a result whose upload failed.
+    /// Returns when the retry window ends, for a result whose upload failed.
     pub(super) fn retry_ends(&self) -> Option<Timestamp> {
         match self.outcome {
             Outcome::Broken { at, .. } => Some(later(at)),
@@ -143,7 +145,7 @@ impl Entry {
         }
     }
 
-    /// Ends the wait for an upload and records `error`.
+    /// Records `error` and stops waiting for an upload.
     pub(super) fn fail(&mut self, at: Timestamp, error: ErrorRecord) {
         self.outcome = Outcome::Failed { at, error };
         self.upload = None;
@@ -161,11 +163,12 @@ impl Entry {
     }
 }
 
-/// [`RETRY_WINDOW`] after `at`; the end of time for a time so late that there is none after it.
+/// Returns the time [`RETRY_WINDOW`] after `at`, or the latest possible time on overflow.
 pub(super) fn later(at: Timestamp) -> Timestamp {
     at.checked_add(RETRY_WINDOW).unwrap_or(Timestamp::MAX)
 }
 
-/// How long a plugin whose other results are all in waits for the retry of a failed upload: 120 s, which is longer than the pauses
-/// between the tries of any known worker (docs/protocol.md, «Retries»).
+/// How long a plugin waits for the retry of a failed upload once all its other results are
+/// received: 120 s. This is longer than the pause between retries of any known worker
+/// (docs/protocol.md, "Retries").
 pub const RETRY_WINDOW: Duration = Duration::from_secs(120);

@@ -1,27 +1,29 @@
-//! What stands in the place of a result that will not arrive.
+//! The error record that replaces a result that will not arrive.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Levels of nesting that the details of an uploaded record may have: 64. A pod, the deepest thing known, has about 20. The journal
-/// holds records some levels down in a line of its own, and a parser of JSON gives up at 128: a record that is accepted here must
-/// never be what keeps the journal from being read.
+/// The maximum nesting depth of the details in an uploaded record: 64. A pod, the deepest known
+/// value, has about 20 levels.
+///
+/// The journal nests records a few levels deeper in its lines, and a JSON parser gives up at 128
+/// levels. A record that is accepted here must never make the journal unreadable.
 pub const MAX_ERROR_DEPTH: usize = 64;
 
-/// What stands in the place of a result that will not arrive: the content of `error.json`.
+/// The error record that replaces a result that will not arrive: the content of `error.json`.
 ///
-/// As a part of an [`super::Event`] its details stand under `details`; in `error.json` they stand beside `error`, see
-/// [`ErrorRecord::from_json`] and [`ErrorRecord::to_error_json`].
+/// As part of an [`super::Event`], its details are under `details`. In `error.json`, they are next
+/// to `error`: see [`ErrorRecord::from_json`] and [`ErrorRecord::to_error_json`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ErrorRecord {
-    /// One sentence for a person.
+    /// The error as one sentence.
     pub error: String,
-    /// What else is known, such as the `pod`.
+    /// Further details, such as the `pod`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,
 }
 
-/// Why a document is not an error record (status 400).
+/// Error for a document that is not an error record (HTTP status 400).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ErrorRecordError {
     /// The document is not JSON.
@@ -30,16 +32,16 @@ pub enum ErrorRecordError {
     /// The document is JSON but not an object.
     #[error("error record is not a JSON object")]
     NotAnObject,
-    /// The key `error` is missing or not text.
+    /// The key `error` is missing or not a string.
     #[error("error record has no text under `error`")]
     NoError,
-    /// The document is nested more deeply than [`MAX_ERROR_DEPTH`].
+    /// The document exceeds [`MAX_ERROR_DEPTH`].
     #[error("error record is nested too deeply: at most {MAX_ERROR_DEPTH} levels are read")]
     TooDeep,
 }
 
 impl ErrorRecord {
-    /// A record with this sentence and no details.
+    /// Creates a record with this message and no details.
     #[must_use]
     pub fn new(error: impl Into<String>) -> Self {
         Self { error: error.into(), details: Map::new() }
@@ -52,11 +54,13 @@ impl ErrorRecord {
         self
     }
 
-    /// Reads an `error.json`: an object with text under `error`; all other keys are kept as details. The caller bounds the size of
-    /// `document` (see [`crate::ReceiveLimits::message_bytes`]).
+    /// Reads an `error.json`: an object with a string under `error`. All other keys become details.
+    ///
+    /// The caller limits the size of `document` (see [`crate::ReceiveLimits::message_bytes`]).
     ///
     /// # Errors
-    /// [`ErrorRecordError`], when the document has another form or is nested too deeply.
+    ///
+    /// Returns an [`ErrorRecordError`] if the document has another form or is nested too deeply.
     pub fn from_json(document: &[u8]) -> Result<Self, ErrorRecordError> {
         let value: Value =
             serde_json::from_slice(document).map_err(|error| ErrorRecordError::Invalid(error.to_string()))?;
@@ -70,14 +74,15 @@ impl ErrorRecord {
         }
     }
 
-    /// Whether the result is missing because time was up: the sentence contains the word `timeout`, which is how every reader of
-    /// `error.json` finds out.
+    /// Returns whether the result is missing because of a timeout. As for every reader of
+    /// `error.json`, the message contains the word `timeout` in that case.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         self.error.contains("timeout")
     }
 
-    /// The object that is written to `error.json`: `error`, and beside it the details. A detail called `error` gives way.
+    /// Returns the content of `error.json`: `error`, with the details next to it. A detail named
+    /// `error` is overwritten.
     #[must_use]
     pub fn to_error_json(&self) -> Value {
         let mut object = self.details.clone();
@@ -86,7 +91,7 @@ impl ErrorRecord {
     }
 }
 
-/// Whether `value` has at most `levels` levels of mappings and lists.
+/// Returns whether `value` has at most `levels` levels of mappings and lists.
 fn is_within(value: &Value, levels: usize) -> bool {
     let mut open = vec![(value, levels)];
     while let Some((value, levels)) = open.pop() {

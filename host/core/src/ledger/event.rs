@@ -1,4 +1,4 @@
-//! What happens to a ledger.
+//! The events of a ledger.
 
 use std::collections::BTreeMap;
 
@@ -12,173 +12,178 @@ use crate::progress::ProgressUpdate;
 use crate::run_status::TarInfo;
 use crate::status::Status;
 
-/// Something that happened. Journalled, so the form is stable: events and keys are only added, and a reader ignores keys that it
-/// does not know.
+/// An event of a run. Events are journaled, so their form is stable: events and keys are only
+/// added, and a reader ignores unknown keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
-    /// These results are expected of a plugin. Each plugin is planned once, before it is launched.
+    /// The expected results of a plugin. Each plugin is planned once, before it is launched.
     Planned {
-        /// The plugin.
+        /// The name of the plugin.
         plugin: PluginName,
-        /// Its results, in the order in which the status shows them. None: the plugin is complete at once.
+        /// The expected results, in the order in which the status shows them. Without any, the
+        /// plugin is complete at once.
         keys: Vec<ResultKey>,
     },
-    /// The driver of a plugin was started.
+    /// The plugin was launched.
     Launched {
-        /// The plugin.
+        /// The name of the plugin.
         plugin: PluginName,
     },
-    /// The driver of a plugin could not be started: every missing result of the plugin has failed.
+    /// The plugin could not be launched, so all its missing results have failed.
     LaunchFailed {
-        /// The plugin.
+        /// The name of the plugin.
         plugin: PluginName,
-        /// Why, in one sentence.
+        /// The reason, as one sentence.
         reason: String,
     },
-    /// A plugin is not needed after all: its results are expected no longer, and the run goes on as if it had not been planned.
+    /// A plugin is skipped because it is not needed. Its results are no longer expected, and the
+    /// run continues as if it had not been planned.
     Withdrawn {
-        /// The plugin.
+        /// The name of the plugin.
         plugin: PluginName,
-        /// Why, in one sentence.
+        /// The reason, as one sentence.
         reason: String,
     },
-    /// A worker said that it is there.
+    /// A worker has started and reported to the aggregator.
     Hello {
-        /// The result that the worker will send.
+        /// The key of the result that the worker will send.
         key: ResultKey,
-        /// Where the worker spoke from.
+        /// The address of the worker.
         from: String,
     },
-    /// A worker said that it is still there.
+    /// A worker reported that it is alive.
     Heartbeat {
-        /// The result that the worker will send.
+        /// The key of the result that the worker will send.
         key: ResultKey,
     },
-    /// What currently keeps a result from arriving, as far as the dispatcher can see. Never
-    /// journalled: a restarted dispatcher looks again.
-    Trouble {
-        /// The result.
+    /// What currently prevents a result from arriving, as far as the dispatcher can see. This event
+    /// is not journaled, because a restarted dispatcher checks again.
+    Problem {
+        /// The key of the result.
         key: ResultKey,
-        /// One sentence; `None` once nothing is wrong any more.
+        /// The reason as one sentence, or `None` once the problem is gone.
         reason: Option<String>,
     },
-    /// A plugin said how far it is.
+    /// A plugin reported its progress.
     Progress {
-        /// The result that the plugin works on.
+        /// The key of the result that the plugin produces.
         key: ResultKey,
-        /// What it said.
+        /// The reported progress.
         update: ProgressUpdate,
     },
-    /// An upload began.
+    /// An upload started.
     UploadStarted {
-        /// The result that is being uploaded.
+        /// The key of the result.
         key: ResultKey,
-        /// The upload; the aggregator gives every upload a number of its own.
+        /// The number of the upload, unique in the run.
         upload: u64,
     },
-    /// An upload is complete and verified, and is about to be moved into its place. Until it ends, nothing else decides the result.
+    /// An upload is complete and verified, and is about to be moved into place. Until the move
+    /// ends, no other event decides the result.
     UploadClaimed {
-        /// The result.
+        /// The key of the result.
         key: ResultKey,
-        /// The upload.
+        /// The number of the upload.
         upload: u64,
     },
-    /// An upload is complete, verified and in its place.
+    /// An upload is complete, verified and in place.
     UploadStored {
-        /// The result.
+        /// The key of the result.
         key: ResultKey,
-        /// The upload.
+        /// The number of the upload.
         upload: u64,
         /// What was stored.
         stored: Stored,
     },
-    /// An upload broke off or could not be stored. It may be tried again.
+    /// An upload was interrupted or could not be stored. It may be retried.
     UploadFailed {
-        /// The result.
+        /// The key of the result.
         key: ResultKey,
-        /// The upload.
+        /// The number of the upload.
         upload: u64,
-        /// Why, in one sentence.
+        /// The reason, as one sentence.
         reason: String,
     },
     /// A result will not arrive.
     Failed {
-        /// The result.
+        /// The key of the result.
         key: ResultKey,
-        /// What stands in its place.
+        /// The error that replaces the result.
         error: ErrorRecord,
     },
-    /// The time of a plugin is over: every missing result of the plugin has failed with [`super::TIMEOUT_ERROR`].
+    /// The plugin timed out: every missing result of it has failed with [`super::TIMEOUT_ERROR`].
     TimedOut {
-        /// The plugin.
+        /// The name of the plugin.
         plugin: PluginName,
     },
-    /// The files of one result were turned into a tree.
+    /// The files of one result were post-processed into a tree.
     PostProcessed {
-        /// The result.
+        /// The key of the result.
         key: ResultKey,
         /// The status of the tree.
         status: Status,
-        /// Its leaves by status.
+        /// The number of leaves by status.
         counts: BTreeMap<String, u64>,
     },
-    /// The tree of a whole plugin is finished.
+    /// The tree of the whole plugin is complete.
     PluginPostProcessed {
-        /// The plugin.
+        /// The name of the plugin.
         plugin: PluginName,
         /// The status of the tree.
         status: Status,
-        /// Its leaves by status.
+        /// The number of leaves by status.
         counts: BTreeMap<String, u64>,
     },
-    /// Judges have spoken on the tree of a whole plugin.
+    /// The judges of a plugin have finished.
     PluginJudged {
-        /// The plugin.
+        /// The name of the plugin.
         plugin: PluginName,
-        /// What they made of it.
+        /// The summary of the verdict.
         summary: VerdictSummary,
     },
-    /// The archive exists.
+    /// The archive was written.
     Archived {
         /// The archive.
         tar: TarInfo,
     },
-    /// Somebody ended the run: what is missing stays missing, what was gathered is kept.
+    /// The run was interrupted. Missing results stay missing, and what was gathered is kept.
     Interrupted,
-    /// A new process took over from one that ended without warning: uploads that were under way are gone.
+    /// A new process replaced one that ended unexpectedly. Uploads that were in progress are lost.
     Restarted,
 }
 
 impl Event {
-    /// Whether the journal keeps it. A restarted aggregator learns the rest again from workers and
-    /// the cluster; heartbeats of every node every few seconds would be most of the journal.
+    /// Returns whether the journal keeps this event.
+    ///
+    /// A restarted aggregator learns the other events again from workers and the cluster.
+    /// Heartbeats of every node every few seconds would take up most of the journal.
     #[must_use]
     pub fn is_journalled(&self) -> bool {
-        !matches!(self, Self::Hello { .. } | Self::Heartbeat { .. } | Self::Trouble { .. } | Self::Progress { .. })
+        !matches!(self, Self::Hello { .. } | Self::Heartbeat { .. } | Self::Problem { .. } | Self::Progress { .. })
     }
 }
 
-/// An event and when it happened: one line of the journal, `{"at":"...","event":"...",...}`.
+/// An event with its time, one line of the journal: `{"at":"...","event":"...",...}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// When it happened.
+    /// When the event happened.
     pub at: Timestamp,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// What an upload left on disk.
+/// What an upload stored on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stored {
     /// How the body was read.
     pub kind: StoredKind,
-    /// Files stored.
+    /// The number of stored files.
     pub files: u64,
-    /// Bytes of these files together.
+    /// The total size of these files in bytes.
     pub bytes: u64,
-    /// Digest of the body as it was sent: 64 lower-case hexadecimal digits.
+    /// The SHA-256 digest of the body as sent: 64 lower-case hexadecimal digits.
     pub sha256: String,
 }
 
@@ -186,8 +191,8 @@ pub struct Stored {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoredKind {
-    /// A gzip-compressed tar, unpacked.
+    /// A gzip-compressed tar, which was unpacked.
     Archive,
-    /// One file, stored as it is.
+    /// A single file, stored unchanged.
     File,
 }

@@ -1,7 +1,9 @@
-//! The ledger: the one owner of what is expected, what arrived, what failed, and what progress was reported.
+//! The ledger: the only record of what is expected, what was received, what failed, and what
+//! progress was reported.
 //!
-//! A pure state machine. The aggregator journals each accepted event as one line of JSON ([`Record`]) and carries out the effects; a
-//! new process that replays the journal has the same ledger. Time is passed in and never read.
+//! It is a pure state machine. The aggregator journals each accepted event as one line of JSON
+//! ([`Record`]) and carries out the effects. A new process that replays the journal gets the same
+//! ledger. The caller passes in the time, and the ledger never reads a clock.
 
 mod apply;
 mod effect;

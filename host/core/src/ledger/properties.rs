@@ -1,4 +1,4 @@
-//! What holds of a ledger whatever happens to it.
+//! Property tests for the ledger.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::progress::ProgressUpdate;
 use crate::run_status::{EntryStatus, PluginStatus, TarInfo};
 
 fn plugin() -> impl Strategy<Value = PluginName> {
-    // `c` expects nothing, and nobody planned `d`.
+    // `c` expects no results, and `d` is not planned.
     prop::sample::select(&["a", "b", "b", "c", "d"][..]).prop_map(|name| name.parse().unwrap())
 }
 
@@ -24,7 +24,7 @@ fn keys() -> impl Strategy<Value = Vec<ResultKey>> {
     prop::collection::vec(key(), 0..3)
 }
 
-/// Few numbers, so that they often match.
+/// A small range of numbers, so that they often match.
 fn upload() -> impl Strategy<Value = u64> {
     0u64..3
 }
@@ -49,7 +49,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (plugin(), "[a-z]{1,4}").prop_map(|(plugin, reason)| Event::Withdrawn { plugin, reason }),
         1 => (key(), "[a-z]{1,4}").prop_map(|(key, from)| Event::Hello { key, from }),
         1 => key().prop_map(|key| Event::Heartbeat { key }),
-        1 => (key(), prop::option::of("[a-z]{1,4}")).prop_map(|(key, reason)| Event::Trouble { key, reason }),
+        1 => (key(), prop::option::of("[a-z]{1,4}")).prop_map(|(key, reason)| Event::Problem { key, reason }),
         2 => (key(), update).prop_map(|(key, update)| Event::Progress { key, update }),
         12 => (key(), upload()).prop_map(|(key, upload)| Event::UploadStarted { key, upload }),
         4 => (key(), upload()).prop_map(|(key, upload)| Event::UploadClaimed { key, upload }),
@@ -70,7 +70,8 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What happens (`None`: a tick), and how many seconds after what happened before; most pauses are short, some longer than a window.
+/// Generates events (`None` is a tick) and the pause in seconds before each. Most pauses are short,
+/// and some are longer than a window.
 fn steps() -> impl Strategy<Value = Vec<(i64, Option<Event>)>> {
     let step = prop_oneof![6 => event().prop_map(Some), 1 => Just(None)];
     let pause = prop_oneof![6 => 0i64..10, 2 => 30i64..119, 1 => Just(120i64), 1 => 121i64..400];
@@ -85,7 +86,7 @@ fn after(at: Timestamp, seconds: i64) -> Timestamp {
     at.checked_add(SignedDuration::from_secs(seconds)).unwrap()
 }
 
-/// The plan that all runs begin with.
+/// The plan at the start of every run.
 fn plan() -> Vec<Event> {
     [("a", &["a/global"][..]), ("b", &["b/n1", "b/n2"]), ("c", &[])]
         .map(|(plugin, keys)| Event::Planned {
@@ -95,16 +96,16 @@ fn plan() -> Vec<Event> {
         .to_vec()
 }
 
-/// A run: the ledger, its journal, all effects, and the time.
+/// A run: the ledger, its journal, all effects, and the current time.
 #[derive(Debug, Clone)]
-struct Desk {
+struct Harness {
     ledger: Ledger,
     journal: Vec<Record>,
     effects: Vec<Effect>,
     now: Timestamp,
 }
 
-impl Desk {
+impl Harness {
     fn new() -> Self {
         let mut desk = Self { ledger: Ledger::default(), journal: Vec::new(), effects: Vec::new(), now: start() };
         for event in plan() {
@@ -113,7 +114,7 @@ impl Desk {
         desk
     }
 
-    /// Whether the event was accepted.
+    /// Applies an event and returns whether it was accepted.
     fn take(&mut self, event: Event) -> bool {
         match self.ledger.apply(self.now, event.clone()) {
             Ok(effects) => {
@@ -156,7 +157,7 @@ proptest! {
     fn no_event_at_any_time_does_harm(steps in prop::collection::vec((any::<i64>(), event()), 0..60)) {
         let mut ledger = Ledger::default();
         for (time, event) in steps {
-            // Clocks are set back, too.
+            // Clocks may also be set back.
             let at = Timestamp::from_second(time % Timestamp::MAX.as_second()).unwrap();
             let before = ledger.clone();
             match ledger.apply(at, event) {
@@ -175,7 +176,7 @@ proptest! {
 
     #[test]
     fn what_is_final_stays_so(steps in steps()) {
-        let mut desk = Desk::new();
+        let mut desk = Harness::new();
         for (pause, step) in steps {
             let before = states(&desk.ledger);
             desk.now = after(desk.now, pause);
@@ -191,7 +192,7 @@ proptest! {
 
     #[test]
     fn a_plugin_is_complete_when_each_of_its_results_is_in_or_has_failed(steps in steps()) {
-        let mut desk = Desk::run(steps);
+        let mut desk = Harness::run(steps);
         let said: Vec<bool> = desk.ledger.plugins().map(|plugin| desk.ledger.is_plugin_complete(plugin, desk.now)).collect();
         let run = desk.ledger.is_complete(desk.now);
         desk.tick();
@@ -206,7 +207,7 @@ proptest! {
 
     #[test]
     fn effects_tell_of_each_end_once(steps in steps()) {
-        let mut desk = Desk::run(steps);
+        let mut desk = Harness::run(steps);
         desk.tick();
         let count = |wanted: &dyn Fn(&Effect) -> bool| desk.effects.iter().filter(|effect| wanted(effect)).count();
         for (key, state) in states(&desk.ledger) {
@@ -225,14 +226,14 @@ proptest! {
 
     #[test]
     fn the_journal_gives_the_same_ledger(steps in steps()) {
-        let mut desk = Desk::run(steps);
+        let mut desk = Harness::run(steps);
         let lines: Vec<String> = desk.journal.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
         let records: Vec<Record> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
         prop_assert_eq!(&records, &desk.journal);
         let replayed = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)));
         prop_assert!(replayed.is_ok(), "{:?}", replayed);
         let mut replayed = replayed.unwrap();
-        // Ticks are not journalled: the new process ticks as the old one would have.
+        // Ticks are not journaled, so the new process ticks as the old one would have done.
         desk.tick();
         replayed.tick(desk.now);
         prop_assert_eq!(replayed, desk.ledger);
@@ -240,7 +241,7 @@ proptest! {
 
     #[test]
     fn a_journal_without_signs_of_life_gives_the_same_results(steps in steps()) {
-        let mut desk = Desk::run(steps);
+        let mut desk = Harness::run(steps);
         let kept = desk.journal.clone().into_iter()
             .filter(|record| record.event.is_journalled());
         let mut replayed = Ledger::replay(kept.map(|record| (record.at, record.event))).unwrap();
@@ -253,8 +254,8 @@ proptest! {
 
     #[test]
     fn whether_somebody_ticks_makes_no_difference(steps in steps()) {
-        let mut with = Desk::new();
-        let mut without = Desk::new();
+        let mut with = Harness::new();
+        let mut without = Harness::new();
         for (pause, step) in steps {
             with.now = after(with.now, pause);
             without.now = with.now;
@@ -270,7 +271,7 @@ proptest! {
 
     #[test]
     fn the_deadline_is_when_something_happens(steps in steps()) {
-        let mut desk = Desk::run(steps);
+        let mut desk = Harness::run(steps);
         desk.tick();
         prop_assert_eq!(desk.ledger.tick(desk.now), vec![], "a second tick finds nothing to do");
         match desk.ledger.next_deadline(desk.now) {
@@ -286,8 +287,8 @@ proptest! {
 
     #[test]
     fn the_status_agrees_with_the_ledger(steps in steps()) {
-        let mut desk = Desk::run(steps);
-        // The status knows of windows that are over before anybody ticks.
+        let mut desk = Harness::run(steps);
+        // The status shows windows that are over before any tick.
         let early = desk.ledger.status(desk.now).plugins.unwrap();
         desk.tick();
         let entries = desk.ledger.status(desk.now).plugins.unwrap();
@@ -314,7 +315,7 @@ proptest! {
 
     #[test]
     fn what_is_admitted_can_begin(steps in steps(), key in key()) {
-        let mut desk = Desk::run(steps);
+        let mut desk = Harness::run(steps);
         desk.tick();
         let admitted = desk.ledger.admit(&key);
         let begun = desk.ledger.apply(desk.now, Event::UploadStarted { key, upload: 99 });

@@ -1,4 +1,4 @@
-//! What a ledger can be asked.
+//! Queries on the ledger.
 
 use std::collections::BTreeMap;
 
@@ -15,28 +15,29 @@ use crate::text::excerpt;
 use crate::verdict::Verdict;
 
 impl Ledger {
-    /// The planned plugins, in the order of the plan.
+    /// Returns the planned plugins, in the order of the plan.
     pub fn plugins(&self) -> impl ExactSizeIterator<Item = &PluginName> {
         self.plugins.iter().map(|plugin| &plugin.name)
     }
 
-    /// The expected results, in the order of the plan.
+    /// Returns the expected results, in the order of the plan.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &ResultKey> {
         self.entries.iter().map(|entry| &entry.key)
     }
 
-    /// The expected results of a plugin, in the order of the plan; none for a plugin that is not planned.
+    /// Returns the expected results of a plugin, in the order of the plan. There are none if the
+    /// plugin is not planned.
     pub fn keys_of(&self, plugin: &PluginName) -> impl Iterator<Item = &ResultKey> {
         self.planned_entries(plugin).iter().map(|entry| &entry.key)
     }
 
-    /// Where an expected result stands; `None` when it is not expected.
+    /// Returns the state of an expected result, or `None` if it is not expected.
     #[must_use]
     pub fn state(&self, key: &ResultKey) -> Option<KeyState> {
         self.entry(key).ok().map(Entry::state)
     }
 
-    /// The error in the place of a result; `None` when there is none.
+    /// Returns the error that replaces a result, if there is one.
     #[must_use]
     pub fn error(&self, key: &ResultKey) -> Option<&ErrorRecord> {
         match &self.entry(key).ok()?.outcome {
@@ -45,93 +46,96 @@ impl Ledger {
         }
     }
 
-    /// The progress reported for an expected result.
+    /// Returns the progress reported for an expected result.
     #[must_use]
     pub fn progress(&self, key: &ResultKey) -> Option<&ProgressUpdate> {
         self.entry(key).ok()?.progress.as_ref()
     }
 
-    /// When the worker of an expected result was heard of last.
+    /// Returns when the worker of an expected result last sent a message.
     #[must_use]
     pub fn last_heard(&self, key: &ResultKey) -> Option<Timestamp> {
         self.entry(key).ok()?.heard
     }
 
-    /// Where the worker of an expected result said hello from.
+    /// Returns the address from which the worker of an expected result said hello.
     #[must_use]
     pub fn heard_from(&self, key: &ResultKey) -> Option<&str> {
         self.entry(key).ok()?.from.as_deref()
     }
 
-    /// When a plugin was launched first; `None` when it was not. Launching what is missing of it again does not give it more time.
+    /// Returns when a plugin was first launched, or `None` if it was not. Launching its missing
+    /// parts again does not extend its time.
     #[must_use]
     pub fn launched(&self, plugin: &PluginName) -> Option<Timestamp> {
         self.plugin(plugin)?.launched
     }
 
-    /// Why a plugin is part of the run no longer; `None` for one that is, and for one that is not planned.
+    /// Returns why a plugin was skipped. `None` means that it was not skipped or is not planned.
     #[must_use]
     pub fn withdrawn(&self, plugin: &PluginName) -> Option<&str> {
         self.plugin(plugin)?.withdrawn.as_deref()
     }
 
-    /// How the tree of a plugin came out; `None` before it is post-processed.
+    /// Returns the result of a plugin, or `None` before it is post-processed.
     #[must_use]
     pub fn plugin_result(&self, plugin: &PluginName) -> Option<&Judged> {
         self.plugin(plugin)?.judged.as_ref()
     }
 
-    /// What judges made of a plugin; `None` before, and where there are none.
+    /// Returns the verdict on a plugin, or `None` if the judges have not finished or there are
+    /// none.
     #[must_use]
     pub fn plugin_verdict(&self, plugin: &PluginName) -> Option<&VerdictSummary> {
         self.plugin(plugin)?.verdict.as_ref()
     }
 
-    /// How the tree of one result came out; `None` before it is post-processed.
+    /// Returns the outcome of one result, or `None` before it is post-processed.
     #[must_use]
     pub fn result(&self, key: &ResultKey) -> Option<&Judged> {
         self.entry(key).ok()?.judged.as_ref()
     }
 
-    /// Whether `upload` of `key` is being moved into its place.
+    /// Returns whether `upload` of `key` is being moved into place.
     #[must_use]
     pub fn is_claimed(&self, key: &ResultKey, upload: u64) -> bool {
         self.entry(key).is_ok_and(|entry| entry.upload.is_some_and(|now| now.claimed && now.id == upload))
     }
 
-    /// Uploads under way.
+    /// Returns the uploads in progress.
     pub fn uploads(&self) -> impl Iterator<Item = (&ResultKey, u64)> {
         self.entries.iter().filter_map(|entry| entry.upload.map(|upload| (&entry.key, upload.id)))
     }
 
-    /// The results of a plugin that are neither in nor failed, as of the last event or tick. A result whose upload failed is among
-    /// them while it may be retried.
+    /// Returns the results of a plugin that are neither received nor failed, as of the last event
+    /// or tick. A result whose upload failed is included while it may be retried.
     #[must_use]
     pub fn missing(&self, plugin: &PluginName) -> Vec<&ResultKey> {
         self.planned_entries(plugin).iter().filter(|entry| !entry.is_final()).map(|entry| &entry.key).collect()
     }
 
-    /// Whether every expected result of a plugin is in or has failed, and no retry has time left at `now`. `false` for a plugin that
-    /// is not planned.
+    /// Returns whether every expected result of a plugin was received or has failed, and no retry
+    /// window is open at `now`. Returns `false` if the plugin is not planned.
     #[must_use]
     pub fn is_plugin_complete(&self, plugin: &PluginName, now: Timestamp) -> bool {
         self.plugin_index(plugin).is_ok_and(|index| self.is_complete_at(index, now))
     }
 
-    /// Whether every planned plugin is complete at `now`. A ledger without plugins is complete: there is nothing to wait for (and no
-    /// [`super::Effect::RunComplete`] will come).
+    /// Returns whether every planned plugin is complete at `now`. A ledger without plugins is
+    /// complete, although it never yields [`super::Effect::RunComplete`].
     #[must_use]
     pub fn is_complete(&self, now: Timestamp) -> bool {
         (0..self.plugins.len()).all(|index| self.is_complete_at(index, now))
     }
 
-    /// Whether somebody ended the run before its time.
+    /// Returns whether the run was interrupted.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.interrupted
     }
 
-    /// When the next window ends, never before `now`: the time for the next [`Ledger::tick`]. `None`: nothing changes by time alone.
+    /// Returns when the next window ends, but never a time before `now`. This is the time for the
+    /// next [`Ledger::tick`]. `None` means that no time-based change is pending.
     #[must_use]
     pub fn next_deadline(&self, now: Timestamp) -> Option<Timestamp> {
         let waiting =
@@ -139,7 +143,8 @@ impl Ledger {
         waiting.filter_map(|index| self.plugin_deadline(index)).min().map(|at| at.max(now))
     }
 
-    /// A timeout behind an upload ends at its own time; retries end together, and only once nothing else is awaited.
+    /// A timeout behind an upload ends at its own time. Retry windows end together, once nothing
+    /// else is expected.
     fn plugin_deadline(&self, index: usize) -> Option<Timestamp> {
         let entries = self.entries_of(index);
         let held = entries.iter().filter_map(Entry::held_until).min();
@@ -148,7 +153,7 @@ impl Ledger {
         [held, retries].into_iter().flatten().min()
     }
 
-    /// The status at `now`, as others read it.
+    /// Returns the status at `now` in its public form.
     #[must_use]
     pub fn status(&self, now: Timestamp) -> RunStatus {
         let mut entries = Vec::with_capacity(self.entries.len());
@@ -182,8 +187,8 @@ impl Ledger {
         }
     }
 
-    /// The verdict over the run as it stands at `now`: that of [`Verdict::from_run`], and the statuses of the plugins' whole trees with
-    /// it, which may be worse than those of their parts.
+    /// Returns the verdict on the run at `now`: that of [`Verdict::from_run`] combined with the
+    /// statuses of the plugins' whole trees. These may be worse than those of their parts.
     #[must_use]
     pub fn verdict(&self, now: Timestamp) -> Verdict {
         let unjudged = self.plugins.iter().filter(|plugin| plugin.verdict.is_none());
@@ -191,7 +196,7 @@ impl Ledger {
         Verdict::judge(&self.status(now), judged.map(|(plugin, judged)| (plugin, &judged.status, &judged.counts)))
     }
 
-    /// What there is to be told of plugins, by name.
+    /// Returns what `look` finds for each plugin, by name.
     fn told<T>(&self, look: impl Fn(&Plugin) -> Option<T>) -> BTreeMap<String, T> {
         self.plugins.iter().filter_map(|plugin| Some((plugin.name.to_string(), look(plugin)?))).collect()
     }
@@ -236,7 +241,7 @@ fn entry_status(entry: &Entry, settled: bool, judged: Option<&Judged>) -> Plugin
         reason: match &entry.outcome {
             Outcome::Failed { error, .. } => Some(excerpt(&error.error, MAX_REASON)),
             Outcome::Received { .. } => None,
-            // Whatever was wrong, the result is on its way.
+            // The result is being uploaded, so earlier problems no longer matter.
             Outcome::Waiting | Outcome::Broken { .. } if entry.upload.is_some() => None,
             Outcome::Waiting | Outcome::Broken { .. } => entry.trouble.clone(),
         },

@@ -1,4 +1,4 @@
-//! What time does to the ledger: windows end, plugins complete.
+//! How time changes the ledger: windows end, and plugins complete.
 
 use jiff::Timestamp;
 
@@ -10,11 +10,12 @@ use crate::name::{PluginName, ResultKey};
 use crate::progress::{ProgressUpdate, combine};
 
 impl Ledger {
-    /// Ends the windows that are over at `now`, and says what follows. See [`Ledger::next_deadline`] for when to call it.
+    /// Ends the windows that are over at `now`, and returns the resulting effects. See
+    /// [`Ledger::next_deadline`] for when to call it.
     pub fn tick(&mut self, now: Timestamp) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.settle_all(now, &mut effects);
-        // Only a run that waits for something is ticked: the planning is over.
+        // Only a run that waits for something is ticked, so planning is over.
         self.begun |= !self.plugins.is_empty();
         self.settle_run(&mut effects);
         if !effects.is_empty() && !effects.contains(&Effect::StatusChanged) {
@@ -29,7 +30,8 @@ impl Ledger {
         }
     }
 
-    /// Whether nothing more is to come of the plugin at `now`: no result is awaited, none is being uploaded, and no retry has time.
+    /// Returns whether nothing more can happen to the plugin at `now`: no result is expected, no
+    /// upload is in progress, and no retry window is open.
     pub(super) fn is_due(&self, plugin: usize, now: Timestamp) -> bool {
         self.entries_of(plugin).iter().all(|entry| {
             !entry.is_open(now) && (entry.is_overdue(now) || entry.retry_ends().is_none_or(|end| end <= now))
@@ -69,21 +71,23 @@ impl Ledger {
     }
 }
 
-/// Characters kept of the reason for a withdrawal: a sentence. It is part of every status.
+/// The maximum length in characters of the reason for skipping a plugin. It is part of every
+/// status.
 pub const MAX_REASON: usize = 500;
 
 impl Ledger {
-    /// Takes the entries of a plugin out, as if they had never been planned. What lies behind them moves up: this happens a few times in
-    /// a run, and every lookup would otherwise have to pass over the gap.
+    /// Removes the entries of a plugin as if they had never been planned. Later entries move up:
+    /// this happens only a few times in a run, and otherwise every lookup would have to skip the
+    /// gap.
     pub(super) fn withdraw(
         &mut self,
         plugin: &PluginName,
         reason: &str,
         effects: &mut Vec<Effect>,
-    ) -> Result<super::apply::Look, Refusal> {
+    ) -> Result<super::apply::SettleScope, Refusal> {
         let refused = || Refusal::NotWithdrawable(plugin.clone());
         let index = self.plugin_index(plugin)?;
-        // Whatever a result has gone through stays to be seen.
+        // Only untouched results can be removed. All others must stay visible.
         let untouched = |entry: &Entry| matches!(entry.outcome, Outcome::Waiting) && entry.upload.is_none();
         if self.interrupted || !self.entries_of(index).iter().all(untouched) {
             return Err(refused());
@@ -103,7 +107,7 @@ impl Ledger {
         self.by_key = self.entries.iter().enumerate().map(|(at, entry)| (entry.key.clone(), at)).collect();
         effects.push(Effect::PluginWithdrawn { plugin: plugin.clone() });
         effects.push(Effect::StatusChanged);
-        Ok(super::apply::Look::Nowhere)
+        Ok(super::apply::SettleScope::Nowhere)
     }
 }
 
@@ -114,7 +118,7 @@ impl Ledger {
         key: &ResultKey,
         mut update: ProgressUpdate,
         effects: &mut Vec<Effect>,
-    ) -> Result<super::apply::Look, Refusal> {
+    ) -> Result<super::apply::SettleScope, Refusal> {
         let others_and_own = self.progress_bytes;
         let entry = self.entry_mut(key)?;
         let own = entry.progress.as_ref().map_or(0, ProgressUpdate::name_bytes);
@@ -126,6 +130,6 @@ impl Ledger {
         entry.progress = Some(state);
         self.progress_bytes = bytes;
         effects.push(Effect::StatusChanged);
-        Ok(super::apply::Look::Nowhere)
+        Ok(super::apply::SettleScope::Nowhere)
     }
 }

@@ -1,4 +1,4 @@
-//! What a ledger holds.
+//! The state of a ledger.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,38 +12,47 @@ use crate::ledger::event::Event;
 use crate::name::{PluginName, ResultKey};
 use crate::run_status::TarInfo;
 
-/// The sentence of the error record of a result whose time is over. It contains the word `timeout`, which readers look for.
+/// The error for a result that timed out. It contains the word `timeout`, which readers look for.
 pub const TIMEOUT_ERROR: &str = "timeout waiting for results";
 
-/// Bytes of the names in all progress states together: 64 MiB. One state is bounded too (see [`crate::progress`]), but thousands of
-/// workers at that bound would be too much; names beyond this are left out of the state that would cross it.
+/// The maximum size of the names in all progress states together: 64 MiB.
+///
+/// One state is limited too (see [`crate::progress`]), but thousands of workers at that limit would
+/// be too much. Names beyond the total are dropped from the state that would exceed it.
 pub const MAX_PROGRESS_BYTES: usize = 64 << 20;
 
-/// The one owner of what is expected, what arrived, what failed and what progress was reported.
+/// The only record of what is expected, what was received, what failed, and what progress was
+/// reported.
 ///
 /// # Rules
 ///
-/// * A result that is not planned is [`Refusal::Unexpected`]. One that is in, or has an error recorded, is
-///   [`Refusal::AlreadyReceived`]; a late upload never replaces an error. While an upload is under way, another is [`Refusal::Busy`].
-/// * A failed upload leaves the result *broken*: not received, but a retry is admitted. The plugin is complete when every other
-///   result is in or has failed, nothing is being uploaded and [`RETRY_WINDOW`](super::RETRY_WINDOW) has passed since the last failure; only then does
-///   the broken result become an error. Until then it may be retried, however long the plugin's other results take.
-/// * A failure that the driver reports while an upload is under way is held back: an upload that began before the failure wins when it
-///   is stored, because the result exists and only the sender's host is in trouble (a pod that has ended is often seen before its
-///   last bytes are). When the upload fails, the failure counts at once, without a retry: nobody is there to try.
-/// * A timeout is held back likewise, but for [`RETRY_WINDOW`](super::RETRY_WINDOW) at most, or a slow sender could stretch the run for hours. An upload
-///   stored after that is [`Refusal::AlreadyReceived`].
-/// * An upload that is complete is claimed before its files are moved into their place. A claim is refused as the end of the upload
-///   would be. From the claim to the end of the upload, no failure, timeout or interruption decides the result.
-/// * Progress, hello and heartbeat are accepted of every planned result at all times.
-/// * A plugin that was not launched can be withdrawn: its results are unexpected from then on, and the status is as if it had not been
-///   planned, but for the reason.
+/// * A result that is not planned is [`Refusal::Unexpected`]. One that was received, or has an
+///   error recorded, is [`Refusal::AlreadyReceived`]. A late upload never replaces an error. While
+///   an upload is in progress, another one is [`Refusal::Busy`].
+/// * A failed upload leaves the result *broken*: it is not received, but a retry is allowed. The
+///   plugin completes when every other result was received or has failed, no upload is in progress,
+///   and [`RETRY_WINDOW`](super::RETRY_WINDOW) has passed since the last failure. Only then does
+///   the broken result become an error. Until then it may be retried, however long the plugin's
+///   other results take.
+/// * A failure that the driver reports during an upload is held. An upload that started before the
+///   failure wins if it is stored: the result exists, and only the sender's host has a problem. A
+///   pod that has ended is often seen before its last bytes arrive. If the upload fails, the
+///   failure takes effect at once, without a retry, since there is no sender left.
+/// * A timeout is held too, but for [`RETRY_WINDOW`](super::RETRY_WINDOW) at most. Otherwise a slow
+///   sender could extend the run by hours. An upload stored after that is
+///   [`Refusal::AlreadyReceived`].
+/// * A complete upload is claimed before its files are moved into place. A claim is rejected under
+///   the same conditions as the end of the upload. From the claim to the end of the upload, no
+///   failure, timeout or interruption decides the result.
+/// * Progress, hello and heartbeat are accepted for every planned result at all times.
+/// * A plugin that was not launched can be skipped. Its results are unexpected from then on. The
+///   status shows the reason, and is otherwise the same as if the plugin had not been planned.
 ///
 /// # Time
 ///
-/// A window ends with [`Ledger::tick`] or with an event of the same plugin. Ticks are not journalled: a replayed ledger that is ticked
-/// at the same time is equal, because ending a window later than another process did can only admit more, and what that process
-/// admitted is in the journal.
+/// A window ends with [`Ledger::tick`] or with an event of the same plugin. Ticks are not
+/// journaled. A replayed ledger is equal after a tick at the same time: ending a window later than
+/// another process did can only admit more, and what that process admitted is in the journal.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ledger {
     pub(super) plugins: Vec<Plugin>,
@@ -51,7 +60,7 @@ pub struct Ledger {
     pub(super) entries: Vec<Entry>,
     pub(super) by_key: BTreeMap<ResultKey, usize>,
     pub(super) progress_bytes: usize,
-    /// The planning is over: something else happened.
+    /// Whether planning is over because another event has happened.
     pub(super) begun: bool,
     pub(super) run_complete: bool,
     pub(super) interrupted: bool,
@@ -62,31 +71,34 @@ pub struct Ledger {
 pub(super) struct Plugin {
     pub(super) name: PluginName,
     pub(super) launched: Option<Timestamp>,
-    /// Its entries: planned in one go, so they lie side by side.
+    /// The indices of its entries. They are planned together, so they are adjacent.
     pub(super) range: Range<usize>,
     pub(super) complete: bool,
     pub(super) judged: Option<Judged>,
-    /// Why it is part of the run no longer. It is complete then, and has no entries.
+    /// Why the plugin was skipped. It is then complete and has no entries.
     pub(super) withdrawn: Option<String>,
     pub(super) verdict: Option<VerdictSummary>,
 }
 
-/// A journal that does not follow from itself.
+/// Error for a journal with an event that the ledger rejects.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("event {index} of the journal does not follow from those before it")]
 pub struct ReplayError {
-    /// Which event, counted from 0.
+    /// The index of the event, counted from 0.
     pub index: usize,
-    /// What the ledger said.
+    /// The reason for the rejection.
     #[source]
     pub refusal: Refusal,
 }
 
 impl Ledger {
-    /// The ledger after `events`. The effects were carried out before, or show in the ledger's state.
+    /// Returns the ledger after `events`. Their effects were already carried out, or follow from
+    /// the state of the ledger.
     ///
     /// # Errors
-    /// [`ReplayError`] when an event is refused: a ledger journals only what it accepted, so the journal is damaged or foreign.
+    ///
+    /// Returns a [`ReplayError`] if an event is rejected. A ledger journals only what it accepted,
+    /// so the journal is damaged or belongs to another run.
     pub fn replay(events: impl IntoIterator<Item = (Timestamp, Event)>) -> Result<Self, ReplayError> {
         let mut ledger = Self::default();
         for (index, (at, event)) in events.into_iter().enumerate() {
@@ -118,7 +130,7 @@ impl Ledger {
         self.plugins.get_mut(index).ok_or_else(|| Refusal::UnknownPlugin(plugin.clone()))
     }
 
-    /// The entries of the plugin at `index`; none for an index that there is not.
+    /// Returns the entries of the plugin at `index`, or none if the index is out of range.
     pub(super) fn entries_of(&self, index: usize) -> &[Entry] {
         self.plugins.get(index).and_then(|plugin| self.entries.get(plugin.range.clone())).unwrap_or_default()
     }

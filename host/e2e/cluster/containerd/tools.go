@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package containerd names the version of containerd that runs the containers of a node.
+// Package containerd pins the version of containerd that runs the containers of a node.
 package containerd
 
 import (

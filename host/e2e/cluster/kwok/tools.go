@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package kwok names the version of kwok that plays the nodes of a large cluster.
+// Package kwok pins the version of kwok that simulates the nodes of a large cluster.
 package kwok
 
 import _ "sigs.k8s.io/kwok/cmd/kwok"

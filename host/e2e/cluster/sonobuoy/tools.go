@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package tools names Sonobuoy, so that go.mod keeps its version.
+// Package tools imports Sonobuoy, so that go.mod pins its version.
 package tools
 
 import _ "github.com/vmware-tanzu/sonobuoy"

@@ -1,14 +1,14 @@
-//! A plugin that tries to get more than it was given, in every mode of permissions.
+//! Tests with a plugin that tries to get more rights than it was given, in every permission mode.
 
 use serde_json::{Value, json};
 
 use crate::bed::Bed;
 use crate::plugin::Plugin;
 
-/// The plugin that is attacked: a Job that works until the attackers have seen its worker.
+/// The plugin that is attacked: a Job that runs until the attackers have seen its worker.
 const VICTIM: &str = "victim";
 
-/// `test-plugin attack` as a plugin of this name.
+/// Writes `test-plugin attack` as a plugin with this name.
 fn attacker(bed: &Bed, name: &str, driver: &str, user: u32) -> String {
     let per_node = driver == "DaemonSet";
     let mut args = vec!["attack", "--victim", VICTIM, "--namespace", bed.namespace()];
@@ -18,7 +18,8 @@ fn attacker(bed: &Bed, name: &str, driver: &str, user: u32) -> String {
     let file = format!("{name}.yaml");
     let definition = json!({
         "sonobuoy-config": {"driver": driver, "plugin-name": name, "result-format": "junit"},
-        // What a definition of Sonobuoy may say: the account of the aggregator, and the processes of the host.
+        // Settings that a Sonobuoy definition may have: the aggregator's service account, and the
+        // host's processes.
         "podSpec": {
             "serviceAccountName": "sonobuoy-serviceaccount",
             "hostPID": per_node,
@@ -40,15 +41,15 @@ fn attacker(bed: &Bed, name: &str, driver: &str, user: u32) -> String {
     file
 }
 
-/// Fails with every attempt that was not refused.
+/// Fails if any attempt was allowed.
 fn nothing_is_allowed(test: &str, mode: &str) {
     let Some(bed) = Bed::new(test) else { return };
     if mode == "namespaceAdmin" || mode == "clusterRead" {
-        // These modes are for people who may not make namespaces.
+        // These modes are for users who may not create namespaces.
         bed.create_namespace();
     }
     let mut files = vec![attacker(&bed, "thief-job", "Job", 0)];
-    // In that mode the aggregator may not read nodes, and knows none that a DaemonSet should answer for.
+    // In that mode the aggregator may not read nodes, so it expects no result of a DaemonSet.
     if mode != "namespaceAdmin" {
         files.push(attacker(&bed, "thief-root", "DaemonSet", 0));
         // The user of the aggregator.
@@ -56,7 +57,7 @@ fn nothing_is_allowed(test: &str, mode: &str) {
     }
     let mut more: Vec<&str> = files.iter().flat_map(|file| ["-p", file.as_str()]).collect();
     more.extend(["--aggregator-permissions", mode, "--wait"]);
-    // It must be there for as long as the attackers look at its processes.
+    // The victim must run as long as the attackers examine its processes.
     let victim = Plugin::job(VICTIM).args(&["--after=45s"]);
     let done = bed.run(&[victim], &more);
     assert!(done.err.contains("gets one without permissions"), "{done:?}");
@@ -72,7 +73,8 @@ fn nothing_is_allowed(test: &str, mode: &str) {
         });
     }
     assert!(allowed.is_empty(), "{mode}: {allowed:#?}");
-    // 24 requests to the API server, two to the aggregator and one look for a token, by each plugin.
+    // Each plugin makes 24 requests to the API server and two to the aggregator, and looks for a
+    // token once.
     assert!(refused >= 27 * files.len(), "{mode}: only {refused} attempts");
     done.expect(0);
 }
@@ -104,7 +106,8 @@ fn a_plugin_gets_nothing_in_the_mode_cluster_admin() {
     nothing_is_allowed("attack-admin", "clusterAdmin");
 }
 
-/// Without this, an attack that tries nothing would pass above.
+/// Checks that the attack notices allowed requests. Otherwise an attack that tries nothing would
+/// pass the tests above.
 #[test]
 fn an_attack_with_permissions_is_noticed() {
     let Some(bed) = Bed::new("attack-noticed") else { return };

@@ -1,4 +1,4 @@
-//! A place for one test: a directory here and a namespace there, both gone when it ends.
+//! The environment of one test: a local directory and a namespace, which are removed when it ends.
 
 use std::fmt::Debug;
 use std::fs;
@@ -22,9 +22,9 @@ use crate::plugin::Plugin;
 use crate::settings::{Settings, loudly};
 use crate::turns::{self, Turn};
 
-/// More than anything here takes in a small cluster on a busy machine. Whoever waits that long waits for nothing.
+/// Timeout for all operations: more than anything takes in a small cluster on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
-/// How long a namespace may take to go: longer than the grace period of any pod in it.
+/// How long the deletion of a namespace may take: longer than the grace period of any pod in it.
 const CLEANUP: Duration = Duration::from_secs(180);
 
 /// A command that has ended.
@@ -36,38 +36,39 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// Fails with everything that was said unless the exit code is `code`.
+    /// Panics with the whole output, unless the exit code is `code`.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, code, "\n--- stdout\n{}\n--- stderr\n{}", self.out, self.err);
         self
     }
 
-    /// What stdout holds.
+    /// Returns stdout as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}:\n{}\n{}", self.out, self.err))
     }
 }
 
-/// The place.
+/// The environment of one test.
 pub(crate) struct Bed {
     settings: Settings,
     runtime: Runtime,
     client: Client,
     namespace: String,
     dir: TempDir,
-    // The last field: it is given back when everything else is gone.
+    // The last field, so that it is released after everything else.
     _turn: Turn,
 }
 
 impl Bed {
-    /// A place for `test`, unless there is no cluster. The namespace is only named: what is tested makes it.
+    /// Returns an environment for `test`, or `None` without a cluster. It only chooses the name of
+    /// the namespace: the code under test creates it.
     pub(crate) fn new(test: &str) -> Option<Self> {
         Self::in_turn(test, turns::beside_others)
     }
 
-    /// The same, and no other test has one meanwhile: for what happens to nodes.
+    /// The same, without other tests at the same time. Use it for tests that disturb nodes.
     pub(crate) fn alone(test: &str) -> Option<Self> {
         Self::in_turn(test, turns::alone)
     }
@@ -81,7 +82,8 @@ impl Bed {
             let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
             Client::try_from(config).unwrap()
         });
-        // Unique among tests and among runs of them: one that was killed may have left its own behind.
+        // Unique among tests and test runs, because a run that was killed may have left its
+        // namespace behind.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() & 0xff_ffff_ffff;
         let namespace = format!("e2e-{test}-{now:x}");
         Some(Self { settings, runtime, client, namespace, dir: tempfile::tempdir().unwrap(), _turn: turn })
@@ -95,7 +97,7 @@ impl Bed {
         &self.settings
     }
 
-    /// Objects of the whole cluster.
+    /// Returns the API for a cluster-scoped kind.
     pub(crate) fn cluster_api<K>(&self) -> Api<K>
     where
         K: kube::Resource<Scope = k8s_openapi::ClusterResourceScope, DynamicType = ()>,
@@ -103,17 +105,17 @@ impl Bed {
         Api::all(self.client.clone())
     }
 
-    /// The image under test.
+    /// Returns the image under test.
     pub(crate) fn image(&self) -> &str {
         &self.settings.image
     }
 
-    /// A path in the directory.
+    /// Returns a path in the directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// Objects of the namespace.
+    /// Returns the API for a kind in the namespace.
     pub(crate) fn api<K>(&self) -> Api<K>
     where
         K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
@@ -121,7 +123,7 @@ impl Bed {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// Does something with the cluster that must work and end in time.
+    /// Runs a request to the cluster, which must succeed within the timeout.
     #[track_caller]
     pub(crate) fn ask<T, E: Debug>(&self, what: impl Future<Output = Result<T, E>>) -> T {
         match self.runtime.block_on(async { tokio::time::timeout(DEADLINE, what).await }) {
@@ -131,12 +133,12 @@ impl Bed {
         }
     }
 
-    /// The program, as somebody calls it who has this cluster in their kubeconfig.
+    /// Runs the program as a user with this cluster in the kubeconfig.
     pub(crate) fn plumbline(&self, args: &[&str]) -> Done {
         self.program(&self.settings.binary, args)
     }
 
-    /// Another program, called in the same way.
+    /// Runs another program in the same way.
     pub(crate) fn program(&self, program: &Path, args: &[&str]) -> Done {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.dir.path()).env("HOME", self.path("home"));
@@ -149,17 +151,17 @@ impl Bed {
         Done { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// `COMMAND -n NAMESPACE ARGS…`
+    /// Runs `COMMAND -n NAMESPACE ARGS…`.
     pub(crate) fn command(&self, command: &str, args: &[&str]) -> Done {
         self.plumbline(&[&[command, "-n", &self.namespace], args].concat())
     }
 
-    /// `run` of these plugins with the image under test.
+    /// Runs `run` with these plugins and the image under test.
     pub(crate) fn run(&self, plugins: &[Plugin], more: &[&str]) -> Done {
         self.with_plugins("run", plugins, more)
     }
 
-    /// `run` or `gen` of these plugins with the image under test.
+    /// Runs `run` or `gen` with these plugins and the image under test.
     pub(crate) fn with_plugins(&self, command: &str, plugins: &[Plugin], more: &[&str]) -> Done {
         let mut args: Vec<String> =
             [command, "-n", &self.namespace, "--image-pull-policy", "IfNotPresent"].map(str::to_owned).to_vec();
@@ -169,7 +171,8 @@ impl Bed {
         self.plumbline(&all)
     }
 
-    /// Writes the definitions of these plugins, with the image under test. Gives the arguments that name them.
+    /// Writes the definitions of these plugins, with the image under test. Returns the arguments
+    /// for them.
     pub(crate) fn definitions(&self, plugins: &[Plugin]) -> Vec<String> {
         let write = |plugin: &Plugin| {
             let file = format!("{}.yaml", plugin.name());
@@ -179,7 +182,7 @@ impl Bed {
         plugins.iter().flat_map(write).collect()
     }
 
-    /// The names of the nodes.
+    /// Returns the names of the nodes.
     pub(crate) fn nodes(&self) -> Vec<String> {
         let nodes: Api<Node> = Api::all(self.client.clone());
         let list = self.ask(nodes.list(&ListParams::default()));
@@ -188,21 +191,22 @@ impl Bed {
         names
     }
 
-    /// Whether the namespace is there (and not about to go).
+    /// Returns whether the namespace exists and is not being deleted.
     pub(crate) fn exists(&self) -> bool {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         let found = self.ask(namespaces.get_opt(&self.namespace));
         found.is_some_and(|namespace| namespace.metadata.deletion_timestamp.is_none())
     }
 
-    /// Makes the namespace, for a test that needs no run.
+    /// Creates the namespace, for a test without a run.
     pub(crate) fn create_namespace(&self) {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         let namespace = serde_json::from_value(json!({"metadata": {"name": self.namespace}})).unwrap();
         self.ask(namespaces.create(&PostParams::default(), &namespace));
     }
 
-    /// Makes a pod of one container of the image, and waits for its end. `container` is merged into the container.
+    /// Creates a pod with one container of the image, and waits for its end. `container` is merged
+    /// into the container.
     pub(crate) fn pod(&self, name: &str, args: &[&str], container: &Value) -> Pod {
         let mut spec = json!({
             "name": "c",
@@ -228,27 +232,28 @@ impl Bed {
         self.wait_for_pod(name, |pod| ["Succeeded", "Failed"].contains(&phase(pod)))
     }
 
-    /// Watches a pod until it is as it should be.
+    /// Waits until a pod meets a condition.
     #[track_caller]
     pub(crate) fn wait_for_pod(&self, name: &str, good: impl Fn(&Pod) -> bool) -> Pod {
         let condition = |pod: Option<&Pod>| pod.is_some_and(&good);
         self.ask(await_condition(self.api::<Pod>(), name, condition)).unwrap()
     }
 
-    /// What a container wrote.
+    /// Returns the log of a container.
     pub(crate) fn logs(&self, pod: &str, container: &str) -> String {
         let params = LogParams { container: Some(container.to_owned()), ..LogParams::default() };
         self.ask(self.api::<Pod>().logs(pod, &params))
     }
 
-    /// What the events of the namespace say about images that are there.
+    /// Returns the messages of the namespace's events about pulled images.
     pub(crate) fn pulled(&self) -> Vec<String> {
         let events = self.ask(self.api::<Event>().list(&ListParams::default()));
         let pulled = events.into_iter().filter(|event| event.reason.as_deref() == Some("Pulled"));
         pulled.filter_map(|event| event.message).collect()
     }
 
-    /// Removes what the test made, waiting for the namespace: its pods would take room from the next test.
+    /// Deletes what the test created, and waits for the namespace. Its pods would use resources
+    /// that the next test needs.
     async fn clean_up(&self) -> kube::Result<()> {
         let of_run = ListParams::default().labels(&format!("namespace={}", self.namespace));
         let delete = DeleteParams::background();
@@ -260,13 +265,13 @@ impl Bed {
         if namespace.metadata.deletion_timestamp.is_none() {
             namespaces.delete(&self.namespace, &DeleteParams::default()).await?;
         }
-        // A watch that breaks off is no reason to fail a test that has passed.
+        // An interrupted watch must not fail a test that has passed.
         let _ = await_condition(namespaces, &self.namespace, conditions::is_deleted(&uid)).await;
         Ok(())
     }
 }
 
-/// The phase of a pod.
+/// Returns the phase of a pod.
 pub(crate) fn phase(pod: &Pod) -> &str {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }

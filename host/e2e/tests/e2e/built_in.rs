@@ -1,4 +1,4 @@
-//! The built-in plugins, which bring no image of their own.
+//! Tests of the built-in plugins, which have no image of their own.
 
 use std::fs;
 
@@ -20,16 +20,16 @@ fn built_in_plugins_give_a_result_for_each_node() {
     for (plugin, file) in [("host-facts", "host-facts.json"), ("systemd-logs", "systemd_logs")] {
         let tree = trees.as_array().unwrap().iter().find(|tree| tree["name"] == plugin);
         let tree = tree.unwrap_or_else(|| panic!("{plugin}: {trees}"));
-        // What stands beside the nodes is said of all of them together.
+        // The items besides those of the nodes are about all nodes together.
         let items = tree["items"].as_array().unwrap_or_else(|| panic!("{plugin}: {tree}"));
         let results: Vec<&Value> = items.iter().filter(|item| item["meta"]["type"] == "node").collect();
         let mut names: Vec<_> = results.iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect();
         names.sort();
         assert_eq!(names, nodes, "{tree}");
         for node in results {
-            // Whether a node has a journal is the node's business; that it says so is not.
+            // A node may lack a journal, but the result must have an item for it.
             assert!(node["items"].as_array().unwrap().iter().any(|item| item["name"] == file), "{node}");
-            // A warning, as of a disk that is nearly full, is the node's business too.
+            // Warnings, such as a nearly full disk, depend on the node too.
             let status = node["status"].as_str().unwrap();
             assert!(!["failed", "unknown", "timeout"].iter().any(|bad| status.contains(bad)), "{node}");
         }

@@ -1,4 +1,4 @@
-//! An aggregator whose API server refuses, delays and loses its requests.
+//! Tests of an aggregator whose API server rejects, delays and loses requests.
 
 mod server;
 
@@ -14,11 +14,12 @@ use crate::plugin::Plugin;
 use crate::settings::loudly;
 use crate::sink::own_address;
 
-/// A whole run makes more requests than four times this.
+/// Minimum number of faults. A whole run makes more than four times as many requests.
 const FAULTS: usize = 10;
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// Lets the aggregator of a manifest talk to `server` in place of the cluster's API server, with its own token.
+/// Redirects the aggregator of a manifest to `server` instead of the cluster's API server, with its
+/// own token.
 fn redirect(manifest: &str, namespace: &str, server: &Unreliable) -> String {
     let mut documents: Vec<Value> = serde_saphyr::from_multiple(manifest).unwrap();
     let spec = &mut documents.iter_mut().find(|object| object["kind"] == "Pod").unwrap()["spec"];

@@ -1,4 +1,4 @@
-//! Users that a platform assigns.
+//! Tests with users that a platform assigns.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::bed::Bed;
 use crate::faults::{error, retrieve};
 use crate::plugin::Plugin;
 
-/// A user as OpenShift assigns them: of a range that the namespace has, and known to no image.
+/// A user as OpenShift assigns them: from the range of a namespace, and unknown to any image.
 const USER: i64 = 1_000_680_000;
 
 #[test]
@@ -18,7 +18,7 @@ fn an_aggregator_and_workers_of_any_user_complete_a_run() {
     let assigned = json!({"runAsUser": USER, "runAsGroup": 0, "fsGroup": USER, "runAsNonRoot": true});
     let plugins = [Plugin::job("once").secured(&assigned), Plugin::daemon_set("each").secured(&assigned)];
     let manifest = bed.with_plugins("gen", &plugins, &["--security-context-mode", "platform"]).expect(0).out;
-    // What the platform does to pods that name no user. Those of plugins say so themselves here.
+    // Do what the platform does for pods without a user. Pods of plugins already have one here.
     let (before, after) = manifest.rsplit_once("runAsNonRoot: true\n").unwrap();
     let indent = &before[before.rfind('\n').unwrap()..];
     let assigned = format!("runAsNonRoot: true{indent}runAsUser: {USER}{indent}runAsGroup: 0{indent}fsGroup: {USER}\n");

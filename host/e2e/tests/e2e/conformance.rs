@@ -1,5 +1,5 @@
-//! `conformance run` on a cluster, with a suite that is played: the image under test stands in for the suite's (`test-plugin
-//! e2e`), and does what its variables say.
+//! Tests of `conformance run` on a cluster with a simulated suite. The image under test replaces
+//! that of the suite (`test-plugin e2e`), and behaves as its variables say.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::bed::{Bed, Done};
 
-/// The version whose tests are played, whatever the cluster's is.
+/// The version whose tests are simulated, whatever the version of the cluster is.
 const VERSION: &str = "v1.37.2";
 
 /// A conformance test of that version that is in every list.
@@ -27,7 +27,8 @@ description: An installer that is not there.
 contact_email_address: certify@plummet.example
 ";
 
-/// Writes `e2e.yaml`: the built-in definition, with the program of the image under test in the place of the suite's, and further variables.
+/// Writes `e2e.yaml`: the built-in definition with the program of the image under test instead of
+/// the suite's, and with further variables.
 fn definition(bed: &Bed, more: &[(&str, &str)]) {
     let printed = bed.plumbline(&["gen", "plugin", "e2e"]).expect(0).out;
     let mut definition: Value = serde_saphyr::from_str(&printed).unwrap();
@@ -38,7 +39,7 @@ fn definition(bed: &Bed, more: &[(&str, &str)]) {
     fs::write(bed.path("e2e.yaml"), definition.to_string()).unwrap();
 }
 
-/// `conformance run` of it.
+/// Runs `conformance run` with it.
 fn conformance(bed: &Bed, more: &[&str]) -> Done {
     let image = bed.image().to_owned();
     let args = [
@@ -62,7 +63,7 @@ fn conformance(bed: &Bed, more: &[&str]) -> Done {
     bed.plumbline(&[&args[..], more].concat())
 }
 
-/// The only archive that came home.
+/// Returns the only downloaded archive.
 fn archive(bed: &Bed) -> PathBuf {
     let found: Vec<PathBuf> = fs::read_dir(bed.path("out")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(found.len(), 1, "{found:?}");
@@ -75,18 +76,18 @@ fn a_test_that_fails_fails_the_run_and_is_named() {
     definition(&bed, &[("FAKE_E2E_FAIL", ONE_TEST)]);
     let done = conformance(&bed, &[]).expect(1);
     assert!(done.err.contains("are chosen"), "{done:?}");
-    // Progress ends with the last test, and with its name.
+    // The progress ends with the last test and its name.
     let status = bed.command("status", &["-o", "json"]).expect(1).json();
     let progress = &status["plugins"][0]["progress"];
     assert_eq!((&progress["failed"], &progress["remaining"]), (&json!(1), &json!(0)), "{status}");
     assert!(progress["passed-or-skipped"].as_u64() > Some(100), "{status}");
     assert!(progress["failures"][0].as_str().is_some_and(|name| name.contains(ONE_TEST)), "{status}");
-    // Nobody has to open the archive to know its name.
+    // The output has the name, so users need not open the archive.
     assert!(done.out.contains("e2e: what failed") && done.out.contains(ONE_TEST), "{done:?}");
     let archive = archive(&bed).display().to_string();
     let report = bed.plumbline(&["results", &archive, "-p", "e2e"]).expect(1).out;
     assert!(report.contains(ONE_TEST), "{report}");
-    // What is run again is this one, and nothing else.
+    // Only this test is run again.
     let again = bed.plumbline(&["gen", "plugin", "e2e", "--rerun-failed", &archive]).expect(0).out;
     let again: Value = serde_saphyr::from_str(&again).unwrap();
     let env = again["spec"]["env"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! The manifests of `deploy/`, applied as `kubectl apply` does it.
+//! Tests of the manifests in `deploy/`, applied as `kubectl apply` does.
 
 use std::fs;
 
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::bed::Bed;
 
-/// What an administrator applies first.
+/// The roles that an administrator applies first.
 const ROLES: &str = include_str!("../../../../deploy/rbac/minimal.yaml");
-/// A whole run.
+/// The manifest of a whole run.
 const RUN: &str = include_str!("../../../../deploy/manifests/minimal.yaml");
-/// What they are written for.
+/// The image in the manifests.
 const IMAGE: &str = concat!("ghcr.io/plumbline-dev/plumbline:v", env!("CARGO_PKG_VERSION"));
 
-/// The objects of a file, for the namespace and the image of this test.
+/// Returns the objects of a file, for the namespace and the image of this test.
 fn objects(bed: &Bed, text: &str) -> Vec<Value> {
     let (namespace, image) = (bed.namespace(), std::env::var("PLUMBLINE_E2E_IMAGE").unwrap());
     assert!(!image.is_empty());
@@ -25,7 +25,7 @@ fn objects(bed: &Bed, text: &str) -> Vec<Value> {
         .replace(IMAGE, &image)
         .replace("namespace: sonobuoy\n", &format!("namespace: {namespace}\n"))
         .replace("\"Namespace\":\"sonobuoy\"", &format!("\"Namespace\":\"{namespace}\""))
-        // The roles for the whole cluster are named after the namespace.
+        // The names of cluster roles end with the namespace.
         .replace("sonobuoy-serviceaccount-sonobuoy", &format!("sonobuoy-serviceaccount-{namespace}"));
     let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
     let mut objects: Vec<Value> = documents.into_iter().filter(|document| !document.is_null()).collect();
@@ -35,7 +35,7 @@ fn objects(bed: &Bed, text: &str) -> Vec<Value> {
     objects
 }
 
-/// Server-side apply of all of them, in their order.
+/// Applies all of them in order with server-side apply.
 fn apply(bed: &Bed, objects: &[Value]) {
     let client = bed.api::<Pod>().into_client();
     for object in objects {

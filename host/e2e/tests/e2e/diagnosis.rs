@@ -1,4 +1,4 @@
-//! What somebody would look at first when a test failed; afterwards it is gone.
+//! Collects information about a failed test, before its objects are deleted.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -7,12 +7,13 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Event, Pod};
 use kube::api::{ListParams, LogParams};
 use kube::{Api, Client};
 
-/// How much of each log is shown.
+/// Number of lines of each log to show.
 const LINES: i64 = 40;
-/// How long all of it may take: the cluster itself may be what is broken.
+/// Timeout of the collection, because the cluster itself may be broken.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Pods with the state of their containers and the end of their logs, and the namespace's events.
+/// Returns the pods with the states of their containers and the ends of their logs, and the events
+/// of the namespace.
 pub(crate) async fn of(client: &Client, namespace: &str) -> String {
     match tokio::time::timeout(DEADLINE, look(client, namespace)).await {
         Ok(Ok(text)) => text,

@@ -1,4 +1,4 @@
-//! An archive over a line that breaks off.
+//! Tests of downloading an archive over an unreliable connection.
 
 use std::fs;
 
@@ -7,13 +7,13 @@ use crate::plugin::Plugin;
 use crate::proxy::Proxy;
 use crate::settings::loudly;
 
-/// What the plugin writes, which no compression makes smaller.
+/// Size in bytes of the plugin's result, which cannot be compressed.
 const BYTES: u64 = 40 << 20;
-/// Where a connection breaks off: in the middle of a piece, which has 8 MiB.
+/// Number of bytes after which a connection breaks: in the middle of a piece of 8 MiB.
 const AFTER: u64 = 5 << 20;
-/// How often.
+/// Number of connections that break.
 const TIMES: usize = 4;
-/// What TLS, frames and everything else that is asked for may add, per cent of the archive.
+/// Maximum overhead of TLS, frames and other requests, in percent of the archive.
 const AROUND: u64 = 5;
 
 #[test]

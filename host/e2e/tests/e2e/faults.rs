@@ -1,4 +1,5 @@
-//! Bad days: what keeps results from arriving becomes a result, and what was there stays.
+//! Tests of problems that prevent results: each becomes an error result, and partial results are
+//! kept.
 
 use std::fs;
 use std::pin::pin;
@@ -13,14 +14,14 @@ use crate::bed::Bed;
 use crate::plugin::Plugin;
 use crate::settings::loudly;
 
-/// Short periods of grace: what is tested is that they end, not that they are long.
+/// Writes a configuration with short grace periods, because the tests only check that they end.
 pub(crate) fn impatient(bed: &Bed) -> &'static str {
     let graces = json!({"ImagePull": 5, "Unschedulable": 5, "PodGone": 5, "NoResult": 10, "NoPod": 20, "NodeGone": 20});
     fs::write(bed.path("config.json"), json!({"Plumbline": {"Graces": graces}}).to_string()).unwrap();
     "config.json"
 }
 
-/// The one error of a plugin, out of the archive.
+/// Returns the only error of a plugin in the archive.
 pub(crate) fn error(bed: &Bed, archive: &str, plugin: &str) -> Value {
     let tree = bed.plumbline(&["results", archive, "-p", plugin, "-o", "json"]).json();
     let tree = tree.as_array().map_or(&tree, |all| &all[0]);
@@ -79,7 +80,7 @@ fn a_plugin_without_a_done_file_is_sent_and_one_that_ran_out_of_time_leaves_what
         [Plugin::job("quiet").format("raw").args(&["--no-done"]), Plugin::job("endless").args(&["--outcome=hang"])];
     bed.run(&plugins, &["--timeout", "40", "--wait"]).expect(3);
     let archive = retrieve(&bed);
-    // Nobody reads a raw file.
+    // No module interprets a raw file.
     assert_eq!(error(&bed, &archive, "quiet")["status"], "not-read");
     assert_eq!(error(&bed, &archive, "endless")["status"], "timeout");
 }
@@ -97,8 +98,8 @@ fn two_runs_side_by_side_and_no_third_beside_the_first() {
     assert!(one.exists() && !two.exists());
 }
 
-/// The process whose command line contains `word` and that has this variable, where the processes
-/// of nodes are seen from here.
+/// Returns the process whose command line contains `word` and that has this variable, if the
+/// processes of nodes are visible from here.
 pub(crate) fn process(word: &str, variable: &str) -> Option<u32> {
     fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
@@ -116,7 +117,7 @@ fn signal(pid: u32, name: &str) {
 #[test]
 fn a_worker_that_is_frozen_is_reported_and_then_lost() {
     let Some(bed) = Bed::new("frozen") else { return };
-    // A heartbeat comes every 36 s at the latest.
+    // A heartbeat is sent at least every 36 s.
     let graces = json!({"Silent": 45, "SilentLost": 15});
     fs::write(bed.path("config.json"), json!({"Plumbline": {"Graces": graces}}).to_string()).unwrap();
     bed.run(&[Plugin::job("hangs").args(&["--outcome=hang"])], &["--config", "config.json"]).expect(0);
@@ -137,7 +138,7 @@ fn a_worker_that_is_frozen_is_reported_and_then_lost() {
     assert!(status.contains("hangs: the worker of pod"), "{status}");
     let done = bed.command("wait", &["--timeout", "5m"]).expect(3);
     loudly(&format!("frozen: the run ended {} s after the worker was stopped", frozen.elapsed().as_secs()));
-    // So that its pod can end.
+    // Let its pod end.
     signal(worker, "-CONT");
     assert!(done.out.contains("has sent no heartbeat for more than 1m"), "{done:?}");
     let error = error(&bed, &retrieve(&bed), "hangs");

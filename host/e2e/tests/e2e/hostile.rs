@@ -1,4 +1,4 @@
-//! Hostile modules in the aggregator's pod, with the memory that the pod has by default.
+//! Tests of hostile modules in the aggregator's pod, with the pod's default memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,12 @@ use crate::faults::{process, retrieve};
 use crate::plugin::Plugin;
 use crate::settings::loudly;
 
-/// The pod's limit on memory.
+/// The memory limit of the pod.
 const MEMORY: &str = "1Gi";
 const ROLE: &str = r#"(instance $role) (export "plumbline:plugin/post-processor@0.1.0" (instance $role))"#;
 
-/// What a module does, limits of its definition, further arguments of the plugin, and what the item of status `unknown` says.
+/// The behavior of a module, the limits in its definition, further arguments of the plugin, and the
+/// message of the item with status `unknown`.
 const CASES: &[(&str, Limits, &[&str], &str)] = &[
     ("endless-loop", &[("wall", "2s")], &[], "limit `wall-seconds`: 2 seconds"),
     ("memory-growth", &[("wall", "60s")], &[], "limit `memory`: 256 MiB"),
@@ -31,7 +32,7 @@ const CASES: &[(&str, Limits, &[&str], &str)] = &[
 
 type Limits = &'static [(&'static str, &'static str)];
 
-/// The bundle of a plugin whose results `module` reads. Gives its reference.
+/// Creates the bundle of a plugin whose results `module` reads. Returns its reference.
 fn bundle(bed: &Bed, name: &str, module: &[u8], limits: Limits, args: &[&str]) -> String {
     let dir = bed.path(name);
     fs::create_dir(&dir).unwrap();
@@ -41,7 +42,7 @@ fn bundle(bed: &Bed, name: &str, module: &[u8], limits: Limits, args: &[&str]) -
     definition["sonobuoy-config"]["result-files"] = json!(["report.xml", "extra.bin"]);
     let limits: serde_json::Map<_, _> = limits
         .iter()
-        // Counts are numbers; sizes and times have a unit.
+        // Counts are numbers; sizes and durations have a unit.
         .map(|(key, text)| ((*key).to_owned(), text.parse::<u64>().map_or_else(|_| json!(text), |count| json!(count))))
         .collect();
     definition["plumbline"] = json!({"options": {"behaviour": name}, "limits": limits});
@@ -56,7 +57,7 @@ fn misbehave() -> Vec<u8> {
     fs::read(&guest).unwrap_or_else(|error| panic!("guest {}: {error}; run `cargo xtask setup` first", guest.display()))
 }
 
-/// A small component that takes more memory to compile than the pod has.
+/// Returns a small component whose compilation takes more memory than the pod has.
 fn many_functions() -> Vec<u8> {
     let functions = "(func)".repeat(200_000);
     wat::parse_str(format!("(component (core module {functions}) {ROLE})")).unwrap()
@@ -67,8 +68,8 @@ fn says(item: &Value, want: &str) -> bool {
     own || item["items"].as_array().is_some_and(|items| items.iter().any(|item| says(item, want)))
 }
 
-/// The most memory that the container of this process used, with files that were cached. `None`: its control group is not seen
-/// from here.
+/// Returns the peak memory of the container of this process, including cached files. Returns `None`
+/// if its control group is not visible from here.
 fn peak(pid: u32) -> Option<u64> {
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     let group =

@@ -1,4 +1,4 @@
-//! The image by itself: that it starts, as whom, and what its test plugin does to a pod.
+//! Tests of the image: that it starts, with which user, and how its test plugin behaves in a pod.
 
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ fn it_starts_as_nobody_in_particular() {
 fn it_answers_to_both_names() {
     let Some(bed) = Bed::new("image-names") else { return };
     bed.create_namespace();
-    // Each with its own exit code for a command that there is not.
+    // Each program has its own exit code for an unknown command.
     for (path, code) in [("/sonobuoy", 1), ("/plumbline", 2)] {
         let pod = bed.pod(path.trim_start_matches('/'), &["no-such-command"], &json!({"command": [path]}));
         assert_eq!(ended(&pod).exit_code, code, "{path}");
@@ -49,7 +49,8 @@ fn its_test_plugin_does_what_it_is_told() {
     let log = bed.logs("archive", "c");
     assert_eq!(phase(&pod), "Succeeded", "{log}");
     assert!(log.contains("/tmp/sonobuoy/results/test-plugin.tar.gz` is done"), "{log}");
-    // Nobody listens there, but the name was found: that needs files which only the kubelet and the image provide.
+    // Nothing listens there, but the name was resolved, which requires files from the kubelet and
+    // the image.
     assert!(log.contains("refused"), "{log}");
     let pod = bed.pod("crash", &["test-plugin", "--outcome=crash", "--exit=7"], &Value::Null);
     assert_eq!(ended(&pod).exit_code, 7);

@@ -1,4 +1,5 @@
-//! Sonobuoy's own program beside ours: command line, aggregator and worker of one with those of the other.
+//! Tests of interoperability: command line, aggregator and worker of Sonobuoy with those of
+//! Plumbline.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,12 +11,12 @@ use crate::bed::{Bed, Done};
 use crate::plugin::Plugin;
 use crate::settings::loudly;
 
-/// Seconds until a plugin that does nothing is given up.
+/// Timeout in seconds of a plugin that hangs.
 const TIMEOUT: &str = "60";
-/// The verdict of each plugin.
+/// The expected status of each plugin.
 const VERDICTS: [(&str, &str); 4] = [("each", "passed"), ("fails", "failed"), ("hangs", "failed"), ("once", "passed")];
 
-/// Sonobuoy's program, and the image with it that the nodes have.
+/// Sonobuoy's program, and its image, which the nodes have.
 struct Sonobuoy {
     program: PathBuf,
     image: String,
@@ -31,12 +32,12 @@ impl Sonobuoy {
         Some(Self { program, image: format!("sonobuoy/sonobuoy:{}", version.trim()) })
     }
 
-    /// `sonobuoy COMMAND -n NAMESPACE ARGS…`
+    /// Runs `sonobuoy COMMAND -n NAMESPACE ARGS…`.
     fn command(&self, bed: &Bed, command: &str, args: &[&str]) -> Done {
         bed.program(&self.program, &[&[command, "-n", bed.namespace()], args].concat())
     }
 
-    /// The archive of the run.
+    /// Downloads the archive of the run.
     fn retrieve(&self, bed: &Bed) -> String {
         let archive = self.command(bed, "retrieve", &[]).expect(0).out.trim().to_owned();
         assert!(bed.path(&archive).is_file(), "{archive}");
@@ -44,7 +45,7 @@ impl Sonobuoy {
     }
 }
 
-/// A bed with Sonobuoy and the definitions of all plugins, as arguments.
+/// Returns an environment with Sonobuoy, and the arguments for the definitions of all plugins.
 fn bed(test: &str) -> Option<(Bed, Sonobuoy, Vec<String>)> {
     let bed = Bed::new(test)?;
     let sonobuoy = Sonobuoy::from_env(&bed, test)?;
@@ -59,7 +60,7 @@ fn bed(test: &str) -> Option<(Bed, Sonobuoy, Vec<String>)> {
     Some((bed, sonobuoy, files))
 }
 
-/// Fails unless both programs read from the archive what each plugin came to.
+/// Checks that both programs read the expected status of each plugin from the archive.
 fn assert_verdicts(bed: &Bed, sonobuoy: &Sonobuoy, archive: &str) {
     let trees = bed.plumbline(&["results", archive, "-o", "json"]).json();
     let text = |tree: &Value, key: &str| tree[key].as_str().unwrap_or_default().to_owned();
@@ -137,7 +138,7 @@ fn our_workers_with_sonobuoys_aggregator() {
     assert_verdicts(&bed, &sonobuoy, &archive);
 }
 
-/// What scripts of users do. `$1` is the namespace and `$2` the image.
+/// A typical script of a user. `$1` is the namespace and `$2` the image.
 const SCRIPT: &str = r#"
 PATH=$PWD/bin:$PATH
 finish() {

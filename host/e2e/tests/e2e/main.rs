@@ -1,7 +1,8 @@
-//! The program against a real cluster, as a person uses it (docs/e2e.md).
+//! End-to-end tests of the program against a real cluster (docs/e2e.md).
 //!
-//! Every test is skipped, and says so, unless `PLUMBLINE_E2E_KUBECONFIG` names a cluster. Tests that need more than one node are in
-//! the modules `nodes` and `suite`: `cargo xtask e2e` chooses them by these names.
+//! Every test is skipped with a message, unless `PLUMBLINE_E2E_KUBECONFIG` is set. Tests that need
+//! more than one node are in the modules `nodes` and `suite`: `cargo xtask e2e` selects them by
+//! these names.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 

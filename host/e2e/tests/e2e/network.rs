@@ -1,4 +1,4 @@
-//! Who may connect to the aggregator, by the NetworkPolicy of the run.
+//! Tests of the run's NetworkPolicy, which restricts connections to the aggregator.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::bed::Bed;
 use crate::plugin::Plugin;
 
-/// The names of the namespace's pods that a selector of labels finds.
+/// Returns the names of the namespace's pods that match a label selector.
 fn pods(bed: &Bed, selector: &LabelSelector) -> BTreeSet<String> {
     assert!(selector.match_expressions.is_none(), "{selector:?}");
     let labels = selector.match_labels.iter().flatten().map(|(key, value)| format!("{key}={value}"));
@@ -23,7 +23,7 @@ fn pods(bed: &Bed, selector: &LabelSelector) -> BTreeSet<String> {
 #[test]
 fn the_network_policy_selects_the_pods_of_the_run_and_no_others() {
     let Some(bed) = Bed::new("network") else { return };
-    // With a pod spec of its own, the DaemonSet is not on the host network.
+    // With its own pod spec, the DaemonSet is not on the host network.
     let plugins = [
         Plugin::job("once").args(&["--after=60s"]),
         Plugin::daemon_set("each").secured(&json!({})).args(&["--after=60s"]),
@@ -31,7 +31,7 @@ fn the_network_policy_selects_the_pods_of_the_run_and_no_others() {
     bed.run(&plugins, &[]).expect(0);
     bed.pod("stranger", &["version"], &json!({}));
     let of_run = 2 + bed.nodes().len();
-    // Every worker reports, so all pods are there.
+    // All pods exist when every worker has sent a heartbeat.
     bed.wait_for_pod("sonobuoy", |pod| {
         let status = pod.annotations().get("sonobuoy.hept.io/status").map(String::as_str).unwrap_or_default();
         status.matches("\"last-heartbeat\"").count() == of_run - 1

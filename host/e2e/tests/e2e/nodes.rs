@@ -1,4 +1,4 @@
-//! What can only be seen with several nodes. `cargo xtask e2e` chooses these tests by the name of this module.
+//! Tests that need several nodes. `cargo xtask e2e` selects them by the name of this module.
 
 mod alike;
 mod cut;
@@ -9,7 +9,7 @@ use crate::bed::Bed;
 use crate::plugin::Plugin;
 use crate::settings::loudly;
 
-/// A place for a test in a cluster with at least `nodes` nodes.
+/// Returns an environment in a cluster with at least `nodes` nodes.
 fn bed_with(test: &str, nodes: usize) -> Option<Bed> {
     has_nodes(Bed::new(test)?, test, nodes)
 }

@@ -1,4 +1,4 @@
-//! An API server that the aggregator cannot reach for a while.
+//! Tests of an API server that the aggregator cannot reach for a while.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::faults::{error, impatient, retrieve};
 use crate::place::Places;
 use crate::plugin::Plugin;
 
-/// How long: the results arrive and the pods end in this time, unseen.
+/// Duration of the outage. The results arrive and the pods end during this time.
 const OUTAGE: Duration = Duration::from_secs(20);
 
 fn address_of(pod: &Pod) -> Option<&str> {
@@ -32,14 +32,15 @@ fn a_run_outlives_an_outage_of_the_api_server() {
         let heard = status["plugins"]
             .as_array()
             .is_some_and(|entries| entries.iter().all(|entry| !entry["last-heartbeat"].is_null()));
-        // The node may tell later than the aggregator itself.
+        // The node may report this later than the aggregator itself.
         heard && address_of(pod).is_some()
     });
     let address = address_of(&aggregator).unwrap();
-    // The API server is on the first node, as the aggregator is: what the pod sends to it is answered by a reset.
+    // The API server is on the first node, like the aggregator. Packets from the pod to it are
+    // rejected with a reset.
     let rule = format!("INPUT -s {address} -p tcp --dport 6443 -j REJECT --reject-with tcp-reset");
     let broken = places.filter(1, "filter", &rule);
-    // What is waited for happens where nothing can be seen.
+    // The test cannot observe what happens during the outage, so it sleeps.
     sleep(OUTAGE);
     drop(broken);
     bed.command("wait", &["--timeout", "5m"]).expect(0);

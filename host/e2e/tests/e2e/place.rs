@@ -1,18 +1,18 @@
-//! The places of nodes, where the cluster is one of this machine: commands can be run there.
+//! Access to nodes of a local cluster, in which commands can be run.
 
 use std::process::Command;
 
 use crate::bed::Bed;
 use crate::settings::loudly;
 
-/// The places of the nodes of a cluster.
+/// Access to the nodes of a cluster.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
     command: Vec<String>,
 }
 
 impl Places {
-    /// Those of the cluster, unless its nodes cannot be reached like this.
+    /// Returns access to the nodes of the cluster, if they support it.
     pub(crate) fn of(bed: &Bed, test: &str) -> Option<Self> {
         let command = bed.settings().node_command.clone();
         if command.is_empty() {
@@ -24,7 +24,7 @@ impl Places {
         Some(Self { command })
     }
 
-    /// Runs `what` in the place of a node: they are counted from 1, in the order of their names.
+    /// Runs `what` on a node. Nodes are counted from 1, in the order of their names.
     #[track_caller]
     pub(crate) fn run(&self, number: usize, what: &[&str]) {
         let (program, args) = self.command.split_first().unwrap();
@@ -32,7 +32,8 @@ impl Places {
         assert!(output.status.success(), "{what:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// A rule of the node's packet filter, as `iptables -t TABLE -I …` takes it, until it is dropped.
+    /// Adds a rule to the node's packet filter, as `iptables -t TABLE -I …` does, until it is
+    /// dropped.
     #[track_caller]
     pub(crate) fn filter(&self, number: usize, table: &'static str, rule: &str) -> Filter {
         let rule: Vec<String> = rule.split_whitespace().map(str::to_owned).collect();
@@ -42,7 +43,7 @@ impl Places {
     }
 }
 
-/// A rule that goes with this value.
+/// A packet filter rule that is removed when dropped.
 pub(crate) struct Filter {
     places: Places,
     number: usize,
@@ -53,7 +54,7 @@ pub(crate) struct Filter {
 impl Filter {
     #[track_caller]
     fn tell(&self, verb: &str) {
-        // `-w`: others change the rules of the same node.
+        // Use `-w`, because others change the rules of the same node.
         let mut what = vec!["iptables", "-w", "-t", self.table, verb];
         what.extend(self.rule.iter().map(String::as_str));
         self.places.run(self.number, &what);
@@ -63,7 +64,7 @@ impl Filter {
 impl Drop for Filter {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            // A second panic would hide the first one, and the rule has to go all the same.
+            // A second panic would abort the process. Catch it, so that the first one is reported.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.tell("-D")));
         } else {
             self.tell("-D");

@@ -1,8 +1,8 @@
-//! Definitions of plugins that do what they are told: the image's `test-plugin`.
+//! Definitions of plugins with configurable behavior: the image's `test-plugin`.
 
 use serde_json::{Value, json};
 
-/// A definition in the making.
+/// A builder of a definition.
 #[derive(Debug, Clone)]
 pub(crate) struct Plugin {
     name: String,
@@ -15,7 +15,7 @@ pub(crate) struct Plugin {
 }
 
 impl Plugin {
-    /// Once per cluster.
+    /// Creates a plugin that runs once per cluster.
     pub(crate) fn job(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -28,36 +28,37 @@ impl Plugin {
         }
     }
 
-    /// Once per node. It stays when it is done: its pod would be started again.
+    /// Creates a plugin that runs once per node. It keeps running when it is done, because its pod
+    /// would be restarted otherwise.
     pub(crate) fn daemon_set(name: &str) -> Self {
         Self { driver: "DaemonSet", ..Self::job(name) }.args(&["--stay"])
     }
 
-    /// Further arguments of `test-plugin`.
+    /// Adds arguments of `test-plugin`.
     pub(crate) fn args(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(|&arg| arg.to_owned()));
         self
     }
 
-    /// Another result format.
+    /// Sets the result format.
     pub(crate) fn format(mut self, format: &'static str) -> Self {
         self.format = format;
         self.args(&["--format", format])
     }
 
-    /// Another image than the one under test.
+    /// Sets another image than the one under test.
     pub(crate) fn image(mut self, image: &str) -> Self {
         self.image = Some(image.to_owned());
         self
     }
 
-    /// Only on nodes with this label.
+    /// Restricts the plugin to nodes with this label.
     pub(crate) fn on(mut self, key: &'static str, value: &'static str) -> Self {
         self.selector = Some((key, value));
         self
     }
 
-    /// In a pod with this security context.
+    /// Sets the security context of the pod.
     pub(crate) fn secured(mut self, context: &Value) -> Self {
         self.security = Some(context.clone());
         self
@@ -67,7 +68,7 @@ impl Plugin {
         &self.name
     }
 
-    /// The definition: JSON, which is YAML as well.
+    /// Returns the definition as JSON, which is also YAML.
     pub(crate) fn definition(&self, image: &str) -> String {
         let spec = json!({
             "name": "plugin",

@@ -1,4 +1,4 @@
-//! A line to the API server that breaks off.
+//! A proxy to the API server with connections that break.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -11,22 +11,22 @@ use serde_json::Value;
 
 use crate::bed::Bed;
 
-/// Passes connections on, and breaks some of them off.
+/// Forwards connections, and interrupts some of them.
 pub(crate) struct Proxy {
     seen: Arc<Seen>,
 }
 
 #[derive(Default)]
 struct Seen {
-    /// Bytes that came from the server.
+    /// Number of bytes that came from the server.
     brought: AtomicU64,
-    /// Connections that are yet to be broken off.
+    /// Number of connections still to be interrupted.
     left: AtomicUsize,
 }
 
 impl Proxy {
-    /// A proxy before the API server of the bed's cluster, and a kubeconfig that leads to it: `proxied.json` in the bed. The first
-    /// `times` connections that bring more than `after` bytes are broken off there.
+    /// Starts a proxy in front of the API server, and writes a kubeconfig for it to `proxied.json`.
+    /// The first `times` connections that transfer more than `after` bytes are interrupted.
     pub(crate) fn start(bed: &Bed, after: u64, times: usize) -> Self {
         let kubeconfig = Kubeconfig::read_from(&bed.settings().kubeconfig).unwrap();
         let mut kubeconfig = serde_json::to_value(kubeconfig).unwrap();
@@ -51,7 +51,7 @@ impl Proxy {
         std::fs::write(bed.path("proxied.json"), kubeconfig.to_string()).unwrap();
         let seen = Arc::new(Seen { left: AtomicUsize::new(times), ..Seen::default() });
         let shared = Arc::clone(&seen);
-        // Ends with the process: tests have no use for more.
+        // The thread runs until the process ends.
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let seen = Arc::clone(&shared);
@@ -61,12 +61,12 @@ impl Proxy {
         Self { seen }
     }
 
-    /// Bytes that came through it from the server.
+    /// Returns the number of bytes that came through it from the server.
     pub(crate) fn brought(&self) -> u64 {
         self.seen.brought.load(Ordering::SeqCst)
     }
 
-    /// Connections that were yet to be broken off.
+    /// Returns the number of connections still to be interrupted.
     pub(crate) fn left(&self) -> usize {
         self.seen.left.load(Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! Images of a registry that wants credentials.
+//! Tests of images in a registry that requires credentials.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ impl Registry {
         Some(Self { host: host.to_owned(), user: user.to_owned(), password: password.to_owned() })
     }
 
-    /// The image under test in it.
+    /// Returns the reference of the image under test in it.
     fn image(&self, bed: &Bed) -> String {
         format!("{}/{}", self.host, bed.image().rsplit('/').next().unwrap())
     }
@@ -47,7 +47,7 @@ fn nodes_pull_every_image_of_a_run_with_the_secret_of_its_configuration() {
     bed.run(&plugins, &["--config", "config.json", "--registry", &registry.host, "--wait"]).expect(0);
     let (pulled, image) = (bed.pulled(), registry.image(&bed));
     assert!(pulled.iter().all(|message| message.contains(&image)), "{pulled:?}");
-    // The aggregator, and a worker and a plugin in each further pod.
+    // The aggregator's pod, and a worker and a plugin in each further pod.
     assert_eq!(pulled.len(), 3 + 2 * bed.nodes().len(), "{pulled:?}");
 }
 

@@ -1,4 +1,5 @@
-//! Modules that are too large to be carried into the cluster: the aggregator pulls them itself.
+//! Tests of modules that are too large to be carried into the cluster, so that the aggregator pulls
+//! them itself.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -15,17 +16,18 @@ use crate::plugin::Plugin;
 use crate::settings::loudly;
 use crate::sink::own_address;
 
-/// More than is carried without need (4 MiB), in bytes that do not compress.
+/// Size of incompressible padding in bytes. It exceeds the 4 MiB that are carried into the cluster.
 const PADDING: usize = 6 << 20;
 
-/// A registry of its own, ended with the test.
+/// A registry that is stopped at the end of the test.
 struct Registry {
     child: Child,
     host: String,
 }
 
 impl Registry {
-    /// Where pods of the bed's cluster can reach it. `None`: there is none, which is told.
+    /// Starts a registry at an address that pods can reach. Without a registry program, prints a
+    /// message and returns `None`.
     fn start(bed: &Bed) -> Option<Self> {
         let Some(program) = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY").filter(|named| !named.is_empty()) else {
             loudly(
@@ -39,7 +41,7 @@ impl Registry {
             );
             return None;
         };
-        // Free a moment ago: the server does not tell which port it took.
+        // The port was free a moment ago. The server does not report which port it has chosen.
         let host = TcpListener::bind((ip, 0)).unwrap().local_addr().unwrap().to_string();
         let config = json!({
             "version": "0.1", "log": {"level": "error"}, "http": {"addr": host, "secret": "of a test"},
@@ -63,13 +65,13 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A module with a section behind it that nobody reads: valid, and large.
+/// Returns a valid module made large by an unused section at its end.
 fn large_module() -> Vec<u8> {
     let raw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/modules/raw.wasm");
     let mut module =
@@ -84,7 +86,7 @@ fn large_module() -> Vec<u8> {
         state ^= state << 17;
         content.extend_from_slice(&state.to_le_bytes());
     }
-    // The id of custom sections, then the length as LEB128.
+    // The ID of custom sections, followed by the length as LEB128.
     module.push(0);
     let mut length = content.len();
     while length >= 0x80 {
@@ -120,7 +122,7 @@ fn a_large_module_is_pulled_by_the_aggregator_and_not_carried() {
     let archive = fs::read_dir(bed.path("out")).unwrap().next().unwrap().unwrap().path();
     let trees = bed.plumbline(&["results", archive.to_str().unwrap(), "-o", "json"]).expect(0).json();
     assert_eq!(trees[0]["name"], "large", "{trees}");
-    // A format that was not found would be read as `raw` too, with a warning.
+    // A format that was not found would also be processed as `raw`, with a warning.
     assert!(!trees.to_string().contains("is not known"), "{trees}");
     assert!(!trees[0]["items"].as_array().unwrap().is_empty(), "{trees}");
 }

@@ -1,4 +1,5 @@
-//! The Job status reporter: `deploy/job-reporter` as it is, with an adapter that does what it is told.
+//! Tests of the Job status reporter: the files in `deploy/job-reporter`, with an adapter of
+//! configurable behavior.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::bed::{Bed, phase};
 
-/// The documents of a file that is applied as it is.
+/// Returns the documents of a file, with its placeholders filled in.
 fn documents(bed: &Bed, name: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/job-reporter").join(name);
     let text = fs::read_to_string(path).unwrap();
@@ -42,7 +43,7 @@ fn apply(bed: &Bed, file: &str) {
     }
 }
 
-/// Starts the Job of `job.yaml`: only name, adapter and some variables are others.
+/// Starts the Job of `job.yaml` with another name, adapter and some other variables.
 fn start(bed: &Bed, name: &str, adapter: &[&str], variables: &[(&str, &str)]) {
     let mut job = documents(bed, "job.yaml").remove(0);
     job["metadata"]["name"] = json!(name);
@@ -66,7 +67,7 @@ fn available(job: &Job) -> Option<JobCondition> {
     conditions.into_iter().find(|condition| condition.type_ == "Available")
 }
 
-/// Waits for the condition: status, reason, message.
+/// Waits for the condition. Returns its status, reason and message.
 #[track_caller]
 fn condition(bed: &Bed, name: &str) -> (String, String, String) {
     let there = |job: Option<&Job>| job.is_some_and(|job| available(job).is_some());
@@ -80,12 +81,12 @@ fn pods(bed: &Bed, job: &str) -> Vec<Pod> {
     bed.ask(bed.api::<Pod>().list(&ListParams::default().labels(&format!("job-name={job}")))).items
 }
 
-/// A way to end.
+/// An outcome of an adapter.
 struct Way {
     name: &'static str,
     adapter: &'static [&'static str],
     variables: &'static [(&'static str, &'static str)],
-    /// Status, reason, message.
+    /// The expected status, reason and message.
     expected: [&'static str; 3],
 }
 
@@ -142,7 +143,8 @@ fn six_ways_to_end_become_six_conditions() {
         let (status, reason, message) = condition(&bed, way.name);
         assert_eq!([status.as_str(), &reason, &message], way.expected, "{}", way.name);
     }
-    // Reported is reported: a Job whose adapter ended well is complete, whatever the result says.
+    // A Job is complete when its adapter has exited with 0 and the result is reported, whatever the
+    // result is.
     for name in ["success", "failure"] {
         let pod = pods(&bed, name).remove(0).metadata.name.unwrap();
         let pod = bed.wait_for_pod(&pod, |pod| ["Succeeded", "Failed"].contains(&phase(pod)));
@@ -177,12 +179,13 @@ fn with_more_permissions_there_are_details_and_an_event() {
     apply(&bed, "rbac-optional.yaml");
     start(&bed, "more", &["--adapter-result=failure"], &[("DETAILS_TO", "annotation")]);
     assert_eq!(condition(&bed, "more").1, "ToldToFail");
-    // It is in the same write as the condition, for which no permission on Jobs themselves is needed.
+    // The annotation is in the same write as the condition, which needs no permission on Jobs
+    // themselves.
     let job = bed.ask(bed.api::<Job>().get("more"));
     let annotations = job.metadata.annotations.unwrap_or_default();
     assert_eq!(annotations["plumbline.dev/adapter-details"], r#"{"checks_run": 5}"#);
     let about = "involvedObject.kind=Job,involvedObject.name=more,reason=ToldToFail";
-    // After the condition, a moment later: the pod has ended when it is there.
+    // The event follows the condition a moment later. It exists when the pod has ended.
     let pod = pods(&bed, "more").remove(0).metadata.name.unwrap();
     bed.wait_for_pod(&pod, |pod| phase(pod) == "Succeeded");
     let events = bed.ask(bed.api::<Event>().list(&ListParams::default().fields(about))).items;

@@ -1,4 +1,4 @@
-//! The life of a run: begun, watched, fetched, judged, removed.
+//! Tests of the life of a run: start, status, download, verdict, deletion.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::bed::{Bed, Done};
 use crate::plugin::Plugin;
 
-/// (plugin, node, status, verdict) of every expected result, sorted.
+/// Returns (plugin, node, status, verdict) of every expected result, sorted.
 fn results(status: &Value) -> Vec<(String, String, String, String)> {
     let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     let mut all: Vec<_> = status["plugins"]
@@ -20,7 +20,7 @@ fn results(status: &Value) -> Vec<(String, String, String, String)> {
     all
 }
 
-/// The archive that `retrieve` named, in the directory `out`.
+/// Returns the path that `retrieve` printed, after checking that the archive exists.
 fn archive(bed: &Bed, retrieved: &Done) -> String {
     let paths: Vec<&str> = retrieved.out.lines().collect();
     assert_eq!(paths.len(), 1, "{retrieved:?}");
@@ -51,7 +51,7 @@ fn a_job_and_a_daemon_set_that_pass() {
 
     bed.command("delete", &["--wait", "--yes"]).expect(0);
     assert!(!bed.exists());
-    // What is gone is no error.
+    // Deleting a run that does not exist is not an error.
     bed.command("delete", &["--wait", "--yes"]).expect(0);
 }
 
@@ -78,7 +78,7 @@ fn logs_of_a_plugin_are_shown() {
 #[test]
 fn a_plugin_that_crashes_is_an_error_and_not_a_hang() {
     let Some(bed) = Bed::new("crashes") else { return };
-    // Beside one that passes: its result is kept.
+    // The result of a plugin that passes is kept.
     let plugins = [Plugin::job("good"), Plugin::job("bad").args(&["--outcome=crash", "--exit=9"])];
     let done = bed.run(&plugins, &["--wait", "--timeout", "300"]);
     assert!([1, 3].contains(&done.code), "{done:?}");

@@ -1,26 +1,28 @@
-//! Which cluster, which image, which program.
+//! The cluster, the image and the program under test.
 
 use std::env;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// What is set around the tests.
+/// The settings of the tests.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// The administrator's kubeconfig.
     pub(crate) kubeconfig: PathBuf,
-    /// The image with the program, as pods name it.
+    /// The image with the program, as pods refer to it.
     pub(crate) image: String,
-    /// The program on this side.
+    /// The path of the local program.
     pub(crate) binary: PathBuf,
-    /// Whether namespaces of tests stay, for somebody who wants to look at them.
+    /// Whether to keep the namespaces of tests, for debugging.
     pub(crate) keep: bool,
-    /// Runs a command in the place of a node (`COMMAND… NUMBER WHAT…`); empty where that cannot be done.
+    /// The command that runs a command on a node (`COMMAND… NUMBER WHAT…`); empty if that is not
+    /// supported.
     pub(crate) node_command: Vec<String>,
 }
 
 impl Settings {
-    /// What the environment says; `None`, told loudly, without a cluster.
+    /// Reads the settings from the environment. Without a cluster, prints a message and returns
+    /// `None`.
     pub(crate) fn from_env(test: &str) -> Option<Self> {
         let Some(kubeconfig) = set("PLUMBLINE_E2E_KUBECONFIG") else {
             loudly(&format!(
@@ -47,13 +49,14 @@ fn set(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Cargo puts programs one directory above tests.
+/// Returns the default path of the program. Cargo puts programs one directory above tests.
 fn beside() -> PathBuf {
     let me = env::current_exe().unwrap();
     me.parent().and_then(|deps| deps.parent()).unwrap().join("plumbline")
 }
 
-/// Past the test harness, which keeps what passing tests print to itself.
+/// Prints a line to the real stderr. The test harness captures the normal output of tests that
+/// pass.
 pub(crate) fn loudly(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

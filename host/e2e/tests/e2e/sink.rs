@@ -1,4 +1,4 @@
-//! An HTTP server that takes what is `PUT` to it, and refuses the first time.
+//! An HTTP server that accepts `PUT` requests, but rejects the first one.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::bed::Bed;
 
-/// More than any archive of these tests.
+/// Maximum size of a body in bytes: more than any archive of these tests.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// A request: its first line, its headers by lower-case names, its body.
@@ -26,8 +26,8 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// A server where pods of the bed's cluster can reach it: at the address from which this machine talks to the API server. `None`
-    /// if that is one that only this machine has.
+    /// Starts a server that pods can reach: at the address from which this machine connects to the
+    /// API server. Returns `None` if that is a loopback address.
     pub(crate) fn start(bed: &Bed) -> Option<Self> {
         let ip = own_address(bed).filter(|ip| !ip.is_loopback())?;
         let listener = TcpListener::bind((ip, 0)).unwrap();
@@ -43,13 +43,13 @@ impl Sink {
         Some(Self { address, taken })
     }
 
-    /// What was sent, refused or not.
+    /// Returns the requests, whether rejected or not.
     pub(crate) fn taken(&self) -> Vec<Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// The address of this machine on the way to the API server. Nothing is sent for it.
+/// Returns the address of this machine on the route to the API server. This sends no packets.
 pub(crate) fn own_address(bed: &Bed) -> Option<IpAddr> {
     let kubeconfig = kube::config::Kubeconfig::read_from(&bed.settings().kubeconfig).ok()?;
     let server = kubeconfig.clusters.first()?.cluster.as_ref()?.server.clone()?;

@@ -1,4 +1,4 @@
-//! `conformance run` with the real conformance image.
+//! Tests of `conformance run` with the real conformance image.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::bed::{Bed, Done};
 use crate::settings::loudly;
 
-/// Tests of every SIG, as expressions that each find one test. Two of them are serial.
+/// Tests of every SIG, as expressions that each match one test. Two of them are serial.
 const SELECTION: &[&str] = &[
     r"\[sig-api-machinery\] Discovery should locate the groupVersion",
     r"\[sig-api-machinery\] FieldValidation should detect unknown and duplicate fields of a typed object",
@@ -40,14 +40,14 @@ const SELECTION: &[&str] = &[
     r"\[sig-storage\] Secrets should be consumable from pods in volume with mappings \[",
 ];
 
-/// The one that fails, because the API server refuses its Secret.
+/// The test that fails, because the API server rejects its Secret.
 const FAILS: &str = "[sig-storage] Secrets should be consumable from pods in volume with mappings [Conformance]";
 
-/// How the names of its Secrets begin.
+/// The prefix of its Secrets' names.
 const ITS_SECRETS: &str = "secret-test-map-";
 
-/// A bed alone in a cluster that can pull the suite's images, and the registry that has them: the suite has expectations of all
-/// nodes.
+/// Returns an exclusive environment in a cluster that can pull the suite's images, and the registry
+/// that has them. The suite makes assumptions about all nodes.
 fn bed(test: &str) -> Option<(Bed, String)> {
     let Ok(registry) = std::env::var("PLUMBLINE_E2E_REGISTRY") else {
         loudly(&format!(
@@ -65,11 +65,11 @@ fn conformance(bed: &Bed, more: &[&str]) -> Done {
     bed.plumbline(&[&place[..], &images, more].concat())
 }
 
-/// A rule of the API server that lasts as long as this value.
+/// A rule of the API server that is removed when dropped.
 struct Refused<'a>(&'a Bed);
 
 impl<'a> Refused<'a> {
-    /// No Secret may have a name that begins with `prefix`.
+    /// Rejects Secrets whose names start with `prefix`.
     fn secrets(bed: &'a Bed, prefix: &str) -> Self {
         let (params, name) = (PostParams::default(), bed.namespace());
         let policy = json!({

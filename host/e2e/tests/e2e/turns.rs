@@ -1,8 +1,8 @@
-//! Tests run beside each other, but not beside one that takes a node away from all of them.
+//! A lock for tests: they run in parallel, except for tests that disable a node.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Who has a turn.
+/// The current holders of the lock.
 struct Turns {
     beside: usize,
     alone: bool,
@@ -11,18 +11,19 @@ struct Turns {
 static TURNS: Mutex<Turns> = Mutex::new(Turns { beside: 0, alone: false });
 static CHANGED: Condvar = Condvar::new();
 
-/// A turn, until it is dropped.
+/// A shared or exclusive lock, which is released when dropped.
 pub(crate) struct Turn {
     alone: bool,
 }
 
-/// A turn beside others. Whoever waits to be alone does not hold it up: a test may take two, one after the other.
+/// Takes a shared lock. Waiting exclusive requests do not block it, because a test may take two
+/// shared locks, one after the other.
 pub(crate) fn beside_others() -> Turn {
     take(|turns| !turns.alone, |turns| turns.beside += 1);
     Turn { alone: false }
 }
 
-/// A turn beside nobody.
+/// Takes an exclusive lock.
 pub(crate) fn alone() -> Turn {
     take(|turns| !turns.alone && turns.beside == 0, |turns| turns.alone = true);
     Turn { alone: true }

@@ -1,4 +1,5 @@
-//! Workers that cannot reach the aggregator, and a run that fails early because of it: the exit code is that of an interruption.
+//! Tests of workers that cannot reach the aggregator. The run fails early, with the exit code of an
+//! interruption.
 
 use std::fs;
 use std::time::Instant;
@@ -10,7 +11,7 @@ use crate::faults::{error, retrieve};
 use crate::plugin::Plugin;
 use crate::settings::loudly;
 
-/// A configuration whose workers are sent to `address`, where they find something else.
+/// Writes a configuration that sends workers to `address`, where something else listens.
 fn advertised(bed: &Bed, address: &str) -> &'static str {
     let config = json!({
         "Server": {"advertiseaddress": address},
@@ -22,13 +23,14 @@ fn advertised(bed: &Bed, address: &str) -> &'static str {
 
 #[test]
 fn what_the_worker_tried_is_in_the_error_and_the_run_ends_there() {
-    // Each can be reached by the aggregator, which looks at once, and not by its workers.
+    // The aggregator can reach each of these addresses, which it checks at once. Its workers
+    // cannot.
     let cases = [
-        // The aggregator's own pod, for whoever is in it.
+        // Loopback, which is the aggregator's own pod only for the aggregator itself.
         ("refused", "127.0.0.1:8080", "Connection refused"),
-        // A name that only the aggregator's own hosts file has.
-        ("no-name", "sonobuoy:8080", "find an address for `sonobuoy`"),
-        // The API server: it has a certificate, of another authority.
+        // A name that is only in the aggregator's own hosts file.
+        ("no-name", "sonobuoy:8080", "resolve `sonobuoy`"),
+        // The API server, whose certificate is from another CA.
         ("no-trust", "kubernetes.default.svc:443", "UnknownIssuer"),
     ];
     let mut runs = Vec::new();
@@ -54,7 +56,7 @@ fn what_the_worker_tried_is_in_the_error_and_the_run_ends_there() {
 #[test]
 fn an_aggregator_that_cannot_reach_itself_ends_the_run_before_its_plugins() {
     let Some(bed) = Bed::new("no-way") else { return };
-    // Nobody listens there.
+    // Nothing listens there.
     let config = advertised(&bed, "127.0.0.1:9");
     let began = Instant::now();
     bed.run(&[Plugin::job("hangs").args(&["--outcome=hang"])], &["--config", config, "--wait"]).expect(130);

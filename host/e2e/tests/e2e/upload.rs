@@ -1,4 +1,4 @@
-//! An archive that is sent away at the end.
+//! Tests of an archive that is uploaded at the end of the run.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ fn the_archive_is_sent_with_the_credentials_of_a_secret() {
     for one in &taken {
         assert_eq!(one.line, format!("PUT /nightly/{name} HTTP/1.1"));
         assert_eq!(one.headers["authorization"], "Bearer open-sesame");
-        // `retrieve` has compared the archive with this digest.
+        // `retrieve` has verified the archive with this digest.
         assert_eq!(one.headers["x-checksum-sha256"], status["archive"]["sha256"].as_str().unwrap());
         assert!(one.body == archive, "{} bytes came, the archive has {}", one.body.len(), archive.len());
     }

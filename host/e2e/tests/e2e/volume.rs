@@ -1,4 +1,4 @@
-//! A run on a volume that outlives its pod.
+//! Tests of a run on a volume that outlives its pod.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,8 @@ use crate::place::Places;
 use crate::plugin::Plugin;
 use crate::settings::loudly;
 
-/// A directory of the first node, as a volume of a class that nothing else has. Both go with this value.
+/// A directory of the first node, as a volume with a storage class of its own. Both are removed
+/// when dropped.
 struct Volume<'a> {
     bed: &'a Bed,
     places: &'a Places,
@@ -24,7 +25,8 @@ struct Volume<'a> {
 impl<'a> Volume<'a> {
     fn new(bed: &'a Bed, places: &'a Places) -> Self {
         let path = format!("/var/tmp/plumbline-{}", bed.namespace());
-        // The kubelet gives no group to a directory of its node: it must be open to everybody.
+        // The kubelet does not set the group of a directory on its node, so it must be writable for
+        // everyone.
         places.run(1, &["mkdir", "-m", "777", &path]);
         let volume = Self { bed, places, path };
         let object = json!({
@@ -54,7 +56,7 @@ impl Drop for Volume<'_> {
     }
 }
 
-/// Pods of a plugin that were ever given to a node, by their uids.
+/// Returns the UIDs of the plugin's pods that were ever scheduled.
 fn pods_of(bed: &Bed, plugin: &str) -> BTreeSet<String> {
     let events = bed.ask(bed.api::<Event>().list(&ListParams::default().fields("reason=Scheduled")));
     let objects = events.items.into_iter().map(|event| event.involved_object);
@@ -109,7 +111,7 @@ fn a_run_on_a_claim_goes_on_in_the_next_pod() {
     assert_eq!(pods_of(&bed, "second").len(), 2, "what was running went with the pod");
     let log = bed.logs("sonobuoy", "kube-sonobuoy");
     assert!(log.contains("Continued"), "{log}");
-    // The claim goes with its namespace, and the volume after it.
+    // The claim is deleted with its namespace, and the volume after it.
     bed.command("delete", &["--wait", "--yes"]).expect(0);
     drop(volume);
 }

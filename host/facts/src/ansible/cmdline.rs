@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let Some(line) = gathering.keep("cmdline", source.value("/proc/cmdline")) else { return };
     let words = words(&line);
@@ -12,8 +12,11 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     gathering.set("proc_cmdline", all(&words));
 }
 
-/// The words as Ansible separates them: by white space, except in a word that begins with a quote, which goes on to the next such quote.
-/// Quotes are kept. A quote that is never closed leaves nothing to be trusted, and the answer is empty.
+/// Splits the line into words as Ansible does: at white space, except inside a word that starts
+/// with a quote.
+///
+/// Such a word ends at the next quote of the same kind. Quotes are kept. If a quote is never
+/// closed, nothing can be trusted and the result is empty.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = line.trim_start();
@@ -41,13 +44,13 @@ fn last_wins(words: &[String]) -> Map<String, Value> {
     words.iter().map(|word| pair(word)).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// A key that comes more than once has the list of its values.
+/// Collects the values of every key. A key that occurs more than once gets a list of its values.
 fn all(words: &[String]) -> Map<String, Value> {
     let mut found: Map<String, Value> = Map::new();
     for word in words {
         let (key, value) = pair(word);
         match found.get_mut(key) {
-            // A word without a value stands for itself, however often.
+            // A word without a value is `true`, no matter how often it occurs.
             _ if value == Value::Bool(true) => drop(found.insert(key.to_owned(), value)),
             None => drop(found.insert(key.to_owned(), value)),
             Some(Value::Array(values)) => values.push(value),

@@ -1,20 +1,20 @@
-//! What the machine's clock says, in the machine's time zone.
+//! The current time of the machine, in the machine's time zone.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde_json::{Value, json};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{Source, Unreadable};
 
 const ZONE: &str = "/etc/localtime";
 
-/// The bound for a file of a time zone. The largest have 4 KiB.
+/// Size limit for a time zone file, in bytes. The largest ones have 4 KiB.
 const MAX_ZONE: u64 = 256 << 10;
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let zone = match zone(gathering.source) {
-        // A machine without the file is in UTC, says `localtime(5)`.
+        // According to `localtime(5)`, a machine without the file is in UTC.
         Err(reason) if reason.is_missing() => TimeZone::UTC,
         found => gathering.keep("date_time", found).unwrap_or(TimeZone::UTC),
     };
@@ -56,9 +56,10 @@ fn date_time(now: Timestamp, zone: TimeZone) -> Value {
     })
 }
 
-/// The name of daylight saving time in this zone, where it has one in the year to come.
+/// Returns the name of daylight saving time in this zone, if it is or will be in effect within the
+/// next four changes.
 fn daylight_name(now: Timestamp, zone: &TimeZone) -> Option<String> {
-    // A year has at most a few changes; the bound is against a file with rubbish in it.
+    // A year has at most a few changes. The limit protects against a file with random content.
     std::iter::once(zone.to_offset_info(now))
         .filter(|info| info.dst().is_dst())
         .map(|info| info.abbreviation().to_owned())

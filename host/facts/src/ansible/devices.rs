@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::Source;
 
 const BLOCK: &str = "/sys/block";
 
-/// The kinds of link to a device, and the directories that hold them.
+/// The kinds of links to a device, and the directories that hold them.
 const LINKS: [(&str, &str); 3] =
     [("ids", "/dev/disk/by-id"), ("uuids", "/dev/disk/by-uuid"), ("labels", "/dev/disk/by-label")];
 
-/// Links by kind, then by the device's name.
+/// Links by kind, then by device name.
 type Links = BTreeMap<&'static str, BTreeMap<String, Vec<String>>>;
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let Some(names) = gathering.keep("devices", source.names(BLOCK)) else {
         gathering.set("devices", Map::new());
@@ -61,7 +61,8 @@ fn device(source: &Source, name: &str, links: &Links) -> Map<String, Value> {
     let (sectors, sectorsize, size) = size(source, &directory);
     let mut device = Map::new();
     let mut put = |key: &str, value: Value| drop(device.insert(key.to_owned(), value));
-    // A link is what every kernel of the last fifteen years has here, and Ansible calls such devices virtual, whatever they are.
+    // The sysfs entry is a link on every kernel of the last fifteen years. Ansible therefore
+    // reports all such devices as virtual.
     put("virtual", 1.into());
     put("links", links_of(links, name));
     for key in ["vendor", "model", "sas_address", "sas_device_handle"] {
@@ -86,7 +87,7 @@ fn device(source: &Source, name: &str, links: &Links) -> Map<String, Value> {
     put("sectorsize", sectorsize);
     put("sectors", sectors.into());
     put("size", size.into());
-    // Ansible asks `lspci` for the words; without that program it has none either.
+    // Ansible asks `lspci` for this text, and reports an empty string without it.
     put("host", "".into());
     put("holders", holders(source, &directory).into());
     device
@@ -96,7 +97,7 @@ fn partitions(source: &Source, disk: &str, links: &Links) -> Map<String, Value> 
     let mut partitions = Map::new();
     for name in source.names(&format!("{BLOCK}/{disk}")).unwrap_or_default() {
         let directory = format!("{BLOCK}/{disk}/{name}");
-        // Only partitions have a beginning.
+        // Only partitions have a `start` file.
         let Ok(start) = source.value(&format!("{directory}/start")) else { continue };
         let (sectors, _, size) = size(source, &directory);
         let uuid = links.get("uuids").and_then(|uuids| uuids.get(&name)).and_then(|uuids| uuids.first());
@@ -108,7 +109,8 @@ fn partitions(source: &Source, disk: &str, links: &Links) -> Map<String, Value> 
             "uuid": uuid,
             "holders": holders(source, &directory),
         });
-        // A partition has no queue of its own; Ansible then counts in units of 512, as a number.
+        // A partition has no queue of its own. Ansible then counts in units of 512 bytes, as a
+        // number.
         if let Value::Object(fields) = &mut partition {
             fields.insert("sectorsize".to_owned(), 512.into());
         }
@@ -117,32 +119,33 @@ fn partitions(source: &Source, disk: &str, links: &Links) -> Map<String, Value> 
     partitions
 }
 
-/// Number of sectors, their size as the file says it, and both multiplied for people.
+/// Returns the number of sectors, the sector size as the file states it, and the total size for
+/// people.
 fn size(source: &Source, directory: &str) -> (u64, Value, String) {
     let text = ["logical_block_size", "hw_sector_size"]
         .iter()
         .find_map(|file| source.value(&format!("{directory}/queue/{file}")).ok());
     let bytes = text.as_deref().and_then(|text| text.parse::<u64>().ok()).filter(|bytes| *bytes > 0).unwrap_or(512);
-    // The kernel counts in units of 512 bytes here, whatever the device's sectors are.
+    // The kernel counts in units of 512 bytes here, whatever the sector size of the device is.
     let units = source.number(&format!("{directory}/size")).unwrap_or_default();
     let sectors = units.saturating_mul(512) / bytes;
     let sectorsize = text.map_or_else(|| 512.into(), Value::from);
     (sectors, sectorsize, human(sectors.saturating_mul(bytes)))
 }
 
-/// Device-mapper devices on top, by the name that they were given.
+/// Returns the device-mapper devices on top of this device, by their device-mapper names.
 fn holders(source: &Source, directory: &str) -> Vec<String> {
     let names = source.names(&format!("{directory}/holders")).unwrap_or_default();
     let mapped = names.into_iter().filter(|name| name.starts_with("dm-"));
     mapped.map(|name| source.value(&format!("{directory}/holders/{name}/dm/name")).unwrap_or(name)).collect()
 }
 
-/// What stands in brackets: `none [mq-deadline] kyber`.
+/// Returns the text in brackets, for example `mq-deadline` in `none [mq-deadline] kyber`.
 fn chosen(schedulers: &str) -> Option<&str> {
     schedulers.split_once('[')?.1.split_once(']').map(|(chosen, _)| chosen)
 }
 
-/// As Ansible writes sizes: two digits after the point, units of 1,024.
+/// Formats a size as Ansible does: two decimal places, in units of 1,024.
 fn human(bytes: u64) -> String {
     let units = ["Bytes", "KB", "MB", "GB", "TB", "PB", "EB"];
     #[expect(clippy::cast_precision_loss, reason = "two digits after the point are shown")]

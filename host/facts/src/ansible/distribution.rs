@@ -1,12 +1,14 @@
-//! The distribution, as Ansible names and counts it.
+//! The distribution, with Ansible's names and version numbers.
 //!
-//! Ansible looks at a sequence of files and takes the first that it can make something of; `distribution_file_path` and
-//! `distribution_file_variety` say which. The names and versions follow from `os-release(5)` on everything that runs Kubernetes today;
-//! where a distribution's own file counts (Alpine, Red Hat and its kin, Debian's point release), that file is read.
+//! Ansible tries a sequence of files and takes the first that it can parse.
+//! `distribution_file_path` and `distribution_file_variety` name that file. On everything that runs
+//! Kubernetes today, names and versions follow from `os-release(5)`. Some distributions have a file
+//! of their own that takes precedence (Alpine, the Red Hat family, Debian's point release), and
+//! that file is read too.
 
 use super::family::{NAMES, family};
 use super::os_release::{Assignments, os_release};
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{Source, Unreadable};
 
 /// A distribution as Ansible describes it.
@@ -22,7 +24,7 @@ struct Distribution {
     search: Option<&'static str>,
 }
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let found = distribution(gathering.source);
     let Some(found) = gathering.keep("distribution", found) else { return };
     gathering.set("os_family", family(&found.name));
@@ -60,7 +62,7 @@ fn distribution(source: &Source) -> Result<Distribution, Unreadable> {
     };
     match found.name.as_str() {
         "Debian" => debian(source, &mut found),
-        // Ansible reads both in the way of Debian.
+        // Ansible reads these in the same way as Debian.
         "Ubuntu" | "Linux Mint" | "SteamOS" | "Devuan" | "Kali" | "Parrot" | "Deepin" | "Uos" => {
             found.variety = "Debian".to_owned();
         }
@@ -75,7 +77,7 @@ fn distribution(source: &Source) -> Result<Distribution, Unreadable> {
             found.release = found.version.split_once('.').map_or("0", |(_, minor)| minor).to_owned();
         }
         "Flatcar" | "Archlinux" | "Gentoo" => {}
-        // What Ansible has no reader for.
+        // Ansible has no parser for these.
         _ => found.variety = "NA".to_owned(),
     }
     Ok(found)
@@ -85,20 +87,22 @@ fn major(version: &str) -> String {
     version.split('.').next().unwrap_or_default().to_owned()
 }
 
-/// What stands in brackets in `VERSION`, such as `9.4 (Blue Onyx)`; `NA` where nothing does.
+/// Returns the text in brackets in `VERSION`, for example `Blue Onyx` in `9.4 (Blue Onyx)`, or `NA`
+/// without brackets.
 fn codename(release: &Assignments) -> String {
     let version = release.get("VERSION").map_or("", String::as_str);
     let inside = version.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(inside, _)| inside.trim());
     inside.filter(|name| !name.is_empty()).unwrap_or("NA").to_owned()
 }
 
-/// Debian's point release stands in a file of its own.
+/// Adds Debian's point release, which is in a file of its own.
 fn debian(source: &Source, found: &mut Distribution) {
     found.variety = "Debian".to_owned();
     let Ok(point) = source.value("/etc/debian_version") else { return };
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     if let Some((major, minor)) = point.split_once('.').filter(|(major, minor)| is_number(major) && is_number(minor)) {
-        // A name of a release that is not out yet stands there too, such as `trixie/sid`: then there is no point release.
+        // The file also holds names of unreleased versions, such as `trixie/sid`. Then there is no
+        // point release.
         if major == found.major {
             found.version.clone_from(&point);
         }
@@ -116,7 +120,8 @@ fn alpine(source: &Source, found: &mut Distribution) {
     found.release = "NA".to_owned();
 }
 
-/// Red Hat and its kin have a file with their name and version in a sentence, and Ansible reads it first.
+/// Reads the name and version of Red Hat and its derivatives from the release file, which Ansible
+/// reads first.
 fn red_hat(source: &Source, found: &mut Distribution) {
     let own = [("/etc/oracle-release", "OracleLinux", "Oracle Linux"), ("/etc/redhat-release", "RedHat", "Red Hat")];
     for (path, variety, search) in own {

@@ -1,14 +1,14 @@
-//! Who made the machine, from its DMI table.
+//! The manufacturer and model of the machine, from its DMI table.
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::Source;
 
 const DIRECTORY: &str = "/sys/devices/virtual/dmi/id";
 
-/// What Ansible says where a machine does not tell.
+/// Ansible's value for a field that the machine does not report.
 const UNKNOWN: &str = "NA";
 
-/// Facts, and the files that hold them where they are called otherwise.
+/// Facts, and the files that hold them.
 const FACTS: [(&str, &str); 17] = [
     ("bios_date", "bios_date"),
     ("bios_vendor", "bios_vendor"),
@@ -29,7 +29,8 @@ const FACTS: [(&str, &str); 17] = [
     ("system_vendor", "sys_vendor"),
 ];
 
-/// The kinds of enclosure by their number in the SMBIOS specification (DSP0134, table 17); the words are Ansible's.
+/// The enclosure types, indexed by their number in the SMBIOS specification (DSP0134, table 17),
+/// with Ansible's words.
 const FORM_FACTORS: [&str; 37] = [
     "Unknown",
     "Other",
@@ -70,13 +71,14 @@ const FORM_FACTORS: [&str; 37] = [
     "Stick PC",
 ];
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     for (fact, file) in FACTS {
         let value = match source.value(&format!("{DIRECTORY}/{file}")) {
             Ok(value) => value,
             Err(reason) => {
-                // A table that is there but may not be read (serial numbers are root's) is worth a word; none is the way of many machines.
+                // Report a field that exists but is not readable: only root may read serial
+                // numbers. Many machines have no table at all, and that is not an error.
                 if !reason.is_missing() && !reason.is_empty() {
                     gathering.miss(fact, reason.to_string());
                 }
@@ -95,7 +97,7 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     gathering.set("form_factor", form);
 }
 
-/// A board with a device tree names itself there.
+/// Returns the name or serial number from the device tree, which boards without DMI have.
 fn board(source: &Source, fact: &str) -> Option<String> {
     let file = match fact {
         "product_name" => "model",

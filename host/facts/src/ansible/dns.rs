@@ -1,11 +1,11 @@
-//! How names are resolved: `resolv.conf(5)`.
+//! The resolver configuration, from `resolv.conf(5)`.
 
 use serde_json::{Map, Value, json};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::SMALL;
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let resolver = source.text("/etc/resolv.conf", SMALL);
     if let Some(text) = gathering.keep("dns", resolver) {
@@ -13,7 +13,8 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     }
 }
 
-/// Name servers of all lines; of other words the last line wins, as for the resolver.
+/// Parses the file. Name servers accumulate over all lines. For other keywords the last line wins,
+/// as in the resolver.
 fn dns(text: &str) -> Map<String, Value> {
     let mut dns = Map::new();
     let mut servers: Vec<&str> = Vec::new();

@@ -1,6 +1,6 @@
-//! The families that Ansible gathers distributions in.
+//! The families into which Ansible groups distributions.
 
-/// Members by the name that Ansible gives a distribution.
+/// The members of each family, by Ansible's name of the distribution.
 const FAMILIES: [(&str, &[&str]); 5] = [
     (
         "RedHat",
@@ -63,12 +63,13 @@ const FAMILIES: [(&str, &[&str]); 5] = [
     ("Gentoo", &["Gentoo", "Funtoo"]),
 ];
 
-/// The family of a distribution; one that belongs to none is its own.
+/// Returns the family of a distribution. One without a family is its own.
 pub(super) fn family(distribution: &str) -> &str {
     FAMILIES.iter().find(|(_, members)| members.contains(&distribution)).map_or(distribution, |(family, _)| family)
 }
 
-/// The names that Ansible gives distributions, by the `ID` of `os-release(5)`. One that is not here is called what it calls itself.
+/// Ansible's names of distributions, by the `ID` of `os-release(5)`. A distribution that is not
+/// listed keeps its own name.
 pub(super) const NAMES: [(&str, &str); 29] = [
     ("debian", "Debian"),
     ("raspbian", "Debian"),

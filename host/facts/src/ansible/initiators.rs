@@ -1,11 +1,11 @@
-//! The names under which the machine reaches storage.
+//! The names by which the machine identifies itself to storage.
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{SMALL, Source};
 
 const FIBRE_CHANNEL: &str = "/sys/class/fc_host";
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let iscsi = line(source, "/etc/iscsi/initiatorname.iscsi", |line| line.strip_prefix("InitiatorName="));
     gathering.set("iscsi_iqn", iscsi);
@@ -17,7 +17,8 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     gathering.set("fibre_channel_wwn", names);
 }
 
-/// What the first line that has it says; empty where there is no such file.
+/// Returns the value from the first line that has one, or an empty string if there is none or no
+/// such file.
 fn line(source: &Source, path: &str, value: impl Fn(&str) -> Option<&str>) -> String {
     let text = source.text(path, SMALL).unwrap_or_default();
     text.lines().find_map(|line| value(line.trim())).unwrap_or_default().to_owned()

@@ -1,30 +1,31 @@
-//! Facts that the owner of the machine put there: files, and programs that print them.
+//! Local facts that the owner of the machine provides: files, and programs that print them.
 
 use serde_json::{Map, Value};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::ini;
 use crate::program::{Bounds, Programs};
 
-/// Most files that are looked at.
+/// Maximum number of files to read.
 pub(crate) const MAX_FILES: usize = 64;
-/// Most bytes of a file, and of what a program prints.
+/// Maximum size in bytes of a file, and of the output of a program.
 pub(crate) const MAX_BYTES: u64 = 1 << 20;
-/// How long a program may take.
+/// Timeout of one program.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
-/// How long all programs together may take.
+/// Timeout of all programs together.
 const PATIENCE_WITH_ALL: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// The execute bit of the owner, which is the one that Ansible looks at.
+/// The owner's execute bit, which is the one that Ansible checks.
 const EXECUTABLE: u32 = 0o100;
-/// Whoever else may write a file decides what runs in its owner's name.
+/// The write bits of group and others. Anyone with write access to a file decides what runs in its
+/// owner's name.
 const WRITABLE_FOR_OTHERS: u32 = 0o022;
 
-pub(crate) fn gather(gathering: &mut Gathering<'_>) {
+pub(crate) fn gather(gathering: &mut Collector<'_>) {
     let (source, options) = (gathering.source, gathering.options);
     let directory = options.facts_dir.trim_end_matches('/');
     let mut local = Map::new();
-    // A machine without additional facts is the usual case.
+    // Most machines have no local facts.
     let names = gathering.keep_if_there("local", source.names(directory)).unwrap_or_default();
     let names: Vec<String> = names.into_iter().filter(|name| name.ends_with(".fact")).collect();
     if names.len() > MAX_FILES {
@@ -46,7 +47,7 @@ pub(crate) fn gather(gathering: &mut Gathering<'_>) {
     gathering.set("local", local);
 }
 
-fn fact(gathering: &Gathering<'_>, path: &str, patience: std::time::Duration) -> Result<Value, String> {
+fn fact(gathering: &Collector<'_>, path: &str, patience: std::time::Duration) -> Result<Value, String> {
     let (source, options) = (gathering.source, gathering.options);
     let stat = source.stat(path).map_err(|reason| reason.to_string())?;
     let text = if stat.st_mode & EXECUTABLE != 0 {

@@ -1,12 +1,12 @@
-//! The description of the Linux Standard Base.
+//! The description from the Linux Standard Base.
 
 use serde_json::{Map, Value};
 
 use super::os_release::{Assignments, assignments, os_release};
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::Source;
 
-/// Fields of `/etc/lsb-release`, and what Ansible calls them.
+/// Fields of `/etc/lsb-release`, and Ansible's names for them.
 const FIELDS: [(&str, &str); 4] = [
     ("DISTRIB_ID", "id"),
     ("DISTRIB_RELEASE", "release"),
@@ -14,10 +14,11 @@ const FIELDS: [(&str, &str); 4] = [
     ("DISTRIB_CODENAME", "codename"),
 ];
 
-/// The program that Ansible asks where there is one. Distributions without `/etc/lsb-release` make its answers from `os-release(5)`.
+/// The program that Ansible calls if it exists. On distributions without `/etc/lsb-release` it
+/// derives its answers from `os-release(5)`.
 const PROGRAM: &str = "/usr/bin/lsb_release";
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let mut lsb = lsb(gathering.source);
     if let Some(release) = lsb.get("release").and_then(Value::as_str) {
         let major = release.split('.').next().unwrap_or_default().to_owned();

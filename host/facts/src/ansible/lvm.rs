@@ -1,18 +1,18 @@
-//! Logical volumes, as far as the kernel knows them: those that are active.
+//! Logical volumes that are active, which are the ones that the kernel knows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::Source;
 
 const BLOCK: &str = "/sys/block";
 
-/// The program that Ansible asks. Without it, Ansible says that there are none.
+/// The program that Ansible calls. Without it, Ansible reports no volumes.
 const PROGRAMS: [&str; 2] = ["/usr/sbin/vgs", "/sbin/vgs"];
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let (volumes, groups, parts) = volumes(source);
     if volumes.is_empty() && !PROGRAMS.iter().any(|program| source.exists(program)) {
@@ -51,14 +51,14 @@ fn volumes(source: &Source) -> Maps {
     let groups = members
         .into_iter()
         .map(|(group, (volumes, parts))| {
-            // Ansible has numbers as texts here.
+            // Ansible has these numbers as strings.
             (group, json!({"num_lvs": volumes.to_string(), "num_pvs": parts.len().to_string()}))
         })
         .collect();
     (volumes, groups, parts.into_iter().map(|(path, group)| (path, json!({"vg": group}))).collect())
 }
 
-/// `group-volume`; a dash in either name is written twice.
+/// Splits a name of the form `group-volume`. A dash within either part is doubled.
 fn split(name: &str) -> Option<(String, String)> {
     let bytes = name.as_bytes();
     let mut position = 0;
@@ -75,7 +75,7 @@ fn split(name: &str) -> Option<(String, String)> {
     None
 }
 
-/// Units of 512 bytes, in GiB with two digits after the point.
+/// Converts units of 512 bytes to GiB with two decimal places.
 fn gibibytes(units: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "two digits after the point are shown")]
     let size = units as f64 / 2_097_152.0;

@@ -1,17 +1,17 @@
-//! Memory, swap, how long the machine has been up and how busy it is.
+//! Memory, swap, uptime and load.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{SMALL, Unreadable, brief};
 
 pub(crate) const MEMINFO: &str = "/proc/meminfo";
 const UPTIME: &str = "/proc/uptime";
 const LOADAVG: &str = "/proc/loadavg";
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     if let Some(text) = gathering.keep("memtotal_mb", source.text(MEMINFO, SMALL)) {
         let mut part = |fact: &str, key: &str| gathering.keep(fact, mebibytes(&text, key));
@@ -34,7 +34,8 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     gathering.keep_as("loadavg", load);
 }
 
-/// The same numbers and what follows from them. A number that is not there is `null`, as are those that need it.
+/// Returns the same numbers and the values derived from them. A missing number is `null`, and so is
+/// every value derived from it.
 fn overview(text: &str) -> Value {
     let read = |key: &str| mebibytes(text, key).ok().and_then(|number| i64::try_from(number).ok());
     let less = |a: Option<i64>, b: Option<i64>| Some(a? - b?);
@@ -48,7 +49,7 @@ fn overview(text: &str) -> Value {
     })
 }
 
-/// The value of `key` in `/proc/meminfo`, which counts in KiB, in whole MiB.
+/// Returns the value of `key` in `/proc/meminfo` in whole MiB. The file counts in KiB.
 pub(crate) fn mebibytes(text: &str, key: &str) -> Result<u64, Unreadable> {
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
     let line = line.ok_or_else(|| Unreadable::malformed(MEMINFO, format!("has no line `{key}`")))?;
@@ -62,7 +63,7 @@ pub(crate) fn mebibytes(text: &str, key: &str) -> Result<u64, Unreadable> {
     }
 }
 
-/// The first number of `/proc/uptime`, without its fraction.
+/// Parses the first number of `/proc/uptime`, without its fraction.
 fn seconds(text: &str) -> Result<u64, Unreadable> {
     text.split(['.', ' '])
         .next()
@@ -70,7 +71,7 @@ fn seconds(text: &str) -> Result<u64, Unreadable> {
         .ok_or_else(|| Unreadable::malformed(UPTIME, format!("expected seconds, found `{}`", brief(text))))
 }
 
-/// The first three numbers of `/proc/loadavg`: over one, five and fifteen minutes.
+/// Parses the first three numbers of `/proc/loadavg`: the load over one, five and fifteen minutes.
 fn load(text: &str) -> Result<Value, Unreadable> {
     let numbers: Vec<f64> = text.split_ascii_whitespace().take(3).filter_map(|number| number.parse().ok()).collect();
     let named: BTreeMap<_, _> = ["1m", "5m", "15m"].into_iter().zip(numbers).collect();

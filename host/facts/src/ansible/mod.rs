@@ -1,4 +1,4 @@
-//! The facts that Ansible's `setup` has, one subject per file, in its shape.
+//! The facts of Ansible's `setup` module in its format, one subject per file.
 
 mod cmdline;
 mod date_time;
@@ -23,13 +23,13 @@ mod services;
 mod user;
 mod virtualization;
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 
 pub(crate) use local::gather as gather_local;
 pub(crate) use memory::{MEMINFO, mebibytes};
 pub(crate) use mounts::{BindMounts, Mount, mounts};
 
-pub(crate) fn gather(gathering: &mut Gathering<'_>) {
+pub(crate) fn gather(gathering: &mut Collector<'_>) {
     platform::gather(gathering);
     names::gather(gathering);
     distribution::gather(gathering);
@@ -49,6 +49,6 @@ pub(crate) fn gather(gathering: &mut Gathering<'_>) {
     initiators::gather(gathering);
     virtualization::gather(gathering);
     local::gather(gathering);
-    // Last: the names of interfaces become names of facts, and must not replace any.
+    // This is last: interface names become fact names, and must not replace any other fact.
     network::gather(gathering);
 }

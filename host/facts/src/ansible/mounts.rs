@@ -1,17 +1,17 @@
-//! What is mounted.
+//! The mounted filesystems.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{Source, TABLE, Unreadable};
-use crate::statvfs::{Asked, Sizes};
+use crate::statvfs::{SizeCache, Sizes};
 
-/// What Ansible says of a filesystem whose identity nobody knows.
+/// Ansible's value for a filesystem with an unknown UUID.
 const UNKNOWN: &str = "N/A";
 
-/// Something that is mounted: a line of `/proc/mounts`.
+/// A mounted filesystem: one line of `/proc/mounts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
     pub(crate) device: String,
@@ -23,36 +23,36 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// What Ansible lists: devices, and directories of other machines.
+    /// Returns true for mounts that Ansible lists: devices, and network filesystems.
     pub(crate) fn is_listed(&self) -> bool {
         (self.device.starts_with(['/', '\\']) || self.device.contains(":/")) && self.fstype != "none"
     }
 }
 
-/// The mounts, in the order of mounting, and what to say where the table was cut.
+/// Returns the mounts in mount order, and a message if the table was truncated.
 pub(crate) fn mounts(source: &Source) -> Result<(Vec<Mount>, Option<String>), Unreadable> {
     let path = source.process_file("mounts");
     let head = source.head(&path, TABLE)?;
     let mut text = head.text.as_str();
     let mut cut = None;
     if head.cut {
-        // The last line may be half a line.
+        // The last line may be incomplete.
         text = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         cut = Some(format!("{path} holds more than {TABLE} bytes: the mounts after those are left out"));
     }
     Ok((text.lines().filter_map(mount).collect(), cut))
 }
 
-/// Places where a part of a filesystem is mounted and not its top: bind mounts, and subvolumes.
+/// Mount points that show only a part of a filesystem, such as bind mounts and subvolumes.
 #[derive(Debug, Default)]
 pub(crate) struct BindMounts(BTreeSet<String>);
 
 impl BindMounts {
-    /// From the field `root` of `/proc/PID/mountinfo`. Without that file, none is known.
+    /// Reads the field `root` of `/proc/PID/mountinfo`. Without that file the set is empty.
     pub(crate) fn read(source: &Source) -> Self {
         let text = source.head(&source.process_file("mountinfo"), TABLE).map(|head| head.text).unwrap_or_default();
         let place = |line: &str| {
-            // Number, number of the parent, device, root, place, ...
+            // Mount ID, parent ID, device, root, mount point, ...
             let mut fields = line.split_ascii_whitespace().skip(3);
             let (root, place) = (fields.next()?, fields.next()?);
             (root != "/").then(|| unescape(place))
@@ -65,14 +65,14 @@ impl BindMounts {
     }
 }
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let Some((mounts, cut)) = gathering.keep("mounts", mounts(source)) else { return };
     if let Some(cut) = cut {
         gathering.miss("mounts", cut);
     }
     let binds = BindMounts::read(source);
-    let mut asked = Asked::new(source);
+    let mut asked = SizeCache::new(source);
     let mut listed = Vec::new();
     for mount in mounts.into_iter().filter(Mount::is_listed) {
         let uuid = uuid(source, &mount.device);
@@ -124,11 +124,11 @@ fn add(entry: &mut Map<String, Value>, sizes: &Sizes) {
     }
 }
 
-/// The identity of the filesystem on a device, as udev links it.
+/// Returns the UUID of the filesystem on a device, according to the links that udev makes.
 fn uuid(source: &Source, device: &str) -> String {
     let directory = "/dev/disk/by-uuid";
     let found = device.strip_prefix("/dev/").and_then(|name| {
-        // Mapped devices have a readable name that is a link to the one that udev knows.
+        // The readable name of a mapped device is a link to the name that udev knows.
         let real = source.link_name(device).unwrap_or_else(|| name.to_owned());
         let names = source.names(directory).ok()?;
         names.into_iter().find(|uuid| source.link_name(&format!("{directory}/{uuid}")).as_deref() == Some(&real))
@@ -136,7 +136,7 @@ fn uuid(source: &Source, device: &str) -> String {
     found.unwrap_or_else(|| UNKNOWN.to_owned())
 }
 
-/// A line in the format of `fstab(5)`.
+/// Parses a line in the format of `fstab(5)`.
 fn mount(line: &str) -> Option<Mount> {
     let mut fields = line.split_ascii_whitespace().map(unescape);
     Some(Mount {
@@ -149,7 +149,7 @@ fn mount(line: &str) -> Option<Mount> {
     })
 }
 
-/// White space and backslashes in a field are written as a backslash and three octal digits.
+/// Decodes a field. White space and backslashes are written as a backslash and three octal digits.
 fn unescape(field: &str) -> String {
     let mut parts = field.split('\\');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();

@@ -1,14 +1,14 @@
-//! What the machine is called.
+//! The host name and domain of the machine.
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{SMALL, Source};
 
 const HOSTS: &str = "/etc/hosts";
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let nodename = source.value("/proc/sys/kernel/hostname").or_else(|kernel| {
-        // A file tree without a running kernel, such as an image, may still have been given a name.
+        // A file tree without a running kernel, such as an image, may still have a configured name.
         source.value("/etc/hostname").map_err(|_| kernel)
     });
     let Some(nodename) = gathering.keep("nodename", nodename) else { return };
@@ -20,12 +20,15 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
 }
 
 fn hosts(source: &Source) -> String {
-    // Without the file, the machine has the name that the kernel knows.
+    // Without the file, the kernel's name is used.
     source.text(HOSTS, SMALL).unwrap_or_default()
 }
 
-/// What the resolver makes of the name with `hosts(5)` alone: its address is looked up, then the first line of that address; the first
-/// name there with a dot in it, else the first. No name server is asked: a fact must not depend on who answers today.
+/// Returns the fully qualified name, as the resolver derives it from `hosts(5)` alone.
+///
+/// It looks up the address of the name, then takes the first line with that address. From that line
+/// it takes the first name with a dot, or else the first name. No name server is asked: a fact must
+/// not depend on which servers answer today.
 fn full_name(nodename: &str, hosts: &str) -> String {
     let lines: Vec<Vec<&str>> = hosts
         .lines()

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::source::{SMALL, Source, Unreadable};
 
-/// Where `os-release(5)` says the description of the distribution stands, in the order of preference.
+/// Paths of the distribution's description in order of preference, according to `os-release(5)`.
 const OS_RELEASE: [&str; 2] = ["/etc/os-release", "/usr/lib/os-release"];
 
-/// The assignments of a file.
+/// The assignments of a file, by name.
 pub(super) type Assignments = BTreeMap<String, String>;
 
-/// The description of the distribution, and where it stands.
+/// Returns the description of the distribution, and its path.
 pub(super) fn os_release(source: &Source) -> Result<(&'static str, Assignments), Unreadable> {
     let [first, second] = OS_RELEASE;
     match assignments(source, first) {
@@ -20,20 +20,21 @@ pub(super) fn os_release(source: &Source) -> Result<(&'static str, Assignments),
     }
 }
 
-/// The assignments of the file at `path`.
+/// Returns the assignments of the file at `path`.
 pub(super) fn assignments(source: &Source, path: &str) -> Result<Assignments, Unreadable> {
     let found: Assignments = source.text(path, SMALL)?.lines().filter_map(assignment).collect();
     if found.is_empty() { Err(Unreadable::malformed(path, "holds no `KEY=value` line")) } else { Ok(found) }
 }
 
-/// A shell assignment without expansions. Comments and other lines are none.
+/// Parses a shell assignment without expansions. Returns `None` for comments and other lines.
 fn assignment(line: &str) -> Option<(String, String)> {
     let (key, value) = line.trim().split_once('=')?;
     let is_name = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     is_name.then(|| (key.to_owned(), unquote(value)))
 }
 
-/// What a shell makes of the value: quotes are taken away, a backslash keeps the next character (between single quotes, itself).
+/// Removes quotes from a value as a shell does. A backslash escapes the next character, except
+/// between single quotes.
 fn unquote(value: &str) -> String {
     let mut plain = String::with_capacity(value.len());
     let mut quote = None;

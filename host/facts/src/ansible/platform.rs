@@ -1,16 +1,17 @@
-//! The kernel, and what it runs on.
+//! The kernel, the architecture, and the identity of the machine.
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{SMALL, Source, Unreadable};
 
-/// Programs that every machine has at least one of; its word size is that of the machine's programs.
+/// Programs of which every machine has at least one. Their word size is the machine's user-space
+/// word size.
 const PROGRAMS: [&str; 5] =
     ["/bin/sh", "/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/sbin/init", "/usr/bin/env"];
 
-/// Where the machine's identity stands, in the order of preference.
+/// Paths of the machine ID, in order of preference.
 const MACHINE_ID: [&str; 2] = ["/var/lib/dbus/machine-id", "/etc/machine-id"];
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     gathering.keep_as("system", source.value("/proc/sys/kernel/ostype"));
     gathering.keep_as("kernel", source.value("/proc/sys/kernel/osrelease"));
@@ -36,14 +37,17 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     gathering.keep_as("is_chroot", is_chroot(source));
 }
 
-/// Kernels from 6.1 on tell it in a file; others only by a call, whose answer holds for every root of this machine.
+/// Returns the machine's hardware name.
+///
+/// Kernels from 6.1 on have a file for it. Others only have the system call, whose answer is the
+/// same for every root on this machine.
 fn machine(source: &Source) -> String {
     source
         .value("/proc/sys/kernel/arch")
         .unwrap_or_else(|_| rustix::system::uname().machine().to_string_lossy().into_owned())
 }
 
-/// All 32-bit PCs are one architecture.
+/// Returns the architecture. All 32-bit PCs share one.
 fn architecture(machine: &str) -> &str {
     if is_32_bit_pc(machine) { "i386" } else { machine }
 }
@@ -52,7 +56,7 @@ fn is_32_bit_pc(machine: &str) -> bool {
     matches!(machine, "i386" | "i486" | "i586" | "i686")
 }
 
-/// Told for PCs only, as Ansible does.
+/// Returns the user-space architecture. As in Ansible, only PCs have it.
 fn userspace_architecture(machine: &str, bits: &str) -> Option<&'static str> {
     if machine != "x86_64" && !is_32_bit_pc(machine) {
         return None;
@@ -60,10 +64,11 @@ fn userspace_architecture(machine: &str, bits: &str) -> Option<&'static str> {
     Some(if bits == "64" { "x86_64" } else { "i386" })
 }
 
-/// The fifth byte of an ELF file says its word size.
+/// Returns the word size, which is the fifth byte of an ELF file.
 fn userspace_bits(source: &Source) -> Option<&'static str> {
     PROGRAMS.iter().find_map(|program| {
-        // A program is much longer than the bound, and its beginning is not text: only the head, lossy beyond the first bytes, is read.
+        // A program is much longer than the limit and mostly not text. Only the head is read, and
+        // decoding is lossy after the first bytes.
         let head = source.head(program, SMALL).ok()?.text;
         match head.strip_prefix("\u{7f}ELF")?.bytes().next()? {
             1 => Some("32"),
@@ -73,8 +78,10 @@ fn userspace_bits(source: &Source) -> Option<&'static str> {
     })
 }
 
-/// Whether the tree's root is another than that of the first process. Where that may not be looked at: whether it is another directory
-/// than the topmost of its filesystem.
+/// Returns true if the root of the tree differs from the root of the first process.
+///
+/// If that root is not accessible, returns true if this root is not the top directory of its
+/// filesystem.
 fn is_chroot(source: &Source) -> Result<bool, Unreadable> {
     let own = source.stat("/")?;
     match source.stat("/proc/1/root/.") {
@@ -83,7 +90,8 @@ fn is_chroot(source: &Source) -> Result<bool, Unreadable> {
     }
 }
 
-/// The number of the topmost directory, by the number of the kind of filesystem (`statfs(2)`).
+/// Returns the inode number of a filesystem's top directory, by the filesystem's type number
+/// (`statfs(2)`).
 fn topmost(kind: u64) -> u64 {
     match kind {
         0x9123_683e => 256, // btrfs

@@ -1,22 +1,23 @@
-//! Processors.
+//! The processors, with their cores and threads.
 
 use serde_json::Value;
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{SMALL, Source, Unreadable, brief};
 
 const CPUINFO: &str = "/proc/cpuinfo";
 
-/// The bound for `/proc/cpuinfo`: a machine with 1,024 processors has 1.6 MiB.
+/// Size limit for `/proc/cpuinfo` in bytes. A machine with 1,024 processors has 1.6 MiB.
 const MAX_CPUINFO: u64 = 8 << 20;
 
-/// More processors than any machine has; a larger number in a file is rubbish.
+/// Upper limit for the number of processors, above that of any real machine. A larger number in a
+/// file is invalid.
 const MAX_PROCESSORS: u64 = 1 << 20;
 
-/// What Ansible lists under `processor`, for each processor in the order of the file.
+/// The fields that Ansible lists under `processor`, for each processor in file order.
 const LISTED: [&str; 6] = ["model name", "Processor", "vendor_id", "cpu", "Vendor", "processor"];
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let Some(text) = gathering.keep("processor", source.text(CPUINFO, MAX_CPUINFO)) else { return };
     let found = Processors::read(&text, gathering.text("architecture"));
@@ -32,18 +33,18 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     gathering.set("processor_nproc", usable.unwrap_or(found.entries));
 }
 
-/// `/proc/cpuinfo`, counted as Ansible counts it.
+/// The counts of `/proc/cpuinfo`, computed as Ansible does.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Processors {
     listed: Vec<Value>,
     flags: Option<Vec<String>>,
-    /// Sockets; entries where the file names no sockets.
+    /// Number of sockets, or of entries if the file does not name sockets.
     count: u64,
-    /// Cores of a socket.
+    /// Cores per socket.
     cores: u64,
-    /// Threads of a core.
+    /// Threads per core.
     threads: u64,
-    /// Entries `processor`.
+    /// Number of `processor` entries.
     entries: u64,
 }
 
@@ -63,7 +64,7 @@ impl Processors {
                 "processor" => found.entries += 1,
                 "vendor_id" => vendors += 1,
                 "model name" => models += 1,
-                // Every processor has all flags of the machine; the last wins, as it does for Ansible.
+                // Every processor has all flags of the machine. The last one wins, as in Ansible.
                 "flags" => found.flags = Some(value.split_ascii_whitespace().map(str::to_owned).collect()),
                 "physical id" if !sockets.contains(&value) => sockets.push(value),
                 "cpu cores" => cores = cores.or_else(number),
@@ -86,7 +87,7 @@ impl Processors {
     }
 }
 
-/// How many processors a process may use: what `nproc` tells.
+/// Returns the number of processors that a process may use, as `nproc` prints it.
 fn usable(source: &Source) -> Result<u64, Unreadable> {
     let path = source.process_file("status");
     let text = source.text(&path, SMALL)?;
@@ -97,7 +98,7 @@ fn usable(source: &Source) -> Result<u64, Unreadable> {
     })
 }
 
-/// Members of a list such as `0-3,8-11`.
+/// Counts the members of a list such as `0-3,8-11`.
 fn count(ranges: &str) -> Option<u64> {
     let mut sum = 0_u64;
     for range in ranges.split(',') {

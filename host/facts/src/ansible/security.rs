@@ -1,14 +1,14 @@
-//! FIPS mode, SELinux, AppArmor.
+//! The state of FIPS mode, SELinux and AppArmor.
 
 use serde_json::{Map, Value, json};
 
 use super::os_release::assignments;
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::Source;
 
 const SELINUX: &str = "/sys/fs/selinux";
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     match source.number("/proc/sys/crypto/fips_enabled") {
         // A kernel that was built without FIPS mode has no such file.
@@ -20,7 +20,9 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     gathering.set("selinux", selinux(source));
 }
 
-/// A kernel with SELinux in force has its filesystem mounted; what the configuration says counts from the next start on.
+/// Returns the state of SELinux. A kernel that has it active also has its filesystem mounted.
+///
+/// The configuration file takes effect only at the next boot.
 fn selinux(source: &Source) -> Map<String, Value> {
     let mut told = Map::new();
     if !source.exists(&format!("{SELINUX}/enforce")) {

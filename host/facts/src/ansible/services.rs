@@ -1,9 +1,10 @@
-//! What manages services and packages.
+//! The service manager and the package manager.
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::Source;
 
-/// Package managers by the program that is there; of several, the last wins, as for Ansible.
+/// Package managers by the path of their program. If several exist, the last one wins, as in
+/// Ansible.
 const PACKAGE_MANAGERS: [(&str, &str); 16] = [
     ("/usr/bin/rpm-ostree", "atomic_container"),
     ("/usr/bin/yum", "dnf"),
@@ -23,11 +24,11 @@ const PACKAGE_MANAGERS: [(&str, &str); 16] = [
     ("/usr/sbin/sorcery", "sorcery"),
 ];
 
-/// First processes that are known by another name.
+/// Names of first processes that Ansible reports under another name.
 const FIRST_PROCESSES: [(&str, &str); 4] =
     [("procd", "openwrt_init"), ("runit-init", "runit"), ("svscan", "svc"), ("openrc-init", "openrc")];
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let packages = package_manager(source, gathering.text("os_family"));
     gathering.set("pkg_mgr", packages);
@@ -36,7 +37,7 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
 
 fn package_manager(source: &Source, family: &str) -> &'static str {
     match family {
-        // Where several are installed, the distribution's own counts.
+        // If several are installed, the distribution's own package manager takes precedence.
         "Debian" => "apt",
         "RedHat" if source.exists("/run/ostree-booted") => "atomic_container",
         "RedHat" => {
@@ -51,7 +52,10 @@ fn package_manager(source: &Source, family: &str) -> &'static str {
     }
 }
 
-/// The name of the first process tells, unless it is `init` (which is many things) or a shell (then this is a container).
+/// Returns the service manager, by the name of the first process.
+///
+/// Two names say nothing: `init` has many implementations, and a shell means that this is a
+/// container.
 fn service_manager(source: &Source) -> String {
     let first = source.value("/proc/1/comm").ok().or_else(|| source.link_name("/sbin/init"));
     let first = first.map(|name| name.rsplit('/').next().unwrap_or_default().to_owned());

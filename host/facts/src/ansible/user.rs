@@ -1,11 +1,11 @@
-//! Who gathers.
+//! The user that gathers the facts.
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::TABLE;
 
 const PASSWD: &str = "/etc/passwd";
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let (real, effective) = (rustix::process::getuid().as_raw(), rustix::process::geteuid().as_raw());
     let group = rustix::process::getgid().as_raw();
@@ -35,7 +35,8 @@ struct Entry<'a> {
     shell: &'a str,
 }
 
-/// The line of `passwd(5)` for a user's number: name, password, number, group, comment, home, shell.
+/// Parses the line of `passwd(5)` for a user ID: name, password, user ID, group ID, comment, home,
+/// shell.
 fn entry(table: &str, user: u32) -> Option<Entry<'_>> {
     table.lines().find_map(|line| {
         let mut fields = line.split(':');

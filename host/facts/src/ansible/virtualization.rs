@@ -1,13 +1,13 @@
-//! What the machine runs on or in, and what it can run.
+//! The virtualization technologies under which the machine runs, and those that it hosts.
 
 use std::collections::BTreeSet;
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{SMALL, Source, TABLE};
 
 const DMI: &str = "/sys/devices/virtual/dmi/id";
 
-/// What the firmware's vendor says, and the technology that this gives away.
+/// Firmware vendors, and the technology that each one reveals.
 const BIOS_VENDORS: [(&str, &str); 6] = [
     ("Xen", "xen"),
     ("innotek GmbH", "virtualbox"),
@@ -17,7 +17,7 @@ const BIOS_VENDORS: [(&str, &str); 6] = [
     ("Linode", "kvm"),
 ];
 
-/// What the product's name is, and the technology that this gives away.
+/// Product names, and the technology that each one reveals.
 const PRODUCTS: [(&str, &str); 7] = [
     ("KVM", "kvm"),
     ("KVM Server", "kvm"),
@@ -28,7 +28,7 @@ const PRODUCTS: [(&str, &str); 7] = [
     ("OpenStack Nova", "openstack"),
 ];
 
-/// Who the system's vendor is, and the technology that this gives away.
+/// System vendors, and the technology that each one reveals.
 const SYSTEM_VENDORS: [(&str, &str); 11] = [
     ("oVirt", "oVirt"),
     ("QEMU", "kvm"),
@@ -46,7 +46,7 @@ const SYSTEM_VENDORS: [(&str, &str); 11] = [
 /// Technologies that are containers.
 const CONTAINERS: [&str; 5] = ["docker", "lxc", "podman", "openvz", "containerd"];
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let found = Found::look(gathering.source);
     let (kind, role) = found.first.unwrap_or_else(|| ("NA".to_owned(), "NA"));
     gathering.set("virtualization_type", kind);
@@ -55,8 +55,10 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     gathering.set("virtualization_tech_host", found.host.into_iter().collect::<Vec<_>>());
 }
 
-/// Technologies that gave themselves away. The first is what a program of this machine sees at once: containers come before virtual
-/// machines, and both before what the machine itself could run.
+/// The technologies that were found.
+///
+/// `first` is the innermost one: containers come before virtual machines, and both come before the
+/// technologies that this machine hosts.
 #[derive(Debug, Default)]
 struct Found {
     first: Option<(String, &'static str)>,
@@ -97,7 +99,7 @@ impl Found {
                 self.guest("containerd");
             }
         }
-        // Only whether a marker is there is looked at: the environment of a process may hold secrets.
+        // Only the presence of a marker is checked. The environment of a process may hold secrets.
         let environment = source.text("/proc/1/environ", TABLE).unwrap_or_default();
         for entry in environment.split('\0') {
             match entry.strip_prefix("container=") {
@@ -131,7 +133,7 @@ impl Found {
             if controls {
                 self.host("xen");
             } else {
-                // Ansible tells the type, but does not list the technology.
+                // Ansible reports the type, but does not list the technology.
                 self.first.get_or_insert_with(|| ("xen".to_owned(), "guest"));
             }
         }
@@ -176,7 +178,8 @@ impl Found {
             self.host("virtualbox");
         }
         if loaded("virtio") {
-            // A guest's drivers; Ansible lists the technology with the hosts' nevertheless.
+            // These are a guest's drivers. Ansible nevertheless lists the technology among those of
+            // hosts.
             self.host.insert("kvm".to_owned());
             self.first.get_or_insert_with(|| ("kvm".to_owned(), "guest"));
         }
@@ -186,7 +189,7 @@ impl Found {
     }
 }
 
-/// `…/docker-HEX.scope`
+/// Returns true for a path with `/docker-HEX.scope`.
 fn is_docker_scope(line: &str) -> bool {
     line.split("/docker-").skip(1).any(|rest| {
         let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
@@ -194,7 +197,7 @@ fn is_docker_scope(line: &str) -> bool {
     })
 }
 
-/// The first word of foreign text, which names a kind.
+/// Returns the first word of untrusted text that names a kind.
 fn word(text: &str) -> &str {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'))
         .next()

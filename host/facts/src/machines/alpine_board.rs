@@ -1,4 +1,4 @@
-//! A board without firmware tables, an old kernel, and in a container on it.
+//! A single-board computer without firmware tables, with an old kernel, seen from a container.
 
 use serde_json::json;
 
@@ -28,7 +28,7 @@ fn board() -> Tree {
         ("/proc/device-tree/model", "Raspberry Pi 4 Model B Rev 1.4\0"),
         ("/proc/meminfo", "MemTotal: 1892440 kB\nMemFree: 100000 kB\nSwapTotal: 102396 kB\nSwapFree: 102396 kB\n"),
         ("/proc/swaps", "Filename Type Size Used Priority\n/var/swap file 102396 0 -2\n"),
-        // What the first process sees counts, and not what the reader does.
+        // Only what the first process sees counts, not what the reader sees.
         ("/proc/mounts", "reader /reader ext4 rw 0 0\n"),
         (
             "/proc/1/mounts",

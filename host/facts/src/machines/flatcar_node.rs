@@ -1,4 +1,4 @@
-//! A node of a cluster: an image-based system with a kubelet and containerd.
+//! A cluster node: an image-based system with a kubelet and containerd.
 
 use serde_json::json;
 

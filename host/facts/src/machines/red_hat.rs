@@ -1,4 +1,4 @@
-//! A virtual machine with one network card, of Red Hat's kin.
+//! A virtual machine with one network card and a distribution of the Red Hat family.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Trees that hold nothing, too much, or anything.
+//! Trees that are empty, too large, or full of invalid data.
 
 use super::red_hat::machine;
 use super::{errors, told};
@@ -34,7 +34,7 @@ fn each_fact_that_cannot_be_read_is_named_with_its_file() {
         assert!(error["reason"].as_str().unwrap().contains(file), "{error}");
     }
     assert!(document["ansible_facts"].get("ansible_kernel").is_none(), "what is not known is absent");
-    // What an empty tree does tell.
+    // Facts that even an empty tree has.
     assert_eq!(document["ansible_facts"]["ansible_fips"], false);
     assert_eq!(document["ansible_facts"]["ansible_virtualization_type"], "NA");
     assert_eq!(document["gathered_by"], "plumbline");

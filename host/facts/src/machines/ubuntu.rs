@@ -1,4 +1,4 @@
-//! A server with disks in volumes, a bond, and Ubuntu.
+//! An Ubuntu server with logical volumes and a bond.
 
 use serde_json::json;
 

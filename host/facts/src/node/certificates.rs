@@ -1,13 +1,14 @@
-//! Certificates of a node, and until when they hold.
+//! The certificates of a node, with their expiry.
 
 use serde_json::{Value, json};
 use x509_parser::pem::Pem;
 use x509_parser::time::ASN1Time;
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{Source, Unreadable};
 
-/// Where a node has certificates. Kubeconfigs hold some too, beside keys, and are not opened.
+/// Directories with certificates of a node. Kubeconfigs hold certificates too, but next to private
+/// keys, so they are not opened.
 const DIRECTORIES: [&str; 8] = [
     "/etc/kubernetes/pki",
     "/etc/kubernetes/pki/etcd",
@@ -19,12 +20,13 @@ const DIRECTORIES: [&str; 8] = [
     "/var/lib/rancher/rke2/server/tls",
 ];
 
-/// Most files that are opened, the bytes of each, and the certificates taken from one: a bundle of authorities has some.
+/// Maximum number of files to open, maximum size of each in bytes, and maximum number of
+/// certificates per file. A CA bundle has several.
 const MAX_FILES: usize = 200;
 const MAX_BYTES: u64 = 256 << 10;
 const MAX_PER_FILE: usize = 10;
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let mut told = Vec::new();
     let mut files = Vec::new();
@@ -46,10 +48,12 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     gathering.own("certificates", told);
 }
 
-/// Files of keys are not opened. `kubelet-client-current.pem` holds both; of it, only what is marked as a certificate is taken.
+/// Returns true if a file may hold certificates. Key files are never opened.
+///
+/// `kubelet-client-current.pem` holds both. Only its certificate blocks are read.
 fn may_hold(name: &str) -> bool {
     let dated = |prefix: &str| name.starts_with(prefix) && !name.contains("current");
-    // The kubelet keeps every pair that it ever had beside the link to the current one.
+    // The kubelet keeps every earlier pair next to the link to the current one.
     !dated("kubelet-client-2")
         && !dated("kubelet-server-2")
         && (name.ends_with(".crt") || (name.ends_with(".pem") && !name.contains("key")))
@@ -75,7 +79,7 @@ fn certificates(source: &Source, path: &str) -> Result<Vec<Value>, Unreadable> {
     if told.is_empty() { Err(wrong("holds no certificate")) } else { Ok(told) }
 }
 
-/// As RFC 3339 writes it, in UTC.
+/// Formats a time in UTC according to RFC 3339.
 fn moment(time: &ASN1Time) -> Option<String> {
     jiff::Timestamp::from_second(time.timestamp()).ok().map(|moment| moment.to_string())
 }

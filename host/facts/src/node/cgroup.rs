@@ -1,15 +1,15 @@
-//! Control groups.
+//! The version and the controllers of control groups.
 
 use serde_json::json;
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{SMALL, Source, TABLE, Unreadable};
 
-/// There in the unified hierarchy (version 2), and only there.
+/// A file that exists only in the unified hierarchy (version 2).
 const UNIFIED: &str = "/sys/fs/cgroup/cgroup.controllers";
 const LEGACY: &str = "/proc/cgroups";
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     if let Some((version, controllers)) = gathering.keep("plumbline_facts.cgroup", hierarchy(gathering.source)) {
         gathering.own("cgroup", json!({"version": version, "controllers": controllers}));
     }
@@ -26,14 +26,16 @@ fn hierarchy(source: &Source) -> Result<(u32, Vec<String>), Unreadable> {
     }
 }
 
-/// A kernel that knows control groups has a table of controllers whether or not any is mounted, so the mounts decide.
+/// Returns true if a version 1 hierarchy is mounted.
+///
+/// The table of controllers exists on every kernel with control groups, so only the mounts decide.
 fn version_1_is_mounted(source: &Source) -> bool {
     source
         .head(&source.process_file("mounts"), TABLE)
         .is_ok_and(|head| head.text.lines().any(|line| line.split_ascii_whitespace().nth(2) == Some("cgroup")))
 }
 
-/// A line of `/proc/cgroups`: controller, hierarchy, number of groups, enabled.
+/// Parses a line of `/proc/cgroups`: controller, hierarchy, number of groups, enabled.
 fn enabled(line: &str) -> Option<&str> {
     let mut fields = line.split_ascii_whitespace();
     let name = fields.next().filter(|name| !name.starts_with('#'))?;
@@ -75,6 +77,6 @@ mod tests {
         let tree = Tree::new();
         tree.file(LEGACY, "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t0\t1\t1\n");
         let reason = hierarchy(&Source::new(tree.root())).unwrap_err().to_string();
-        assert!(reason.starts_with("cannot read /sys/fs/cgroup/cgroup.controllers: "), "{reason}");
+        assert!(reason.starts_with("failed to read /sys/fs/cgroup/cgroup.controllers: "), "{reason}");
     }
 }

@@ -1,21 +1,22 @@
-//! How full the disks are.
+//! The usage of the disks.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use crate::ansible::{BindMounts, Mount, mounts};
-use crate::gathering::Gathering;
-use crate::statvfs::{Asked, Sizes, is_remote};
+use crate::gathering::Collector;
+use crate::statvfs::{SizeCache, Sizes, is_remote};
 
-/// Directories whose filling up hurts a node, and which of the disks they are on is told: the kubelet's, the runtimes', logs.
+/// Directories that harm a node when they fill up: those of the kubelet, the container runtimes,
+/// etcd and the logs. The disk of each one is reported.
 const PLACES: [&str; 6] =
     ["/var/lib/kubelet", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker", "/var/lib/etcd", "/var/log"];
 
-/// Most disks that are looked at. A node with many volumes has each of them mounted.
+/// Maximum number of disks. A node with many volumes has each of them mounted.
 const MAX_DISKS: usize = 256;
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let Some((mounts, _)) = gathering.keep("plumbline_facts.disks", mounts(source)) else { return };
     let binds = BindMounts::read(source);
@@ -31,7 +32,7 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
             format!("of {} disks, those after the first {MAX_DISKS} are left out", disks.len()),
         );
     }
-    let mut asked = Asked::new(source);
+    let mut asked = SizeCache::new(source);
     let mut told = Vec::new();
     for disk in disks.iter().take(MAX_DISKS) {
         match asked.sizes(&disk.mount, &disk.fstype) {
@@ -45,7 +46,7 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     gathering.own("disks", told);
 }
 
-/// The disk that a path is on: the one mounted nearest above it.
+/// Returns the disk that holds a path: the one with the longest mount point above it.
 fn on<'a>(disks: &'a [Mount], path: &str) -> Option<&'a Mount> {
     let above = |disk: &&Mount| {
         let mount = disk.mount.trim_end_matches('/');
@@ -64,7 +65,7 @@ fn figures(disk: &Mount, sizes: &Sizes, holds: &[&str]) -> Value {
         "fstype": disk.fstype,
         "size_bytes": bytes(sizes.blocks),
         "available_bytes": bytes(sizes.available),
-        // Of what anybody may use, as `df` counts it.
+        // The share of the space that unprivileged users can use, as `df` counts it.
         "used_percent": percent(used, used.saturating_add(sizes.available)),
         "inodes": sizes.inodes,
         "inodes_available": sizes.inodes_available,
@@ -74,7 +75,7 @@ fn figures(disk: &Mount, sizes: &Sizes, holds: &[&str]) -> Value {
     })
 }
 
-/// With one digit after the point; 0 of nothing is 0.
+/// Returns the percentage with one decimal place, or 0 if `whole` is 0.
 fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         return 0.0;

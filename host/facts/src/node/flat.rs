@@ -1,16 +1,17 @@
-//! Nested configuration as flat keys with plain values.
+//! Flattens nested configuration into flat keys with plain values.
 
 use serde_json::{Map, Value};
 
-/// Most keys that are kept of a configuration.
+/// Maximum number of keys that are kept.
 const MAX_KEYS: usize = 500;
-/// Deeper nesting is no configuration that we know.
+/// Maximum nesting depth. No known configuration is deeper.
 const MAX_DEPTH: usize = 8;
-/// Most characters of a text.
+/// Maximum length of a string, in characters.
 const MAX_TEXT: usize = 1024;
 
-/// The parts of `value` whose first name is among `wanted`, with the names on the way joined by dots. Lists of plain values become one
-/// text with commas; lists of anything else are left out.
+/// Returns the fields of `value` whose top-level name is in `wanted`, with the path joined by dots.
+///
+/// Lists of plain values become one comma-separated string. Other lists are left out.
 pub(super) fn flatten(value: &Value, wanted: &[&str]) -> Map<String, Value> {
     let mut flat = Map::new();
     if let Value::Object(fields) = value {

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{Source, TABLE};
 
-/// The parameters that are told: those that Kubernetes, its network plugins and common workloads depend on. `docs/host-facts.md` lists
-/// them too.
+/// The reported parameters: those that Kubernetes, network plugins and common workloads depend on.
+///
+/// `docs/host-facts.md` lists them too.
 pub(crate) const SYSCTLS: [&str; 41] = [
     "fs.aio-max-nr",
     "fs.file-max",
@@ -51,10 +52,10 @@ pub(crate) const SYSCTLS: [&str; 41] = [
     "vm.swappiness",
 ];
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     match source.text("/proc/modules", TABLE) {
-        // A kernel without loadable modules has no such file: all that it has is built in.
+        // A kernel without loadable modules has no such file. All of its modules are built in.
         Err(reason) if reason.is_missing() => gathering.own("kernel_modules", Vec::<String>::new()),
         found => {
             if let Some(text) = gathering.keep("plumbline_facts.kernel_modules", found) {
@@ -64,7 +65,7 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     }
     let mut told = Map::new();
     for name in SYSCTLS {
-        // A parameter of a module that is not loaded is not there, and that is no error.
+        // The parameters of a module that is not loaded do not exist. That is not an error.
         let found = parameter(source, name);
         if let Some(value) = gathering.keep_if_there(&format!("plumbline_facts.sysctls.{name}"), found) {
             told.insert(name.to_owned(), value);
@@ -80,7 +81,7 @@ fn modules(text: &str) -> Vec<String> {
     names
 }
 
-/// Several numbers are told with one space between them.
+/// Reads a parameter. Several numbers are separated by one space.
 fn parameter(source: &Source, name: &str) -> Result<Value, crate::source::Unreadable> {
     let text = source.value(&format!("/proc/sys/{}", name.replace('.', "/")))?;
     Ok(text.split_ascii_whitespace().collect::<Vec<_>>().join(" ").into())

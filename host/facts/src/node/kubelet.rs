@@ -1,14 +1,14 @@
-//! The kubelet: its version, and what it is configured to do.
+//! The version and the configuration of the kubelet.
 
 use serde_json::{Map, Value, json};
 
 use super::flat::flatten;
 use super::processes::{Processes, option};
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::program::{Bounds, Programs};
 use crate::source::{SMALL, Source, Unreadable};
 
-/// Where installers put the configuration, for kubelets that do not say themselves.
+/// Common paths of the configuration file, for kubelets whose command line does not name one.
 const FILES: [&str; 6] = [
     "/var/lib/kubelet/config.yaml",
     "/etc/kubernetes/kubelet/config.json",
@@ -18,8 +18,10 @@ const FILES: [&str; 6] = [
     "/etc/kubernetes/kubelet.yaml",
 ];
 
-/// Top-level fields of `KubeletConfiguration` that are told. None holds a secret; left out are headers of requests
-/// (`staticPodURLHeader`), which may, and fields that say nothing about how a node behaves.
+/// Reported top-level fields of `KubeletConfiguration`. None holds a secret.
+///
+/// Request headers (`staticPodURLHeader`) are left out because they may, and so are fields that do
+/// not affect how a node behaves.
 const FIELDS: [&str; 74] = [
     "address",
     "allowedUnsafeSysctls",
@@ -97,7 +99,7 @@ const FIELDS: [&str; 74] = [
     "serverTLSBootstrap",
 ];
 
-/// Further fields; an array of its own because they came later.
+/// Further fields, in an array of their own because they were added later.
 const FURTHER_FIELDS: [&str; 14] = [
     "shutdownGracePeriod",
     "shutdownGracePeriodCriticalPods",
@@ -115,16 +117,16 @@ const FURTHER_FIELDS: [&str; 14] = [
     "volumePluginDir",
 ];
 
-/// A kubelet says its version in a tenth of a second.
+/// Limits for `kubelet --version`, which normally answers in a tenth of a second.
 pub(super) const VERSION_BOUNDS: Bounds = Bounds { patience: std::time::Duration::from_secs(10), bytes: 16 << 10 };
 
-pub(super) fn gather(gathering: &mut Gathering<'_>, processes: &Processes) {
+pub(super) fn gather(gathering: &mut Collector<'_>, processes: &Processes) {
     let source = gathering.source;
     let process = processes.get("kubelet");
     let program = Programs::find(source, "kubelet");
     let named = process.and_then(|arguments| option(arguments, &["config"])).map(str::to_owned);
     let file = named.or_else(|| FILES.iter().find(|path| source.exists(path)).map(|path| (*path).to_owned()));
-    // A machine without a kubelet is no node: nothing is missing.
+    // A machine without a kubelet is not a node, so nothing is missing.
     if process.is_none() && program.is_none() && file.is_none() {
         return;
     }
@@ -152,7 +154,7 @@ pub(super) fn gather(gathering: &mut Gathering<'_>, processes: &Processes) {
     gathering.own("kubelet", told);
 }
 
-/// Why a version is not known.
+/// Returns the reason why a version is unknown.
 pub(super) fn not_asked(program: &str) -> String {
     format!("no file tells it, and {program} was not asked: `--run-programs` was not given")
 }
@@ -166,12 +168,12 @@ fn configuration(source: &Source, path: &str) -> Result<Map<String, Value>, Unre
     let text = source.text(path, SMALL)?;
     let wrong = |what: String| Unreadable::malformed(path, what);
     let budget = serde_saphyr::options! {
-        // Aliases make little text into much; a configuration of a kubelet has none.
+        // Aliases can expand a small file into a huge one. A kubelet configuration has none.
         budget: serde_saphyr::budget! { max_aliases: 0, },
     };
     let value: Value =
         serde_saphyr::from_str_with_options(&text, budget).map_err(|error| wrong(first_line(&error.to_string())))?;
-    // A kubeconfig is YAML too, and holds keys: nothing is taken from what does not say that it is the right thing.
+    // A kubeconfig is YAML too, and holds keys. Only a document of the expected kind is used.
     if value.get("kind") != Some(&json!("KubeletConfiguration")) {
         return Err(wrong("is not a `KubeletConfiguration`".to_owned()));
     }
@@ -180,7 +182,8 @@ fn configuration(source: &Source, path: &str) -> Result<Map<String, Value>, Unre
     Ok(fields)
 }
 
-/// Messages of the YAML reader quote the text; only what is wrong may be told.
+/// Returns the first line of a YAML error, at most 200 characters. The other lines quote the file,
+/// which must not be reported.
 fn first_line(message: &str) -> String {
     message.lines().next().unwrap_or_default().chars().take(200).collect()
 }

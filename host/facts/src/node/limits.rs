@@ -1,13 +1,13 @@
-//! What users and services may use: the limits of the first process, which every service has that does not set its own.
+//! Resource limits of the first process, which every service inherits unless it sets its own.
 
 use serde_json::{Map, Value, json};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::SMALL;
 
 const FILE: &str = "/proc/1/limits";
 
-/// Lines of the file, and what we call them.
+/// Lines of the file, and their names in the facts.
 const LIMITS: [(&str, &str); 6] = [
     ("Max open files", "open_files"),
     ("Max processes", "processes"),
@@ -17,14 +17,15 @@ const LIMITS: [(&str, &str); 6] = [
     ("Max stack size", "stack_size"),
 ];
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     if let Some(text) = gathering.keep("plumbline_facts.limits", source.text(FILE, SMALL)) {
         gathering.own("limits", limits(&text));
     }
 }
 
-/// Each line: name, soft limit, hard limit, unit. A limit is a number or `unlimited`.
+/// Parses the limits. Each line has name, soft limit, hard limit and unit. A limit is a number or
+/// `unlimited`.
 fn limits(text: &str) -> Map<String, Value> {
     let limit = |text: Option<&str>| text.map(|text| text.parse::<u64>().map_or_else(|_| text.into(), Value::from));
     let line = |(title, name): &(&str, &str)| {

@@ -1,6 +1,6 @@
-//! What matters on a node of a cluster besides, under our own key, one subject per file.
+//! Further facts that matter on a cluster node, under a key of their own, one subject per file.
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 
 mod certificates;
 mod cgroup;
@@ -16,7 +16,7 @@ mod swap;
 mod time;
 mod toml;
 
-pub(crate) fn gather(gathering: &mut Gathering<'_>) {
+pub(crate) fn gather(gathering: &mut Collector<'_>) {
     let processes = processes::find(gathering.source, &["kubelet", "containerd", "crio", "cri-dockerd", "dockerd"]);
     cgroup::gather(gathering);
     kubelet::gather(gathering, &processes);

@@ -1,23 +1,24 @@
-//! How long work had to wait for processors, memory and disks: the kernel's pressure stall information.
+//! The kernel's pressure stall information: how long work waited for processors, memory and disks.
 
 use serde_json::{Map, Value, json};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::Source;
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let told: Map<String, Value> = ["cpu", "io", "memory"]
         .into_iter()
         .filter_map(|resource| Some((resource.to_owned(), pressure(source, resource)?)))
         .collect();
-    // Kernels that do not count it have no such files, and nothing is missing.
+    // Kernels without pressure stall information do not have these files. That is not an error.
     if !told.is_empty() {
         gathering.own("pressure", told);
     }
 }
 
-/// Per cent of the time over 10, 60 and 300 seconds in which some work, or all of it, had to wait.
+/// Returns the percentage of time over 10, 60 and 300 seconds in which some or all work had to
+/// wait.
 fn pressure(source: &Source, resource: &str) -> Option<Value> {
     let text = source.value(&format!("/proc/pressure/{resource}")).ok()?;
     let mut told = Map::new();

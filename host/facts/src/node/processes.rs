@@ -1,14 +1,16 @@
-//! Processes of the machine that say where their configuration is.
+//! Processes whose arguments name their configuration.
 
 use std::collections::BTreeMap;
 
 use crate::source::{SMALL, Source};
 
-/// Found processes: their arguments, by the name of the program. The arguments may hold secrets and are not told; only the values of
-/// named options are looked at.
+/// The arguments of the processes that were found, by program name.
+///
+/// Arguments may hold secrets and are never reported. Only the values of known options are read.
 pub(super) type Processes = BTreeMap<String, Vec<String>>;
 
-/// Looks for processes of these names that belong to root. A process of another user may call itself what it likes.
+/// Finds processes with these names that belong to root. Other users can give their processes any
+/// name.
 pub(super) fn find(source: &Source, names: &[&str]) -> Processes {
     let mut found = Processes::new();
     for entry in source.names("/proc").unwrap_or_default() {
@@ -28,7 +30,8 @@ pub(super) fn find(source: &Source, names: &[&str]) -> Processes {
     found
 }
 
-/// The value of an option, as `--name=value` or `--name value`, with one dash or two.
+/// Returns the value of an option, given as `--name=value` or `--name value`, with one or two
+/// dashes.
 pub(super) fn option<'a>(arguments: &'a [String], names: &[&str]) -> Option<&'a str> {
     let mut arguments = arguments.iter().skip(1);
     while let Some(argument) = arguments.next() {
@@ -64,7 +67,7 @@ mod tests {
         tree.file("/proc/7/cmdline", "/usr/bin/kubelet\0--config=/k.yaml\0");
         tree.file("/proc/self/comm", "kubelet\n");
         let found = find(&Source::new(tree.root()), &["kubelet"]);
-        // The tree belongs to whoever runs the tests.
+        // The tree belongs to the user that runs the tests.
         if rustix::process::geteuid().is_root() {
             assert_eq!(option(&found["kubelet"], &["config"]), Some("/k.yaml"));
         } else {

@@ -1,4 +1,4 @@
-//! The container runtime: which, its version, and what it is configured to do.
+//! The container runtime: its name, version and configuration.
 
 use serde_json::{Map, Value, json};
 
@@ -6,25 +6,27 @@ use super::flat::flatten;
 use super::kubelet::{VERSION_BOUNDS, not_asked};
 use super::processes::{Processes, option};
 use super::toml;
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::program::Programs;
 use crate::source::{Source, TABLE, Unreadable};
 
-/// A container runtime, and how it is recognised.
+/// A container runtime, and how it is recognized.
 struct Runtime {
     name: &'static str,
     program: &'static str,
-    /// Its sockets: one that is there says that it runs.
+    /// Its sockets. If one exists, the runtime is running.
     sockets: &'static [&'static str],
-    /// Options that name its configuration.
+    /// Command line options that name its configuration file.
     options: &'static [&'static str],
     files: &'static [&'static str],
-    /// Parts of its configuration that are told: dotted keys, up to the last name. None holds a secret (credentials of registries do).
+    /// The reported parts of its configuration, as dotted keys. None holds a secret, unlike the
+    /// credentials of registries.
     keys: &'static [&'static str],
 }
 
-/// In the order in which they count where several run: dockerd brings a containerd along, and a kubelet that talks to it does so through
-/// cri-dockerd.
+/// The runtimes in order of precedence when several are running.
+///
+/// dockerd brings a containerd along, and a kubelet talks to dockerd through cri-dockerd.
 const RUNTIMES: [Runtime; 4] = [
     Runtime {
         name: "cri-o",
@@ -101,10 +103,10 @@ const RUNTIMES: [Runtime; 4] = [
     },
 ];
 
-/// Names of plugins of containerd, which have dots in them.
+/// Names of containerd plugins, which contain dots.
 const DOTTED: [&str; 3] = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime"];
 
-pub(super) fn gather(gathering: &mut Gathering<'_>, processes: &Processes) {
+pub(super) fn gather(gathering: &mut Collector<'_>, processes: &Processes) {
     let source = gathering.source;
     let runs = |runtime: &&Runtime| {
         processes.contains_key(runtime.program) || runtime.sockets.iter().any(|socket| source.exists(socket))
@@ -136,8 +138,10 @@ pub(super) fn gather(gathering: &mut Gathering<'_>, processes: &Processes) {
     gathering.own("container_runtime", told);
 }
 
-/// The word that looks like a version: `containerd github.com/containerd/containerd v1.7.2 0cae528`, `crio version 1.28.1`,
-/// `Docker version 24.0.5, build ced0996`.
+/// Returns the first word that looks like a version.
+///
+/// Known answers are `containerd github.com/containerd/containerd v1.7.2 0cae528`, `crio version
+/// 1.28.1` and `Docker version 24.0.5, build ced0996`.
 fn version(answer: &str) -> String {
     let words = answer.split_ascii_whitespace().map(|word| word.trim_end_matches(','));
     let is_version =
@@ -163,7 +167,7 @@ fn configuration(source: &Source, path: &str, keys: &[&str]) -> Result<Map<Strin
     Ok(config)
 }
 
-/// What stands at a dotted key.
+/// Returns the value at a dotted key.
 fn look_up<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     if key.is_empty() {
         return Some(value);

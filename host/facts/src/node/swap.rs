@@ -1,26 +1,26 @@
-//! Swap space.
+//! The size and use of swap space.
 
 use serde_json::{Value, json};
 
 use crate::ansible::{MEMINFO, mebibytes};
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::SMALL;
 
 const SWAPS: &str = "/proc/swaps";
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let meminfo = source.text(MEMINFO, SMALL);
     let Some(meminfo) = gathering.keep("plumbline_facts.swap", meminfo) else { return };
     let total = gathering.keep("plumbline_facts.swap.total_mb", mebibytes(&meminfo, "SwapTotal"));
     let free = gathering.keep("plumbline_facts.swap.free_mb", mebibytes(&meminfo, "SwapFree"));
-    // A kernel without swap has no table.
+    // A kernel without swap does not have this file.
     let table = gathering.keep_if_there("plumbline_facts.swap.devices", source.text(SWAPS, SMALL));
     let devices: Vec<Value> = table.unwrap_or_default().lines().skip(1).filter_map(device).collect();
     gathering.own("swap", json!({"total_mb": total, "free_mb": free, "devices": devices}));
 }
 
-/// File, kind, size and use in KiB, priority.
+/// Parses a line: file, type, size in KiB, use in KiB, priority.
 fn device(line: &str) -> Option<Value> {
     let mut fields = line.split_ascii_whitespace();
     let (path, kind) = (fields.next()?, fields.next()?);

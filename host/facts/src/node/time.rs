@@ -1,18 +1,19 @@
-//! The clock, and what keeps it right.
+//! The clock of the machine, and the service that synchronizes it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::program::{Bounds, Programs};
 use crate::source::Source;
 
-/// `systemd-timesyncd` touches it whenever it set the clock; it has the directory while it runs.
+/// The file that `systemd-timesyncd` touches when it sets the clock, and the directory that exists
+/// while it runs.
 const TIMESYNCD: &str = "/run/systemd/timesync/synchronized";
 const TIMESYNCD_RUNS: &str = "/run/systemd/timesync";
 
-/// Where `chronyd` and `ntpd` say that they run.
+/// Files that show that `chronyd` or `ntpd` is running.
 const CHRONY: [&str; 4] =
     ["/run/chrony/chronyd.pid", "/run/chronyd.pid", "/run/chrony/chronyd.sock", "/run/chrony.d/chronyd.pid"];
 const NTPD: [&str; 2] = ["/run/ntpd.pid", "/var/run/ntpd.pid"];
@@ -21,7 +22,7 @@ const BOUNDS: Bounds = Bounds { patience: std::time::Duration::from_secs(5), byt
 
 const KEY: &str = "plumbline_facts.time.synchronised";
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let mut told = Map::new();
     if let Ok(clock) = source.value("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
@@ -51,7 +52,7 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
             gathering.miss(KEY, "neither chronyd, systemd-timesyncd nor ntpd was found to keep the clock".to_owned())
         }
     }
-    // Last, so that it is as near as may be to when others look at it.
+    // This is last, so that the time is as close as possible to the moment at which it is read.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     put("epoch", now.as_secs_f64().into());
     gathering.own("time", told);
@@ -70,8 +71,8 @@ fn keeper(source: &Source) -> Option<&'static str> {
     }
 }
 
-/// Whether the clock is right, and by how many seconds it is wrong.
-fn ask_chrony(gathering: &Gathering<'_>) -> Result<(bool, f64), String> {
+/// Asks chrony whether the clock is synchronized, and for its offset in seconds.
+fn ask_chrony(gathering: &Collector<'_>) -> Result<(bool, f64), String> {
     let program = Programs::find(gathering.source, "chronyc").ok_or("no program `chronyc` in the usual directories")?;
     if !gathering.options.run_programs {
         return Err(format!("no file tells it, and {program} was not asked: `--run-programs` was not given"));
@@ -80,13 +81,13 @@ fn ask_chrony(gathering: &Gathering<'_>) -> Result<(bool, f64), String> {
     tracking(&answer.map_err(|failure| failure.to_string())?)
 }
 
-/// Fields with commas between them; the fifth is how far the clock is off, the last whether it is right.
+/// Parses comma-separated fields. The fifth is the offset, the last is the leap status.
 fn tracking(answer: &str) -> Result<(bool, f64), String> {
     let fields: Vec<&str> = answer.trim().split(',').collect();
     let offset = fields.get(4).and_then(|field| field.parse::<f64>().ok()).filter(|offset| offset.is_finite());
     match (offset, fields.last()) {
         (Some(offset), Some(leap)) if fields.len() >= 14 => Ok((*leap != "Not synchronised", offset)),
-        _ => Err("chronyc gave an answer that is not understood".to_owned()),
+        _ => Err("failed to parse the output of chronyc".to_owned()),
     }
 }
 

@@ -1,9 +1,11 @@
-//! As much of TOML as configurations of container runtimes have: tables, and keys with plain values.
+//! A parser for the part of TOML that container runtimes use: tables, and keys with plain values.
 
 use serde_json::{Map, Value};
 
-/// Tables become objects in objects. Only texts, numbers, booleans and lists of texts in one line are kept: a secret may stand in
-/// anything, so who uses this picks what is known to be none.
+/// Parses the text. Tables become nested objects.
+///
+/// Only strings, numbers, booleans and one-line lists of strings are kept. Any of them may be a
+/// secret, so callers must pick known keys.
 pub(super) fn parse(text: &str) -> Value {
     let mut root = Map::new();
     let mut table: Vec<String> = Vec::new();
@@ -27,7 +29,8 @@ pub(super) fn parse(text: &str) -> Value {
     Value::Object(root)
 }
 
-/// `plugins."io.containerd.grpc.v1.cri".containerd`; what is in quotes is one name.
+/// Splits a key such as `plugins."io.containerd.grpc.v1.cri".containerd`. A quoted part is one
+/// name.
 fn path(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut name = String::new();

@@ -1,24 +1,29 @@
-//! Executing a program in another root. The image of this program holds no `chroot`, and what happens between fork and exec would be unsafe
-//! code: so this program starts itself, and that process enters the root and becomes the other program.
+//! Executes a program in another root.
+//!
+//! The image of this program has no `chroot`, and running code between fork and exec would need
+//! unsafe code. Instead this program starts itself, and that process enters the root and becomes
+//! the other program.
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Exit code when the root cannot be entered, by custom of `chroot`.
+/// Exit code when the root cannot be entered, as in `chroot`.
 pub const CANNOT_ENTER: u8 = 125;
-/// Exit code when the program is there and cannot be executed.
+/// Exit code when the program exists but cannot be executed.
 pub const CANNOT_EXECUTE: u8 = 126;
-/// Exit code when the program is not there.
+/// Exit code when the program does not exist.
 pub const NOT_FOUND: u8 = 127;
 
-/// Where programs are looked for in another root.
+/// Search path for programs in another root.
 pub(crate) const PATH: &str =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin:/opt/bin";
 
-/// Makes `root` the root of this process (which needs CAP_SYS_CHROOT), and becomes `program` there, with the environment as it
-/// is: whoever starts this process says what a node's programs are told. Returns only if it fails: the exit code, and why.
+/// Makes `root` the root of this process, and replaces the process with `program`.
+///
+/// This needs CAP_SYS_CHROOT. The environment is passed on unchanged, so the caller decides what
+/// the node's programs see. Returns only on failure, with an exit code and the cause.
 #[must_use]
 pub fn enter(root: &Path, program: &str, args: &[String]) -> (u8, io::Error) {
     if let Err(error) =
@@ -31,7 +36,8 @@ pub fn enter(root: &Path, program: &str, args: &[String]) -> (u8, io::Error) {
     (code, error)
 }
 
-/// Takes the environment away, but for what a program of a node needs: what this process was told is not its business.
+/// Removes all environment variables except those that a program of a node needs. The others may
+/// hold secrets.
 pub(crate) fn clean(command: &mut Command) -> &mut Command {
     command.env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8").env("SYSTEMD_COLORS", "0").env("SYSTEMD_PAGER", "")
 }

@@ -1,4 +1,4 @@
-//! Looks for a journal below a root.
+//! Finds a journal below a root.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -6,12 +6,12 @@ use std::path::Path;
 
 use rustix::fs::{Dir, Mode, OFlags, ResolveFlags};
 
-/// Names that are read of a directory. journald keeps at most 100 files of one kind.
+/// Maximum number of names to read from a directory. journald keeps at most 100 files of one kind.
 const MAX_NAMES: usize = 8192;
-/// Where the journal is: on disk, and in memory.
+/// The directories of the journal, on disk and in memory.
 const DIRECTORIES: [&str; 2] = ["var/log/journal", "run/log/journal"];
 
-/// The root of a machine.
+/// The root directory of a machine.
 #[derive(Debug)]
 pub(crate) struct Root {
     fd: OwnedFd,
@@ -23,7 +23,8 @@ impl Root {
         Ok(Self { fd: rustix::fs::open(root, flags, Mode::empty())? })
     }
 
-    /// Whether a journal has a file. The error names the directory that cannot be read.
+    /// Returns true if there is a journal file. The error names the directory that could not be
+    /// read.
     pub(crate) fn has_journal(&self) -> Result<bool, (String, io::Error)> {
         for directory in DIRECTORIES {
             for name in self.names(directory)? {
@@ -38,7 +39,7 @@ impl Root {
         Ok(false)
     }
 
-    /// The names in a directory; none if it does not exist.
+    /// Returns the names in a directory, or none if it does not exist.
     fn names(&self, directory: &str) -> Result<Vec<String>, (String, io::Error)> {
         let read = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();
@@ -57,8 +58,10 @@ impl Root {
         }
     }
 
-    /// Resolves links as the machine itself does: an absolute one starts at the root. Kernels before 5.6 cannot do that; there, links
-    /// are followed as usual.
+    /// Opens a directory and resolves links as the machine does: an absolute link starts at the
+    /// root.
+    ///
+    /// Kernels before 5.6 cannot do that. There, links are followed as usual.
     fn directory(&self, path: &str) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
@@ -71,7 +74,7 @@ impl Root {
     }
 }
 
-/// journald appends `~` to a file that was not closed properly.
+/// Returns true for a journal file. journald appends `~` to a file that was not closed properly.
 fn is_journal(name: &str) -> bool {
     name.strip_suffix('~').unwrap_or(name).ends_with(".journal")
 }

@@ -1,4 +1,4 @@
-//! The machine's own `journalctl`.
+//! Runs the machine's own `journalctl`.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -11,41 +11,43 @@ use std::time::Duration;
 use crate::node_logs::chroot::{self, CANNOT_ENTER, CANNOT_EXECUTE, NOT_FOUND};
 use crate::node_logs::options::Options;
 
-/// Bytes of its complaints that are kept.
+/// Maximum number of bytes of stderr to keep.
 const MAX_COMPLAINT: u64 = 4 << 10;
 
-/// Bytes that are copied at once.
+/// Size of the copy buffer in bytes.
 const PIECE: usize = 64 << 10;
 
-/// Between two looks whether it has ended, once it has closed its output.
+/// Interval between checks whether the process has exited, after it has closed its output.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How it went.
+/// The outcome of running `journalctl`.
 #[derive(Debug)]
-pub(crate) enum Asked {
-    /// It could not be asked: why.
+pub(crate) enum JournalctlOutcome {
+    /// `journalctl` could not be run, with the reason.
     Impossible(String),
-    /// It was asked.
+    /// `journalctl` ran.
     Ended {
-        /// Bytes that it gave.
+        /// Number of bytes that it printed.
         bytes: u64,
-        /// Why it has not given everything; `None`: it has.
+        /// Why the output is incomplete, or `None` if it is complete.
         failure: Option<String>,
-        /// What it complained of, in one line.
+        /// Its stderr in one line.
         complaint: String,
     },
 }
 
-/// Asks for everything since `since` (seconds since 1970; zero: everything). The error is that of `out`.
-pub(crate) fn ask(options: &Options, since: u64, out: &mut dyn Write) -> io::Result<Asked> {
+/// Runs `journalctl` for everything since `since`, in seconds since 1970. Zero means everything.
+///
+/// The error is that of writing to `out`.
+pub(crate) fn ask(options: &Options, since: u64, out: &mut dyn Write) -> io::Result<JournalctlOutcome> {
     let Some(mut command) = command(options, since) else {
         let why = format!("no program is known that could execute it in `{}`", options.root.display());
-        return Ok(Asked::Impossible(why));
+        return Ok(JournalctlOutcome::Impossible(why));
     };
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => return Ok(Asked::Impossible(format!("it cannot be started: {error}"))),
+        Err(error) => return Ok(JournalctlOutcome::Impossible(format!("it cannot be started: {error}"))),
     };
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let complaint = thread::spawn(move || stderr.map(complaint).unwrap_or_default());
@@ -54,7 +56,7 @@ pub(crate) fn ask(options: &Options, since: u64, out: &mut dyn Write) -> io::Res
 
     let copied = stdout.map_or(Ok((0, None)), |stdout| copy(stdout, out));
     if copied.is_err() {
-        // Nobody reads it any more.
+        // Nothing reads the output any more.
         kill(&child);
     }
     let status = ended(&child);
@@ -66,14 +68,15 @@ pub(crate) fn ask(options: &Options, since: u64, out: &mut dyn Write) -> io::Res
         _ if late => Some(format!("it was ended after {} s", options.time_limit.as_secs())),
         _ if broken.is_some() => broken,
         Ok(status) if status.success() => None,
-        Ok(status) if bytes == 0 && could_not(status, options) => return Ok(Asked::Impossible(complaint)),
+        Ok(status) if bytes == 0 && could_not(status, options) => return Ok(JournalctlOutcome::Impossible(complaint)),
         Ok(status) => Some(format!("it exited with {status}")),
         Err(error) => Some(format!("nobody knows how it ended: {error}")),
     };
-    Ok(Asked::Ended { bytes, failure, complaint })
+    Ok(JournalctlOutcome::Ended { bytes, failure, complaint })
 }
 
-/// Waits for its end, for which the watchdog sees to it: whoever has closed their output need not have ended.
+/// Waits for the process to exit. It may have closed its output without exiting, and then the
+/// watchdog kills it.
 fn ended(child: &Mutex<Child>) -> io::Result<ExitStatus> {
     loop {
         let looked = child.lock().unwrap_or_else(PoisonError::into_inner).try_wait();
@@ -85,7 +88,7 @@ fn ended(child: &Mutex<Child>) -> io::Result<ExitStatus> {
     }
 }
 
-/// Whether the helper says that it never came to it.
+/// Returns true if the exit code says that the helper could not execute the program.
 fn could_not(status: ExitStatus, options: &Options) -> bool {
     let codes = [CANNOT_ENTER, CANNOT_EXECUTE, NOT_FOUND].map(i32::from);
     options.root != Path::new("/") && status.code().is_some_and(|code| codes.contains(&code))
@@ -107,7 +110,7 @@ fn command(options: &Options, since: u64) -> Option<Command> {
     Some(command)
 }
 
-/// The bytes, and why there are not more, if that is not the end.
+/// Copies the output, and returns its size and the reason if reading failed.
 fn copy(mut from: impl Read, out: &mut dyn Write) -> io::Result<(u64, Option<String>)> {
     let mut buffer = vec![0; PIECE];
     let mut bytes = 0;
@@ -124,17 +127,20 @@ fn copy(mut from: impl Read, out: &mut dyn Write) -> io::Result<(u64, Option<Str
     }
 }
 
-/// The beginning of what it complains of; the rest is taken all the same, so that it never waits for a reader.
+/// Returns the beginning of stderr. The rest is read and dropped, so that the process never blocks
+/// on a full pipe.
 fn complaint(mut from: impl Read) -> String {
     let mut kept = Vec::new();
-    // What cannot be read is no complaint.
+    // A read error only shortens the text.
     let _ = from.by_ref().take(MAX_COMPLAINT).read_to_end(&mut kept);
     let _ = io::copy(&mut from, &mut io::sink());
     let text = String::from_utf8_lossy(&kept);
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// Ends the child when its time is up, unless the sender is dropped before. The thread's answer: whether it came to that.
+/// Kills the child after the time limit, unless the sender is dropped earlier.
+///
+/// The thread returns true if it killed the child.
 fn watch(child: &Arc<Mutex<Child>>, limit: Duration) -> (Sender<()>, thread::JoinHandle<bool>) {
     let (sender, receiver) = channel::<()>();
     let child = Arc::clone(child);
@@ -149,6 +155,6 @@ fn watch(child: &Arc<Mutex<Child>>, limit: Duration) -> (Sender<()>, thread::Joi
 }
 
 fn kill(child: &Mutex<Child>) {
-    // It may have ended by itself.
+    // It may have exited already.
     let _ = child.lock().unwrap_or_else(PoisonError::into_inner).kill();
 }

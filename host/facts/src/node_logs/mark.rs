@@ -1,30 +1,31 @@
-//! Lines of our own between those of the journal. Every value is text, as in the journal, and `MESSAGE` is for people.
+//! Plumbline's own lines between those of the journal. Every value is a string, as in the journal,
+//! and `MESSAGE` is for people.
 
 use serde_json::{Map, Value};
 
-/// Key of the first line when older lines did not fit.
+/// Key of the first line if older lines did not fit.
 pub const TRUNCATED: &str = "PLUMBLINE_TRUNCATED";
-/// Beside [`TRUNCATED`]: how many lines are missing.
+/// Key next to [`TRUNCATED`]: the number of missing lines.
 pub const MISSING_LINES: &str = "PLUMBLINE_MISSING_LINES";
-/// Beside [`TRUNCATED`]: how many bytes are missing.
+/// Key next to [`TRUNCATED`]: the number of missing bytes.
 pub const MISSING_BYTES: &str = "PLUMBLINE_MISSING_BYTES";
-/// Beside [`TRUNCATED`]: how many bytes are kept at most.
+/// Key next to [`TRUNCATED`]: the size limit in bytes.
 pub const LIMIT_BYTES: &str = "PLUMBLINE_LIMIT_BYTES";
-/// Key of a line, at the end, about something odd.
+/// Key of a line at the end with a note about something unexpected.
 pub const NOTE: &str = "PLUMBLINE_NOTE";
-/// Key of a line, at the end, that says why logs are missing.
+/// Key of a line at the end with the reason why logs are missing.
 pub const FAILED: &str = "PLUMBLINE_FAILED";
-/// Key of the only line of a machine without a journal.
+/// Key of the only line for a machine without a journal.
 pub const NO_JOURNAL: &str = "PLUMBLINE_NO_JOURNAL";
 
-/// What was not kept.
+/// The amount of logs that did not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub(crate) lines: u64,
     pub(crate) bytes: u64,
 }
 
-/// The first line, when older ones are missing.
+/// Returns the first line of a file in which older lines are missing.
 pub(crate) fn truncated(missing: Missing, limit: u64) -> Vec<u8> {
     let Missing { lines, bytes } = missing;
     let message = format!("the oldest {lines} lines ({bytes} bytes) are left out: at most {limit} bytes are kept");
@@ -32,17 +33,17 @@ pub(crate) fn truncated(missing: Missing, limit: u64) -> Vec<u8> {
     line(TRUNCATED, "4", &message, &numbers)
 }
 
-/// A line about something odd.
+/// Returns a line about something unexpected.
 pub(crate) fn note(message: &str) -> Vec<u8> {
     line(NOTE, "4", message, &[])
 }
 
-/// A line that says why logs are missing.
+/// Returns a line with the reason why logs are missing.
 pub(crate) fn failed(message: &str) -> Vec<u8> {
     line(FAILED, "3", message, &[])
 }
 
-/// The line of a machine without a journal.
+/// Returns the line for a machine without a journal.
 pub(crate) fn no_journal(message: &str) -> Vec<u8> {
     line(NO_JOURNAL, "5", message, &[])
 }

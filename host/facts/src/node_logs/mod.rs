@@ -1,13 +1,15 @@
-//! The logs of a machine: what its journal holds since some time, one JSON object per line, as `journalctl -o json` prints it.
+//! Collects the logs of a machine: its journal since a given time, one JSON object per line, in the
+//! format of `journalctl -o json`.
 //!
 //! ```text
 //! journalctl of the root ──▶ Newest ──▶ file: (truncation) lines (notes)
 //! ```
 //!
-//! * The machine's file system may be mounted somewhere ([`Options::root`]). A process of its own enters it by `chroot` and becomes the
-//!   machine's `journalctl` ([`enter`]). Without one, or without the permission, the file says that the logs are missing.
-//! * Only one line is held in memory. The logs go into a file with the newest [`Options::max_bytes`]. What did not fit is counted, and the
-//!   first line says so.
+//! * The machine's file system may be mounted anywhere ([`Options::root`]). A separate process
+//!   enters it with `chroot` and becomes the machine's `journalctl` ([`enter`]). Without a helper,
+//!   or without the permission, the file says that the logs are missing.
+//! * Only one line is held in memory. The logs go into a file with the newest
+//!   [`Options::max_bytes`]. The first line reports how much did not fit.
 
 mod chroot;
 mod collect;

@@ -1,4 +1,5 @@
-//! A file that holds the newest bytes of a stream: written round and round, so that memory is one buffer, and disk is bounded.
+//! A file that holds the newest bytes of a stream. It is a ring, so memory is one buffer and disk
+//! use is bounded.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -6,43 +7,43 @@ use std::os::unix::fs::FileExt;
 
 use crate::node_logs::mark::Missing;
 
-/// Bytes that are copied at once.
+/// Size of the copy buffer in bytes.
 const PIECE: usize = 64 << 10;
 
-/// The newest bytes of what is written into it.
+/// A ring file with the newest bytes that were written.
 #[derive(Debug)]
 pub(crate) struct Newest<'f> {
     file: &'f File,
     limit: u64,
-    /// Bytes that came.
+    /// Total number of bytes written.
     bytes: u64,
-    /// Lines that came.
+    /// Total number of lines written.
     lines: u64,
     last: Option<u8>,
 }
 
 impl<'f> Newest<'f> {
-    /// Keeps at most `limit` bytes, at least 1, in `file`, which is empty.
+    /// Creates a ring of at most `limit` bytes, and at least 1, in the empty `file`.
     pub(crate) fn new(file: &'f File, limit: u64) -> Self {
         Self { file, limit: limit.max(1), bytes: 0, lines: 0, last: None }
     }
 
-    /// Ends the last line, if whoever wrote it broke off within it.
+    /// Terminates the last line if it was interrupted.
     pub(crate) fn end_line(&mut self) -> io::Result<()> {
         if self.last.is_some_and(|byte| byte != b'\n') { self.write_all(b"\n") } else { Ok(()) }
     }
 
-    /// Lines and bytes that came.
+    /// Returns the total number of lines and bytes written.
     pub(crate) fn came(&self) -> (u64, u64) {
         (self.lines, self.bytes)
     }
 
-    /// Whether everything that came is in the file, from its beginning.
+    /// Returns true if the file still holds everything that was written.
     pub(crate) fn is_whole(&self) -> bool {
         self.bytes <= self.limit
     }
 
-    /// What is not among the whole lines that the file holds.
+    /// Returns how many lines and bytes are missing from the whole lines in the file.
     pub(crate) fn missing(&self) -> io::Result<Missing> {
         let start = self.first_line()?;
         let mut kept = 0;
@@ -53,12 +54,12 @@ impl<'f> Newest<'f> {
         Ok(Missing { lines: self.lines.saturating_sub(kept), bytes: start })
     }
 
-    /// Copies the whole lines, the oldest first.
+    /// Copies the whole lines to `out`, oldest first.
     pub(crate) fn copy_to(&self, out: &mut dyn Write) -> io::Result<()> {
         self.each_piece(self.first_line()?, |piece| out.write_all(piece))
     }
 
-    /// Where, among all bytes that came, the first line begins that is there as a whole.
+    /// Returns the stream position of the first line that is still complete.
     fn first_line(&self) -> io::Result<u64> {
         if self.is_whole() {
             return Ok(0);
@@ -75,7 +76,7 @@ impl<'f> Newest<'f> {
         Ok(found.unwrap_or(self.bytes))
     }
 
-    /// The bytes from `at` (among all that came) to the end, in pieces.
+    /// Calls `take` with pieces of the stream from position `at` to the end.
     fn each_piece(&self, mut at: u64, mut take: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let mut buffer = vec![0; PIECE];
         while at < self.bytes {
@@ -136,7 +137,7 @@ mod tests {
             kept(9, &["one\n", "two\n", "six\n"]),
             ("two\nsix\n".to_owned(), Missing { lines: 1, bytes: 4 }, false)
         );
-        // A line that does not fit at all, and one that was broken off.
+        // A line that does not fit at all, because it was interrupted.
         assert_eq!(kept(4, &["a very long line"]), (String::new(), Missing { lines: 1, bytes: 17 }, false));
         assert_eq!(kept(0, &[]).0, "");
     }
@@ -151,7 +152,7 @@ mod tests {
             prop_assert_eq!(missing.bytes, (whole.len() - text.len()) as u64);
             prop_assert_eq!(missing.lines, (whole.lines().count() - text.lines().count()) as u64);
             prop_assert_eq!(all, missing.bytes == 0);
-            // Nothing is given up for nothing.
+            // No line is dropped that would have fit.
             if let Some(last) = whole[..whole.len() - text.len()].lines().last() {
                 prop_assert!(text.len() + last.len() + 1 >= limit as usize);
             }

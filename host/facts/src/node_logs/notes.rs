@@ -1,12 +1,12 @@
-//! What was odd, in sentences, bounded.
+//! A bounded list of notes about unexpected events.
 
-/// Notes that are kept. The rest is counted.
+/// Maximum number of notes. Further ones are only counted.
 const MAX_NOTES: usize = 64;
 
-/// Bytes of one note.
+/// Maximum size of a note in bytes.
 const MAX_NOTE: usize = 2 << 10;
 
-/// What a person should know about the logs that does not keep them from being useful.
+/// Notes about problems that do not make the logs useless.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     kept: Vec<String>,
@@ -14,7 +14,6 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Adds one.
     pub(crate) fn add(&mut self, note: impl Into<String>) {
         if self.kept.len() == MAX_NOTES {
             self.further += 1;
@@ -28,7 +27,7 @@ impl Notes {
         self.kept.push(note);
     }
 
-    /// All of them.
+    /// Returns all notes, with a count of those that were dropped.
     pub(crate) fn into_vec(mut self) -> Vec<String> {
         if self.further > 0 {
             self.kept.push(format!("{} further notes are left out", self.further));

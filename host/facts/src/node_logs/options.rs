@@ -1,30 +1,34 @@
-//! What is asked for.
+//! The options for collecting logs.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How far back logs are read unless something else is said: an hour, as other tools of the field do it.
+/// Default age of the oldest logs, in minutes. Other tools in the field also use one hour.
 pub const DEFAULT_MINUTES: u64 = 60;
 
-/// What is kept at most unless something else is said: 256 MiB. An hour of a busy node is a few tens of MiB.
+/// Default size limit of the logs: 256 MiB. An hour on a busy node is a few tens of MiB.
 pub const DEFAULT_MAX_BYTES: u64 = 256 << 20;
 
-/// How long `journalctl` may take. It reads hundreds of MiB within seconds; one that hangs on a damaged file is ended.
+/// Default timeout of `journalctl`.
+///
+/// It reads hundreds of MiB within seconds. The timeout kills one that hangs on a damaged file.
 pub const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(600);
 
-/// Which logs, and how many of them.
+/// Selects the logs and limits their size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Where the machine's file system is.
+    /// The root directory of the machine's file system.
     pub root: PathBuf,
-    /// How far back; zero for everything that there is.
+    /// The maximum age of the logs, or zero for everything.
     pub since: Duration,
-    /// Bytes of the newest lines that are kept.
+    /// The maximum size of the logs in bytes. The newest lines are kept.
     pub max_bytes: u64,
-    /// How long `journalctl` may take.
+    /// The timeout of `journalctl`.
     pub time_limit: Duration,
-    /// A program and its first arguments that, followed by a root, a program and arguments, executes that program in that root: see
-    /// [`crate::node_logs::enter`]. Without one, `journalctl` is asked only for the root `/`.
+    /// The program that executes another program in a root, with its first arguments.
+    ///
+    /// It is called with a root, a program and the program's arguments (see
+    /// [`crate::node_logs::enter`]). Without a helper, `journalctl` runs only for the root `/`.
     pub helper: Option<(PathBuf, Vec<String>)>,
 }
 

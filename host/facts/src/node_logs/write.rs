@@ -1,4 +1,4 @@
-//! The logs in a file: what came, what did not fit, what was odd.
+//! Writes the logs to a file, with lines about what is missing or unexpected.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -11,48 +11,51 @@ use crate::node_logs::mark;
 use crate::node_logs::newest::Newest;
 use crate::node_logs::options::Options;
 
-/// What was written.
+/// Summary of the written logs.
 #[derive(Debug)]
 pub struct Summary {
-    /// Lines of the journal, those that did not fit included.
+    /// Number of lines of the journal, including those that did not fit.
     pub lines: u64,
-    /// Of these, how many did not fit.
+    /// Number of lines that did not fit.
     pub missing_lines: u64,
-    /// What was odd, in sentences.
+    /// Notes about unexpected events, as sentences.
     pub notes: Vec<String>,
-    /// Why there are no logs, or not all of them. The file says so too.
+    /// Why some or all logs are missing. The file contains the same text.
     pub failure: Option<CollectError>,
 }
 
-/// Why the file could not be written.
+/// Error while writing the logs.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// No file can be made beside it.
+    /// The temporary file could not be created.
     #[error("no file can be made in `{}`", directory.display())]
     Create {
-        /// Where.
+        /// The directory.
         directory: PathBuf,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// The logs cannot be kept; a full disk, for instance.
+    /// The logs could not be written, for example because the disk is full.
     #[error("failed to write the logs into `{}`", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// Standard output does not take them.
+    /// Printing to standard output failed.
     #[error("failed to print the logs")]
     Print(#[source] io::Error),
 }
 
-/// Writes the logs into `output`, or to standard output, and says in them what is missing. While it writes, up to twice
-/// [`Options::max_bytes`] are on disk, beside `output` or in the directory for temporary files. The file is there once it is complete.
+/// Writes the logs to `output`, or to standard output, with lines that say what is missing.
+///
+/// While it runs, it uses up to twice [`Options::max_bytes`] on disk, next to `output` or in the
+/// directory for temporary files. `output` appears only when it is complete.
 ///
 /// # Errors
-/// [`WriteError`]. That the journal cannot be read is none: then the file says why.
+/// Returns [`WriteError`] if writing fails. An unreadable journal is not an error: the file then
+/// contains the reason.
 pub fn write_logs(options: &Options, output: Option<&Path>) -> Result<Summary, WriteError> {
     match output {
         Some(path) => into_file(options, path),
@@ -88,7 +91,7 @@ fn print(options: &Options) -> Result<Summary, WriteError> {
     Ok(summary)
 }
 
-/// Lets the logs come, and says what stands before and after them.
+/// Collects the logs, and returns the lines that come before and after them.
 fn gather(options: &Options, newest: &mut Newest<'_>) -> io::Result<(Summary, Vec<u8>, Vec<u8>)> {
     let Collected { notes, failure } = collect(options, newest)?;
     newest.end_line()?;
@@ -116,7 +119,7 @@ fn append(mut file: &File, tail: &[u8]) -> io::Result<()> {
     file.write_all(tail)
 }
 
-/// An error and what it was caused by, in one sentence.
+/// Returns an error and its causes as one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

@@ -1,4 +1,5 @@
-//! The real Ansible, where `PLUMBLINE_ANSIBLE` names its program (`cargo xtask test` installs it).
+//! Compares the facts with those of the real Ansible, if `PLUMBLINE_ANSIBLE` names its program
+//! (`cargo xtask test` installs it).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +10,10 @@ use serde_json::{Map, Value};
 use crate::compare::{Comparison, neutral};
 use crate::differences::RULES;
 
-/// How often the comparison is tried on a machine whose interfaces come and go.
+/// Number of attempts at a comparison, for machines whose interfaces come and go.
 const ATTEMPTS: usize = 4;
 
-/// `None`: there is no Ansible here, and the test says so.
+/// Returns the program, or prints that the test is skipped and returns `None`.
 fn program() -> Option<PathBuf> {
     let named = std::env::var_os("PLUMBLINE_ANSIBLE").filter(|named| !named.is_empty());
     if named.is_none() {
@@ -21,7 +22,8 @@ fn program() -> Option<PathBuf> {
     named.map(PathBuf::from)
 }
 
-/// Facts from Ansible itself, called as its documentation says, by nothing of ours.
+/// Returns the facts of Ansible itself, called as its documentation describes, without code of this
+/// crate.
 fn setup(program: &Path) -> Map<String, Value> {
     let output = Command::new(program)
         .args([
@@ -46,7 +48,8 @@ fn ours() -> Map<String, Value> {
     gather(&Options::new("/")).ansible_facts
 }
 
-/// What changes while others work on the machine: without these, two gatherings in a row are equal.
+/// Returns the facts that change while other processes use the machine. If these are equal, so are
+/// two runs in a row.
 fn surroundings(facts: &Map<String, Value>) -> Vec<String> {
     let mounts = facts["ansible_mounts"].as_array().unwrap().iter().map(|mount| mount["mount"].to_string());
     let names =
@@ -113,5 +116,5 @@ fn a_machine_without_ansible_says_so() {
     assert!(error.starts_with("no program `ansible` in the usual directories below "), "{error}");
     let options = Options { ansible: Some("/there/is/none".into()), ..Options::new("/") };
     let error = gather_via_ansible(&options).unwrap_err().to_string();
-    assert!(error.starts_with("cannot run /there/is/none: "), "{error}");
+    assert!(error.starts_with("failed to run /there/is/none: "), "{error}");
 }

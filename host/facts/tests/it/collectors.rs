@@ -1,4 +1,4 @@
-//! Additional facts: files, and programs that print them.
+//! Local facts: files, and programs that print them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -48,7 +48,7 @@ fn programs_run_only_with_leave_and_what_fails_is_named() {
             "secret": {"home": "/", "user": ""},
         })
     );
-    assert!(reason(&document, "bad").ends_with("ended with exit status: 3: broken"), "{}", reason(&document, "bad"));
+    assert!(reason(&document, "bad").ends_with("exited with exit status: 3: broken"), "{}", reason(&document, "bad"));
     assert!(reason(&document, "rubbish").contains("is neither JSON nor INI: line 1"));
     assert!(reason(&document, "long").ends_with("printed more than 1048576 bytes"));
     assert!(reason(&document, "others").contains("others than root and the user who gathers may change it"));

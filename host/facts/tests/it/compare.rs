@@ -4,26 +4,26 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// How a place in the documents is compared.
+/// Rules for comparing the documents, by path.
 pub(crate) struct Rules {
-    /// Where only the type is compared.
+    /// Paths where only the type is compared.
     pub(crate) by_type: &'static [(&'static str, &'static str)],
-    /// Lists whose order has no meaning.
+    /// Lists whose order does not matter.
     pub(crate) unordered: &'static [(&'static str, &'static str)],
-    /// What Ansible has and we have not.
+    /// Facts that only Ansible has.
     pub(crate) gaps: &'static [(&'static str, &'static str)],
-    /// What we have and Ansible has not.
+    /// Facts that only Plumbline has.
     pub(crate) ours: &'static [(&'static str, &'static str)],
 }
 
-/// Every difference that the rules do not allow, and how many values were found equal.
+/// The differences that the rules do not allow, and the number of equal values.
 #[derive(Default)]
 pub(crate) struct Comparison {
     pub(crate) differences: Vec<String>,
     pub(crate) equal: usize,
 }
 
-/// The facts with the names of interfaces taken out of the keys, so that rules hold for every machine.
+/// Removes interface names from the keys, so that the rules apply to every machine.
 pub(crate) fn neutral(facts: &Map<String, Value>) -> Value {
     let interfaces: BTreeSet<String> = facts["ansible_interfaces"]
         .as_array()
@@ -41,7 +41,7 @@ pub(crate) fn neutral(facts: &Map<String, Value>) -> Value {
     rest.into()
 }
 
-/// Whether a rule is about a place: names between dots, `*` for any one name, at the end also for the rest of a name.
+/// Returns true if a rule matches a path. `*` matches any name, or the rest of a name.
 fn about(rule: &str, place: &str) -> bool {
     let (rule, place): (Vec<_>, Vec<_>) = (rule.split(" > ").collect(), place.split(" > ").collect());
     rule.len() == place.len()
@@ -100,7 +100,7 @@ impl Comparison {
         }
         let (mut theirs, mut ours) = (theirs.to_vec(), ours.to_vec());
         if listed(rules.unordered, place) {
-            // Objects of such lists are told apart by where they are mounted or what address they are.
+            // Objects in such lists are identified by mount point or address.
             let key = |value: &Value| format!("{} {} {value}", value["mount"], value["address"]);
             theirs.sort_by_key(key);
             ours.sort_by_key(key);

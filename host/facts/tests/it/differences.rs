@@ -1,4 +1,5 @@
-//! What may differ between Ansible's facts and ours, one by one, with the reason. A new difference fails the test that uses this.
+//! The permitted differences between Ansible's facts and Plumbline's, each with its reason. A new
+//! difference fails the test that uses this list.
 
 use crate::compare::Rules;
 

@@ -1,4 +1,5 @@
-//! Against this very machine: compared with the real Ansible, and with collectors that really run.
+//! Tests on the machine that runs them: compared with the real Ansible, and with collectors that
+//! really run.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod ansible;

@@ -1,4 +1,4 @@
-//! What every Linux machine can tell.
+//! Facts that every Linux machine has.
 
 use plumbline_facts::{Options, gather};
 
@@ -17,7 +17,7 @@ fn this_machine_tells_what_every_linux_machine_can_tell() {
     }
 }
 
-/// The address of the default route is the one that the system gives a socket.
+/// The address of the default route is the source address that a socket gets.
 #[test]
 fn addresses_are_those_that_sockets_get() {
     let facts = gather(&Options::new("/"));
@@ -26,7 +26,7 @@ fn addresses_are_those_that_sockets_get() {
         return;
     };
     let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
-    // Connecting a UDP socket sends nothing; it chooses the address to send from.
+    // Connecting a UDP socket sends nothing, but selects the source address.
     socket.connect("192.0.2.1:9").unwrap();
     let local = socket.local_addr().unwrap().ip().to_string();
     let all = facts.fact("all_ipv4_addresses").unwrap().as_array().unwrap();
@@ -34,7 +34,7 @@ fn addresses_are_those_that_sockets_get() {
     assert!(all.contains(address));
 }
 
-/// Below another root that is the same machine, the same facts are found in another way.
+/// Below a foreign root that is the same machine, the same facts are found in a different way.
 #[test]
 fn a_root_that_is_this_machine_tells_the_same() {
     let place = tempfile::tempdir().unwrap();

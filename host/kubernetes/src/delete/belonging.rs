@@ -1,4 +1,4 @@
-//! Whose an object is: pure rules.
+//! Pure rules that decide to whom an object belongs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +6,17 @@ use kube::api::ObjectMeta;
 
 use super::kinds::Kind;
 use crate::names::{
-    AGGREGATOR, AUTHORITY_SECRET, CERTIFICATES_SECRET, COMPONENT_LABEL, COMPONENT_VALUE, CONFIG_MAP,
-    MODULES_CONFIG_MAP, OWNED_LABEL, PLUGINS_CONFIG_MAP, ROLE_LABEL, STATUS_CONFIG_MAP,
+    AGGREGATOR, CA_SECRET, CERTIFICATES_SECRET, COMPONENT_LABEL, COMPONENT_VALUE, CONFIG_MAP, MODULES_CONFIG_MAP,
+    OWNED_LABEL, PLUGINS_CONFIG_MAP, ROLE_LABEL, STATUS_CONFIG_MAP,
 };
 
-/// Label that a namespace made for a run carries, whoever made it.
+/// Label on every namespace that was created for a run, whether by Plumbline or Sonobuoy.
 const PSA_LABEL: &str = "pod-security.kubernetes.io/enforce";
 
-/// Namespaces that belong to the cluster, whatever labels they carry.
+/// Namespaces that belong to the cluster, regardless of their labels.
 const SYSTEM_NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/// Objects that clusters put into every namespace by themselves.
+/// Objects that clusters create in every namespace.
 const BY_CLUSTER: [(&str, &str); 7] = [
     ("service account", "default"),
     ("service account", "builder"),
@@ -27,21 +27,22 @@ const BY_CLUSTER: [(&str, &str); 7] = [
     ("service", "kubernetes"),
 ];
 
-/// On Secrets that clusters make for service accounts.
+/// Annotation on Secrets that clusters create for service accounts.
 const ACCOUNT_ANNOTATION: &str = "kubernetes.io/service-account.name";
 
-/// Whose an object is.
+/// The owner of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Belongs {
-    /// To a run: it carries the label, or its owner does, or a run's manifest makes it without a label.
+    /// A run: the object or its owner carries the label, or a run's manifest creates it without a
+    /// label.
     Run,
-    /// To the cluster, which puts it into every namespace.
+    /// The cluster, which creates it in every namespace.
     Cluster,
-    /// To somebody else.
+    /// Anyone else.
     Others,
 }
 
-/// Whose an object is. `owners`: uids of objects of the run.
+/// Returns to whom an object belongs. `owners` are the UIDs of the run's objects.
 pub(super) fn belongs(kind: &Kind, metadata: &ObjectMeta, owners: &BTreeSet<String>) -> Belongs {
     let name = metadata.name.as_deref().unwrap_or_default();
     let owned = metadata.owner_references.iter().flatten().any(|owner| owners.contains(&owner.uid));
@@ -55,12 +56,12 @@ pub(super) fn belongs(kind: &Kind, metadata: &ObjectMeta, owners: &BTreeSet<Stri
     Belongs::Others
 }
 
-/// Whether it carries the label of runs.
+/// Returns true if the object carries the label of runs.
 pub(super) fn is_of_run(metadata: &ObjectMeta) -> bool {
     label(metadata, COMPONENT_LABEL) == Some(COMPONENT_VALUE)
 }
 
-/// What manifests of runs, Sonobuoy's among them, make without a label.
+/// Returns true for objects that manifests of runs, including Sonobuoy's, create without a label.
 fn is_made_without_label(kind: &Kind, name: &str) -> bool {
     match kind.word {
         "config map" => {
@@ -70,24 +71,26 @@ fn is_made_without_label(kind: &Kind, name: &str) -> bool {
                 || [CONFIG_MAP, STATUS_CONFIG_MAP].contains(&name)
         }
         "secret" => {
-            ["ssh-key", "auth-repo-cred", AUTHORITY_SECRET, CERTIFICATES_SECRET].contains(&name)
+            ["ssh-key", "auth-repo-cred", CA_SECRET, CERTIFICATES_SECRET].contains(&name)
                 || name.starts_with("sonobuoy-plugin-")
         }
         _ => false,
     }
 }
 
-/// What may be done with the namespace that was named.
+/// What happens to the namespace of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NamespaceFate {
-    /// It was made for the run and goes with everything in it.
+    /// The namespace was created for the run, and is deleted with everything in it.
     Remove,
-    /// It stays, and why; what is labelled in it goes.
+    /// The namespace stays, for this reason. Only the labelled objects in it are deleted.
     Keep(String),
 }
 
-/// Decides over a namespace. `aggregator`: whether a run's aggregator is in it. `others`: what is in it that is not of the run;
-/// `Err` where that cannot be known, with why.
+/// Decides what happens to a namespace.
+///
+/// `aggregator` says whether a run's aggregator is in it. `others` are the objects in it that do
+/// not belong to the run, or the reason why they are unknown.
 pub(super) fn fate(metadata: &ObjectMeta, aggregator: bool, others: &Result<Vec<String>, String>) -> NamespaceFate {
     let name = metadata.name.as_deref().unwrap_or_default();
     let keep = |why: &str| NamespaceFate::Keep(format!("namespace `{name}` is kept: {why}"));
@@ -97,8 +100,9 @@ pub(super) fn fate(metadata: &ObjectMeta, aggregator: bool, others: &Result<Vec<
     if label(metadata, OWNED_LABEL).is_some() {
         return NamespaceFate::Remove;
     }
-    // Sonobuoy marks its namespaces with nothing of its own. What it makes of them is recognisable only while its aggregator is
-    // there, and only a namespace in which nothing else is can be told from one that somebody else made.
+    // Sonobuoy does not mark its namespaces with a label of its own. They are recognizable only
+    // while its aggregator is there. To be sure that nobody else created the namespace, it must
+    // contain nothing else.
     if label(metadata, PSA_LABEL).is_none() || !aggregator {
         return keep("nothing shows that it was made for a run");
     }
@@ -112,7 +116,7 @@ pub(super) fn fate(metadata: &ObjectMeta, aggregator: bool, others: &Result<Vec<
     }
 }
 
-/// Whether a pod is the aggregator of a run.
+/// Returns true if the pod is the aggregator of a run.
 pub(super) fn is_aggregator(metadata: &ObjectMeta) -> bool {
     is_of_run(metadata) && label(metadata, ROLE_LABEL) == Some(AGGREGATOR)
 }

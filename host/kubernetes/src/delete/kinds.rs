@@ -1,14 +1,14 @@
-//! Which kinds of objects are looked at.
+//! The kinds of objects that a deletion considers.
 
 use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
 use kube::{Api, api::ListParams};
 
 use crate::cluster::Cluster;
 
-/// Objects asked for at a time: the API server's own chunk size.
+/// Objects per page: the API server's own chunk size.
 const PAGE: u32 = 500;
 
-/// Objects of one kind that are looked at: the pods of two plugins on 5,000 nodes, and as many again.
+/// Maximum number of objects of one kind: twice the pods of two plugins on 5,000 nodes.
 const MAX_OBJECTS: usize = 20_000;
 
 /// A kind of object.
@@ -18,7 +18,7 @@ pub(super) struct Kind {
     version: &'static str,
     kind: &'static str,
     plural: &'static str,
-    /// For people.
+    /// The name for messages.
     pub(super) word: &'static str,
 }
 
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// The way to objects of this kind, in `namespace` or cluster-wide.
+    /// Returns the API for objects of this kind, in `namespace` or cluster-wide.
     pub(super) fn api(&self, cluster: &Cluster, namespace: Option<&str>) -> Api<DynamicObject> {
         match namespace {
             Some(namespace) => Api::namespaced_with(cluster.client(), namespace, &self.resource()),
@@ -53,8 +53,10 @@ impl Kind {
         }
     }
 
-    /// Metadata of all objects that match `selector`: contents of Secrets are nobody's business here. A kind that the server does not
-    /// have has none.
+    /// Lists the metadata of all objects that match `selector`. The content of Secrets is never
+    /// read.
+    ///
+    /// For a kind that the server does not have, the list is empty.
     pub(super) async fn list(
         &self,
         cluster: &Cluster,
@@ -80,19 +82,21 @@ impl Kind {
     }
 }
 
-/// The namespace itself.
+/// The namespace of the run.
 pub(super) static NAMESPACE: Kind = Kind::new("", "v1", "Namespace", "namespaces", "namespace");
-/// Pods, whose end takes longest.
+/// Pods, which take longest to terminate.
 pub(super) static POD: Kind = Kind::new("", "v1", "Pod", "pods", "pod");
-/// What grants rights to a run in the whole cluster. The binding comes first: without it the role grants nothing.
+/// Cluster-wide permissions of a run. The binding comes first, because without it the role grants
+/// nothing.
 pub(super) static CLUSTER_WIDE: [Kind; 2] = [
     Kind::new("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", "cluster role binding"),
     Kind::new("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", "cluster role"),
 ];
-/// What a run has in its namespace, in the order of deletion: a DaemonSet would make its pods anew.
+/// The objects of a run in its namespace, in deletion order. A remaining DaemonSet would recreate
+/// its pods.
 pub(super) static OF_RUN: [&Kind; 10] =
     [&DAEMON_SET, &POD, &SERVICE, &NETWORK_POLICY, &CONFIG_MAP, &SECRET, &CLAIM, &BINDING, &ROLE, &ACCOUNT];
-/// What else shows that somebody uses the namespace.
+/// Further kinds that show that somebody else uses the namespace.
 pub(super) static OF_OTHERS: [Kind; 5] = [
     Kind::new("apps", "v1", "Deployment", "deployments", "deployment"),
     Kind::new("apps", "v1", "StatefulSet", "statefulsets", "stateful set"),

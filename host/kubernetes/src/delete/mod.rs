@@ -1,7 +1,8 @@
-//! Removing a run from a cluster: what belongs to it, and nothing else.
+//! Deletes a run from a cluster: everything that belongs to it, and nothing else.
 //!
-//! First it is found out what there is ([`plan`], pure rules in `belonging`), so that a person can be shown it; then each object is
-//! deleted by name and uid ([`remove`]); and then, if wanted, it is waited until they are gone ([`wait`]), telling what blocks.
+//! [`plan`] lists the objects, with pure rules in `belonging`, so that the user can see them first.
+//! [`remove`] deletes each one by name and UID. [`wait`] optionally waits until they are gone, and
+//! reports what blocks the deletion.
 
 mod belonging;
 mod kinds;

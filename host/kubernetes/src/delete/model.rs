@@ -1,4 +1,4 @@
-//! What is to be removed.
+//! The objects to delete, and the options.
 
 use std::fmt;
 
@@ -7,34 +7,35 @@ use kube::api::ObjectMeta;
 use super::kinds::Kind;
 use crate::error::ClusterError;
 
-/// Whether cluster roles and their bindings are removed.
+/// Whether to delete cluster roles and their bindings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rbac {
-    /// Those that there are, where the cluster has roles at all.
+    /// Delete those that exist, if the cluster has RBAC at all.
     Enabled,
-    /// No: they are not even looked for.
+    /// Do not even look for them.
     Disabled,
 }
 
-/// Which run is to be removed.
+/// Selects the run to delete.
 #[derive(Debug, Clone)]
 pub struct DeleteOptions {
     /// The namespace of the run.
     pub namespace: String,
-    /// Cluster roles and bindings of every run, and the namespaces that end-to-end tests left behind.
+    /// Whether to also delete the cluster roles and bindings of every run, and the namespaces that
+    /// end-to-end tests left behind.
     pub all: bool,
-    /// Whether cluster roles and their bindings are removed.
+    /// Whether to delete cluster roles and their bindings.
     pub rbac: Rbac,
 }
 
-/// An object of the cluster.
+/// An object in the cluster.
 #[derive(Debug, Clone)]
 pub struct Object {
     pub(super) kind: &'static Kind,
     pub(super) namespace: Option<String>,
     pub(super) name: String,
     pub(super) uid: Option<String>,
-    /// It is being removed already.
+    /// Whether it is already being deleted.
     pub(super) terminating: bool,
 }
 
@@ -49,13 +50,13 @@ impl Object {
         })
     }
 
-    /// Whether it was being removed already when it was looked at.
+    /// Returns true if the object was already being deleted when it was listed.
     #[must_use]
     pub fn is_terminating(&self) -> bool {
         self.terminating
     }
 
-    /// Whether it is a namespace, and so goes with everything in it.
+    /// Returns true for a namespace, which is deleted with everything in it.
     #[must_use]
     pub fn is_namespace(&self) -> bool {
         self.kind.word == "namespace"
@@ -72,23 +73,23 @@ impl fmt::Display for Object {
     }
 }
 
-/// What is to be removed.
+/// The objects to delete, with information for the user.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// In the order of removal.
+    /// The objects in deletion order.
     pub objects: Vec<Object>,
-    /// What goes with the namespaces among them, in words: how many of each kind.
+    /// The contents of the namespaces to delete, as a count for each kind.
     pub contents: Vec<String>,
-    /// What goes with a namespace although it is not of the run, in words: the first few.
+    /// The first few objects that do not belong to the run but are deleted with a namespace.
     pub foreign: Vec<String>,
-    /// What is left alone, and why.
+    /// What is kept, and why.
     pub notes: Vec<String>,
-    /// What could not be looked at, and so may remain.
+    /// What could not be inspected, and so may remain.
     pub problems: Vec<ClusterError>,
 }
 
 impl Plan {
-    /// Whether there is nothing to remove.
+    /// Returns true if there is nothing to delete.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()

@@ -1,4 +1,4 @@
-//! Finding out what is to be removed.
+//! Plans what to delete.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,17 @@ use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names::{COMPONENT_LABEL, COMPONENT_VALUE, NAMESPACE_LABEL};
 
-/// Objects of others that are named; of the rest it is said how many there are.
+/// Maximum number of foreign objects to list by name. The rest is counted.
 const MAX_NAMED: usize = 10;
 
-/// Both labels that end-to-end tests give to the namespaces that they make.
+/// The two labels that end-to-end tests set on the namespaces that they create.
 const E2E_NAMESPACES: &str = "e2e-framework,e2e-run";
 
-/// Finds out what is to be removed. Nothing is changed. What may not be looked at stands in [`Plan::problems`].
+/// Returns what would be deleted, without changing anything. [`Plan::problems`] lists what could
+/// not be inspected.
 ///
 /// # Errors
-/// When the cluster cannot be asked for the namespace at all.
+/// Returns an error if the namespace cannot be read at all.
 pub async fn plan(cluster: &Cluster, options: &DeleteOptions) -> Result<Plan, ClusterError> {
     let mut plan = Plan::default();
     let namespace = options.namespace.as_str();
@@ -28,7 +29,8 @@ pub async fn plan(cluster: &Cluster, options: &DeleteOptions) -> Result<Plan, Cl
     match NAMESPACE.api(cluster, None).get_metadata_opt(namespace).await {
         Ok(None) => plan.notes.push(format!("namespace `{namespace}` is not there")),
         Ok(Some(found)) => in_namespace(cluster, namespace, Some(&found.metadata), &mut plan).await,
-        // Whoever administers only the namespace may not see it as an object, but what is in it.
+        // The administrator of a single namespace may be unable to get the namespace object, but
+        // can see its contents.
         Err(kube::Error::Api(status)) if status.code == 403 => {
             in_namespace(cluster, namespace, None, &mut plan).await;
         }
@@ -100,7 +102,7 @@ async fn in_namespace(cluster: &Cluster, namespace: &str, metadata: Option<&Obje
     }
 }
 
-/// How many of each kind, in words.
+/// Returns a count for each kind, for messages.
 fn counts(found: &[(&'static Kind, ObjectMeta)]) -> Vec<String> {
     let count = |kind: &Kind| found.iter().filter(|(of, _)| *of == kind).count();
     let kinds = OF_RUN.into_iter().chain(&OF_OTHERS).map(|kind| (kind.word, count(kind)));
@@ -115,7 +117,7 @@ async fn labelled(cluster: &Cluster, kind: &'static Kind, namespace: Option<&str
         Ok(objects) => {
             for object in objects {
                 let Some(object) = Object::new(kind, &object.metadata) else { continue };
-                // `--all` may meet the namespace that was named.
+                // With `--all`, the selector may also match the namespace of the run.
                 if !plan.objects.iter().any(|known| known.kind == kind && known.name == object.name) {
                     plan.objects.push(object);
                 }

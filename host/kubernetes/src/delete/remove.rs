@@ -1,4 +1,4 @@
-//! Deleting what was planned.
+//! Deletes the planned objects.
 
 use kube::api::{DeleteParams, Preconditions};
 
@@ -6,19 +6,21 @@ use super::model::{Object, Plan};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 
-/// How the deletion of an object went.
+/// The outcome of deleting one object.
 #[derive(Debug)]
 pub enum Removed<'a> {
-    /// The cluster has taken it on: it is gone, or will be.
+    /// The cluster accepted the deletion: the object is gone, or will be.
     Begun(&'a Object),
-    /// Somebody else was faster.
+    /// The object was already gone.
     WasGone(&'a Object),
-    /// It stays.
+    /// The object stays, because of this error.
     Failed(&'a Object, ClusterError),
 }
 
-/// Deletes every object of the plan, one after the other, telling each. One that cannot be deleted does not keep the others.
-/// Whatever took the place of an object meanwhile, under the same name, stays.
+/// Deletes the objects of the plan one after the other, and calls `told` after each. A failure does
+/// not stop the others.
+///
+/// An object that has replaced a planned one under the same name stays.
 pub async fn remove<'a>(
     cluster: &Cluster,
     plan: &'a Plan,
@@ -48,7 +50,7 @@ async fn one<'a>(cluster: &Cluster, object: &'a Object) -> Removed<'a> {
         Err(error) => {
             let told = ClusterError::api(format!("delete {object}"), &error);
             let told = match told.code {
-                // Of a namespace that is going: that is what was wanted.
+                // This is a namespace that is already terminating, which is the goal.
                 Some(409) if object.is_namespace() => return Removed::Begun(object),
                 Some(409) => told.hint("it was made again meanwhile: run the same command again to look at it"),
                 _ => told,

@@ -1,4 +1,4 @@
-//! Waiting until everything is gone, and what blocks it.
+//! Waits until everything is gone, and reports what blocks the deletion.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,22 +13,22 @@ use super::model::{Object, Plan};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 
-/// Blockers of one namespace that are named.
+/// Maximum number of blockers to list for one namespace.
 const MAX_NAMED: usize = 10;
 
-/// Looks that may fail one after the other: with five seconds between them, two minutes.
+/// Maximum number of consecutive failed checks: two minutes at intervals of five seconds.
 const MAX_FAILED_LOOKS: u32 = 24;
 
-/// Seconds that a node may need to remove a pod once its grace period has ended, and that clocks
-/// may differ.
+/// Allowance in seconds for a node to remove a pod after its grace period, and for differences
+/// between clocks.
 const SLACK_SECONDS: i64 = 30;
 
-/// Something that keeps an object from going.
+/// Something that blocks the deletion of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocker {
-    /// The object, in words.
+    /// The object, as text.
     pub object: String,
-    /// What it waits for, in words.
+    /// What it waits for, as text.
     pub why: String,
 }
 
@@ -38,11 +38,13 @@ impl fmt::Display for Blocker {
     }
 }
 
-/// Waits until every object of the plan is gone, at most `limit`. Looks every `look`; tells what blocks after each look that found
-/// something. Gives what is left: nothing, if all went well.
+/// Waits until every object of the plan is gone, for at most `limit`.
+///
+/// Checks at intervals of `look`, and calls `told` with the blockers after each check that found
+/// some. Returns the objects that are left, which is empty on success.
 ///
 /// # Errors
-/// When the cluster cannot be asked for long.
+/// Returns an error if the cluster cannot be reached for a longer time.
 pub async fn wait(
     cluster: &Cluster,
     plan: &Plan,
@@ -78,7 +80,7 @@ async fn remaining(cluster: &Cluster, plan: &Plan) -> Result<Vec<Blocker>, Clust
         let api = object.kind.api(cluster, object.namespace.as_deref());
         let found = match api.get_opt(&object.name).await {
             Ok(found) => found,
-            // Rights may go with the roles that were deleted.
+            // Permissions may be gone with the deleted roles.
             Err(kube::Error::Api(status)) if status.code == 403 => None,
             Err(error) => return Err(ClusterError::api(format!("look whether {object} is gone"), &error)),
         };
@@ -96,7 +98,7 @@ async fn remaining(cluster: &Cluster, plan: &Plan) -> Result<Vec<Blocker>, Clust
     Ok(blockers)
 }
 
-/// What a namespace says itself: its conditions, or just that it is still there.
+/// Returns the reasons in a namespace's conditions, or else the fact that it still exists.
 fn namespace_blockers(object: &Object, data: &Value) -> Vec<Blocker> {
     let blocker = |why: String| Blocker { object: object.to_string(), why };
     let conditions =
@@ -112,7 +114,8 @@ fn namespace_blockers(object: &Object, data: &Value) -> Vec<Blocker> {
     if told.is_empty() { vec![blocker("is being removed".to_owned())] } else { told }
 }
 
-/// What is still in a namespace and waits for something. What cannot be listed is not told: this is for people only.
+/// Returns what is left in a namespace and waits for something. Kinds that cannot be listed are
+/// skipped, because this is only information for the user.
 async fn contents(cluster: &Cluster, namespace: &str) -> Vec<Blocker> {
     let now = Timestamp::now();
     let mut blockers = Vec::new();
@@ -139,14 +142,14 @@ fn waits(kind: &Kind, metadata: &ObjectMeta) -> bool {
     metadata.deletion_timestamp.is_some() && (kind.word == "pod" || !finalizers.is_empty())
 }
 
-/// What an object waits for.
+/// Returns what an object waits for.
 fn holds(metadata: &ObjectMeta, now: Timestamp) -> String {
     let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
     if !finalizers.is_empty() {
         let plural = if finalizers.len() == 1 { "finalizer" } else { "finalizers" };
         return format!("waits for {plural} `{}`: whoever set it has to remove it", finalizers.join("`, `"));
     }
-    // The timestamp is the moment at which the object is to be gone, its grace period included.
+    // The timestamp is the end of the grace period.
     let Some(due) = &metadata.deletion_timestamp else { return "is still there".to_owned() };
     let late = now.duration_since(due.0).as_secs();
     match (late, metadata.deletion_grace_period_seconds) {

@@ -1,10 +1,10 @@
-//! From a refusal of the API server to one sentence that a person can act on.
+//! Turns an API server error into one sentence with a hint.
 
 use plumbline_aggregator::DispatchError;
 
 use crate::error::ClusterError;
 
-/// What failed, why, and what to do.
+/// Returns the error with what failed, why, and how to fix it.
 pub(super) fn explain(error: &ClusterError, namespace: &str) -> DispatchError {
     let advice = advice(error, namespace).or_else(|| error.hint.clone());
     DispatchError::new(match advice {
@@ -13,7 +13,7 @@ pub(super) fn explain(error: &ClusterError, namespace: &str) -> DispatchError {
     })
 }
 
-/// Code 403 has many reasons, and a missing permission is only one of them.
+/// Returns a hint for status 403, which has several causes besides a missing permission.
 fn advice(error: &ClusterError, namespace: &str) -> Option<String> {
     if error.code != Some(403) {
         return None;

@@ -1,4 +1,4 @@
-//! Deleting what was created.
+//! Deletes the objects of plugins.
 
 use std::time::Duration;
 
@@ -9,44 +9,51 @@ use super::create::{Kind, text};
 use crate::cluster::Cluster;
 use crate::driver::{SKIP_CLEANUP_ANNOTATION, Stage};
 use crate::error::ClusterError;
-use crate::insist::{Listing, insist, list};
 use crate::names;
+use crate::retry::{Listing, list, send_with_retry};
 
-/// The time that a pod of a Job gets to end, in seconds: as long as a worker goes on waiting for its plugin.
+/// Grace period of a Job's pod in seconds: the time for which a worker still waits for its plugin.
 const POD_GRACE: u32 = 60;
 
-/// The same for a DaemonSet itself, which has nothing to do before it goes; its pods keep their own.
+/// Grace period of a DaemonSet in seconds. It has nothing to do itself, and its pods keep their own
+/// grace period.
 const DAEMON_SET_GRACE: u32 = 1;
 
-/// How long each request of a cleanup is repeated. A run that is complete is not to wait long for what goes with its namespace anyway.
+/// How long each cleanup request is retried. A complete run must not wait long for objects that are
+/// deleted with its namespace anyway.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Objects per page of a list of them, which is of their metadata: the size that the project's own clients use.
+/// Objects per page of a metadata list: the size that Kubernetes clients use.
 const PAGE: u32 = 500;
 
-/// What is known of a plugin that was launched.
+/// A plugin that was launched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Launched {
     pub(super) session: String,
     pub(super) skip_cleanup: bool,
 }
 
-/// Removes pods and DaemonSets of the plugins in `launched` that are not to stay, the Secret with their certificates, and those of plugins that an earlier life of
-/// the aggregator launched (their owner tells). What is gone already is fine. Every failure is told; none keeps the rest from being
-/// removed.
+/// Deletes the pods and DaemonSets of the plugins in `launched` that do not ask to keep them, and
+/// the Secret with their certificates.
 ///
-/// Objects are looked up and deleted one by one: that takes the permissions `list` and `delete`, and not `deletecollection`.
+/// Objects from an earlier life of the aggregator are deleted too, and are identified by their
+/// owner. Objects that are already gone are fine. Returns every failure, and none stops the
+/// cleanup.
+///
+/// Objects are listed and deleted one by one. That needs the permissions `list` and `delete`, but
+/// not `deletecollection`.
 pub(super) async fn remove_all(cluster: &Cluster, stage: &Stage, launched: &[Launched]) -> Vec<ClusterError> {
     let selector =
         format!("{}={},{}={}", names::COMPONENT_LABEL, names::COMPONENT_VALUE, names::ROLE_LABEL, names::PLUGIN);
     let owner = stage.owner.as_ref().map(|owner| owner.uid.as_str());
     let mut errors = remove(cluster, &stage.namespace, &selector, launched, owner).await;
-    // Also where pods stay: nobody accepts these certificates any more.
+    // The Secret is deleted even if pods stay, because nothing accepts these certificates any more.
     errors.extend(delete(cluster, &stage.namespace, Kind::Secret, names::CERTIFICATES_SECRET).await.err());
     errors
 }
 
-/// The same for a single plugin whose launch failed, whatever its definition says of cleanups: nobody would look at half a plugin.
+/// Deletes the objects of one plugin whose launch failed. `skip_cleanup` is ignored, because nobody
+/// can use an incomplete plugin.
 pub(super) async fn remove_one(cluster: &Cluster, namespace: &str, launched: &Launched) -> Vec<ClusterError> {
     let selector = format!("{}={}", names::SESSION_LABEL, launched.session);
     let launched = Launched { skip_cleanup: false, ..launched.clone() };
@@ -72,7 +79,8 @@ async fn remove(
             metadata_only: true,
             patience: PATIENCE,
         };
-        // Of thousands of pods that go with their DaemonSet nothing is kept.
+        // With a DaemonSet there may be thousands of pods, which are deleted with it. They are not
+        // kept in memory.
         let to_go = |object| Some(Value::Object(object)).filter(|object| is_to_go(object, launched, owner));
         let objects = match list(cluster, &listing, to_go).await {
             Ok(objects) => objects,
@@ -89,7 +97,7 @@ async fn remove(
     errors
 }
 
-/// Whether a pod or DaemonSet is one to delete. Pods of a DaemonSet go with it.
+/// Returns true if a pod or DaemonSet is to be deleted. Pods of a DaemonSet are deleted with it.
 fn is_to_go(object: &Value, launched: &[Launched], owner: Option<&str>) -> bool {
     let owners: Vec<&Map<String, Value>> = object
         .get("metadata")
@@ -125,7 +133,7 @@ async fn delete(cluster: &Cluster, namespace: &str, kind: Kind, name: &str) -> R
     let request = kube::core::Request::new(kind.path(namespace))
         .delete(name, &params)
         .map_err(|error| ClusterError::new(&what, error.to_string()))?;
-    match insist(cluster, &what, PATIENCE, &request).await {
+    match send_with_retry(cluster, &what, PATIENCE, &request).await {
         Err(error) if !error.is_not_found() => Err(error),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Creating one object, or finding that it is there already.
+//! Creates one object, or adopts an existing one.
 
 use std::time::Duration;
 
@@ -10,16 +10,17 @@ use tokio::time::Instant;
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
-use crate::insist::{PATIENCE, insist};
 use crate::names;
+use crate::retry::{PATIENCE, send_with_retry};
 
-/// Between two looks at an object of an earlier attempt that is on its way out.
+/// Interval between checks of an object from an earlier attempt that is being deleted.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// What a pod of an earlier aggregator gets to end, in seconds: whatever it may still send has nobody left to take it.
+/// Grace period in seconds for a pod of an earlier aggregator. Nothing would receive what it still
+/// sends.
 const ORPHAN_GRACE: u32 = 1;
 
-/// Kinds of objects that a plugin consists of.
+/// The kinds of objects of a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Secret,
@@ -28,7 +29,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The path of the collection in a namespace.
+    /// Returns the path of the collection in a namespace.
     pub(super) fn path(self, namespace: &str) -> String {
         match self {
             Self::Secret => format!("/api/v1/namespaces/{namespace}/secrets"),
@@ -37,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// For messages.
+    /// Returns the name of the kind for messages.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Secret => "Secret",
@@ -47,17 +48,20 @@ impl Kind {
     }
 }
 
-/// What came of it.
+/// The outcome of a creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Created {
-    /// It is new.
+    /// The object was created.
     New,
-    /// It was there: made by an earlier life of this aggregator, or by a request whose answer was lost.
+    /// The object already existed: an earlier life of this aggregator created it, or a request
+    /// whose response was lost.
     Adopted,
 }
 
-/// Creates `object`, or adopts the one of that name if it is of the same plugin and session. One that is being deleted is waited for; one
-/// whose owner is gone is deleted: the cluster is about to do the same.
+/// Creates `object`, or adopts the existing one if it has the same plugin and session.
+///
+/// If the existing object is being deleted, this waits until it is gone. If its owner is gone, this
+/// deletes it, as the cluster is about to do.
 pub(super) async fn create(
     cluster: &Cluster,
     namespace: &str,
@@ -69,40 +73,41 @@ pub(super) async fn create(
         .retry(ConstantBuilder::new().with_delay(LOOK_AGAIN).without_max_times())
         .when(|obstacle: &Obstacle| matches!(obstacle, Obstacle::Passing(_)) && Instant::now() < deadline)
         .await
-        .map_err(|(Obstacle::Passing(error) | Obstacle::Lasting(error))| error)
+        .map_err(|(Obstacle::Passing(error) | Obstacle::ActiveProblem(error))| error)
 }
 
 /// Why an object was neither created nor adopted.
 enum Obstacle {
-    /// Another look may find it gone.
+    /// The object may be gone at the next check.
     Passing(ClusterError),
-    Lasting(ClusterError),
+    ActiveProblem(ClusterError),
 }
 
 impl Obstacle {
-    /// A conflict passes: plugins that are launched at once share a Secret.
+    /// A conflict is temporary: plugins that are launched at once share a Secret.
     fn of(error: ClusterError) -> Self {
-        if error.is_conflict() { Self::Passing(error) } else { Self::Lasting(error) }
+        if error.is_conflict() { Self::Passing(error) } else { Self::ActiveProblem(error) }
     }
 }
 
 async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object: &Value) -> Result<Created, Obstacle> {
     let name = text(object, &["metadata", "name"]).unwrap_or_default();
     let what = format!("create {} `{name}` in namespace `{namespace}`", kind.word());
-    let unusable = |error: &dyn std::error::Error| Obstacle::Lasting(ClusterError::new(&what, error.to_string()));
+    let unusable = |error: &dyn std::error::Error| Obstacle::ActiveProblem(ClusterError::new(&what, error.to_string()));
     let collection = kube::core::Request::new(kind.path(namespace));
     let body = serde_json::to_vec(object).map_err(|error| unusable(&error))?;
     let request = collection.create(&PostParams::default(), body).map_err(|error| unusable(&error))?;
-    let conflict = match insist(cluster, &what, PATIENCE, &request).await {
+    let conflict = match send_with_retry(cluster, &what, PATIENCE, &request).await {
         Ok(_) => return Ok(Created::New),
         Err(error) if error.is_conflict() => error,
-        Err(error) => return Err(Obstacle::Lasting(error)),
+        Err(error) => return Err(Obstacle::ActiveProblem(error)),
     };
 
     let request = collection.get(name, &GetParams::default()).map_err(|error| unusable(&error))?;
-    let found = match insist(cluster, &format!("look at {} `{name}`", kind.word()), PATIENCE, &request).await {
+    let found = match send_with_retry(cluster, &format!("look at {} `{name}`", kind.word()), PATIENCE, &request).await {
         Ok(found) => found,
-        // Gone in between; or the conflict was another one: counting against a quota gives such, and passes.
+        // The object was deleted in between, or the conflict had another cause. Quota accounting
+        // causes such conflicts, and they pass.
         Err(error) if error.is_not_found() => return Err(Obstacle::Passing(conflict)),
         Err(error) => return Err(Obstacle::of(error)),
     };
@@ -116,10 +121,10 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
     });
     if !same {
         let cause = "there is one of that name, and it does not belong to this run";
-        return Err(Obstacle::Lasting(ClusterError::new(what, cause).hint("delete it, if nobody needs it")));
+        return Err(Obstacle::ActiveProblem(ClusterError::new(what, cause).hint("delete it, if nobody needs it")));
     }
     if is_orphan(&found, object) || is_of_another_run(&found, object) {
-        remove(cluster, &collection, kind, name, &found).await.map_err(Obstacle::Lasting)?;
+        remove(cluster, &collection, kind, name, &found).await.map_err(Obstacle::ActiveProblem)?;
         let cause = "the one of an aggregator that is gone is being deleted, and that takes long";
         return Err(Obstacle::Passing(ClusterError::new(what, cause)));
     }
@@ -131,15 +136,17 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
     }
     if kind == Kind::Secret {
         let request = refresh(&collection, name, object).map_err(|error| unusable(&error))?;
-        insist(cluster, &format!("update Secret `{name}` in namespace `{namespace}`"), PATIENCE, &request)
+        send_with_retry(cluster, &format!("update Secret `{name}` in namespace `{namespace}`"), PATIENCE, &request)
             .await
             .map_err(Obstacle::of)?;
     }
     Ok(Created::Adopted)
 }
 
-/// Whether `found` belongs to a pod of our owner's name that is not our owner. Of two pods of one name the other one is gone, and what it
-/// owned goes too: adopted, it would be lost in the middle of its work.
+/// Returns true if the owner of `found` has the name of our owner but another UID.
+///
+/// Of two pods with one name, the other one is gone, and the cluster deletes what it owned. If such
+/// an object were adopted, it would disappear in the middle of its work.
 fn is_orphan(found: &Value, object: &Value) -> bool {
     let owner = |object: &Value| {
         let owner = object.pointer("/metadata/ownerReferences/0")?;
@@ -154,13 +161,14 @@ fn is_orphan(found: &Value, object: &Value) -> bool {
     }
 }
 
-/// Whether `found` says that it belongs to another run, which is over: there is one run in a namespace.
+/// Returns true if `found` carries the ID of another run. There is only one run per namespace, so
+/// that run is over.
 fn is_of_another_run(found: &Value, object: &Value) -> bool {
     let run = |object| text(object, &["metadata", "annotations", names::RUN_ANNOTATION]).map(str::to_owned);
     run(object).is_some() && run(object) != run(found)
 }
 
-/// Deletes an object, and only if it is still the one that was found.
+/// Deletes an object, but only if it is still the one that was found.
 async fn remove(
     cluster: &Cluster,
     collection: &kube::core::Request,
@@ -179,16 +187,18 @@ async fn remove(
         ..DeleteParams::default()
     };
     let request = collection.delete(name, &params).map_err(|error| ClusterError::new(&what, error.to_string()))?;
-    match insist(cluster, &what, PATIENCE, &request).await {
-        // Somebody else was faster.
+    match send_with_retry(cluster, &what, PATIENCE, &request).await {
+        // Another process deleted it first.
         Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
         Err(error) => Err(error),
         Ok(_) => Ok(()),
     }
 }
 
-/// A certificate is signed anew whenever a plugin is launched: pods that are yet to be made get one of the authority that they are told
-/// to trust, and an owner that is there.
+/// Builds a patch with a new certificate and the current owner.
+///
+/// A certificate is signed again at every launch. Pods that do not exist yet need one from the CA
+/// that they are told to trust.
 fn refresh(
     collection: &kube::core::Request,
     name: &str,
@@ -202,7 +212,7 @@ fn refresh(
     collection.patch(name, &PatchParams::default(), &Patch::Merge(patch))
 }
 
-/// The text at a path of keys.
+/// Returns the string at a path of keys.
 pub(super) fn text<'a>(object: &'a Value, path: &[&str]) -> Option<&'a str> {
     path.iter().try_fold(object, |value, key| value.get(key))?.as_str()
 }

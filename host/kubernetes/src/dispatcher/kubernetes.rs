@@ -1,4 +1,4 @@
-//! The dispatcher: one pod or DaemonSet per plugin.
+//! The dispatcher, which runs one pod or DaemonSet per plugin.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +24,7 @@ pub struct KubernetesDispatcher {
 }
 
 impl KubernetesDispatcher {
-    /// A dispatcher whose monitor watches from now on. Must be called within a Tokio runtime.
+    /// Creates a dispatcher and starts its monitor. Must be called within a Tokio runtime.
     #[must_use]
     pub fn new(options: KubernetesOptions) -> Self {
         let monitor = Monitor::start(options.monitor());
@@ -37,11 +37,11 @@ impl KubernetesDispatcher {
         let session = session_id(&launch.run, plugin);
         let stage = &self.options.stage;
         let told = |error: crate::driver::DriverError| DispatchError::new(error.to_string());
-        // Before anything is created: a definition that cannot be executed leaves nothing behind.
+        // This precedes any creation, so that an invalid definition leaves nothing behind.
         let workload = workload(stage, definition, &session, &launch.access).map_err(told)?;
         let secret = secret(stage, definition, &launch.run, &launch.access);
         let launched = Launched { session: session.clone(), skip_cleanup: definition.skip_cleanup };
-        // Before the first request: a launch that is broken off in the middle is cleaned up as well.
+        // This precedes the first request, so that an interrupted launch is cleaned up too.
         self.remember(plugin, launched.clone());
         let (kind, object) = match &workload {
             Workload::Pod(object) => (Kind::Pod, object),
@@ -53,7 +53,7 @@ impl KubernetesDispatcher {
         };
         match created.await {
             Ok(Created::New) => tracing::info!(%plugin, "{} created", kind.word()),
-            // What it does since then, the monitor sees.
+            // The monitor reports what the pod has done since then.
             Ok(Created::Adopted) => tracing::info!(%plugin, "{} of an earlier launch goes on", kind.word()),
             Err(error) => {
                 for left in remove_one(&self.options.cluster, &stage.namespace, &launched).await {
@@ -110,7 +110,8 @@ impl Dispatcher for KubernetesDispatcher {
     }
 
     fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>> {
-        // Nothing is deleted yet: other plugins of the run may go on for hours, and a person may want to look.
+        // Nothing is deleted yet: other plugins of the run may continue for hours, and the user may
+        // want to inspect the objects.
         Box::pin(self.monitor.settle(plugin))
     }
 

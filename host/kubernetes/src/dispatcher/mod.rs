@@ -1,4 +1,4 @@
-//! The dispatcher over the API server.
+//! The dispatcher that uses the API server.
 
 mod advice;
 mod cleanup;

@@ -1,4 +1,4 @@
-//! What a dispatcher works with.
+//! The options of the dispatcher.
 
 use std::path::PathBuf;
 
@@ -7,27 +7,29 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
 use crate::driver::Stage;
-use crate::monitor::{Graces, MonitorOptions};
+use crate::monitor::{GracePeriods, MonitorOptions};
 use crate::status::WorkerPods;
 
-/// Adds what is known of the cluster to the tree of the run; see [`plumbline_aggregator::Dispatcher::survey`].
+/// A function that adds the survey of the cluster to the tree of the run (see
+/// [`plumbline_aggregator::Dispatcher::survey`]).
 pub type Survey = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// What a dispatcher works with.
+/// The options of the dispatcher.
 pub struct KubernetesOptions {
     /// The cluster.
     pub cluster: Cluster,
-    /// What all plugins have in common, the namespace among it.
+    /// The settings that all plugins share, including the namespace.
     pub stage: Stage,
-    /// How patient the monitor is.
-    pub graces: Graces,
-    /// The tree that becomes the archive.
+    /// The grace periods of the monitor.
+    pub graces: GracePeriods,
+    /// The directory tree that becomes the archive.
     pub tree: PathBuf,
-    /// Told of every pod of a plugin.
+    /// The receiver of every observed plugin pod.
     pub workers: WorkerPods,
-    /// Cancelled when the first worker cannot reach the aggregator; `None`: the run goes on.
+    /// A token that is cancelled when a worker first fails to reach the aggregator. With `None`,
+    /// the run continues.
     pub fail_fast: Option<CancellationToken>,
-    /// What is asked of the cluster once all plugins are complete; `None`: nothing.
+    /// The survey of the cluster after all plugins are complete, or `None` for none.
     pub survey: Option<Survey>,
 }
 

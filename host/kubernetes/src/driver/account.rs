@@ -1,30 +1,32 @@
-//! The service account that a plugin's pods run as.
+//! The service account of a plugin's pods.
 //!
-//! A plugin is foreign code, so it never gets the account of the aggregator. Unless its definition asks for
-//! permissions, no token for the API server is mounted.
+//! A plugin is untrusted code, so it never gets the aggregator's account. Unless its definition
+//! asks for permissions, no API token is mounted.
 
 use plumbline_core::definition::Definition;
 use serde_json::{Map, Value, json};
 
 use crate::names;
 
-/// The fields of a pod spec that name an account; the second is the deprecated alias of the first.
+/// The fields of a pod spec that name an account. The second is the deprecated alias of the first.
 const NAMED_IN: [&str; 2] = ["serviceAccountName", "serviceAccount"];
 
-/// The service account that a plugin's pods run as.
+/// The service account of a plugin's pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PluginAccount {
-    /// The account of all plugins that ask for nothing. It has no permissions and no token is mounted.
+    /// The shared account of all plugins without permissions. No token is mounted.
     Shared,
     /// An account of this name with the permissions that the definition asks for.
     Own(String),
-    /// An account that the pod spec of the definition names and that somebody made beforehand.
+    /// An existing account that the pod spec of the definition names.
     Named(String),
 }
 
 impl PluginAccount {
-    /// The account for the plugin. A pod spec that names the account of the aggregator names none: definitions that
-    /// Sonobuoy prints do.
+    /// Returns the account of the plugin.
+    ///
+    /// If the pod spec names the account of the aggregator, that name is ignored, because
+    /// definitions that Sonobuoy prints contain it.
     #[must_use]
     pub fn of(definition: &Definition, aggregator: &str) -> Self {
         if let Some(name) = named(definition).filter(|name| *name != aggregator) {
@@ -36,13 +38,13 @@ impl PluginAccount {
         }
     }
 
-    /// Whether the pod spec of the definition names the account of the aggregator.
+    /// Returns true if the pod spec of the definition names the aggregator's account.
     #[must_use]
     pub fn is_replaced(definition: &Definition, aggregator: &str) -> bool {
         named(definition) == Some(aggregator)
     }
 
-    /// Writes the account into the spec of a pod. `shared` is the name of [`PluginAccount::Shared`].
+    /// Writes the account into a pod spec. `shared` is the name of [`PluginAccount::Shared`].
     pub(super) fn apply(&self, spec: &mut Map<String, Value>, shared: &str) {
         let (name, token) = match self {
             Self::Named(_) => return,
@@ -63,13 +65,14 @@ fn named(definition: &Definition) -> Option<&str> {
     NAMED_IN.into_iter().find_map(name)
 }
 
-/// The Secret of the aggregator that a definition refers to, if it refers to one. A pod could mount it, and its
-/// plugin could then act for every other plugin.
+/// Returns the Secret of the aggregator to which the definition refers, if any.
+///
+/// A plugin that mounts it could act for every other plugin.
 #[must_use]
 pub fn reserved_secret(definition: &Definition) -> Option<&'static str> {
     let parts = [Some(definition.spec.raw()), definition.pod_spec.as_ref().and_then(Value::as_object)];
     let volumes = definition.extra_volumes.iter();
-    [names::AUTHORITY_SECRET, names::CERTIFICATES_SECRET].into_iter().find(|secret| {
+    [names::CA_SECRET, names::CERTIFICATES_SECRET].into_iter().find(|secret| {
         parts
             .iter()
             .flatten()

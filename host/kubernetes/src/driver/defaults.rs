@@ -1,11 +1,13 @@
-//! The pod around a plugin whose definition brings none.
+//! The default pod spec of a plugin.
 
 use plumbline_core::Driver;
 use plumbline_core::config::Toleration;
 use serde_json::{Value, json};
 
-/// The tolerations of a Job's pod without a `podSpec`. `control-plane` is what `master` has been called since Kubernetes 1.20: with one
-/// of the two only, a cluster of control-plane nodes has no place for the pod.
+/// Returns the tolerations of a Job's pod without a `podSpec`.
+///
+/// `control-plane` replaced `master` in Kubernetes 1.20. Both are tolerated, or the pod might not
+/// be schedulable on a cluster of control-plane nodes.
 #[must_use]
 pub fn default_tolerations() -> Value {
     json!([
@@ -16,9 +18,10 @@ pub fn default_tolerations() -> Value {
     ])
 }
 
-/// The pod spec of a definition that brings none. A DaemonSet's sees its node as the node sees
-/// itself, and runs on every Linux node, whatever its taints. For [`Driver::Process`], which has no
-/// pod, that of a Job.
+/// Returns the pod spec of a definition that has none.
+///
+/// A DaemonSet's pod uses the node's own namespaces, and runs on every Linux node regardless of
+/// taints. [`Driver::Process`] has no pod and gets the spec of a Job.
 #[must_use]
 pub fn default_pod_spec(driver: Driver) -> Value {
     match driver {
@@ -39,7 +42,7 @@ pub fn default_pod_spec(driver: Driver) -> Value {
     }
 }
 
-/// Replaces the tolerations of a Job's default pod by those that the run asks for.
+/// Replaces the tolerations of a Job's default pod with those of the run.
 pub(crate) fn set_job_tolerations(spec: &mut Value, driver: Driver, tolerations: Option<&[Toleration]>) {
     if let (Driver::Job, Some(tolerations), Some(spec)) = (driver, tolerations, spec.as_object_mut()) {
         spec.insert("tolerations".to_owned(), json!(tolerations));

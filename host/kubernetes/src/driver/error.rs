@@ -1,14 +1,14 @@
-//! Why a definition cannot be executed in a cluster.
+//! Errors in definitions that prevent their execution in a cluster.
 
-/// What is wrong with a definition, as far as it can be told without asking the API server.
+/// An error in a definition that is detectable without the API server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DriverError {
-    /// The driver is not one of a cluster.
+    /// The driver does not run in a cluster.
     #[error(
         "plugin `{0}` has the driver `Process`, which a run on a machine knows and a cluster does not: use `Job` or `DaemonSet`, or run it with `--local`"
     )]
     Process(String),
-    /// There is nothing to execute.
+    /// The definition has neither an image nor a command.
     #[error("plugin `{0}` has no image: name one under `spec.image`, or a `command` for the image of the run")]
     NoImage(String),
     /// A value is too long for a label.
@@ -20,7 +20,7 @@ pub enum DriverError {
         label: &'static str,
         /// Its value.
         value: String,
-        /// How long that is.
+        /// The length of the value.
         length: usize,
     },
     /// A name is too long for an object.
@@ -32,19 +32,21 @@ pub enum DriverError {
         kind: &'static str,
         /// The name.
         name: String,
-        /// How long that is.
+        /// The length of the name.
         length: usize,
     },
-    /// A place of the pod spec holds something else than Kubernetes has there.
+    /// A field of the pod spec has the wrong type.
     #[error("plugin `{plugin}`: `{place}` is not {expected}")]
     Type {
         /// The plugin.
         plugin: String,
-        /// Where.
+        /// The path of the field.
         place: String,
-        /// What must stand there.
+        /// The expected type.
         expected: &'static str,
     },
+    /// A definition hard-codes a progress port that belongs to another plugin.
+    ///
     /// Plugins on the network of their nodes would report their progress to each other's workers.
     #[error(
         "plugin `{plugin}` shares the network of its nodes with other plugins of the run, and `{place}` contains the progress port {port}, \
@@ -53,7 +55,7 @@ pub enum DriverError {
     ProgressPort {
         /// The plugin.
         plugin: String,
-        /// Where the port is written.
+        /// The path of the field that contains the port.
         place: String,
         /// The port.
         port: String,
@@ -66,7 +68,7 @@ pub enum DriverError {
         /// The Secret.
         secret: &'static str,
     },
-    /// Two containers of one pod have one name.
+    /// Two containers of a pod have the same name.
     #[error("plugin `{plugin}`: two containers of its pod are called `{name}`: rename one")]
     ContainerTwice {
         /// The plugin.
@@ -74,7 +76,7 @@ pub enum DriverError {
         /// The name.
         name: String,
     },
-    /// A container has the name of the worker's.
+    /// A container has the name of the worker's container.
     #[error("plugin `{plugin}`: the container name `{name}` is taken by the worker: choose another")]
     ContainerReserved {
         /// The plugin.

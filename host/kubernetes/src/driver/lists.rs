@@ -1,11 +1,12 @@
-//! Lists inside objects that users wrote: absent, `null` and empty are the same there, as for the API server.
+//! Lists inside objects that users wrote. Absent, `null` and empty mean the same, as for the API
+//! server.
 
 use plumbline_core::definition::Definition;
 use serde_json::{Map, Value};
 
 use super::error::DriverError;
 
-/// Takes the list under `key` of the object that stands at `place` out of it.
+/// Removes and returns the list under `key` of the object at path `place`.
 pub(super) fn take(
     definition: &Definition,
     object: &mut Map<String, Value>,
@@ -19,7 +20,7 @@ pub(super) fn take(
     }
 }
 
-/// The same, for a list of mappings.
+/// Removes and returns a list of mappings.
 pub(super) fn take_maps(
     definition: &Definition,
     object: &mut Map<String, Value>,
@@ -42,7 +43,7 @@ pub(super) fn put(object: &mut Map<String, Value>, key: &str, items: Vec<Map<Str
     }
 }
 
-/// The text under `name` of one entry.
+/// Returns the string under `name` of one entry.
 pub(super) fn name(entry: &Map<String, Value>) -> Option<&str> {
     entry.get("name").and_then(Value::as_str)
 }

@@ -1,7 +1,8 @@
-//! Drivers: from a definition to the objects that execute it in a cluster (docs/protocol.md, «In a cluster»).
+//! Drivers turn a definition into the objects that execute it in a cluster (docs/protocol.md, "In a
+//! cluster").
 //!
-//! Plain functions. Objects are JSON and not types, because a user's pod spec must reach the API server field by field, also where it
-//! uses what this build does not know.
+//! All functions are pure. Objects are untyped JSON, because every field of a user's pod spec must
+//! reach the API server, including fields that this build does not know.
 
 mod account;
 mod defaults;

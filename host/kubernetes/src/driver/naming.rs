@@ -1,4 +1,4 @@
-//! Names, labels, annotations and owners of what is created for a plugin.
+//! Names, labels, annotations and owners of a plugin's objects.
 
 use plumbline_core::Driver;
 use plumbline_core::definition::Definition;
@@ -8,29 +8,30 @@ use super::error::DriverError;
 use super::stage::Stage;
 use crate::names;
 
-/// The name of a plugin's container whose definition gives none.
+/// The default name of a plugin's container.
 pub const DEFAULT_CONTAINER: &str = "plugin";
 
-/// Annotation on what stays after the run, because its definition says `skip-cleanup`: a restarted aggregator, which did not create the
-/// object itself, must know.
+/// Annotation on objects that stay after the run, because their definition says `skip-cleanup`.
+///
+/// A restarted aggregator, which did not create the object itself, reads it.
 pub const SKIP_CLEANUP_ANNOTATION: &str = "plumbline.dev/skip-cleanup";
 
-/// The longest value of a label (Kubernetes, «Labels and Selectors»).
+/// Maximum length of a label value (Kubernetes, "Labels and Selectors").
 const MAX_LABEL: usize = 63;
 
-/// The longest name of an object (RFC 1123 subdomain).
+/// Maximum length of an object name (RFC 1123 subdomain).
 const MAX_NAME: usize = 253;
 
-/// The name of the plugin's own container.
+/// Returns the name of the plugin's own container.
 #[must_use]
 pub fn container_name(definition: &Definition) -> &str {
     definition.spec.name().unwrap_or(DEFAULT_CONTAINER)
 }
 
-/// The name of the pod or DaemonSet of a plugin.
+/// Returns the name of a plugin's pod or DaemonSet.
 ///
 /// # Errors
-/// When it would be too long, or the driver is not one of a cluster.
+/// Returns an error if the name would be too long, or if the driver does not run in a cluster.
 pub fn workload_name(definition: &Definition, session: &str) -> Result<String, DriverError> {
     match definition.driver {
         Driver::Job => checked("Pod", format!("sonobuoy-{}-job-{session}", definition.name)),
@@ -46,10 +47,10 @@ fn checked(kind: &'static str, name: String) -> Result<String, DriverError> {
     }
 }
 
-/// The labels of everything that belongs to a plugin.
+/// Returns the labels of every object of a plugin.
 ///
 /// # Errors
-/// When the plugin's name or the session id is too long for a label.
+/// Returns an error if the plugin's name or the session ID is too long for a label.
 pub fn labels(definition: &Definition, session: &str) -> Result<Map<String, Value>, DriverError> {
     let labels = [
         (names::COMPONENT_LABEL, names::COMPONENT_VALUE),
@@ -64,7 +65,7 @@ pub fn labels(definition: &Definition, session: &str) -> Result<Map<String, Valu
     Ok(labels.into_iter().map(|(label, value)| (label.to_owned(), json!(value))).collect())
 }
 
-/// The metadata of a pod or DaemonSet.
+/// Returns the metadata of a pod or DaemonSet.
 pub(super) fn metadata(
     stage: &Stage,
     definition: &Definition,
@@ -72,7 +73,7 @@ pub(super) fn metadata(
     name: String,
 ) -> Result<Value, DriverError> {
     let mut annotations = custom_annotations(stage);
-    // Our own win: others find plugins by them.
+    // Plumbline's own annotations take precedence, because other programs find plugins by them.
     annotations.insert(names::DRIVER_ANNOTATION.to_owned(), json!(definition.driver.as_str()));
     annotations.insert(names::PLUGIN_LABEL.to_owned(), json!(definition.name));
     if definition.skip_cleanup {
@@ -92,7 +93,8 @@ pub(super) fn custom_annotations(stage: &Stage) -> Map<String, Value> {
     stage.custom_annotations.iter().map(|(key, value)| (key.clone(), json!(value))).collect()
 }
 
-/// Adds the owner. It is not the controller: nothing that is created is to be counted or replaced by it.
+/// Adds the owner reference. It is not marked as the controller, which would count or replace the
+/// objects.
 pub(super) fn own(stage: &Stage, metadata: &mut Value) {
     if let (Some(owner), Value::Object(metadata)) = (&stage.owner, metadata) {
         let reference = json!([{"apiVersion": "v1", "kind": "Pod", "name": owner.name, "uid": owner.uid}]);

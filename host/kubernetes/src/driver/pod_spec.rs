@@ -1,4 +1,4 @@
-//! The spec of the pods of a plugin: what the definition says, and the worker beside it.
+//! The pod spec of a plugin: the definition's containers and the worker.
 
 use std::collections::BTreeSet;
 
@@ -17,11 +17,13 @@ use super::stage::Stage;
 use super::worker;
 use crate::names;
 
-/// How long a pod with a native sidecar may take to end, in seconds, unless its definition says otherwise. Once the plugin's container
-/// has ended the kubelet asks the worker to end too: it goes on for its drain period of 60 s, and then needs time to send.
+/// Default grace period in seconds of a pod with a native sidecar.
+///
+/// When the plugin's container has ended, the kubelet also asks the worker to stop. The worker
+/// continues for its drain period of 60 s, and then needs time to send the result.
 pub const SIDECAR_GRACE_SECONDS: u64 = 90;
 
-/// The pod spec: user's containers, the plugin's, the worker's, in this order.
+/// Returns the pod spec: the user's containers, the plugin's and the worker's, in this order.
 pub(super) fn pod_spec(
     stage: &Stage,
     definition: &Definition,
@@ -66,7 +68,8 @@ pub(super) fn pod_spec(
 
     let mut worker = worker::container(stage, definition, access, &spec, &plugin)?;
     containers.push(plugin);
-    // A DaemonSet's pod never ends by itself, and its worker stays: there is nothing that a native sidecar would do better.
+    // A DaemonSet's pod never ends by itself, and its worker keeps running. A native sidecar has no
+    // advantage there.
     if stage.native_sidecar && !definition.driver.is_per_node() {
         worker.insert("restartPolicy".to_owned(), json!("Always"));
         init.push(worker);
@@ -84,8 +87,9 @@ pub(super) fn pod_spec(
     Ok(spec)
 }
 
-/// A container without an image gets that of the worker beside it, which holds all roles of this program. Definitions that `gen` or `run`
-/// prepared have one; whoever wrote a ConfigMap by hand may have left it out.
+/// Gives a container without an image the worker's image, which contains all roles of this program.
+///
+/// Definitions prepared by `gen` or `run` have an image. A hand-written ConfigMap may lack it.
 fn give_image(stage: &Stage, definition: &Definition, plugin: &mut Map<String, Value>) -> Result<(), DriverError> {
     if definition.spec.image().is_some() {
         return Ok(());
@@ -100,7 +104,7 @@ fn give_image(stage: &Stage, definition: &Definition, plugin: &mut Map<String, V
     Ok(())
 }
 
-/// The volume that plugin and worker share, and those that the definition adds.
+/// Adds the volume that plugin and worker share, and the definition's extra volumes.
 fn add_volumes(definition: &Definition, spec: &mut Map<String, Value>) -> Result<(), DriverError> {
     let mut volumes = lists::take_maps(definition, spec, "podSpec", "volumes")?;
     let extra = definition.extra_volumes.iter().enumerate().map(|(i, volume)| match volume {
@@ -108,7 +112,8 @@ fn add_volumes(definition: &Definition, spec: &mut Map<String, Value>) -> Result
         _ => Err(lists::wrong(definition, format!("extra-volumes[{i}]"), "a mapping")),
     });
     let extra = extra.collect::<Result<Vec<_>, _>>()?;
-    // A definition may bring the volume itself, for instance one with a size limit; two of one name no server would take.
+    // A definition may bring the volume itself, for example one with a size limit. The server
+    // rejects two volumes of one name.
     if !volumes.iter().chain(&extra).any(|volume| lists::name(volume) == Some(names::RESULTS_VOLUME)) {
         let mut results = entry(&[("name", names::RESULTS_VOLUME)]);
         results.insert("emptyDir".to_owned(), json!({}));

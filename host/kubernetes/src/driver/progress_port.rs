@@ -11,28 +11,30 @@ use super::lists;
 use super::reconcile::set_variable;
 use super::stage::Stage;
 
-/// Tells plugin and worker the port of the relay.
+/// The environment variable that tells plugin and worker the port of the relay.
 pub(super) const PROGRESS_PORT_VARIABLE: &str = "SONOBUOY_PROGRESS_PORT";
 
-/// Ports of plugins that share the network of their nodes. Two workers on one network cannot listen
-/// on one port, and a plugin would report its progress through the worker of another one. The first
-/// plugin in the order of names keeps `first`, and each further one gets the next port. Other
-/// plugins have a network of their own and keep `first`, so they are left out.
+/// Assigns ports to plugins that share the network of their nodes.
+///
+/// Two workers on one network cannot listen on one port, and a plugin would report its progress
+/// through another plugin's worker. The first plugin in name order keeps `first`, and each further
+/// one gets the next port. Plugins with a network of their own use `first` and are not in the
+/// result.
 #[must_use]
 pub fn progress_ports<'a>(
     definitions: impl IntoIterator<Item = &'a Definition>,
     first: &str,
 ) -> BTreeMap<PluginName, String> {
-    // Any other value is for the worker to reject, or lets the system choose.
+    // Any other value is for the worker to reject, or lets the system choose a port.
     let Some(first) = first.parse::<u16>().ok().filter(|port| *port > 0) else { return BTreeMap::new() };
     let sharing = definitions.into_iter().filter(|definition| shares_network(definition));
     let sharing: BTreeSet<&PluginName> = sharing.map(|definition| &definition.name).collect();
-    // A port that others share is no worse than none, and nobody has so many plugins.
+    // At the end of the range, plugins share the last port. Nobody has so many plugins.
     let ports = (first..=u16::MAX).chain(std::iter::repeat(u16::MAX));
     sharing.into_iter().zip(ports).map(|(name, port)| (name.clone(), port.to_string())).collect()
 }
 
-/// Tells a container of the plugin its port, where that is not the one of all others.
+/// Sets the port variable in a container of the plugin, if its port is not the default one.
 pub(super) fn give(
     stage: &Stage,
     definition: &Definition,
@@ -55,7 +57,7 @@ pub(super) fn give(
     Ok(())
 }
 
-/// Whether pods of the plugin use the network of their nodes.
+/// Returns true if the plugin's pods use the network of their nodes.
 fn shares_network(definition: &Definition) -> bool {
     match &definition.pod_spec {
         Some(spec) => spec.get("hostNetwork").and_then(Value::as_bool).unwrap_or(false),

@@ -1,7 +1,8 @@
-//! Results directories in containers that users wrote: the volume is mounted where this run has it, and the variables say so.
+//! Reconciles the results directory in containers that users wrote: the mount and the variables
+//! point to the directory of this run.
 //!
-//! Definitions in use have one of two directories written into them; a plugin that writes beside the shared volume is one whose results
-//! never arrive.
+//! Existing definitions have one of two directories hard-coded. If a plugin writes outside the
+//! shared volume, its results never arrive.
 
 use plumbline_core::definition::Definition;
 use serde_json::{Map, Value, json};
@@ -10,10 +11,10 @@ use super::error::DriverError;
 use super::lists;
 use crate::names;
 
-/// The variables that name the results directory.
+/// The environment variables that name the results directory.
 pub(super) const RESULTS_VARIABLES: [&str; 2] = ["RESULTS_DIR", "SONOBUOY_RESULTS_DIR"];
 
-/// Brings one container, which stands at `place` of its definition, in line.
+/// Reconciles one container, which is at path `place` of its definition.
 pub(super) fn reconcile(
     definition: &Definition,
     container: &mut Map<String, Value>,
@@ -42,14 +43,15 @@ fn mount(mounts: &mut Vec<Map<String, Value>>, results_dir: &str) {
     }
 }
 
-/// In place where a variable is there; else in front, because a variable may refer only to those before it.
+/// Sets the variables in place, or prepends them, because a variable may refer only to earlier
+/// ones.
 fn set(env: &mut Vec<Map<String, Value>>, results_dir: &str) {
     for name in RESULTS_VARIABLES.into_iter().rev() {
         set_variable(env, name, results_dir);
     }
 }
 
-/// In place where the variable is there; else in front.
+/// Replaces the variable in place, or prepends it.
 pub(super) fn set_variable(env: &mut Vec<Map<String, Value>>, name: &str, value: &str) {
     let wanted = entry(&[("name", name), ("value", value)]);
     let mut found = false;

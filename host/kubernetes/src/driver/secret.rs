@@ -1,7 +1,7 @@
 //! The Secret with the certificates of all workers of a run.
 //!
-//! It is one Secret with a constant name, so that the role of the aggregator can name it. The kubelet gives a pod only
-//! the keys that the pod refers to.
+//! There is one Secret with a constant name, so that the aggregator's role can name it. The kubelet
+//! gives a pod only the keys to which the pod refers.
 
 use k8s_openapi::ByteString;
 use plumbline_aggregator::WorkerAccess;
@@ -13,17 +13,18 @@ use super::naming::own;
 use super::stage::Stage;
 use crate::names;
 
-/// The key of a plugin's certificate.
+/// Returns the key of a plugin's certificate.
 pub(super) fn certificate_key(plugin: &PluginName) -> String {
     format!("{plugin}.crt")
 }
 
-/// The key of the private key of a plugin's certificate: SEC1, the only form that other workers read.
+/// Returns the key of a plugin's private key. It is in SEC1 format, the only one that Sonobuoy's
+/// workers read.
 pub(super) fn private_key_key(plugin: &PluginName) -> String {
     format!("{plugin}.key")
 }
 
-/// The Secret of the run with the certificate and the private key of one plugin's workers.
+/// Returns the run's Secret with the certificate and private key of one plugin's workers.
 #[must_use]
 pub fn secret(stage: &Stage, definition: &Definition, run: &RunId, access: &WorkerAccess) -> Value {
     let encoded = |text: &str| json!(ByteString(text.as_bytes().to_vec()));

@@ -1,20 +1,24 @@
-//! Who the worker runs as.
+//! The security context of the worker.
 //!
-//! The worker must read whatever its plugin wrote, and may have to write an archive beside it. Most plugins run as root and some write
-//! with mode 0600, so a worker with a user of its own would fail where it matters most. It therefore runs as its plugin does:
+//! The worker must read everything that its plugin wrote, and may have to write an archive next to
+//! it. Most plugins run as root and some write with mode 0600. A worker with a user of its own
+//! would fail for exactly those. It therefore adapts to its plugin:
 //!
-//! * The plugin's user is told (in its container or its pod) and is not root: the worker has the same user and group.
-//! * Only `runAsNonRoot` is told: the user is that of the plugin's image, which nobody knows here. The worker's image has a user of its
-//!   own, and files must be readable for others, or the pod have an `fsGroup`. More than that such a pod's namespace would not admit.
-//! * Otherwise the plugin may be anybody, most likely root: the worker is root, without any privilege but that of reading and writing
-//!   files of others in its own volume. A namespace that does not admit that (Pod Security Standard `restricted`) does not admit the
-//!   plugin either.
+//! * If the plugin's user is set (in its container or pod) and not root, the worker has the same
+//!   user and group.
+//! * If only `runAsNonRoot` is set, the user is that of the plugin's image, which is unknown here.
+//!   The worker then has the user of its own image. Files must be readable for others, or the pod
+//!   must have an `fsGroup`. The namespace of such a pod would not admit more privileges.
+//! * Otherwise the plugin may have any user, and most likely root. The worker is root, with only
+//!   the privilege to read and write files of others in its own volume. A namespace that does not
+//!   admit that (Pod Security Standard `restricted`) does not admit the plugin either.
 
 use serde_json::{Map, Value, json};
 
 use super::stage::WorkerSecurity;
 
-/// The security context of the worker beside `plugin` (a container) in `pod` (a pod spec); `None`: it has none.
+/// Returns the security context of the worker next to `plugin` (a container) in `pod` (a pod spec),
+/// or `None` for no context.
 pub(super) fn context(
     security: WorkerSecurity,
     pod: &Map<String, Value>,
@@ -31,7 +35,7 @@ pub(super) fn context(
         WorkerSecurity::Off => return None,
         WorkerSecurity::Platform => {}
         WorkerSecurity::LikePlugin => {
-            // A container's field wins over that of its pod.
+            // A field of the container takes precedence over that of its pod.
             let told = |field: &str| of(plugin, field).or_else(|| of(pod, field));
             let user = told("runAsUser").and_then(Value::as_i64);
             let non_root = told("runAsNonRoot").and_then(Value::as_bool).unwrap_or_default();
@@ -76,7 +80,7 @@ mod tests {
         assert_eq!(context["capabilities"], json!({"drop": ["ALL"], "add": ["DAC_OVERRIDE"]}));
         assert_eq!(context["allowPrivilegeEscalation"], false);
         assert_eq!(like_plugin(&json!({"runAsUser": 0}), &Value::Null), context);
-        // The pod forbids root, the container takes that back.
+        // The pod forbids root, and the container permits it again.
         assert_eq!(like_plugin(&json!({"runAsNonRoot": true}), &json!({"runAsNonRoot": false})), context);
     }
 

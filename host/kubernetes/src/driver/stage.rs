@@ -1,72 +1,83 @@
-//! What all plugins of a run have in common in a cluster.
+//! The settings that all plugins of a run share in a cluster.
 
 use std::collections::BTreeMap;
 
 use plumbline_core::PluginName;
 use plumbline_core::config::Toleration;
 
-/// What all plugins of a run have in common: where they run, and what stands beside them.
+/// The settings that all plugins of a run share: where they run, and with what worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage {
     /// The namespace of the run.
     pub namespace: String,
-    /// The service account of the aggregator, which no plugin gets unless Sonobuoy made the manifest.
+    /// The service account of the aggregator. Plugins get it only under a manifest that Sonobuoy
+    /// made.
     pub service_account: String,
-    /// The service account of plugins that ask for no permissions. `None`: Sonobuoy made the manifest, which has no such account, and
-    /// plugins get what they get there.
+    /// The service account of plugins without permissions.
+    ///
+    /// `None` means that Sonobuoy made the manifest, which has no such account. Plugins then get
+    /// the account that they get there.
     pub plugin_account: Option<String>,
-    /// The worker's image.
+    /// The image of the worker.
     pub worker_image: String,
-    /// `Always`, `IfNotPresent` or `Never`, for the worker's image.
+    /// The pull policy of the worker's image: `Always`, `IfNotPresent` or `Never`.
     pub image_pull_policy: String,
-    /// A Secret with credentials for registries; added to every pod.
+    /// A Secret with registry credentials, which is added to every pod.
     pub image_pull_secrets: Option<String>,
     /// Annotations for every pod and DaemonSet.
     pub custom_annotations: BTreeMap<String, String>,
-    /// Where plugin and worker meet, in both of their containers.
+    /// The results directory, mounted in both the plugin's and the worker's container.
     pub results_dir: String,
     /// The port of the worker's progress relay.
     pub progress_port: String,
-    /// The same, by plugin, of plugins that share the network of their nodes: see
-    /// [`super::progress_ports`].
+    /// The ports of plugins that share the network of their nodes (see [`super::progress_ports`]).
     pub progress_ports: BTreeMap<PluginName, String>,
-    /// Tolerations of pods of Jobs without a `podSpec`; `None`: [`super::default_tolerations`].
+    /// Tolerations of pods of Jobs without a `podSpec`. `None` means
+    /// [`super::default_tolerations`].
     pub job_tolerations: Option<Vec<Toleration>>,
-    /// The aggregator's pod: what is created goes when it goes. `None`: it stays until the cleanup.
+    /// The aggregator's pod, which owns the created objects. With `None`, they stay until the
+    /// cleanup.
     pub owner: Option<Owner>,
-    /// Whether the worker of a Job is a native sidecar: an init container that stays. Kubernetes knows these from 1.29 on, see
-    /// [`crate::ServerVersion::has_native_sidecars`].
+    /// Whether the worker of a Job is a native sidecar, which is an init container that keeps
+    /// running.
+    ///
+    /// Kubernetes supports these since 1.29 (see [`crate::ServerVersion::has_native_sidecars`]).
     pub native_sidecar: bool,
-    /// Who the worker runs as.
+    /// The user and privileges of the worker.
     pub security: WorkerSecurity,
-    /// Leaves results directories in definitions as they were written, for plugins whose mounts were made by hand.
+    /// Whether to keep the results directories of definitions unchanged, for plugins with
+    /// hand-written mounts.
     pub disable_reconciliation: bool,
 }
 
 impl Stage {
-    /// The port of the progress relay in the pods of a plugin.
+    /// Returns the port of the progress relay in the pods of a plugin.
     pub(super) fn port_of(&self, plugin: &PluginName) -> &str {
         self.progress_ports.get(plugin).unwrap_or(&self.progress_port)
     }
 }
 
-/// The pod that owns what is created.
+/// The pod that owns the created objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
-    /// Its name.
+    /// The name of the pod.
     pub name: String,
-    /// Its uid.
+    /// The UID of the pod.
     pub uid: String,
 }
 
-/// Who the worker runs as. In every case but [`WorkerSecurity::Off`] it cannot gain privileges, and its root file system is read-only.
+/// The user and privileges of the worker.
+///
+/// Except with [`WorkerSecurity::Off`], it cannot gain privileges, and its root file system is
+/// read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WorkerSecurity {
-    /// As the plugin does, so that it can read whatever the plugin wrote.
+    /// The same user as the plugin, so that the worker can read everything that the plugin wrote.
     #[default]
     LikePlugin,
-    /// As the platform decides: no user is named. For clusters that assign users to namespaces and refuse others, such as OpenShift.
+    /// No user is set, so that the platform decides. For clusters that assign users to namespaces
+    /// and reject others, such as OpenShift.
     Platform,
-    /// No security context at all.
+    /// No security context.
     Off,
 }

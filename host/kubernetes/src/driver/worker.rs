@@ -1,4 +1,4 @@
-//! The worker's container.
+//! The container of the worker.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,18 @@ use super::stage::Stage;
 use super::{lists, security};
 use crate::names;
 
-/// What the worker asks for. It waits on one thread with a few MiB; the limit leaves room for compressing a directory and for TLS.
+/// Resource requests and limits. The worker waits on one thread with a few MiB. The limit leaves
+/// room for compressing a directory and for TLS.
 const CPU: &str = "10m";
 const MEMORY: &str = "16Mi";
 const MEMORY_LIMIT: &str = "64Mi";
 
-/// How Sonobuoy's worker is told to log; ours takes the same.
+/// Logging options of Sonobuoy's worker. Plumbline's worker accepts the same.
 const LOGGING: [&str; 3] = ["--level=trace", "-v=6", "--logtostderr"];
 
-/// The worker's container beside `plugin`, whose environment it sees too: that is where a definition says how a worker is to behave.
+/// Returns the worker's container next to `plugin`.
+///
+/// It gets the plugin's environment too, because there a definition can configure its worker.
 pub(super) fn container(
     stage: &Stage,
     definition: &Definition,
@@ -35,7 +38,8 @@ pub(super) fn container(
     put("image", json!(stage.worker_image));
     put("imagePullPolicy", json!(stage.image_pull_policy));
     if definition.driver.is_per_node() {
-        // A pod of a DaemonSet whose containers end is started again, and would run its plugin once more: the worker stays.
+        // When the containers of a DaemonSet's pod end, they are restarted, and the plugin would
+        // run again. The worker therefore keeps running.
         let words = [names::BINARY, "worker", "single-node"].into_iter().chain(LOGGING).chain(["--sleep=-1"]);
         put("command", words.collect());
     } else {
@@ -45,7 +49,7 @@ pub(super) fn container(
     put("env", env(stage, definition, access, plugin)?);
     put("volumeMounts", json!([{"name": names::RESULTS_VOLUME, "mountPath": stage.results_dir}]));
     put("resources", json!({"requests": {"cpu": CPU, "memory": MEMORY}, "limits": {"memory": MEMORY_LIMIT}}));
-    // The monitor quotes the message: the last lines of the log say more than nothing.
+    // The monitor quotes the termination message. The last log lines are more useful than nothing.
     put("terminationMessagePolicy", json!("FallbackToLogsOnError"));
     if let Some(context) = security::context(stage.security, pod, plugin) {
         put("securityContext", context);
@@ -53,7 +57,8 @@ pub(super) fn container(
     Ok(container)
 }
 
-/// The plugin's variables and the worker's, which win; sorted by name without regard to case.
+/// Merges the variables of plugin and worker, sorted by name without regard to case. The worker's
+/// take precedence.
 fn env(
     stage: &Stage,
     definition: &Definition,
@@ -83,12 +88,13 @@ fn env(
         field("SONOBUOY_PLUGIN_POD", "metadata.name"),
         text("SONOBUOY_WORKER_CONTAINER", names::WORKER_CONTAINER),
     ];
-    // A sidecar that ends is started again, and would send again. A variable, because Sonobuoy's worker rejects the option.
+    // A sidecar that ends is restarted, and would send its result again. This is a variable because
+    // Sonobuoy's worker rejects the option.
     let stay =
         (stage.native_sidecar && !definition.driver.is_per_node()).then(|| text(names::WORKER_SLEEP_VARIABLE, "-1"));
-    // Sonobuoy's worker ignores it.
+    // Sonobuoy's worker ignores this variable.
     let progress = definition.plumbline.progress.as_ref().map(|told| text(PROGRESS_VARIABLE, &json!(told).to_string()));
-    // Of two variables of one name the last counts.
+    // Of two variables with one name, the last one applies.
     let merged: BTreeMap<String, Value> = of_plugin
         .chain(own)
         .chain(progress)

@@ -1,4 +1,4 @@
-//! What executes a plugin: a pod, or a DaemonSet.
+//! The object that executes a plugin: a pod or a DaemonSet.
 
 use plumbline_aggregator::WorkerAccess;
 use plumbline_core::Driver;
@@ -11,7 +11,7 @@ use super::pod_spec::pod_spec;
 use super::stage::Stage;
 use crate::names;
 
-/// What executes a plugin.
+/// The object that executes a plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Workload {
     /// One pod.
@@ -20,10 +20,10 @@ pub enum Workload {
     DaemonSet(Value),
 }
 
-/// What executes the plugin, by its driver.
+/// Returns the object that executes the plugin, according to its driver.
 ///
 /// # Errors
-/// [`DriverError`], when the definition cannot be executed in a cluster.
+/// Returns [`DriverError`] if the definition cannot be executed in a cluster.
 pub fn workload(
     stage: &Stage,
     definition: &Definition,
@@ -37,11 +37,13 @@ pub fn workload(
     }
 }
 
-/// The pod of a plugin with the driver `Job`. A pod, and not a Job of Kubernetes: a plugin is executed once, and what becomes of it is a
-/// result; nothing is to try it again.
+/// Returns the pod of a plugin with the driver `Job`.
+///
+/// This is a pod and not a Kubernetes Job: a plugin is executed once, its failure is a result, and
+/// nothing may retry it.
 ///
 /// # Errors
-/// [`DriverError`], when the definition cannot be executed in a cluster.
+/// Returns [`DriverError`] if the definition cannot be executed in a cluster.
 pub fn pod(stage: &Stage, definition: &Definition, session: &str, access: &WorkerAccess) -> Result<Value, DriverError> {
     Ok(json!({
         "apiVersion": "v1",
@@ -51,10 +53,10 @@ pub fn pod(stage: &Stage, definition: &Definition, session: &str, access: &Worke
     }))
 }
 
-/// The DaemonSet of a plugin with the driver `DaemonSet`.
+/// Returns the DaemonSet of a plugin with the driver `DaemonSet`.
 ///
 /// # Errors
-/// [`DriverError`], when the definition cannot be executed in a cluster.
+/// Returns [`DriverError`] if the definition cannot be executed in a cluster.
 pub fn daemon_set(
     stage: &Stage,
     definition: &Definition,

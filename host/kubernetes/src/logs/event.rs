@@ -1,4 +1,4 @@
-//! What whoever prints logs is given.
+//! The options, events and errors of log output.
 
 use std::fmt;
 use std::io;
@@ -6,73 +6,74 @@ use std::sync::Arc;
 
 use crate::error::ClusterError;
 
-/// Which logs.
+/// Selects logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogOptions {
     /// The namespace of the run.
     pub namespace: String,
-    /// Only pods of this plugin; `sonobuoy` stands for the aggregator. `None`: every pod of the namespace.
+    /// Only pods of this plugin, where `sonobuoy` means the aggregator. `None` means every pod of
+    /// the namespace.
     pub plugin: Option<String>,
 }
 
 /// The container that a line comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSource {
-    /// The namespace of its pod.
+    /// The namespace of the pod.
     pub namespace: String,
-    /// Its pod.
+    /// The name of the pod.
     pub pod: String,
-    /// Its name.
+    /// The name of the container.
     pub container: String,
 }
 
-/// As Sonobuoy announces it: `namespace="ns" pod="p" container="c"`.
+/// Formats the source as Sonobuoy does: `namespace="ns" pod="p" container="c"`.
 impl fmt::Display for LogSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "namespace={:?} pod={:?} container={:?}", self.namespace, self.pod, self.container)
     }
 }
 
-/// Something to be printed.
+/// An item to print.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogEvent {
-    /// A line, without its end. Not necessarily UTF-8.
+    /// A line without its line ending. It may not be UTF-8.
     Line {
-        /// Where it comes from.
+        /// The container that printed the line.
         source: Arc<LogSource>,
-        /// What it says.
+        /// The content of the line.
         line: Vec<u8>,
     },
-    /// A word about the logs themselves: what could not be read, and why.
+    /// A message about the logs themselves, such as a log that could not be read.
     Notice(String),
 }
 
-/// What was printed.
+/// The totals of the printed logs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogSummary {
-    /// How many lines.
+    /// Number of lines.
     pub lines: u64,
-    /// How many containers were asked for their logs.
+    /// Number of containers whose logs were requested.
     pub containers: usize,
-    /// How many logs could not be read.
+    /// Number of logs that could not be read.
     pub failed: usize,
 }
 
-/// Logs that could not be shown.
+/// Error while showing logs.
 #[derive(Debug, thiserror::Error)]
 pub enum LogsError {
-    /// The cluster said no.
+    /// A cluster operation failed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// There is no pod to show logs of.
+    /// There is no pod whose logs could be shown.
     #[error("there is no pod {}in namespace `{namespace}`", of_plugin(plugin.as_deref()))]
     NoPods {
-        /// Where it was looked for.
+        /// The namespace.
         namespace: String,
-        /// Whose pods were looked for.
+        /// The plugin whose pods were searched, if any.
         plugin: Option<String>,
     },
-    /// What was read cannot be printed.
+    /// The output could not be written.
     #[error("failed to print the logs")]
     Output(#[source] io::Error),
 }
@@ -81,5 +82,5 @@ fn of_plugin(plugin: Option<&str>) -> String {
     plugin.map(|plugin| format!("of plugin `{plugin}` ")).unwrap_or_default()
 }
 
-/// Takes events, one at a time. An error ends the whole.
+/// Receives one event at a time. An error ends the operation.
 pub(super) type Tell<'a> = &'a mut (dyn FnMut(LogEvent) -> io::Result<()> + Send);

@@ -1,4 +1,4 @@
-//! The logs as they grow, of all containers at once, until the run is over.
+//! Follows the logs of all containers at once, until the run is over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,19 +18,24 @@ use super::tail::Tail;
 use crate::cluster::Cluster;
 use crate::pod_view::{PodObject, PodView, pod_api};
 
-/// Logs followed at once: each is a connection to a node. Others wait until one of these ends.
+/// Maximum number of logs followed at once. Each one is a connection to a node. Others wait until
+/// one ends.
 const MAX_STREAMS: usize = 500;
 
-/// Lines that are read and not yet printed, over all containers: who prints slowly holds up who reads.
+/// Maximum number of lines in the queue, over all containers. A slow printer slows down the
+/// readers.
 const QUEUE: usize = 64;
 
-/// Gives out the lines of all containers of the pods that `options` name, as they come: of pods that begin later, too, and of containers
-/// that are started again. Ends when the run is over, after what was written until then. Drop it to end earlier.
+/// Emits the lines of all selected containers as they arrive.
+///
+/// This includes pods that start later, and containers that restart. Ends when the run is over,
+/// after everything written until then. Drop the future to end earlier.
 ///
 /// # Errors
-/// When the pods cannot be listed or watched, when there is none in the beginning, and when `tell` fails.
+/// Returns an error if the pods cannot be listed or watched, if there is none at the start, or if
+/// `tell` fails.
 pub async fn follow(cluster: &Cluster, options: &LogOptions, tell: Tell<'_>) -> Result<LogSummary, LogsError> {
-    // Before anything is waited for: that there is something to wait for. A plugin may begin later than somebody follows it.
+    // Fail early if there is no pod at all. The plugin's pods may start later than the command.
     wanted(cluster, &LogOptions { plugin: None, ..options.clone() }).await?;
     let what = format!("watch the pods in namespace `{}`", options.namespace);
     let mut events = crate::watch::watch(pod_api(cluster, &options.namespace), Config::default(), what);
@@ -46,7 +51,7 @@ pub async fn follow(cluster: &Cluster, options: &LogOptions, tell: Tell<'_>) -> 
                         give(LogEvent::Notice(notice), tell, &mut summary)?;
                     }
                 }
-                // An answer that trying again does not change.
+                // A retry does not change this response.
                 Some(Err(error)) if error.is_forbidden() => return Err(error.into()),
                 Some(Err(error)) => give(LogEvent::Notice(format!("{error}; trying again")), tell, &mut summary)?,
                 None => break,
@@ -55,7 +60,7 @@ pub async fn follow(cluster: &Cluster, options: &LogOptions, tell: Tell<'_>) -> 
         }
     }
     summary.containers = followed.count;
-    // Nobody else has a sender now: the queue ends with the last tail.
+    // The other senders are gone: the queue closes with the last tail.
     let mut tails = followed.finish();
     while let Some(event) = lines.recv().await {
         give(event, tell, &mut summary)?;
@@ -78,11 +83,11 @@ struct Followed {
     to: mpsc::Sender<LogEvent>,
     over: CancellationToken,
     seats: Arc<Semaphore>,
-    /// By pod and container: how far it is. Dropped when the pod is gone.
+    /// The state of each container, by pod and container. Dropped when the pod is gone.
     states: BTreeMap<String, BTreeMap<String, Sender<State>>>,
-    /// The aggregator's pods that are there.
+    /// The existing aggregator pods.
     aggregators: BTreeSet<String>,
-    /// The pods of a list that is being read anew.
+    /// The pods seen so far in a list that is being read again.
     listed: Option<BTreeSet<String>>,
     tails: JoinSet<()>,
     count: usize,
@@ -106,7 +111,7 @@ impl Followed {
         }
     }
 
-    /// Takes an event of the watch; what there is to say.
+    /// Processes a watch event, and returns notices to print.
     fn take(&mut self, event: Event<PodObject>) -> Vec<String> {
         let mut notices = Vec::new();
         match event {
@@ -193,7 +198,7 @@ impl Followed {
         self.aggregators.remove(identity);
     }
 
-    /// No more lines are asked for than there are; the tails that still read them.
+    /// Requests no more lines, and returns the tails that still read.
     fn finish(self) -> JoinSet<()> {
         self.over.cancel();
         self.tails

@@ -1,27 +1,28 @@
-//! Lines of a stream, bounded.
+//! Reads the lines of a stream, with a length limit.
 
 use std::io;
 
 use futures_util::io::{AsyncBufRead, AsyncBufReadExt};
 
-/// The longest line that is kept together. Container runtimes cut lines at 16 KiB, but what they put together again may be longer.
+/// Maximum length of an unsplit line in bytes. Container runtimes split lines at 16 KiB, but
+/// rejoined lines may be longer.
 const MAX_LINE: usize = 256 << 10;
 
-/// A line, or a piece of one that is too long.
+/// A line, or a piece of a line that is too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Without the end of the line.
+    /// The text without the line ending.
     pub(super) text: Vec<u8>,
-    /// It goes on where the piece before was cut.
+    /// Whether this continues the previous piece.
     pub(super) continued: bool,
 }
 
 /// Reads a stream line by line.
 pub(super) struct Lines<R> {
     from: R,
-    /// The last piece was cut.
+    /// Whether the previous piece was cut.
     within: bool,
-    /// What was read of the next line.
+    /// The part of the next line that was already read.
     line: Vec<u8>,
 }
 
@@ -30,8 +31,11 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         Self { from, within: false, line: Vec::new() }
     }
 
-    /// The next line; `None` at the end. What stands before the end without an end of line is a line, too; what stands before an error is
-    /// not given out: it comes again when the log is asked for again. May be dropped and called again.
+    /// Returns the next line, or `None` at the end.
+    ///
+    /// Text before the end of the stream counts as a line even without a line ending. Text before
+    /// an error is not returned, because it arrives again with the next request. This is
+    /// cancel-safe.
     pub(super) async fn next(&mut self) -> io::Result<Option<Piece>> {
         loop {
             let piece = self.from.fill_buf().await?;

@@ -1,4 +1,4 @@
-//! The logs of a run's pods, for a person who watches.
+//! Shows the logs of a run's pods to the user.
 //!
 //! ```text
 //! show ───▶ pods of the namespace ─▶ each container's log, one after the other

@@ -1,4 +1,4 @@
-//! What matters of a pod to who reads its logs.
+//! The properties of a pod that matter for its logs.
 
 use std::io;
 
@@ -8,37 +8,37 @@ use super::event::LogOptions;
 use crate::pod_view::{ContainerState, ContainerView, PodView};
 use crate::query::Sink;
 
-/// What Sonobuoy's users call the aggregator when they ask for its logs.
+/// The name by which Sonobuoy's users request the aggregator's logs.
 const AGGREGATOR_ALIAS: &str = "sonobuoy";
 
 /// A pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pod {
     pub(super) name: String,
-    /// What tells it from an earlier one of the same name.
+    /// Distinguishes the pod from an earlier one of the same name.
     pub(super) identity: String,
-    /// Of which plugin it is.
+    /// The plugin that the pod belongs to.
     plugin: Option<String>,
     pub(super) is_aggregator: bool,
-    /// In the order in which they begin: init containers first.
+    /// The containers in start order: init containers first.
     pub(super) containers: Vec<(String, State)>,
-    /// It is the aggregator's, and says that the run is over.
+    /// Whether this is the aggregator's pod and its status says that the run is over.
     pub(super) run_over: bool,
 }
 
-/// How far a container is.
+/// The progress of a container.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// How many instances of it have begun.
+    /// The number of instances that have started.
     pub(super) instances: u64,
-    /// The last of them has not ended.
+    /// Whether the last instance is still running.
     pub(super) running: bool,
-    /// No other will begin: its pod is gone, or has ended.
+    /// Whether no other instance will start, because the pod is gone or has ended.
     pub(super) last: bool,
 }
 
 impl Pod {
-    /// Converts a pod. `None` if it contains a name that is not safe in a URL path.
+    /// Converts a pod. Returns `None` if it contains a name that is not safe in a URL path.
     pub(super) fn of(pod: PodView) -> Option<Self> {
         if pod.unsafe_name().is_some() {
             return None;
@@ -54,7 +54,7 @@ impl Pod {
         })
     }
 
-    /// Whether its logs are asked for.
+    /// Returns true if the options select the logs of this pod.
     pub(super) fn is_wanted(&self, options: &LogOptions) -> bool {
         match options.plugin.as_deref() {
             None => true,
@@ -66,25 +66,26 @@ impl Pod {
 
 fn state(pod: &PodView, container: &ContainerView) -> State {
     let (instances, running) = match &container.state {
-        // No word about the container: the pod's phase has to do.
+        // There is no status of the container, so the pod's phase is used instead.
         ContainerState::Unknown => {
             let running = pod.phase == "Running";
             (u64::from(running || pod.has_ended()), running)
         }
-        // A container that waits to be started again has ended before; one that waits for the first time has not.
+        // A container that waits for a restart has run before. One that waits for its first start
+        // has not.
         _ => (container.restarts.saturating_add(u64::from(container.has_run())), container.is_running()),
     };
     State { instances, running, last: pod.has_ended() }
 }
 
-/// Whether the status on the aggregator's pod says that nothing more will happen.
+/// Returns true if the status on the aggregator's pod says that the run is over.
 fn says_over(status: Option<&str>) -> bool {
     let status = status.and_then(|text| serde_json::from_str::<Value>(text).ok());
     let phase = status.as_ref().and_then(|status| status.get("status")?.as_str());
     matches!(phase, Some("complete" | "failed"))
 }
 
-/// Takes the pods of a list.
+/// Collects the pods of a list.
 #[derive(Debug, Default)]
 pub(super) struct Pods(pub(super) Vec<Pod>);
 

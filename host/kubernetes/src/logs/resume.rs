@@ -1,51 +1,56 @@
-//! Where a log was read up to, so that it goes on there after the connection broke: no line lost, none twice, as far as the times of
-//! lines tell.
+//! Tracks how far a log was read, so that it resumes there after a lost connection.
+//!
+//! No line is lost or repeated, as far as the timestamps of lines can tell.
 
 use jiff::Timestamp;
 
 use super::lines::Piece;
 
-/// Where a log was read up to.
+/// The position up to which a log was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Resume {
-    /// The time of the last line.
+    /// The timestamp of the last line.
     last: Option<Timestamp>,
-    /// How many lines of that time were read: others may have it as well.
+    /// The number of lines already read with that timestamp. Several lines may share it.
     at_last: usize,
-    /// Lines without a time that were read of this instance: a server that gives no times sends the log from its beginning.
+    /// The number of lines without a timestamp that were read of this instance. A server without
+    /// timestamps sends the log from its start.
     plain: u64,
 }
 
-/// One reading of a log from a point on.
+/// One pass over a log from a position on.
 #[derive(Debug)]
 pub(super) struct Pass {
     /// Lines up to this time were read before.
     point: Option<Timestamp>,
-    /// And so many of exactly this time.
+    /// The number of lines with exactly this time that were read before.
     equal: usize,
-    /// And so many without a time.
+    /// The number of lines without a timestamp that were read before.
     plain: u64,
-    /// Whether the line that a cut piece belongs to is passed on.
+    /// Whether the line of a cut piece is passed on.
     passing: bool,
 }
 
 impl Resume {
-    /// From when on the log is to be asked for. In whole seconds, because requests know no others; what then comes twice is dropped.
+    /// Returns the time from which to request the log.
+    ///
+    /// It is in whole seconds, because requests do not support fractions. Repeated lines are
+    /// dropped.
     pub(super) fn since(&self) -> Option<Timestamp> {
         self.last.and_then(|at| Timestamp::from_second(at.as_second()).ok())
     }
 
-    /// Begins to read from here.
+    /// Starts a pass from here.
     pub(super) fn pass(&self) -> Pass {
         Pass { point: self.last, equal: self.at_last, plain: self.plain, passing: true }
     }
 
-    /// Another instance of the container begins.
+    /// Resets the state for another instance of the container.
     pub(super) fn next_instance(&mut self) {
         self.plain = 0;
     }
 
-    /// Takes a piece of the log; the text without its time, if it is new.
+    /// Processes a piece of the log, and returns its text without the timestamp if it is new.
     pub(super) fn take(&mut self, pass: &mut Pass, piece: Piece) -> Option<Vec<u8>> {
         if piece.continued {
             return pass.passing.then_some(piece.text);
@@ -88,9 +93,9 @@ impl Pass {
     }
 }
 
-/// Splits off the time that the server puts in front of a line. A line without one is left as it is.
+/// Splits off the timestamp that the server prepends. A line without one is unchanged.
 fn split(mut line: Vec<u8>) -> (Option<Timestamp>, Vec<u8>) {
-    // 35 is the length of a time with nanoseconds and an offset.
+    // 35 is the length of a timestamp with nanoseconds and an offset.
     let end = line.iter().take(36).position(|&b| b == b' ').unwrap_or(line.len());
     let at =
         line.get(..end).filter(|head| head.len() >= 20).and_then(|head| std::str::from_utf8(head).ok()?.parse().ok());
@@ -128,7 +133,7 @@ mod tests {
         assert_eq!(resume.since(), None);
         assert_eq!(read(&mut resume, &[A, B]), ["a", "b"]);
         assert_eq!(resume.since().unwrap().to_string(), "2026-01-01T00:00:01Z");
-        // The whole second comes again, and a line of exactly the last time is new.
+        // The whole second arrives again, and a line with exactly the last timestamp is new.
         assert_eq!(read(&mut resume, &[A, B, B2, C]), ["b2", "c c"]);
         assert!(read(&mut resume, &[A, B, B2, C]).is_empty());
     }

@@ -1,4 +1,4 @@
-//! The logs as they are now, one container after the other.
+//! Shows the current logs, one container after the other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,17 +12,18 @@ use crate::cluster::Cluster;
 use crate::error::{ClusterError, chain};
 use crate::query::{Fetch, Selection, Throttle, list};
 
-/// How fast the API server is asked: requests per second, and at once after a pause.
+/// Rate limit for the API server: requests per second, and burst after a pause.
 const RATE: (f64, u32) = (30.0, 50);
 
-/// How long a log may be silent before its end, when it is not followed.
+/// How long a log may be silent before its end, if it is not followed.
 pub(super) const SILENCE: Duration = Duration::from_secs(60);
 
-/// Gives out the logs of all containers of the pods that `options` name, pod by pod in the order of their names. A log that cannot be
-/// read is told as a notice, and the others go on.
+/// Emits the logs of all selected containers, pod by pod in name order.
+///
+/// A log that cannot be read is reported as a notice, and the others continue.
 ///
 /// # Errors
-/// When the pods cannot be listed, when there is none, and when `tell` fails.
+/// Returns an error if the pods cannot be listed, if there is none, or if `tell` fails.
 pub async fn show(cluster: &Cluster, options: &LogOptions, tell: Tell<'_>) -> Result<LogSummary, LogsError> {
     let mut summary = LogSummary::default();
     for pod in wanted(cluster, options).await? {
@@ -45,7 +46,7 @@ pub async fn show(cluster: &Cluster, options: &LogOptions, tell: Tell<'_>) -> Re
     Ok(summary)
 }
 
-/// The pods whose logs are asked for, in the order of their names.
+/// Returns the selected pods in name order.
 pub(super) async fn wanted(cluster: &Cluster, options: &LogOptions) -> Result<Vec<Pod>, LogsError> {
     let fetch = Fetch::new(cluster.client(), Throttle::new(RATE.0, RATE.1));
     let namespace = &options.namespace;
@@ -75,12 +76,12 @@ async fn one(cluster: &Cluster, source: &Arc<LogSource>, tell: Tell<'_>, count: 
     }
 }
 
-/// What is tried, in words that read after «failed to».
+/// Returns the operation for messages, which completes "failed to …".
 pub(super) fn what(source: &LogSource) -> String {
     format!("read the log of container `{}` of pod `{}`", source.container, source.pod)
 }
 
-/// The request for the log of a container.
+/// Builds the request for the log of a container.
 pub(super) fn request(source: &LogSource, params: LogParams) -> Result<http::Request<Vec<u8>>, ClusterError> {
     let params = LogParams { container: Some(source.container.clone()), ..params };
     kube::core::Request::new(format!("/api/v1/namespaces/{}/pods", source.namespace))

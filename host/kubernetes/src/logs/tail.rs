@@ -1,4 +1,4 @@
-//! The end of one container's log, over all instances of the container.
+//! Follows the log of one container, over all instances of the container.
 
 use std::io;
 use std::sync::Arc;
@@ -16,10 +16,12 @@ use super::resume::Resume;
 use super::show::{SILENCE, request, what};
 use crate::error::ClusterError;
 
-/// How long to wait before a log is asked for again; doubled each time up to the second, and back to the first when lines have come.
+/// First and longest delay before a log is requested again. The delay doubles each time, and is
+/// reset when lines arrive.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(32));
 
-/// How long a log is still followed when its pod is gone: it ends by itself unless the node is gone, too.
+/// How long a log is still followed after its pod is gone. It ends by itself unless the node is
+/// gone too.
 const GONE: Duration = Duration::from_secs(30);
 
 /// Follows one container.
@@ -28,40 +30,40 @@ pub(super) struct Tail {
     pub(super) source: Arc<LogSource>,
     pub(super) state: watch::Receiver<State>,
     pub(super) to: mpsc::Sender<LogEvent>,
-    /// The run is over: what there is is read to its end, and then no more.
+    /// Cancelled when the run is over. What exists then is read to its end.
     pub(super) over: CancellationToken,
-    /// Streams that may be open at once.
+    /// Limits the number of open streams.
     pub(super) seats: Arc<Semaphore>,
 }
 
-/// Why reading ended before the end of the log.
+/// Why reading stopped before the end of the log.
 enum Stop {
-    /// The connection broke, or the server could not answer.
+    /// The connection was lost, or the server could not answer.
     Broken(String),
-    /// The pod is not there any more.
+    /// The pod no longer exists.
     Gone,
-    /// Nobody takes the lines any more.
+    /// The receiver of the lines is gone.
     Unwanted,
 }
 
-/// Which part of a log.
+/// The part of a log to read.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
-    /// The current instance, as it grows.
+    /// The current instance, followed as it grows.
     Growing,
-    /// The current instance as it is now.
+    /// The current instance, as it is now.
     Current,
-    /// The instance before.
+    /// The previous instance.
     Previous,
 }
 
 impl Tail {
-    /// Reads until no other instance can come, or the run is over.
+    /// Reads until no other instance can start, or the run is over.
     pub(super) async fn run(mut self) {
         let mut resume = Resume::default();
         let mut begun = 0;
         let mut pause = PAUSES.0;
-        // There may be more of the instance that was read last.
+        // Whether there may be more of the instance that was read last.
         let mut again = false;
         loop {
             if self.over.is_cancelled() {
@@ -69,7 +71,8 @@ impl Tail {
             }
             let state = *self.state.borrow_and_update();
             if state.instances > begun || again {
-                // Growing logs hold a seat for hours: who waits for one does not wait beyond the end of the run.
+                // A followed log holds a permit for hours. Do not wait for one beyond the end of
+                // the run.
                 let seats = Arc::clone(&self.seats);
                 let _seat = tokio::select! {
                     seat = seats.acquire_owned() => seat,
@@ -110,11 +113,12 @@ impl Tail {
         }
     }
 
-    /// Reads what is left of the instance before, and then follows the current one.
+    /// Reads the rest of the previous instance, and then follows the current one.
     async fn instances(&mut self, resume: &mut Resume, begun: &mut u64, state: State) -> Result<(), Stop> {
         let another = state.instances > *begun;
-        // The instance that was read may have ended while nobody listened, and the watch may not have told of it yet: whatever it wrote last
-        // is asked for before anything of the next one is. That there is no such instance is nothing to complain of.
+        // The instance that was being read may have ended while the connection was down, before the
+        // watch reports it. Its last lines are read before those of the next instance. If there is
+        // no previous instance, that is not an error.
         if *begun > 0
             && (another || resume.since().is_some())
             && let Err(Stop::Unwanted) = self.read(resume, Part::Previous).await
@@ -127,7 +131,7 @@ impl Tail {
         }
         let mut watched = self.state.clone();
         let gone = async move {
-            // Pods that have ended are still there; only the handle of one that is gone is dropped.
+            // Pods that have ended still exist. The sender is dropped only when the pod is gone.
             while watched.changed().await.is_ok() {}
             tokio::time::sleep(GONE).await;
         };
@@ -137,7 +141,7 @@ impl Tail {
         }
     }
 
-    /// What is there when the run is over.
+    /// Reads what exists when the run is over.
     async fn rest(&mut self, resume: &mut Resume, begun: u64) {
         let state = *self.state.borrow();
         if state.instances == 0 {
@@ -150,7 +154,7 @@ impl Tail {
         }
         if let Err(Stop::Broken(why)) = self.read(resume, Part::Current).await {
             let notice = format!("failed to {} to its end: {why}", what(&self.source));
-            // Nobody listens: then nobody misses it.
+            // If the receiver is gone, nobody needs the notice.
             let _ = self.to.send(LogEvent::Notice(notice)).await;
         }
     }
@@ -183,7 +187,8 @@ impl Tail {
                 tokio::time::timeout(SILENCE, lines.next()).await.map_err(|_| silent())?
             };
             let Some(piece) = next.map_err(|error: io::Error| Stop::Broken(error.to_string()))? else { return Ok(()) };
-            // A seat in the queue first: a line is taken as read only when it is certain to be told.
+            // Reserve space in the queue first, so that a line counts as read only when it will be
+            // delivered.
             let room = self.to.reserve().await.map_err(|_| Stop::Unwanted)?;
             if let Some(line) = resume.take(&mut pass, piece) {
                 room.send(LogEvent::Line { source: Arc::clone(&self.source), line });

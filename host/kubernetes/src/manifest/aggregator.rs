@@ -1,4 +1,4 @@
-//! The aggregator: its pod, its storage, its Service and who may connect to it.
+//! The aggregator: its pod, storage, Service and NetworkPolicy.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::options::ManifestOptions;
 use crate::driver::default_pod_spec;
 use crate::names;
 
-/// The claim for the run and its archive.
+/// The name of the volume claim for the run and its archive.
 const CLAIM: &str = "plumbline-output";
 
 const CONFIG_VOLUME: &str = "sonobuoy-config-volume";
@@ -22,15 +22,16 @@ const PULL_SECRET_VOLUME: &str = "plumbline-pull-secret-volume";
 const OUTPUT_VOLUME: &str = "output-volume";
 const SCRATCH_VOLUME: &str = "scratch-volume";
 
-/// On the volume for temporary files.
+/// A directory on the volume for temporary files.
 const CACHE_DIR: &str = "/tmp/cache";
 
-/// The user and groups of Sonobuoy's aggregator.
+/// The user and group IDs of Sonobuoy's aggregator.
 const USER: u32 = 1000;
 const GROUP: u32 = 3000;
 const FILES_GROUP: u32 = 2000;
 
-/// The claim that outlives the pod: the archive can be had from it when the aggregator's node is lost.
+/// Returns the volume claim. It outlives the pod, so the archive can be read from it if the
+/// aggregator's node is lost.
 pub(super) fn claim(config: &Config, size: &str, class: Option<&str>) -> Value {
     let mut spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}});
     if let Some(class) = class {
@@ -44,7 +45,7 @@ pub(super) fn claim(config: &Config, size: &str, class: Option<&str>) -> Value {
     })
 }
 
-/// The pod, with definitions from the ConfigMaps `plugins` and modules from `modules`.
+/// Returns the pod, with definitions from the ConfigMaps `plugins` and modules from `modules`.
 pub(super) fn pod(options: &ManifestOptions, plugins: &[String], modules: &[String]) -> Value {
     let config = &options.config;
     let mut metadata = json!({
@@ -60,14 +61,14 @@ pub(super) fn pod(options: &ManifestOptions, plugins: &[String], modules: &[Stri
         put(&mut metadata, "annotations", json!(config.custom_annotations));
     }
 
-    // There is no image for anything but Linux: on a mixed cluster the pod must not land elsewhere.
+    // The image exists only for Linux. On a mixed cluster, the pod must not be scheduled elsewhere.
     let mut nodes: BTreeMap<&str, &str> = BTreeMap::from([("kubernetes.io/os", "linux")]);
     nodes.extend(options.aggregator_node_selector.iter().map(|(key, value)| (key.as_str(), value.as_str())));
 
     let mut spec = json!({
         "containers": [container(options, modules)],
         "nodeSelector": nodes,
-        // A killed aggregator goes on from its journal; Sonobuoy's (`Never`) has lost the run.
+        // A killed aggregator resumes from its journal. Sonobuoy's uses `Never` and loses the run.
         "restartPolicy": "OnFailure",
         "serviceAccountName": config.service_account_name,
         "tolerations": tolerations(config),
@@ -93,7 +94,7 @@ fn container(options: &ManifestOptions, modules: &[String]) -> Value {
     let mut mounts = vec![
         json!({"name": CONFIG_VOLUME, "mountPath": names::CONFIG_DIR}),
         json!({"name": PLUGINS_VOLUME, "mountPath": names::PLUGINS_DIR}),
-        // The root file system is read-only, and libraries expect a place for temporary files.
+        // The root file system is read-only, and libraries expect a directory for temporary files.
         json!({"name": SCRATCH_VOLUME, "mountPath": "/tmp"}),
         json!({"name": OUTPUT_VOLUME, "mountPath": names::AGGREGATOR_DIR}),
     ];
@@ -111,16 +112,19 @@ fn container(options: &ManifestOptions, modules: &[String]) -> Value {
         "args": ["aggregator", "--no-exit", format!("--level={level}"), format!("-v={verbosity}"), "--alsologtostderr"],
         "env": env(options),
         "volumeMounts": mounts,
-        // The requests are what waiting takes. The limit leaves room for modules. None on processors: a slow aggregator helps nobody.
-        // From a node whose disk is full, pods that use more than they request are evicted first: the journal, errors and the
-        // archive have 1 GiB.
+        // The requests cover an idle aggregator. The memory limit leaves room for modules. There is
+        // no CPU limit, because a slow aggregator helps nobody. If a node's disk is full, pods that
+        // use more than they request are evicted first, so the journal, errors and archive get 1
+        // GiB.
         "resources": {
             "requests": {"cpu": "50m", "ephemeral-storage": "1Gi", "memory": "64Mi"},
             "limits": {"memory": format!("{}Gi", POD_MEMORY >> 30)},
         },
-        // Asked until it succeeds once: the pod is ready when the binary runs on this node. Nothing is asked later: the server is closed
-        // when the run is over, while the pod stays for whoever fetches the archive; a probe of the port would then restart it (or, in a
-        // run that is over within seconds, never have seen it open). That the aggregator lives is told by the heartbeat in its status.
+        // The probe runs until it first succeeds: the pod is ready when the binary runs on this
+        // node. There is no later probe. The server closes when the run is over, while the pod
+        // stays for the download of the archive. A port probe would then restart the pod. In a run
+        // of a few seconds it might never see the port open. The heartbeat in the status shows that
+        // the aggregator is alive.
         "startupProbe": {
             "exec": {"command": [names::BINARY, "version", "--short"]},
             "periodSeconds": 2,
@@ -131,7 +135,7 @@ fn container(options: &ManifestOptions, modules: &[String]) -> Value {
     });
     let own = &config.plumbline;
     if !own.upload_secret.is_empty() {
-        // All of its keys: which of them storage wants is for the storage's client to know.
+        // All keys are passed on, because only the storage client knows which ones it needs.
         put(&mut container, "envFrom", json!([{"secretRef": {"name": own.upload_secret}}]));
     }
     if config.security_context_mode != SecurityContextMode::None {
@@ -151,7 +155,8 @@ fn env(options: &ManifestOptions) -> Value {
         field("SONOBUOY_ADVERTISE_IP", "status.podIP"),
         field("SONOBUOY_NAMESPACE", "metadata.namespace"),
         field("SONOBUOY_POD", "metadata.name"),
-        // Where compiled modules are kept: by default that is below a home directory, and this user has none.
+        // The directory for compiled modules. By default it is below the home directory, which this
+        // user does not have.
         ("XDG_CACHE_HOME".to_owned(), json!({"value": CACHE_DIR})),
     ]);
     if pull_secret(&options.config).is_some() {
@@ -190,7 +195,8 @@ fn volumes(config: &Config, plugins: &[String], modules: &[String]) -> Value {
             "secret": {
                 "secretName": secret,
                 "items": [{"key": ".dockerconfigjson", "path": "config.json"}],
-                // A Secret that is not there, or of another type, is nothing that a pod waits for: images are pulled without it as well.
+                // The pod must not wait for a missing Secret or one of another type, because images
+                // may be pullable without it.
                 "optional": true,
             },
         }));
@@ -198,14 +204,15 @@ fn volumes(config: &Config, plugins: &[String], modules: &[String]) -> Value {
     Value::Array(volumes)
 }
 
-/// The Secret that the aggregator itself needs, because it fetches bundles from registries. The kubelet reads it: no right on Secrets is
-/// needed.
+/// Returns the Secret that the aggregator itself needs to download bundles from registries.
+///
+/// The kubelet reads it, so no permission on Secrets is needed.
 fn pull_secret(config: &Config) -> Option<&str> {
     let fetches = config.plumbline.bundles.iter().any(|bundle| !bundle.reference.is_empty());
     (fetches && !config.image_pull_secrets.is_empty()).then_some(config.image_pull_secrets.as_str())
 }
 
-/// The files of all these ConfigMaps in one directory.
+/// Returns a volume with the files of all these ConfigMaps in one directory.
 fn from_config_maps(volume: &str, maps: &[String]) -> Value {
     match maps {
         [one] => json!({"name": volume, "configMap": {"name": one}}),
@@ -216,7 +223,8 @@ fn from_config_maps(volume: &str, maps: &[String]) -> Value {
     }
 }
 
-/// Control planes under both of their names, for clusters that have no other nodes; then what is configured.
+/// Returns the tolerations: control planes under both names, for clusters without other nodes, and
+/// then the configured ones.
 fn tolerations(config: &Config) -> Value {
     let mut list = vec![
         json!({"key": "kubernetes.io/e2e-evict-taint-key", "operator": "Exists"}),
@@ -227,8 +235,11 @@ fn tolerations(config: &Config) -> Value {
     Value::Array(list)
 }
 
-/// `nonroot` has Sonobuoy's ids, and asks for what the Pod Security level `restricted` insists on. `platform` leaves the ids to the
-/// cluster: OpenShift gives each namespace a range of its own and refuses every other number.
+/// Returns the pod's security context.
+///
+/// `nonroot` uses Sonobuoy's IDs and satisfies the Pod Security level `restricted`. `platform`
+/// leaves the IDs to the cluster: OpenShift assigns a range to each namespace and rejects all other
+/// IDs.
 fn pod_security(mode: SecurityContextMode) -> Option<Value> {
     let mut context = Map::from_iter([
         ("runAsNonRoot".to_owned(), json!(true)),
@@ -246,7 +257,7 @@ fn pod_security(mode: SecurityContextMode) -> Option<Value> {
     Some(Value::Object(context))
 }
 
-/// The Service in front of the aggregator.
+/// Returns the Service in front of the aggregator.
 pub(super) fn service(config: &Config) -> Value {
     json!({
         "apiVersion": "v1",
@@ -271,8 +282,10 @@ pub(super) fn service(config: &Config) -> Value {
     })
 }
 
-/// Lets only pods of the run connect to the aggregator's port. A pod on the host network has the address of its node,
-/// which no selector describes: with such a plugin the port is open to every address, and every other port is closed.
+/// Returns a policy that lets only pods of the run connect to the aggregator's port.
+///
+/// A pod on the host network has the IP address of its node, which no selector describes. With such
+/// a plugin the port is open to every address, and every other port is closed.
 pub(super) fn network_policy(options: &ManifestOptions) -> Value {
     let config = &options.config;
     let port = json!({"port": config.server.bind_port, "protocol": "TCP"});
@@ -295,7 +308,7 @@ pub(super) fn network_policy(options: &ManifestOptions) -> Value {
     })
 }
 
-/// Whether the pods of a plugin are on the network of their node.
+/// Returns true if the plugin's pods use the network of their node.
 pub(super) fn uses_host_network(definition: &Definition) -> bool {
     let spec = definition.pod_spec.clone().unwrap_or_else(|| default_pod_spec(definition.driver));
     spec.get("hostNetwork").and_then(Value::as_bool).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The objects of a run, in the order in which they are applied.
+//! Builds the objects of a run.
 
 use plumbline_core::config::Storage;
 use plumbline_core::definition::{K8S_VERSION_VARIABLE, check_set};
@@ -11,17 +11,19 @@ use super::{aggregator, config_maps, modules, objects, rbac};
 use crate::driver::reserved_secret;
 use crate::names;
 
-/// The longest name of a namespace (DNS-1123 label).
+/// Maximum length of a namespace name (DNS-1123 label).
 const MAX_NAMESPACE: usize = 63;
 
-/// The longest name of most other objects (DNS-1123 subdomain).
+/// Maximum length of most other object names (DNS-1123 subdomain).
 const MAX_NAME: usize = 253;
 
-/// The objects of a run, in the order in which they are applied: namespace, service accounts, credentials, roles, configuration, plugins,
-/// modules, storage, network policy, aggregator, service.
+/// Returns the objects of a run in the order in which to apply them.
+///
+/// The order is: namespace, service accounts, credentials, roles, configuration, plugins, modules,
+/// storage, network policy, aggregator, service.
 ///
 /// # Errors
-/// [`ManifestError`], which names the plugin or the setting.
+/// Returns [`ManifestError`], which names the plugin or setting.
 pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> {
     let config = &options.config;
     check_name("the namespace", &config.namespace, MAX_NAMESPACE, false)?;
@@ -66,8 +68,10 @@ pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> 
     Ok(documents)
 }
 
-/// The service account of plugins that ask for no permissions. Where the run makes no accounts, it is the one that every
-/// namespace has: its token is not mounted.
+/// Returns the service account of plugins without permissions.
+///
+/// If the run creates no accounts, this is the account that exists in every namespace. Its token is
+/// not mounted.
 #[must_use]
 pub fn plugin_account(config: &Config) -> &'static str {
     match config.existing_service_account {
@@ -102,7 +106,7 @@ fn check_plugins(plugins: &[ManifestPlugin]) -> Result<(), ManifestError> {
     Ok(())
 }
 
-/// DNS-1123, as Kubernetes checks it: refused here, nothing has been created yet.
+/// Checks a name against DNS-1123 as Kubernetes does, but before anything is created.
 fn check_name(what: &'static str, name: &str, max: usize, dots: bool) -> Result<(), ManifestError> {
     let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || (dots && b == b'.');

@@ -1,4 +1,4 @@
-//! ConfigMaps: the configuration, the definitions, the files of plugins.
+//! ConfigMaps with the configuration, the definitions and the files of plugins.
 
 use plumbline_core::Config;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,9 @@ use super::prepare::config_map_name;
 use super::yaml::to_document;
 use crate::names;
 
-/// The configuration. Its id is empty: every run chooses its own, also the second one of the same manifest.
+/// Returns the ConfigMap with the configuration.
+///
+/// The run ID is empty: every run chooses its own, even if the same manifest is applied twice.
 pub(super) fn config(options: &ManifestOptions) -> Result<Value, ManifestError> {
     let mut config = options.config.clone();
     config.uuid = String::new();
@@ -23,8 +25,11 @@ pub(super) fn config(options: &ManifestOptions) -> Result<Value, ManifestError> 
     Ok(config_map(&config, names::CONFIG_MAP, json!({"config.json": json})))
 }
 
-/// The definitions, as `plugin-0.yaml`, ... in the order of `plugins`. Sonobuoy puts them all into one ConfigMap; here a second one
-/// is begun when the first is full, so that only a single definition can be too large. There is always a first.
+/// Returns the ConfigMaps with the definitions, as `plugin-0.yaml` and so on, in the order of
+/// `plugins`.
+///
+/// Sonobuoy puts all of them into one ConfigMap. Here a full one is followed by another, so that
+/// only a single definition can be too large. There is always at least one.
 pub(super) fn definitions(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, ManifestError> {
     let mut maps = vec![Map::new()];
     let mut filled = 0;
@@ -51,8 +56,10 @@ pub(super) fn definitions(config: &Config, plugins: &[&ManifestPlugin]) -> Resul
     Ok(maps.into_iter().enumerate().map(|(at, map)| config_map(config, &name(at), Value::Object(map))).collect())
 }
 
-/// The files that plugins bring along, one ConfigMap for each plugin that has some. Labelled, unlike Sonobuoy's: in a namespace that
-/// is not the run's own they must be found when the run is deleted.
+/// Returns the ConfigMaps with the files of plugins, one for each plugin that has any.
+///
+/// Unlike Sonobuoy's, they are labelled. In a shared namespace they must be found when the run is
+/// deleted.
 pub(super) fn files(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, ManifestError> {
     let with_files = plugins.iter().map(|plugin| &plugin.definition).filter(|it| !it.config_map.is_empty());
     with_files

@@ -1,11 +1,12 @@
-//! The pod around a plugin whose definition has none, as a definition could have it.
+//! The default pod spec, in the form that a definition can contain.
 
 use plumbline_core::Driver;
 use serde_json::{Value, json};
 
 use crate::driver;
 
-/// The pod of [`driver::default_pod_spec`], with the empty list of containers that a pod spec in a definition needs.
+/// Returns [`driver::default_pod_spec`] with an empty list of containers, which a pod spec in a
+/// definition needs.
 #[must_use]
 pub fn default_pod_spec(driver: Driver) -> Value {
     let mut spec = driver::default_pod_spec(driver);

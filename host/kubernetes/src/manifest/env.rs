@@ -1,4 +1,4 @@
-//! The environment of a container, as a list of core/v1 `EnvVar`.
+//! Environment variables of a container, as a list of core/v1 `EnvVar`.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,11 @@ pub const AUTOMATIC_VARIABLES: [&str; 6] = [
     "SONOBUOY_RESULTS_DIR",
 ];
 
-/// Lays `over` over the variables in `list`: an empty value removes a variable. Sorted by lower-cased name, as Sonobuoy does; of two
-/// variables of one name the last counts, as in a container. Entries without a name stay in front, for the API server to refuse.
+/// Merges `over` into the variables of `list`. An empty value removes a variable.
+///
+/// The result is sorted by lower-case name, as in Sonobuoy. Of two variables with one name the last
+/// one applies, as in a container. Entries without a name stay in front, for the API server to
+/// reject.
 #[must_use]
 pub fn merged(list: Vec<Value>, over: &BTreeMap<String, String>) -> Vec<Value> {
     let mut nameless = Vec::new();

@@ -1,4 +1,5 @@
-//! The objects that a run in a cluster begins with, as documents: what `gen` prints and `run` creates.
+//! Builds the initial objects of a run in a cluster as documents. `gen` prints them, and `run`
+//! creates them.
 //!
 //! ```text
 //! definitions ── prepare_definition ──▶ ManifestPlugin ─┐
@@ -6,7 +7,7 @@
 //! rbac::Needs ◀─ what the run needs ────────────────────┘
 //! ```
 //!
-//! All of it is plain functions: nothing here talks to a cluster.
+//! All functions are pure: nothing here sends a request to a cluster.
 
 mod aggregator;
 mod build;

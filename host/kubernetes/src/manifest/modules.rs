@@ -1,7 +1,9 @@
-//! The modules of bundles, on their way through ConfigMaps: compressed and cut on a person's machine, put together in the aggregator.
+//! Transports the modules of bundles in ConfigMaps. They are compressed and split on the user's
+//! machine, and joined in the aggregator.
 //!
-//! A chunk is the key `<plugin>_<file>.gz.<number>`, with three digits counted from 000. The name of a plugin has no `_`, so the first one
-//! ends it, whatever follows. That the last chunk is there is told by the checksum at the end of the compressed stream.
+//! A chunk has the key `<plugin>_<file>.gz.<number>`, with three digits counted from 000. Plugin
+//! names contain no `_`, so the first `_` ends the name. The checksum at the end of the compressed
+//! stream shows that the last chunk is present.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,16 +22,19 @@ use super::objects::{base64, labels};
 use super::options::ManifestPlugin;
 use crate::names;
 
-/// A chunk: 700 KiB, which are 934 KiB in the JSON of a ConfigMap of at most 1 MiB.
+/// Size of a chunk: 700 KiB, which become 934 KiB in the JSON of a ConfigMap. The limit there is 1
+/// MiB.
 const CHUNK: usize = 700 << 10;
 
-/// The longest name of a module's file. With plugin and number it is a key, of at most 253 characters.
+/// Maximum length of a module's file name. With plugin and number it forms a key of at most 253
+/// characters.
 const MAX_FILE_NAME: usize = 100;
 
-/// Files in the directory of chunks: as many as all modules together can have, each with a chunk that is not full.
+/// Maximum number of files in the directory of chunks. Every module may add one chunk that is not
+/// full.
 const MAX_CHUNKS: usize = MAX_MODULES + MAX_PACKED_BYTES / CHUNK + 1;
 
-/// The ConfigMaps for the modules of `plugins`.
+/// Returns the ConfigMaps with the modules of `plugins`.
 pub(super) fn pack(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, ManifestError> {
     let count = plugins.iter().map(|plugin| plugin.modules.len()).sum();
     if count > MAX_MODULES {
@@ -91,25 +96,25 @@ fn compress(bytes: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// How many bytes of a ConfigMap's data a module takes.
+/// Returns the number of bytes that a module takes in a ConfigMap's data.
 #[must_use]
 pub fn packed_bytes(module: &[u8]) -> usize {
-    // Compressing into memory does not fail; should it, packing says so.
+    // Compression into memory does not fail. If it did, packing would report it.
     compress(module).map_or(usize::MAX, |packed| packed.len())
 }
 
-/// Why modules cannot be put together.
+/// Error while joining modules.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
-    /// A file or the directory cannot be read.
+    /// A file or the directory could not be read.
     #[error("failed to read `{}`", path.display())]
     Read {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// There are more files than a run has.
+    /// There are more files than a run can have.
     #[error("`{}` has more than {MAX_CHUNKS} files: it does not hold the modules of a run", .0.display())]
     TooMany(PathBuf),
     /// A file is not a chunk of a module.
@@ -123,39 +128,40 @@ pub enum UnpackError {
     Missing {
         /// The plugin.
         plugin: String,
-        /// The module's file.
+        /// The file name of the module.
         file: String,
-        /// Which chunk, counted from 0.
+        /// The number of the chunk, counted from 0.
         number: usize,
     },
-    /// The chunks do not make a module.
+    /// The chunks do not form a valid module.
     #[error("module `{file}` of plugin `{plugin}` is damaged or incomplete")]
     Damaged {
         /// The plugin.
         plugin: String,
-        /// The module's file.
+        /// The file name of the module.
         file: String,
-        /// What the decompression says.
+        /// The error of the decompression.
         source: io::Error,
     },
-    /// A module is larger than any that is loaded.
+    /// A module exceeds the size limit for loading.
     #[error("module `{file}` of plugin `{plugin}` has more than {}", Bytes(MAX_MODULE_BYTES))]
     TooLarge {
         /// The plugin.
         plugin: String,
-        /// The module's file.
+        /// The file name of the module.
         file: String,
     },
 }
 
-/// Modules by plugin: file name and content of each.
+/// Modules by plugin, with the file name and content of each.
 pub type Unpacked = BTreeMap<String, Vec<(String, Vec<u8>)>>;
 
-/// The modules whose chunks are in `dir`: file name and content, by plugin, in the order of their names. A directory that is not there
-/// holds none.
+/// Joins the modules whose chunks are in `dir`.
+///
+/// Returns file names and contents by plugin, in name order. A missing directory counts as empty.
 ///
 /// # Errors
-/// [`UnpackError`], which names the plugin and the file.
+/// Returns [`UnpackError`], which names the plugin and the file.
 pub fn unpack_modules(dir: &Path) -> Result<Unpacked, UnpackError> {
     let mut modules = Unpacked::new();
     for ((plugin, file), chunks) in chunks(dir)? {
@@ -179,13 +185,14 @@ fn chunks(dir: &Path) -> Result<Chunks, UnpackError> {
     };
     let mut chunks = Chunks::new();
     for (count, entry) in entries.enumerate() {
-        // Two more for what the kubelet keeps beside the files.
+        // The kubelet keeps two further entries next to the files.
         if count >= MAX_CHUNKS + 2 {
             return Err(UnpackError::TooMany(dir.to_owned()));
         }
         let entry = entry.map_err(failed)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        // `..data` and the directory that it points to: the kubelet swaps them when a ConfigMap changes.
+        // These are `..data` and its target directory. The kubelet swaps them when a ConfigMap
+        // changes.
         if name.starts_with("..") {
             continue;
         }
@@ -235,7 +242,8 @@ mod tests {
         ManifestPlugin { definition: Arc::new(Definition::parse(&yaml).unwrap().definition), modules }
     }
 
-    /// The directory as the kubelet makes it: files in a hidden directory, and links to them.
+    /// Creates the directory as the kubelet does, with files in a hidden directory and links to
+    /// them.
     fn mounted(maps: &[Value]) -> TempDir {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("..2026_01_01");
@@ -253,7 +261,7 @@ mod tests {
         dir
     }
 
-    /// Bytes that do not compress.
+    /// Returns bytes that do not compress.
     fn noise(count: usize, seed: u64) -> Vec<u8> {
         let mut state = seed | 1;
         let next = || {

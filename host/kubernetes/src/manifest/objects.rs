@@ -1,4 +1,4 @@
-//! Small objects: the namespace, the service account, Secrets.
+//! Small objects: the namespace, service accounts and Secrets.
 
 use k8s_openapi::ByteString;
 use plumbline_core::Config;
@@ -7,14 +7,16 @@ use serde_json::{Map, Value, json};
 use super::options::DockerConfig;
 use crate::names;
 
-/// `component: sonobuoy`, by which everything of a run is found.
+/// Returns the label `component: sonobuoy`, by which all objects of a run are found.
 pub(super) fn labels() -> Value {
     json!({(names::COMPONENT_LABEL): names::COMPONENT_VALUE})
 }
 
-/// The run's namespace. It says that it was made for a run: only such a namespace is deleted with the run, whatever else is called
-/// `sonobuoy`. The level of Pod Security is `privileged` unless it is configured, because built-in plugins look at the host; with plugins
-/// that need no more, `restricted` works, for the aggregator and the workers do.
+/// Returns the run's namespace, with a label that marks it as created for a run.
+///
+/// Only such a namespace is deleted with the run, whatever its name. The default Pod Security level
+/// is `privileged`, because built-in plugins inspect the host. The aggregator and the workers also
+/// run under `restricted`, which works if no plugin needs more.
 pub(super) fn namespace(config: &Config) -> Value {
     let own = &config.plumbline;
     let mut labels: Map<String, Value> = own.namespace_labels.iter().map(|(k, v)| (k.clone(), json!(v))).collect();
@@ -36,7 +38,8 @@ pub(super) fn service_account(config: &Config, name: &str) -> Value {
     })
 }
 
-/// The account of plugins that ask for no permissions. No pod of it gets a token, whatever its pod spec leaves out.
+/// Returns the account of plugins without permissions. Its pods get no token, whatever their pod
+/// spec says.
 pub(super) fn plugin_account(config: &Config, name: &str) -> Value {
     let mut account = service_account(config, name);
     put(&mut account, "automountServiceAccountToken", json!(false));
@@ -53,7 +56,10 @@ pub(super) fn docker_config(config: &Config, docker: &DockerConfig) -> Value {
     })
 }
 
-/// Sonobuoy encodes the key twice and leaves the namespace out, so that no plugin can use it: not so here.
+/// Returns the Secret with the SSH key.
+///
+/// Sonobuoy encodes the key twice and omits the namespace, so that no plugin can use it. This
+/// Secret is usable.
 pub(super) fn ssh_key(config: &Config, key: &[u8]) -> Value {
     json!({
         "apiVersion": "v1",
@@ -64,12 +70,12 @@ pub(super) fn ssh_key(config: &Config, key: &[u8]) -> Value {
     })
 }
 
-/// Bytes as Kubernetes writes them in JSON.
+/// Encodes bytes as Kubernetes does in JSON.
 pub(super) fn base64(bytes: &[u8]) -> Value {
     json!(ByteString(bytes.to_vec()))
 }
 
-/// Sets a key of an object; nothing for a value that is none.
+/// Sets a key of an object. Does nothing if the value is not an object.
 pub(super) fn put(object: &mut Value, key: &str, value: Value) {
     if let Value::Object(fields) = object {
         fields.insert(key.to_owned(), value);

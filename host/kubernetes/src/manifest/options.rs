@@ -1,4 +1,4 @@
-//! What a manifest is made of.
+//! The input of a manifest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,41 +7,44 @@ use plumbline_core::{Config, Definition};
 
 use crate::cluster::ServerVersion;
 
-/// What a manifest is made of. The configuration has the rest: namespace, images, permissions, service account, Pod Security level.
+/// The input of a manifest, in addition to the configuration.
+///
+/// The configuration has namespace, images, permissions, service account and Pod Security level.
 #[derive(Debug, Clone)]
 pub struct ManifestOptions {
     /// The configuration, which the aggregator gets too.
     pub config: Config,
-    /// The plugins, with definitions that [`super::prepare_definition`] went over.
+    /// The plugins, whose definitions were prepared by [`super::prepare_definition`].
     pub plugins: Vec<ManifestPlugin>,
-    /// Whether roles and their bindings are made.
+    /// Whether to create roles and bindings.
     pub rbac: bool,
-    /// Whether the namespace is made.
+    /// Whether to create the namespace.
     pub create_namespace: bool,
-    /// Labels of nodes that the aggregator may run on.
+    /// A label selector for the nodes on which the aggregator may run.
     pub aggregator_node_selector: BTreeMap<String, String>,
-    /// Further variables for the aggregator; they win over those that it gets anyway.
+    /// Further environment variables of the aggregator. They take precedence over the default ones.
     pub aggregator_env: BTreeMap<String, String>,
-    /// How much the aggregator's log tells: `info`, `debug`, `trace`, ...
+    /// The log level of the aggregator: `info`, `debug`, `trace`, and so on.
     pub log_level: String,
-    /// Credentials for registries: becomes the Secret that `ImagePullSecrets` names.
+    /// Registry credentials, which become the Secret that `ImagePullSecrets` names.
     pub docker_config: Option<DockerConfig>,
-    /// A private key for plugins that log in to nodes: becomes the Secret `ssh-key`.
+    /// A private key for plugins that log in to nodes, which becomes the Secret `ssh-key`.
     pub ssh_key: Option<Vec<u8>>,
-    /// The cluster's version, if it was asked: plugins are told it, unless the configuration names another.
+    /// The version of the cluster, if known. Plugins get it, unless the configuration names
+    /// another.
     pub server: Option<ServerVersion>,
 }
 
 /// A plugin of the run.
 #[derive(Debug, Clone)]
 pub struct ManifestPlugin {
-    /// Its definition.
+    /// The definition of the plugin.
     pub definition: Arc<Definition>,
-    /// The modules of its bundle: file name and content.
+    /// The modules of the plugin's bundle: file name and content.
     pub modules: Vec<(String, Vec<u8>)>,
 }
 
-/// Credentials for registries.
+/// Registry credentials.
 #[derive(Debug, Clone)]
 pub struct DockerConfig {
     /// The name of the Secret.
@@ -51,7 +54,7 @@ pub struct DockerConfig {
 }
 
 impl ManifestOptions {
-    /// Options for `config` and `plugins`, with defaults for the rest.
+    /// Creates options for `config` and `plugins`, with defaults for the rest.
     #[must_use]
     pub fn new(config: Config, plugins: Vec<ManifestPlugin>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What is done to a definition before it goes into a cluster.
+//! Prepares definitions for a cluster.
 
 use std::collections::BTreeMap;
 
@@ -13,36 +13,40 @@ use super::error::ManifestError;
 use crate::driver::set_job_tolerations;
 use crate::names;
 
-/// The longest name of a volume (DNS-1123 label).
+/// Maximum length of a volume name (DNS-1123 label).
 const MAX_VOLUME_NAME: usize = 63;
 
-/// What is done to one definition.
+/// The changes to make to a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transform {
-    /// The image, in place of the definition's.
+    /// The image that replaces the definition's.
     pub image: Option<String>,
-    /// The image of the run, for a container that names none: it holds this program with all its roles.
+    /// The image of the run, for a container without an image. It contains all roles of this
+    /// program.
     pub run_image: String,
-    /// The policy for the image of the run, where it is filled in and the container names none.
+    /// The pull policy for the image of the run, where it is filled in and the container has no
+    /// policy.
     pub run_pull_policy: PullPolicy,
-    /// The policy for every image of the plugin, in place of the definition's.
+    /// The pull policy that replaces the policy of every image of the plugin.
     pub pull_policy: Option<PullPolicy>,
-    /// What [`K8S_VERSION_VARIABLE`] stands for, such as `v1.30.2`; `None`: it stays as it is.
+    /// The value of [`K8S_VERSION_VARIABLE`], such as `v1.30.2`. With `None`, the variable is kept
+    /// unchanged.
     pub kubernetes_version: Option<String>,
-    /// Where plugin and worker meet.
+    /// The results directory, which plugin and worker share.
     pub results_dir: String,
-    /// The port of the worker for progress.
+    /// The port of the worker's progress relay.
     pub progress_port: String,
-    /// Variables that win over all others; an empty value removes one.
+    /// Environment variables that take precedence over all others. An empty value removes a
+    /// variable.
     pub env: BTreeMap<String, String>,
-    /// The driver's default pod is written out where the definition has none.
+    /// Whether to write out the driver's default pod spec if the definition has none.
     pub show_pod_spec: bool,
-    /// Tolerations of the default pod of a Job, in place of its own.
+    /// Tolerations that replace those of a Job's default pod.
     pub job_tolerations: Option<Vec<Toleration>>,
 }
 
 impl Transform {
-    /// What `config` asks for, for every plugin.
+    /// Returns the changes that `config` asks for, for every plugin.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         Self {
@@ -60,14 +64,16 @@ impl Transform {
     }
 }
 
-/// The ConfigMap with the files of a plugin.
+/// Returns the name of the ConfigMap with the files of a plugin.
 #[must_use]
 pub fn config_map_name(plugin: &PluginName) -> String {
     format!("plugin-{plugin}-cm")
 }
 
-/// Gives the plugin's container the image of the run, if it names a command and no image. Without a command nothing would say what to
-/// execute: such a definition stays as it is, and is refused where an image is needed. A policy that the container names is kept.
+/// Gives the plugin's container the image of the run, if it has a command but no image.
+///
+/// Without a command, nothing says what to execute. Such a definition is unchanged here, and
+/// rejected later where an image is needed. A pull policy of the container is kept.
 pub fn image_of_run(definition: &mut Value, image: &str, pull_policy: PullPolicy) {
     let Some(Value::Object(container)) = definition.get_mut("spec") else { return };
     let given =
@@ -81,10 +87,14 @@ pub fn image_of_run(definition: &mut Value, image: &str, pull_policy: PullPolicy
     container.insert("image".to_owned(), json!(image));
 }
 
-/// The definition as it goes into a cluster: images, environment, the mounts of results and files. Doing it twice is doing it once.
+/// Returns the definition as it goes into a cluster, with images, environment, and the mounts of
+/// results and files.
+///
+/// This is idempotent.
 ///
 /// # Errors
-/// [`ManifestError::Shape`] where Kubernetes wants a list or a mapping and the definition has something else.
+/// Returns [`ManifestError::Shape`] if a field that Kubernetes requires to be a list or a mapping
+/// is something else.
 pub fn prepare_definition(definition: &Definition, transform: &Transform) -> Result<Definition, ManifestError> {
     let name = &definition.name;
     let mut json = definition.to_json();
@@ -148,7 +158,7 @@ fn automatic_env(transform: &Transform) -> BTreeMap<String, String> {
 /// The path of a container, and the container.
 type Place<'a> = (String, &'a mut Map<String, Value>);
 
-/// The plugin's container and those of its pod.
+/// Returns the plugin's container and those of its pod.
 fn containers<'a>(plugin: &PluginName, json: &'a mut Value) -> Result<Vec<Place<'a>>, ManifestError> {
     let shape = |path: String, expected| ManifestError::Shape { plugin: plugin.clone(), path, expected };
     let mut found = Vec::new();
@@ -175,7 +185,7 @@ fn containers<'a>(plugin: &PluginName, json: &'a mut Value) -> Result<Vec<Place<
     Ok(found)
 }
 
-/// The list at `key` of a container; an empty one, if it has none.
+/// Returns the list at `key` of a container, and inserts an empty one if there is none.
 fn list<'a>(
     plugin: &PluginName,
     path: &str,
@@ -192,7 +202,9 @@ fn list<'a>(
     }
 }
 
-/// Mounts `volume` at `path`, and moves a mount of it that is elsewhere: whoever hard-codes another directory would write to nobody.
+/// Mounts `volume` at `path`, and moves a mount of it that is elsewhere.
+///
+/// A plugin that hard-codes another directory would write where nothing reads it.
 fn mount(mounts: &mut Vec<Value>, volume: &str, path: &str) {
     let is_it = |mount: &&mut Value| mount.get("name").and_then(Value::as_str) == Some(volume);
     match mounts.iter_mut().find(is_it) {
@@ -205,13 +217,16 @@ fn add_volume(plugin: &PluginName, json: &mut Value) -> Result<(), ManifestError
     let Value::Object(top) = json else { return Ok(()) };
     let volume = volume_name(plugin);
     let volumes = list(plugin, "", top, "extra-volumes")?;
-    // A definition that was printed by `gen` has it already.
+    // A definition that `gen` printed already contains the volume.
     volumes.retain(|one| one.get("name").and_then(Value::as_str) != Some(&volume));
     volumes.push(json!({"name": volume, "configMap": {"name": config_map_name(plugin)}}));
     Ok(())
 }
 
-/// A plugin may be called `a.b`; a volume may not, and Sonobuoy's pod is refused then.
+/// Returns the name of the volume for the plugin's files.
+///
+/// A plugin name may contain dots, but a volume name may not. Sonobuoy's pod is rejected in that
+/// case.
 fn volume_name(plugin: &PluginName) -> String {
     let plugin: String = plugin.as_str().replace('.', "-");
     let room = MAX_VOLUME_NAME - "sonobuoy--vol".len();

@@ -1,17 +1,19 @@
-//! JSON values as YAML documents, as people and tools of the field know them: keys sorted, lists not indented, text of several lines as a
-//! block, and nothing that an older reader of YAML takes for a number, a date or a truth value.
+//! Writes JSON values as YAML documents in the usual style.
+//!
+//! Keys are sorted, lists are not indented, and multi-line text is a block. Strings that an older
+//! YAML parser could read as a number, a date or a boolean are quoted.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// The documents, each followed by a line `---`.
+/// Returns the documents, each followed by a line `---`.
 #[must_use]
 pub fn to_yaml(documents: &[Value]) -> String {
     documents.iter().map(|value| to_document(value) + "---\n").collect()
 }
 
-/// One document, without a marker before or after it.
+/// Returns one document, without a marker before or after it.
 #[must_use]
 pub fn to_document(value: &Value) -> String {
     let mut out = String::new();
@@ -26,9 +28,9 @@ pub fn to_document(value: &Value) -> String {
     out
 }
 
-/// The lines of a mapping at `indent` columns; the first line is not indented when it follows `- `.
+/// Writes a mapping at `indent` columns. The first line is not indented if it follows `- `.
 fn mapping(out: &mut String, fields: &Map<String, Value>, indent: usize, mut begun: bool) {
-    // Whether a map of this type is sorted depends on how the JSON library was built.
+    // The sort order of this map type depends on the features of the JSON library.
     let mut sorted: Vec<_> = fields.iter().collect();
     sorted.sort_by_key(|(key, _)| *key);
     for (key, value) in sorted {
@@ -78,20 +80,21 @@ fn list(out: &mut String, items: &[Value], indent: usize) {
     }
 }
 
-/// A value that stands on the line that was begun; a block goes on below it.
+/// Writes a value on the current line. A block continues below it.
 fn scalar(out: &mut String, value: &Value, indent: usize) {
     match value {
         Value::String(content) => text(out, content, Some(indent)),
         Value::Array(_) => out.push_str("[]"),
         Value::Object(_) => out.push_str("{}"),
         other => {
-            // Cannot fail: writing to a String.
+            // Writing to a `String` cannot fail.
             let _ = write!(out, "{other}");
         }
     }
 }
 
-/// A text in the plainest form that every reader takes for this text; in several lines only where `block` says the indentation.
+/// Writes a string in the plainest form that every parser reads as this string. It uses several
+/// lines only if `block` gives the indentation.
 fn text(out: &mut String, content: &str, block: Option<usize>) {
     let printable = content.chars().all(|c| c == '\n' || is_printable(c));
     match block {
@@ -110,7 +113,8 @@ fn text(out: &mut String, content: &str, block: Option<usize>) {
 
 fn literal(out: &mut String, content: &str, indent: usize) {
     out.push('|');
-    // A reader takes the indentation from the first line, unless that line is itself indented, or empty.
+    // A parser takes the indentation from the first line, unless that line is itself indented, or
+    // empty.
     if content.starts_with([' ', '\n', '\t']) {
         out.push('2');
     }
@@ -144,20 +148,23 @@ fn double_quoted(out: &mut String, content: &str) {
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
             c if is_printable(c) => out.push(c),
-            // Cannot fail: writing to a String.
+            // Writing to a `String` cannot fail.
             c => drop(write!(out, "\\U{:08X}", u32::from(c))),
         }
     }
     out.push('"');
 }
 
-/// What may stand in a YAML document as it is, on one line: no control characters, no line breaks of other alphabets, no byte order mark.
+/// Returns true if a character may appear unescaped on one line of a YAML document.
+///
+/// This excludes control characters, Unicode line breaks and byte order marks.
 fn is_printable(c: char) -> bool {
     let breaks = matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
     c == '\t' || !(c.is_control() || breaks)
 }
 
-/// Whether a text needs no quotes. Narrower than the standard: whoever doubts quotes.
+/// Returns true if a string needs no quotes. The check is stricter than the standard: in case of
+/// doubt, quote.
 fn is_plain(content: &str) -> bool {
     let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     if words.iter().any(|word| word.eq_ignore_ascii_case(content)) {
@@ -165,15 +172,17 @@ fn is_plain(content: &str) -> bool {
     }
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_./$(),=+*".contains(c);
     let inner = content.char_indices().all(|(at, c)| {
-        // `: ` and ` #` have a meaning, and blanks at the end are lost.
+        // `: ` and ` #` have a meaning, and trailing blanks are lost.
         let after = content.get(at + 1..).and_then(|rest| rest.chars().next());
         safe(c) || (matches!(c, ':' | ' ') && after.is_some_and(safe))
     });
     inner && (begins_plainly(content) || is_quantity(content))
 }
 
-/// A number, a date, a time, or what old readers take for one, begins with a digit, a sign or a point. An option (`-v`, `--level`) and a
-/// path (`./run.sh`) are none of these.
+/// Returns true if the start of a string cannot be that of a number, a date or a time.
+///
+/// Those start with a digit, a sign or a point, also in old parsers. An option (`-v`, `--level`) or
+/// a path (`./run.sh`) is safe.
 fn begins_plainly(content: &str) -> bool {
     let rest = content.strip_prefix("--").or_else(|| content.strip_prefix('-')).unwrap_or(content);
     rest.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -181,7 +190,8 @@ fn begins_plainly(content: &str) -> bool {
         || content.starts_with("./")
 }
 
-/// `512Mi`, `50m`: digits and a unit, which no reader takes for a number.
+/// Returns true for digits with a unit, such as `512Mi` or `50m`, which no parser reads as a
+/// number.
 fn is_quantity(content: &str) -> bool {
     let units = ["m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"];
     let digits = content.bytes().take_while(u8::is_ascii_digit).count();

@@ -1,22 +1,24 @@
-//! Which trouble a pod is in.
+//! Determines the problem of a pod.
 
 use std::time::Duration;
 
-use super::options::Graces;
+use super::options::GracePeriods;
 use super::sentence;
 use crate::names;
 use crate::pod_view::{ContainerState, ContainerView, PodView, Role};
 use crate::reasons;
 
-/// What keeps a result from arriving. In the order in which they are told if several last too long at the same moment: what explains
-/// the others comes first.
+/// The kind of problem that delays a result.
+///
+/// The order is the order of reporting, if several exceed their grace period at the same moment. A
+/// kind that explains others comes before them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
-    /// The node is not in the cluster any more.
+    /// The node is no longer in the cluster.
     NodeRemoved,
-    /// The cluster ended the pod: evicted, preempted, shut down with its node.
+    /// The cluster terminated the pod: it was evicted, preempted, or shut down with its node.
     PodEvicted,
-    /// The pod is being deleted and does not end.
+    /// The pod is being deleted, but does not terminate.
     PodTerminating,
     /// The pod was deleted and not replaced.
     PodGone,
@@ -28,9 +30,9 @@ pub(super) enum Kind {
     Image,
     /// A container cannot be created.
     Create,
-    /// A container is being created, and does not start.
+    /// A container is being created, but does not start.
     Starting,
-    /// A container crashes again and again.
+    /// A container crashes repeatedly.
     CrashLoop,
     /// The worker ended.
     WorkerEnded,
@@ -38,14 +40,14 @@ pub(super) enum Kind {
     Ended,
     /// The node is not ready.
     NodeNotReady,
-    /// The worker runs and was not heard of.
+    /// The worker is running, but has never contacted the aggregator.
     Hello,
-    /// The worker runs, was heard of, and sends no heartbeat any more.
+    /// The worker is running and contacted the aggregator earlier, but no longer sends heartbeats.
     Silent,
 }
 
 impl Kind {
-    /// The word that programs find under `reason` in the record.
+    /// Returns the identifier that programs find under `reason` in the record.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::NodeRemoved => "NodeGone",
@@ -66,7 +68,7 @@ impl Kind {
         }
     }
 
-    pub(super) fn grace(self, graces: &Graces) -> Duration {
+    pub(super) fn grace(self, graces: &GracePeriods) -> Duration {
         match self {
             Self::NodeRemoved | Self::NodeNotReady => graces.node_gone,
             Self::PodEvicted | Self::PodTerminating | Self::PodGone => graces.pod_gone,
@@ -81,14 +83,14 @@ impl Kind {
         }
     }
 
-    /// How long a trouble lasts before it is reported as what the run waits for.
-    fn quiet(self, graces: &Graces) -> Duration {
+    /// Returns how long a problem lasts before it is reported as what the run waits for.
+    fn quiet(self, graces: &GracePeriods) -> Duration {
         let quiet = match self {
             Self::Silent => graces.silent,
-            // Only evidence tells whether a worker says hello at all, and after a restart of the
-            // aggregator, every worker is silent until its next heartbeat.
+            // Only evidence shows whether a worker contacts the aggregator at all. After a restart
+            // of the aggregator, every worker is silent until its next heartbeat.
             Self::Hello => graces.hello,
-            // Most images are there by then.
+            // Most images are pulled by then.
             Self::Starting => SLOW_START,
             _ => PASSING,
         };
@@ -96,39 +98,39 @@ impl Kind {
     }
 }
 
-/// Troubles that pass within this time are not reported: the container of a plugin ends a moment
-/// before its result arrives.
+/// Problems that pass within this time are not reported. The container of a plugin, for example,
+/// ends a moment before its result arrives.
 const PASSING: Duration = Duration::from_secs(10);
 
-/// A container that has not started by then is reported.
+/// A container that has not started after this time is reported.
 const SLOW_START: Duration = Duration::from_secs(60);
 
-/// A trouble, with the sentences that describe it.
+/// A problem, with the sentences that describe it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct Problem {
     pub(super) kind: Kind,
-    /// How long it may last.
+    /// The grace period.
     pub(super) grace: Duration,
-    /// How long it lasts before it is reported.
+    /// How long the problem lasts before it is reported.
     pub(super) quiet: Duration,
-    /// Why the result is given up once the grace period is over.
+    /// The reason for a missing result, once the grace period is over.
     pub(super) sentence: String,
-    /// The same as long as the result may still arrive.
+    /// The same reason, as long as the result may still arrive.
     pub(super) so_far: String,
 }
 
-impl Trouble {
-    /// A trouble of this kind. `describe` gets its grace period once that is over, and `None`
-    /// before.
-    pub(super) fn new(kind: Kind, graces: &Graces, describe: impl Fn(Option<Duration>) -> String) -> Self {
+impl Problem {
+    /// Creates a problem of this kind. `describe` gets its grace period once that is over, and
+    /// `None` before.
+    pub(super) fn new(kind: Kind, graces: &GracePeriods, describe: impl Fn(Option<Duration>) -> String) -> Self {
         Self::within(kind, kind.grace(graces), graces, describe)
     }
 
-    /// The same with another grace period than that of its kind.
+    /// Creates a problem with a grace period other than that of its kind.
     pub(super) fn within(
         kind: Kind,
         grace: Duration,
-        graces: &Graces,
+        graces: &GracePeriods,
         describe: impl Fn(Option<Duration>) -> String,
     ) -> Self {
         Self {
@@ -141,27 +143,28 @@ impl Trouble {
     }
 }
 
-/// More restarts than this are a loop, whatever the container does right now: the number that users of Sonobuoy know.
+/// More restarts than this are a crash loop, whatever the state of the container. Sonobuoy uses the
+/// same number.
 const MAX_RESTARTS: u64 = 2;
 
-/// The scheduler looked for a node and found none.
+/// The reason of the scheduler when it found no node.
 const UNSCHEDULABLE: &str = "Unschedulable";
 
-/// What is wrong with a pod whose plugin runs in `container`; `None`: nothing that can be seen.
-pub(super) fn assess(pod: &PodView, container: &str, graces: &Graces) -> Option<Trouble> {
+/// Returns the problem of a pod whose plugin runs in `container`, or `None` if none is visible.
+pub(super) fn assess(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
     if let Some(seconds) = pod.deleting {
         let grace = graces.pod_gone + Duration::from_secs(seconds);
         let describe = |lasted| sentence::terminating(pod, lasted);
-        return Some(Trouble::within(Kind::PodTerminating, grace, graces, describe));
+        return Some(Problem::within(Kind::PodTerminating, grace, graces, describe));
     }
     if pod.phase == "Failed" && pod.reason.is_some() {
-        return Some(Trouble::new(Kind::PodEvicted, graces, |_| sentence::evicted(pod)));
+        return Some(Problem::new(Kind::PodEvicted, graces, |_| sentence::evicted(pod)));
     }
     let unschedulable = pod.unscheduled.as_ref().filter(|unscheduled| unscheduled.reason == UNSCHEDULABLE);
     if let (Some(unscheduled), None) = (unschedulable, &pod.node) {
         let message = unscheduled.message.as_deref().unwrap_or("no node fits");
         let describe = |lasted| sentence::unschedulable(pod, message, lasted);
-        return Some(Trouble::new(Kind::Unschedulable, graces, describe));
+        return Some(Problem::new(Kind::Unschedulable, graces, describe));
     }
     let waiting = |reasons: &[&str]| {
         pod.containers.iter().find_map(|container| match &container.state {
@@ -173,20 +176,20 @@ pub(super) fn assess(pod: &PodView, container: &str, graces: &Graces) -> Option<
     };
     if let Some((of, reason, message)) = waiting(&reasons::IMAGE) {
         let describe = |lasted| sentence::image(pod, of, reason, message, lasted);
-        return Some(Trouble::new(Kind::Image, graces, describe));
+        return Some(Problem::new(Kind::Image, graces, describe));
     }
     if let Some((of, reason, message)) = waiting(&reasons::CREATE) {
         let describe = |lasted| sentence::create(pod, of, reason, message, lasted);
-        return Some(Trouble::new(Kind::Create, graces, describe));
+        return Some(Problem::new(Kind::Create, graces, describe));
     }
     if let Some(of) = pod.containers.iter().find(|of| matters(pod, of, container) && is_looping(of)) {
-        return Some(Trouble::new(Kind::CrashLoop, graces, |_| sentence::crash_loop(pod, of)));
+        return Some(Problem::new(Kind::CrashLoop, graces, |_| sentence::crash_loop(pod, of)));
     }
     ended(pod, container, graces).or_else(|| starting(pod, container, graces))
 }
 
-fn starting(pod: &PodView, container: &str, graces: &Graces) -> Option<Trouble> {
-    // While an init container runs the others wait for it, and how long that takes is its own affair.
+fn starting(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
+    // While an init container runs, the others wait for it. It may take as long as it needs.
     if pod.containers.iter().any(|of| of.role == Role::Init && of.is_running()) {
         return None;
     }
@@ -195,35 +198,37 @@ fn starting(pod: &PodView, container: &str, graces: &Graces) -> Option<Trouble> 
         _ => None,
     });
     let (of, reason) = waiting.next()?;
-    Some(Trouble::new(Kind::Starting, graces, |lasted| sentence::starting(pod, of, reason, lasted)))
+    Some(Problem::new(Kind::Starting, graces, |lasted| sentence::starting(pod, of, reason, lasted)))
 }
 
-fn ended(pod: &PodView, container: &str, graces: &Graces) -> Option<Trouble> {
+fn ended(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
     let plugin = pod.container(container);
     let plugin_end = plugin.and_then(|of| Some((of, of.ended()?)));
     if let Some((worker, end)) = pod.container(names::WORKER_CONTAINER).and_then(|of| Some((of, of.ended()?)))
         && (end.code != 0 || plugin_end.is_none())
     {
-        return Some(Trouble::new(Kind::WorkerEnded, graces, |_| sentence::worker_ended(pod, worker, end)));
+        return Some(Problem::new(Kind::WorkerEnded, graces, |_| sentence::worker_ended(pod, worker, end)));
     }
     if let Some((of, end)) = plugin_end {
-        return Some(Trouble::new(Kind::Ended, graces, |lasted| sentence::plugin_ended(pod, of, end, lasted)));
+        return Some(Problem::new(Kind::Ended, graces, |lasted| sentence::plugin_ended(pod, of, end, lasted)));
     }
-    // An init container that is not started again: the others never will be.
+    // A failed init container that is not restarted means that the other containers never start.
     let init = pod.containers.iter().filter(|of| of.role == Role::Init && matters(pod, of, container));
     if let Some((of, end)) = init.filter_map(|of| Some((of, of.ended()?))).find(|(_, end)| end.code != 0) {
-        return Some(Trouble::new(Kind::Ended, graces, |_| sentence::init_ended(pod, of, end)));
+        return Some(Problem::new(Kind::Ended, graces, |_| sentence::init_ended(pod, of, end)));
     }
     match pod.phase.as_str() {
-        "Failed" => Some(Trouble::new(Kind::PodEvicted, graces, |_| sentence::evicted(pod))),
-        "Succeeded" => Some(Trouble::new(Kind::Ended, graces, |_| sentence::pod_succeeded(pod))),
+        "Failed" => Some(Problem::new(Kind::PodEvicted, graces, |_| sentence::evicted(pod))),
+        "Succeeded" => Some(Problem::new(Kind::Ended, graces, |_| sentence::pod_succeeded(pod))),
         _ => None,
     }
 }
 
-/// Whether the end of a container is the end of the plugin: the plugin's own, the worker's in
-/// whatever role it runs, and an init container's as long as the plugin waits for it. Other
-/// containers do not count.
+/// Returns true if the end of a container is the end of the plugin.
+///
+/// This holds for the plugin's own container, and for the worker's in any role. It holds for an
+/// init container or sidecar as long as the plugin's container has not run. Other containers do not
+/// count.
 fn matters(pod: &PodView, of: &ContainerView, container: &str) -> bool {
     match of.role {
         _ if of.name == names::WORKER_CONTAINER => true,

@@ -1,5 +1,7 @@
-//! Logs of plugin pods in the archive: `podlogs/NAMESPACE/POD/logs/CONTAINER.txt`, and `CONTAINER.previous.txt` of a container that was
-//! started again.
+//! Captures logs of plugin pods for the archive.
+//!
+//! They are in `podlogs/NAMESPACE/POD/logs/CONTAINER.txt`. A restarted container also has
+//! `CONTAINER.previous.txt`.
 
 use std::fs::Permissions;
 use std::io;
@@ -21,32 +23,33 @@ use crate::cluster::Cluster;
 use crate::error::{ClusterError, chain};
 use crate::pod_view::PodView;
 
-/// Logs that are read at once: more would slow down the API server, which every log passes through, for the cluster's own users.
+/// Maximum number of logs to read at once. Every log passes through the API server, so more would
+/// slow it down for other users.
 pub(super) const AT_ONCE: usize = 8;
 
-/// Bytes of one container's log. A container that says more repeats itself.
+/// Maximum size of one container's log in bytes. A longer log mostly repeats itself.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// After so many logs in a row that could not be read, no more are asked for: where nodes cannot be reached, each of thousands would take
-/// seconds.
+/// Number of consecutive failures after which no more logs are requested. If nodes are unreachable,
+/// each of thousands of logs would take seconds.
 const GIVE_UP: u32 = 20;
 
-/// How long a log may be silent: the API server has all of it when it begins to answer.
+/// How long a log may be silent. The API server has the whole log when it starts to respond.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Bytes that are read and written at once.
+/// Size of the copy buffer in bytes.
 const PIECE: usize = 64 << 10;
 
-/// Where logs go, and who may read them.
+/// Writes logs into the tree of the run.
 #[derive(Clone)]
 pub(super) struct Capture {
     cluster: Cluster,
     namespace: String,
     tree: PathBuf,
     gate: Arc<Semaphore>,
-    /// Logs in a row that could not be read.
+    /// Number of consecutive failures.
     failed: Arc<AtomicU32>,
-    /// Bytes of one container's log: [`MAX_BYTES`].
+    /// Maximum size of one container's log in bytes (see [`MAX_BYTES`]).
     limit: u64,
 }
 
@@ -62,13 +65,15 @@ impl Capture {
         }
     }
 
-    /// The same for the pods of one plugin: what failed before does not count.
+    /// Returns a capture for the pods of one plugin, without the earlier failures.
     pub(super) fn afresh(&self) -> Self {
         Self { failed: Arc::default(), ..self.clone() }
     }
 
-    /// Reads the logs of all containers of a pod that have run. What cannot be read is told in the log of the run, and what was read of it
-    /// before stays. A result may fail while its pod goes on: whoever comes later has more to read, and what is there is replaced.
+    /// Reads the logs of all containers of a pod that have run.
+    ///
+    /// A failure is logged, and the part that was read earlier is kept. A result may fail while its
+    /// pod continues, so a later capture has more to read and replaces the file.
     pub(super) async fn pod(&self, pod: &PodView) {
         for container in pod.containers.iter().filter(|container| container.has_run()) {
             for previous in [false, true] {
@@ -76,7 +81,7 @@ impl Capture {
                     continue;
                 }
                 let log = Log { namespace: &self.namespace, pod: &pod.name, container: &container.name, previous };
-                // Never closed.
+                // The semaphore is never closed.
                 let _permit = self.gate.acquire().await;
                 if self.failed.load(Ordering::Relaxed) >= GIVE_UP {
                     return;
@@ -95,7 +100,7 @@ impl Capture {
 
     async fn one(&self, log: &Log<'_>) -> Result<(), ClusterError> {
         let late = || ClusterError::new(log.what(), format!("nothing came for {} s", SILENCE.as_secs()));
-        // One byte more than is kept, to know whether there was more.
+        // Request one byte more than the limit, to detect a longer log.
         let stream = tokio::time::timeout(SILENCE, log.stream(&self.cluster, self.limit + 1)).await;
         let mut stream = pin!(stream.map_err(|_| late())??);
         let kept = |error: io::Error| ClusterError::new("keep a log of a pod", chain(&error));
@@ -129,15 +134,16 @@ impl Capture {
     }
 }
 
-/// Namespace, pod and container have names without `/`, and not `.` or `..`: that was checked when they were read.
+/// Returns the path of a log. Names of namespace, pod and container contain no `/`, and are not `.`
+/// or `..`. That was checked when they were read.
 fn path(tree: &Path, log: &Log<'_>) -> PathBuf {
     let kind = if log.previous { "previous.txt" } else { "txt" };
     let dir = tree.join("podlogs").join(log.namespace).join(log.pod).join("logs");
-    // Names of containers have no dot, so the two cannot meet.
+    // Container names contain no dot, so the two names cannot collide.
     dir.join(format!("{}.{kind}", log.container))
 }
 
-/// A file beside the one that it will become.
+/// Creates a temporary file next to its final path.
 fn create(path: &Path) -> io::Result<(NamedTempFile, std::fs::File)> {
     let dir = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(dir)?;
@@ -176,7 +182,7 @@ mod tests {
         assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o644);
         capture(16).pod(&view(&pod)).await;
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789abcdef");
-        // What cannot be read any more stays.
+        // A log that is no longer readable is kept.
         double.remove("pods", "ns", "a");
         double.deny("get", "pods/log");
         capture(16).pod(&view(&pod)).await;

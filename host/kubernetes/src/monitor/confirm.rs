@@ -1,5 +1,7 @@
-//! Looking again: before a result is given up, the API server is asked whether the trouble is still there. A watch that was interrupted
-//! shows an old state of the cluster, and does not know that it does.
+//! Confirms a verdict: before a result counts as missing, the API server is asked whether the
+//! problem still exists.
+//!
+//! An interrupted watch shows an old state of the cluster without noticing it.
 
 use std::time::Duration;
 
@@ -10,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::assess::{Kind, assess};
 use super::index::Verdict;
-use super::options::Graces;
+use super::options::GracePeriods;
 use super::watch::slim;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
@@ -18,80 +20,82 @@ use crate::names;
 use crate::node_view::NodeView;
 use crate::pod_view::PodView;
 
-/// How long an answer may take.
+/// Timeout of a request.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// What a second look shows.
+/// The outcome of the second look.
 #[derive(Debug)]
-pub(super) enum SecondLook {
-    /// The trouble is there: told in this sentence, with the pod, if there is one or what was seen last of it.
+pub(super) enum Confirmation {
+    /// The problem still exists. Contains its sentence, and the pod or its last known state, if
+    /// any.
     Holds { sentence: String, pod: Option<Value> },
-    /// It is over, or another one.
+    /// The problem is over, or has changed.
     Over,
-    /// The API server does not answer: nothing can be said now.
+    /// The API server does not answer, so no decision is possible now.
     Blind(ClusterError),
 }
 
-/// What is asked of the API server, and for whom.
-pub(super) struct Asker<'a> {
+/// The cluster, namespace and grace periods for the second look.
+pub(super) struct Confirmer<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) namespace: &'a str,
-    pub(super) graces: &'a Graces,
+    pub(super) graces: &'a GracePeriods,
 }
 
-impl Asker<'_> {
-    pub(super) async fn look_again(&self, verdict: &Verdict) -> SecondLook {
+impl Confirmer<'_> {
+    pub(super) async fn look_again(&self, verdict: &Verdict) -> Confirmation {
         match self.look(verdict).await {
             Ok(look) => look,
-            Err(error) if error.is_transient() => SecondLook::Blind(error),
-            // It may be watched and not be read: then what was watched is all there is.
+            Err(error) if error.is_transient() => Confirmation::Blind(error),
+            // The account may watch but not get the object. The state from the watch is all there
+            // is.
             Err(error) => {
                 tracing::debug!("cannot look again: {error}");
-                SecondLook::Holds { sentence: verdict.sentence.clone(), pod: self.as_seen(verdict) }
+                Confirmation::Holds { sentence: verdict.sentence.clone(), pod: self.as_seen(verdict) }
             }
         }
     }
 
-    async fn look(&self, verdict: &Verdict) -> Result<SecondLook, ClusterError> {
-        let holds = |pod| SecondLook::Holds { sentence: verdict.sentence.clone(), pod };
+    async fn look(&self, verdict: &Verdict) -> Result<Confirmation, ClusterError> {
+        let holds = |pod| Confirmation::Holds { sentence: verdict.sentence.clone(), pod };
         match verdict.kind {
             Kind::NodeRemoved | Kind::NodeNotReady => {
-                let Some(name) = &verdict.node else { return Ok(SecondLook::Over) };
+                let Some(name) = &verdict.node else { return Ok(Confirmation::Over) };
                 let node = self.node(name).await?;
                 let still = match node.as_ref().and_then(NodeView::read) {
                     None => verdict.kind == Kind::NodeRemoved,
                     Some(node) => verdict.kind == Kind::NodeNotReady && !node.ready,
                 };
                 if !still {
-                    return Ok(SecondLook::Over);
+                    return Ok(Confirmation::Over);
                 }
-                // The pod is told as well; it may be gone with its node.
+                // The pod is reported too. It may be gone with its node.
                 let pod = match &verdict.pod {
                     Some(pod) => self.pod(&pod.name).await.unwrap_or_default().filter(|object| is_same(object, pod)),
                     None => None,
                 };
                 Ok(holds(pod.or_else(|| self.as_seen(verdict))))
             }
-            Kind::NoPod => Ok(if self.has_pod(verdict).await? { SecondLook::Over } else { holds(None) }),
+            Kind::NoPod => Ok(if self.has_pod(verdict).await? { Confirmation::Over } else { holds(None) }),
             Kind::PodGone => {
-                let Some(pod) = &verdict.pod else { return Ok(SecondLook::Over) };
+                let Some(pod) = &verdict.pod else { return Ok(Confirmation::Over) };
                 let there = self.pod(&pod.name).await?.is_some() || self.has_pod(verdict).await?;
-                Ok(if there { SecondLook::Over } else { holds(self.as_seen(verdict)) })
+                Ok(if there { Confirmation::Over } else { holds(self.as_seen(verdict)) })
             }
             _ => {
-                let Some(pod) = &verdict.pod else { return Ok(SecondLook::Over) };
+                let Some(pod) = &verdict.pod else { return Ok(Confirmation::Over) };
                 let Some(object) = self.pod(&pod.name).await?.filter(|object| is_same(object, pod)) else {
-                    return Ok(SecondLook::Over);
+                    return Ok(Confirmation::Over);
                 };
-                let Some(now) = PodView::read(&object) else { return Ok(SecondLook::Over) };
+                let Some(now) = PodView::read(&object) else { return Ok(Confirmation::Over) };
                 Ok(match assess(&now, &verdict.container, self.graces) {
                     Some(trouble) if trouble.kind == verdict.kind => {
-                        SecondLook::Holds { sentence: trouble.sentence, pod: Some(object) }
+                        Confirmation::Holds { sentence: trouble.sentence, pod: Some(object) }
                     }
                     None if matches!(verdict.kind, Kind::Hello | Kind::Silent) && worker_runs(&now) => {
                         holds(Some(object))
                     }
-                    _ => SecondLook::Over,
+                    _ => Confirmation::Over,
                 })
             }
         }
@@ -107,7 +111,7 @@ impl Asker<'_> {
         self.get(&format!("read node `{name}`"), Path::new("/api/v1/nodes").get(name, &GetParams::default())).await
     }
 
-    /// Whether there is any pod for this result.
+    /// Returns true if any pod exists for this result.
     async fn has_pod(&self, verdict: &Verdict) -> Result<bool, ClusterError> {
         let mut params =
             ListParams::default().labels(&format!("{}={}", names::SESSION_LABEL, verdict.session)).limit(1);
@@ -141,7 +145,7 @@ impl Asker<'_> {
         }
     }
 
-    /// The pod as it was seen last, or what is known of it.
+    /// Returns the last known state of the pod, or what is known of it.
     fn as_seen(&self, verdict: &Verdict) -> Option<Value> {
         let object = verdict.last.as_ref().and_then(|last| serde_json::from_str(&last.object).ok());
         object.or_else(|| {

@@ -1,6 +1,7 @@
-//! Events of Kubernetes on the pods of plugins whose results are late or lost.
+//! Creates Kubernetes events on the pods of plugins whose results are late or lost.
 //!
-//! They are news and not state: everything in them is in the status too. So nothing depends on them, and there are few.
+//! All their content is also in the status, so nothing depends on them, and their number is
+//! limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,24 +16,24 @@ use plumbline_core::text::excerpt;
 use crate::cluster::Cluster;
 use crate::pod_view::PodView;
 
-/// Events of one run: an outage of many nodes must not load the API server.
+/// Maximum number of events of one run. An outage of many nodes must not overload the API server.
 const MAX_EVENTS: usize = 100;
-/// Characters of a message. With an ellipsis, that is what Kubernetes takes.
+/// Maximum length of a message in characters. With an ellipsis this is the limit of Kubernetes.
 const MAX_MESSAGE: usize = 1023;
-/// Who says it.
+/// The reporting component.
 pub(super) const COMPONENT: &str = "plumbline";
 
-/// What an event is about.
+/// The subject of an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum About {
-    /// Something keeps a result from arriving.
+    /// A problem delays a result.
     Delayed,
     /// A result will not arrive.
     Lost,
 }
 
 impl About {
-    /// The word that people and programs filter by.
+    /// Returns the reason of the event, which users and programs filter by.
     fn reason(self) -> &'static str {
         match self {
             Self::Delayed => "ResultDelayed",
@@ -55,7 +56,7 @@ impl Events {
         Self { api, namespace: namespace.to_owned(), left: Arc::new(AtomicUsize::new(MAX_EVENTS)) }
     }
 
-    /// Creates an event on `pod`, if the run may still create one.
+    /// Creates an event on `pod`, unless the limit of the run is reached.
     pub(super) async fn warn(&self, pod: &PodView, about: About, message: &str) {
         let one_less = |left: usize| left.checked_sub(1);
         let message = match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
@@ -73,7 +74,7 @@ impl Events {
         let time = Some(Time(now));
         Event {
             metadata: ObjectMeta {
-                // As clients name them: unique by the time, with room for it.
+                // Clients name events like this: unique by time, and short enough.
                 name: Some(format!("{}.{:016x}", pod.name.chars().take(200).collect::<String>(), now.as_nanosecond())),
                 namespace: Some(self.namespace.clone()),
                 ..ObjectMeta::default()

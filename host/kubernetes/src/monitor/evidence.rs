@@ -1,4 +1,4 @@
-//! What helps to understand why a result will not arrive: the pod's events, and the last lines of its logs.
+//! Collects evidence for a missing result: the events of the pod, and the last lines of its logs.
 
 use std::time::Duration;
 
@@ -18,37 +18,42 @@ use crate::error::ClusterError;
 use crate::names;
 use crate::pod_view::PodView;
 
-/// How long gathering may take. What is not there by then is left out: the error matters more than what explains it.
+/// Timeout for collecting. Evidence that is not available by then is left out, because the error
+/// matters more.
 const TIME: Duration = Duration::from_secs(20);
 
-/// Events that are told, and that are asked for to have the last of them.
+/// Number of events to keep, and to request in order to get the last ones.
 const EVENTS: usize = 20;
 const EVENTS_READ: u32 = 500;
 
-/// Bytes of a pod that are told. Many times the largest that plugins have; the journal of the run keeps each.
+/// Maximum size of a pod in the record, in bytes. This is many times the size of real pods. The
+/// journal of the run stores each one.
 const MAX_POD_BYTES: usize = 256 << 10;
 
-/// Characters of a warning that become part of the sentence; the event stands beside it in full.
+/// Maximum length of a warning within the sentence, in characters. The record contains the whole
+/// event.
 const MAX_WARNING: usize = 500;
 
-/// Containers whose logs are told.
+/// Maximum number of containers whose logs are kept.
 const MAX_CONTAINERS: usize = 20;
 
-/// What our workers log when they begin, and when the aggregator cannot be reached. One that logs neither is of another make.
+/// Log messages of Plumbline's workers at the start, and when the aggregator is unreachable. A
+/// worker that logs none of them is not Plumbline's.
 const OUR_WORKERS_SAY: [&str; 3] =
     ["worker started", "reach the aggregator", "the aggregator does not want this worker"];
 
-/// What was found.
+/// The evidence.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     events: Vec<Value>,
-    /// By container: `last` and, of containers that were started again, `previous`.
+    /// The logs by container: `last`, and for restarted containers also `previous`.
     logs: Map<String, Value>,
-    /// What could not be found, and why.
+    /// What could not be collected, and why.
     missing: Vec<String>,
 }
 
-/// Gathers what can be had. `is_reachable`: whether the node's agent, which logs come from, may be expected to answer.
+/// Collects the available evidence. `is_reachable` says whether the kubelet, which serves the logs,
+/// is expected to answer.
 pub(super) async fn gather(cluster: &Cluster, namespace: &str, pod: &PodView, is_reachable: bool) -> Evidence {
     let mut evidence = Evidence::default();
     let deadline = Instant::now() + TIME;
@@ -79,11 +84,11 @@ pub(super) async fn gather(cluster: &Cluster, namespace: &str, pod: &PodView, is
     evidence
 }
 
-/// The last events about a pod, the newest at the end, as little of each as a person reads.
+/// Returns the last events of a pod, newest last, reduced to the fields that a person reads.
 async fn events(cluster: &Cluster, namespace: &str, pod: &PodView) -> Result<Vec<Value>, ClusterError> {
     let what = format!("list the events of pod `{}` in namespace `{namespace}`", pod.name);
     let mut fields = format!("involvedObject.name={}", pod.name);
-    // As the server gave it; one with another character would be another field.
+    // The server assigns the UID. Other characters could inject another field.
     if !pod.uid.is_empty() && pod.uid.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
         fields = format!("{fields},involvedObject.uid={}", pod.uid);
     }
@@ -98,10 +103,10 @@ async fn events(cluster: &Cluster, namespace: &str, pod: &PodView) -> Result<Vec
 
 fn last_events(list: &Value) -> Vec<Value> {
     let items = list.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    // Our own say what the record says anyway.
+    // Skip Plumbline's own events, because the record contains the same information.
     let others = items.iter().filter(|event| event.pointer("/source/component").is_none_or(|own| own != COMPONENT));
     let mut events: Vec<(String, Value)> = others.map(|event| (time(event), brief(event))).collect();
-    // RFC 3339 in UTC, all from one server: the order of texts is that of times.
+    // The times are RFC 3339 in UTC from one server, so string order is time order.
     events.sort_by(|a, b| a.0.cmp(&b.0));
     let skip = events.len().saturating_sub(EVENTS);
     events.into_iter().skip(skip).map(|(_, event)| event).collect()
@@ -124,19 +129,19 @@ fn brief(event: &Value) -> Value {
     Value::Object(brief)
 }
 
-/// What a worker says that was not heard of.
+/// What the log says of a worker that never contacted the aggregator.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WorkerSays {
-    /// Why, if it tells.
+    /// It is Plumbline's worker, with the reason if the log contains one.
     Ours(Option<String>),
-    /// It never says hello.
+    /// It is another worker, which never contacts the aggregator before its result.
     Foreign,
-    /// Its log cannot be read, or is empty: whether it would say hello is not known.
+    /// Its log is unreadable or empty, so the kind of worker is unknown.
     Nothing,
 }
 
 impl Evidence {
-    /// What the log of a worker says about why it was not heard of.
+    /// Returns what the worker's log says about why it never contacted the aggregator.
     pub(super) fn worker_says(&self) -> WorkerSays {
         let log = self.logs.get(names::WORKER_CONTAINER).and_then(|log| log.get("last")).and_then(Value::as_str);
         let Some(log) = log.filter(|log| !log.trim().is_empty()) else { return WorkerSays::Nothing };
@@ -145,14 +150,16 @@ impl Evidence {
             return WorkerSays::Foreign;
         }
         let tells = |line: &&str| line.contains("reach the aggregator") || line.contains("does not want");
-        // Each cause is told once with advice, and then again and again without.
+        // Each cause is logged once with a hint, and then repeatedly without.
         let first = log.lines().rev().find(|line| tells(line) && !line.contains("still cannot reach"));
         let told = first.or_else(|| log.lines().rev().find(tells));
         WorkerSays::Ours(told.map(without_head))
     }
 
-    /// Whether the last that happened to the pod is that an image is being pulled: the kubelet tells when that fails. Times of events are
-    /// whole seconds, and another container may have started in the same one.
+    /// Returns true if the pod's last event is the start of an image pull. The kubelet reports a
+    /// failed pull with another event.
+    ///
+    /// Event times are whole seconds, and another container may have started in the same second.
     pub(super) fn is_pulling(&self) -> bool {
         let text = |event: &Value, key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let Some(last) = self.events.last().map(|event| text(event, "time")) else { return false };
@@ -161,7 +168,7 @@ impl Evidence {
             && !of_last.clone().any(|event| text(event, "type") == "Warning")
     }
 
-    /// `REASON: MESSAGE` of the last warning about the pod, in one line.
+    /// Returns `REASON: MESSAGE` of the last warning about the pod, in one line.
     fn last_warning(&self) -> Option<String> {
         let text = |event: &Value, key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let event = self.events.iter().rev().find(|event| text(event, "type") == "Warning")?;
@@ -170,7 +177,7 @@ impl Evidence {
         Some(line.chars().take(MAX_WARNING).collect())
     }
 
-    /// The record of a result that will not arrive.
+    /// Returns the error record of a missing result.
     pub(super) fn record(self, verdict: &Verdict, sentence: &str, pod: Option<Value>) -> ErrorRecord {
         let sentence = match self.worker_says() {
             WorkerSays::Ours(Some(line)) if verdict.kind == Kind::Hello => sentence::hello_says(sentence, &line),
@@ -192,7 +199,8 @@ impl Evidence {
         }
         if let Some(pod) = pod {
             let told = record.clone().with("pod", pod.clone());
-            // As it will be read back: from the journal, where a record that is nested too deeply would be in the way of all others.
+            // Check that the record can be read back from the journal. A record that is nested too
+            // deeply would block all others.
             let readable = ErrorRecord::from_json(told.to_error_json().to_string().as_bytes()).is_ok();
             if readable && pod.to_string().len() <= MAX_POD_BYTES {
                 record = told;
@@ -206,7 +214,8 @@ impl Evidence {
     }
 }
 
-/// What a line of a worker's log says: without the time, the level and the words that the sentence around it has already.
+/// Returns the message of a worker's log line, without the time, the level, and the words that the
+/// sentence already contains.
 fn without_head(line: &str) -> String {
     let cause = line.split_once("reach the aggregator; trying again cause=").map(|(_, cause)| cause);
     let told = cause.unwrap_or(line).trim();

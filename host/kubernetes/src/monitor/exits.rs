@@ -1,4 +1,4 @@
-//! How the plugin's own containers ended that also sent their results.
+//! How the plugins' own containers ended after they sent their results.
 
 use plumbline_aggregator::Exit;
 use plumbline_core::{NodeName, ResultKey};
@@ -8,12 +8,12 @@ use super::sentence::how_it_ended;
 use crate::names;
 use crate::pod_view::{ContainerState, ContainerView, Ended, PodView, Role};
 
-/// Whether no container of the plugin goes on in `pods`.
+/// Returns true if no container of the plugin is still running in `pods`.
 pub(super) fn have_ended(pods: &[PodView], watched: &Watched) -> bool {
     pods.iter().filter_map(|pod| pod.container(&watched.container)).all(|container| !container.is_running())
 }
 
-/// How containers of the plugin ended, with the results that they belong to, in order.
+/// Returns how containers of the plugin ended, with the results to which they belong, sorted.
 pub(super) fn exits(pods: &[PodView], watched: &Watched) -> Vec<Exit> {
     let mut exits: Vec<Exit> = pods
         .iter()
@@ -31,8 +31,10 @@ pub(super) fn exits(pods: &[PodView], watched: &Watched) -> Vec<Exit> {
     exits
 }
 
-/// The result of a plugin that runs once and of whose pod every container but the worker has ended with exit code 0.
-/// Containers of a DaemonSet are started again, whatever their exit code is.
+/// Returns the result of a run-once plugin in whose pod every container except the worker ended
+/// with exit code 0.
+///
+/// Containers of a DaemonSet are restarted whatever their exit code is.
 pub(super) fn ended_well(pod: &PodView, watched: &Watched) -> Option<ResultKey> {
     let key = ResultKey::new(watched.plugin.clone(), NodeName::global());
     let beside = |container: &&ContainerView| container.name != names::WORKER_CONTAINER && container.role != Role::Init;
@@ -42,8 +44,10 @@ pub(super) fn ended_well(pod: &PodView, watched: &Watched) -> Option<ResultKey> 
     (over && !watched.per_node && watched.missing.contains(&key)).then_some(key)
 }
 
-/// How a container ended. One that was started again and runs may yet end in another way, and one that waits to be started again may
-/// yet fail: only a bad end counts then.
+/// Returns how a container ended.
+///
+/// A restarted container may still end differently, and one that waits for a restart may still
+/// fail. For the latter, only a failure counts.
 fn end_of(container: &ContainerView) -> Option<&Ended> {
     match &container.state {
         ContainerState::Ended(end) => Some(end),
@@ -55,7 +59,7 @@ fn end_of(container: &ContainerView) -> Option<&Ended> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumbline_aggregator::Heard;
+    use plumbline_aggregator::WorkerContact;
     use serde_json::{Value, json};
 
     fn pod(node: &str, status: Value) -> PodView {
@@ -91,7 +95,7 @@ mod tests {
             per_node: true,
             missing: ["w1", "w2", "w3", "w4", "w5", "w7"].map(|node| format!("a/{node}").parse().unwrap()).into(),
             container: "scan".into(),
-            heard: Heard::new(|_| None),
+            heard: WorkerContact::new(|_| None),
         };
         let told: Vec<String> =
             exits(&pods, &watched).iter().map(|exit| format!("{}: {}", exit.key, exit.text)).collect();

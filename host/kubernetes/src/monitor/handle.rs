@@ -1,4 +1,4 @@
-//! The monitor as others see it.
+//! The public handle of the monitor.
 
 use plumbline_aggregator::{Exit, Report};
 use plumbline_core::PluginName;
@@ -9,7 +9,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::options::{MonitorOptions, Watched};
 use super::work::{Command, Work};
 
-/// Commands that wait. There is one per plugin and end of a plugin.
+/// Capacity of the command queue. There is one command for the start and one for the end of each
+/// plugin.
 const COMMANDS: usize = 64;
 
 /// Watches the pods and nodes of one run, until it is stopped or dropped.
@@ -21,7 +22,9 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Starts watching. Returns at once; trouble with the API server is logged and retried. Must be called within a Tokio runtime.
+    /// Starts watching and returns at once. API server errors are logged and retried.
+    ///
+    /// Must be called within a Tokio runtime.
     #[must_use]
     pub fn start(options: MonitorOptions) -> Self {
         let (commands, received) = mpsc::channel(COMMANDS);
@@ -30,7 +33,7 @@ impl Monitor {
         Self { commands, _guard: stop.clone().drop_guard(), stop, task: Mutex::new(Some(task)) }
     }
 
-    /// Watches a plugin: each of its results that will not arrive is told once through `reports`.
+    /// Watches a plugin, and reports each of its missing results once through `reports`.
     pub async fn watch(&self, watched: Watched, reports: mpsc::Sender<Report>) {
         let plugin = watched.plugin.clone();
         if self.commands.send(Command::Watch(Box::new(watched), reports)).await.is_err() {
@@ -38,18 +41,20 @@ impl Monitor {
         }
     }
 
-    /// Every result of the plugin is in: its logs are captured, and how its own containers ended is told where they ended badly. It is
-    /// not watched any more. Takes up to some minutes, while there are logs to read.
+    /// Captures the logs of a plugin whose results are complete, and stops watching it.
+    ///
+    /// Returns how its own containers ended, if they failed. May take some minutes while there are
+    /// logs to read.
     pub async fn settle(&self, plugin: &PluginName) -> Vec<Exit> {
         let (reply, exits) = oneshot::channel();
         if self.commands.send(Command::Settle(plugin.clone(), reply)).await.is_err() {
             return Vec::new();
         }
-        // Without an answer the monitor was stopped meanwhile.
+        // There is no answer if the monitor was stopped meanwhile.
         exits.await.unwrap_or_default()
     }
 
-    /// Ends watching.
+    /// Stops watching.
     pub async fn stop(&self) {
         self.stop.cancel();
         if let Some(task) = self.task.lock().await.take()

@@ -1,4 +1,4 @@
-//! Logs of containers, as far as they are wanted.
+//! Reads logs of containers, or parts of them.
 
 use std::io;
 use std::time::Duration;
@@ -11,25 +11,26 @@ use kube::api::LogParams;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 
-/// Lines of a log that are told with an error.
+/// Number of log lines to keep with an error.
 const TAIL_LINES: i64 = 50;
 
-/// Bytes of these lines.
+/// Maximum size of these lines in bytes.
 const TAIL_BYTES: usize = 16 << 10;
 
-/// Bytes that are asked for to have the last of them. The server cuts at the end, and what matters stands there.
+/// Number of bytes to request in order to get the last ones. The server truncates the end, which is
+/// the important part.
 const TAIL_READ: i64 = 256 << 10;
 
-/// How long the end of a log may take.
+/// Timeout for reading the end of a log.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// A log of one container.
+/// The log of one container.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Log<'a> {
     pub(super) namespace: &'a str,
     pub(super) pod: &'a str,
     pub(super) container: &'a str,
-    /// Of the container that was there before it was started again.
+    /// Whether this is the log of the instance before the last restart.
     pub(super) previous: bool,
 }
 
@@ -50,7 +51,7 @@ impl Log<'_> {
         LogParams { container: Some(self.container.to_owned()), previous: self.previous, ..LogParams::default() }
     }
 
-    /// The last lines.
+    /// Returns the last lines.
     pub(super) async fn tail(&self, cluster: &Cluster) -> Result<String, ClusterError> {
         let params = LogParams { tail_lines: Some(TAIL_LINES), limit_bytes: Some(TAIL_READ), ..self.params() };
         let api = self.api(cluster);
@@ -58,7 +59,7 @@ impl Log<'_> {
             Ok(reader) => reader.map_err(|error| ClusterError::api(self.what(), &error))?,
             Err(_) => return Err(self.late()),
         });
-        // Not as text: a log may hold any bytes.
+        // The log is read as bytes, because it may not be text.
         let mut bytes = Vec::new();
         let read = futures_util::io::AsyncReadExt::take(&mut reader, u64::try_from(TAIL_READ).unwrap_or_default());
         let mut read = Box::pin(read);
@@ -74,7 +75,7 @@ impl Log<'_> {
         ClusterError::new(self.what(), format!("no answer within {} s", ANSWER.as_secs()))
     }
 
-    /// All of it, up to about `limit` bytes.
+    /// Returns the whole log, up to about `limit` bytes.
     pub(super) async fn stream(
         &self,
         cluster: &Cluster,

@@ -1,13 +1,16 @@
-//! Turns what is seen in the cluster into explicit results.
+//! Turns observations of the cluster into explicit results.
 //!
 //! ```text
 //! watches of pods, nodes ──▶ views ──▶ index (troubles, graces) ──▶ verdict ──▶ look again ──▶ evidence ──▶ Report::Failed
 //!                                                                                                     └──▶ podlogs/
 //! ```
 //!
-//! What a pod or a node says is read by `pod_view` and `node_view`, judged by `assess`, and waited for by `index`: plain functions and data, without
-//! a clock of their own. `work` is the one task that owns the index; it learns by watching and asks the API server only when a
-//! grace period is over: whether the trouble is still there, and what helps to understand it.
+//! `pod_view` and `node_view` parse objects, `assess` determines problems, and `index` tracks grace
+//! periods. These are pure functions and data, without a clock of their own.
+//!
+//! `work` is the only task that owns the index. It learns from watches, and sends requests to the
+//! API server only when a grace period is over. Then it checks whether the problem still exists,
+//! and collects evidence.
 
 mod assess;
 mod capture;
@@ -26,4 +29,4 @@ mod watch;
 mod work;
 
 pub use handle::Monitor;
-pub use options::{Graces, MonitorOptions, Watched};
+pub use options::{GracePeriods, MonitorOptions, Watched};

@@ -1,47 +1,51 @@
-//! What a monitor works on, and how patient it is.
+//! The options of the monitor.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plumbline_aggregator::Heard;
+use plumbline_aggregator::WorkerContact;
 use plumbline_core::{PluginName, ResultKey};
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
 use crate::status::WorkerPods;
 
-/// How long a trouble may last before it counts as a result.
+/// Grace periods: how long a problem may last before it makes a result missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Graces {
-    /// An image cannot be pulled, or a container cannot be created. Default 5 min.
+pub struct GracePeriods {
+    /// An image cannot be pulled, or a container cannot be created. The default is 5 min.
     pub image_pull: Duration,
-    /// A container is being created, and has not started: a volume that cannot be mounted, say. Default 10 min. An image that is being
-    /// pulled all that time is no trouble.
+    /// A container is being created, but has not started, for example because a volume cannot be
+    /// mounted. The default is 10 min.
+    ///
+    /// An image that is being pulled during this time is not a problem.
     pub starting: Duration,
-    /// A pod cannot be scheduled. Default 5 min.
+    /// A pod cannot be scheduled. The default is 5 min.
     pub unschedulable: Duration,
-    /// A node is gone, or not ready. Default 1 min.
+    /// A node is gone or not ready. The default is 1 min.
     pub node_gone: Duration,
-    /// A pod is gone and was not replaced. Default 1 min.
+    /// A pod is gone and was not replaced. The default is 1 min.
     pub pod_gone: Duration,
-    /// A container crashes again and again. Default 1 min.
+    /// A container crashes repeatedly. The default is 1 min.
     pub crash_loop: Duration,
-    /// The plugin's container ended and no result came. Default 1 min; the worker's settle delay and upload lie within.
+    /// The plugin's container ended, but no result arrived. The default is 1 min, which includes
+    /// the worker's settle delay and upload.
     pub no_result: Duration,
-    /// A worker's container runs and was not heard of. Default 1 min.
+    /// A worker's container is running, but has never contacted the aggregator. The default is 1
+    /// min.
     pub hello: Duration,
-    /// No pod was made for an expected node. Default 5 min.
+    /// No pod was created for an expected node. The default is 5 min.
     pub no_pod: Duration,
-    /// A worker that sent heartbeats before has sent none for so long, although its container runs:
-    /// it is reported. Default 1 min, twice the time between heartbeats.
+    /// How long a worker may send no heartbeat, while its container is running, before it is
+    /// reported. The default is 1 min, which is twice the heartbeat interval.
     pub silent: Duration,
-    /// How much longer the result of such a worker is waited for. Default 5 min. `None`: for as
-    /// long as its container runs.
+    /// How much longer the run then waits for the result of such a worker. The default is 5 min.
+    /// `None` means as long as its container is running.
     pub silent_lost: Option<Duration>,
 }
 
-impl Default for Graces {
+impl Default for GracePeriods {
     fn default() -> Self {
         let minutes = |count: u64| Duration::from_secs(60 * count);
         Self {
@@ -60,36 +64,37 @@ impl Default for Graces {
     }
 }
 
-/// What a monitor works on.
+/// The options of the monitor.
 #[derive(Clone)]
 pub struct MonitorOptions {
     /// The cluster.
     pub cluster: Cluster,
     /// The namespace of the run.
     pub namespace: String,
-    /// How patient it is.
-    pub graces: Graces,
-    /// The tree that becomes the archive: logs of plugin pods go below `podlogs/`.
+    /// The grace periods.
+    pub graces: GracePeriods,
+    /// The directory tree that becomes the archive. Logs of plugin pods go below `podlogs/`.
     pub tree: PathBuf,
-    /// Told of every pod of a plugin.
+    /// The receiver of every observed plugin pod.
     pub workers: WorkerPods,
-    /// Cancelled when the first worker cannot reach the aggregator; `None`: the run goes on.
+    /// A token that is cancelled when a worker first fails to reach the aggregator. With `None`,
+    /// the run continues.
     pub fail_fast: Option<CancellationToken>,
 }
 
-/// A plugin that is to be watched.
+/// A plugin to watch.
 #[derive(Debug, Clone)]
 pub struct Watched {
     /// The plugin.
     pub plugin: PluginName,
-    /// Its session id: the value of the label on its pods.
+    /// The session ID, which is the value of the label on its pods.
     pub session: String,
-    /// Whether it runs once per node.
+    /// Whether the plugin runs once per node.
     pub per_node: bool,
     /// The results that are still missing.
     pub missing: BTreeSet<ResultKey>,
-    /// The name of the plugin's own container; others in the pod are sidecars.
+    /// The name of the plugin's own container. Others in the pod are sidecars.
     pub container: String,
-    /// Which workers were heard of, and which results are still missing later on.
-    pub heard: Heard,
+    /// The known heartbeats, and the results that are still missing later.
+    pub heard: WorkerContact,
 }

@@ -1,14 +1,15 @@
 //! Pods and nodes for tests.
 
 use jiff::Timestamp;
-use plumbline_aggregator::Heard;
+use plumbline_aggregator::WorkerContact;
 use serde_json::{Value, json};
 
 use super::options::Watched;
 use crate::node_view::NodeView;
 use crate::pod_view::PodView;
 
-/// A pod of session `s1` with the plugin's container `scan` in `plugin`, a sidecar `side` that runs, and a worker in `worker`.
+/// Returns a pod of session `s1`. The plugin's container `scan` is in state `plugin`, the worker in
+/// state `worker`, and a sidecar `side` is running.
 pub(super) fn pod_with(name: &str, node: &str, plugin: Value, worker: Value) -> Value {
     let status = |name: &str, state: &Value| {
         let mut status = json!({"name": name, "restartCount": 0, "state": state});
@@ -61,7 +62,7 @@ pub(super) fn node(name: &str, ready: bool) -> NodeView {
     NodeView::read(&node).unwrap()
 }
 
-/// Plugin `p` of session `s1` on these nodes, or once per cluster.
+/// Returns plugin `p` of session `s1` on these nodes, or once per cluster.
 pub(super) fn watched(nodes: &[&str]) -> Watched {
     let keys = if nodes.is_empty() { &["global"] } else { nodes };
     Watched {
@@ -70,7 +71,7 @@ pub(super) fn watched(nodes: &[&str]) -> Watched {
         per_node: !nodes.is_empty(),
         missing: keys.iter().map(|node| format!("p/{node}").parse().unwrap()).collect(),
         container: "scan".into(),
-        // At any moment just now.
-        heard: Heard::new(|_| Some(Timestamp::MAX)),
+        // The last heartbeat is always recent.
+        heard: WorkerContact::new(|_| Some(Timestamp::MAX)),
     }
 }

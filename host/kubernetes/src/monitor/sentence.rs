@@ -1,4 +1,4 @@
-//! The sentences that stand in the place of a result: each names the object, and what the cluster says about it.
+//! Sentences for missing results. Each names the object, and what the cluster says about it.
 
 use std::time::Duration;
 
@@ -8,9 +8,11 @@ use crate::names;
 use crate::node_view::NodeView;
 use crate::pod_view::{ContainerView, Ended, PodView};
 
-/// Text of the cluster within one of our sentences. A record whose sentence contains the word `timeout` counts as a timeout of the plugin,
-/// and the message of a registry that does not answer contains it often: here it is spelled otherwise. The pod and its events, which
-/// stand beside the sentence, keep the message as it is.
+/// Quotes text of the cluster within a sentence.
+///
+/// A record whose sentence contains the word `timeout` counts as a timeout of the plugin. Registry
+/// errors often contain that word, so it is spelled differently here. The pod and its events in the
+/// record keep the original message.
 fn told(text: &str) -> String {
     text.replace("timeout", "time-out")
 }
@@ -43,7 +45,7 @@ fn taints(node: Option<&NodeView>) -> String {
     }
 }
 
-/// `exit code 3 (Error)`.
+/// Formats an exit code, such as `exit code 3 (OOMKilled)`.
 fn code(end: &Ended) -> String {
     match end.reason.as_deref() {
         Some(reason) if reason != "Error" && reason != "Completed" => {
@@ -53,12 +55,12 @@ fn code(end: &Ended) -> String {
     }
 }
 
-/// `ended with exit code 3`.
+/// Formats an end, such as `ended with exit code 3`.
 pub(super) fn how_it_ended(of: &ContainerView, end: &Ended) -> String {
     if !end.was_out_of_memory() {
         return format!("ended with {}", code(end));
     }
-    // The shell of the container may end well after the cluster killed a child of it.
+    // The container's shell may exit successfully after the cluster killed a child of it.
     let was = if end.code == 0 { "ended after one of its processes was" } else { "was" };
     match &of.memory_limit {
         Some(limit) => format!("{was} killed because it used more memory than its limit of {limit}, {}", code(end)),
@@ -66,7 +68,7 @@ pub(super) fn how_it_ended(of: &ContainerView, end: &Ended) -> String {
     }
 }
 
-/// What is to be done about it, for the end of a sentence.
+/// Returns the advice for the end of a sentence.
 fn advice(of: &ContainerView, end: &Ended) -> &'static str {
     if end.was_out_of_memory() && of.memory_limit.is_some() {
         "; raise `resources.limits.memory` of the container"
@@ -125,7 +127,7 @@ pub(super) fn unschedulable(pod: &PodView, message: &str, lasted: Option<Duratio
     format!("pod `{}`{meant} {scheduled}: {}", pod.name, told(message))
 }
 
-/// What cannot be done now, and could not be done within the grace period.
+/// Returns what cannot be done now, or could not be done within the grace period.
 fn could_not(be: &str, lasted: Option<Duration>) -> String {
     match lasted {
         Some(lasted) => format!("could not be {be} within {}", format_duration(lasted)),
@@ -161,7 +163,7 @@ pub(super) fn starting(pod: &PodView, of: &ContainerView, reason: &str, lasted: 
     format!("{} has not started {when}: {}", in_pod(pod, of), told(reason))
 }
 
-/// The last warning about the pod, added to the sentence above.
+/// Appends the last warning about the pod to the sentence.
 pub(super) fn starting_says(sentence: &str, warning: &str) -> String {
     format!("{sentence}; the last warning about the pod is {}", told(warning))
 }
@@ -218,7 +220,8 @@ pub(super) fn hello(pod: &PodView, namespace: &str, lasted: Option<Duration>) ->
     )
 }
 
-/// `after`: how long the worker is silent when it is reported.
+/// Returns the sentence for a silent worker. `after` is how long it is silent before it is
+/// reported.
 pub(super) fn silent(pod: &PodView, after: Duration, lasted: Option<Duration>) -> String {
     let (pod, silent) = (pod_on(pod), format_duration(lasted.unwrap_or(after)));
     format!(
@@ -227,7 +230,7 @@ pub(super) fn silent(pod: &PodView, after: Duration, lasted: Option<Duration>) -
     )
 }
 
-/// What the worker itself says about it, added to the sentence above.
+/// Appends the worker's own message to the sentence.
 pub(super) fn hello_says(sentence: &str, line: &str) -> String {
     format!("{sentence}; the worker says: {}", told(line))
 }

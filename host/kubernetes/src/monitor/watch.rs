@@ -1,4 +1,4 @@
-//! What the monitor sees: the watches of pods and nodes.
+//! The watches of pods and nodes.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -20,19 +20,19 @@ use crate::nodes::NODES_PAGE;
 use crate::pod_view::PodView;
 use crate::watch::watch;
 
-/// Pods per page of a list: the size that the project's own clients use.
+/// Pods per page of a list: the size that Kubernetes clients use.
 const PAGE: u32 = 500;
 
-/// Seconds after which a watch is begun anew. A connection that broke without a word is noticed after this time, which is why it is less
-/// than the five minutes that are usual.
+/// Seconds after which a watch is restarted. A connection that broke silently is noticed after this
+/// time, so it is less than the usual five minutes.
 const WATCH_SECONDS: u32 = 120;
 
-/// Something that a watch shows.
+/// An observation of a watch.
 #[derive(Debug)]
-pub(super) enum Sight {
+pub(super) enum Observation {
     PodsBegin,
     Pod(PodView),
-    /// A pod that is gone, and the object as JSON.
+    /// A deleted pod, with the object as JSON.
     PodGone(PodView, Box<str>),
     PodsListed,
     NodesBegin,
@@ -41,36 +41,38 @@ pub(super) enum Sight {
     NodesListed,
 }
 
-/// The pods of all plugins in a namespace.
-pub(super) fn pods(cluster: &Cluster, namespace: &str) -> BoxStream<'static, Sight> {
+/// Watches the pods of all plugins in a namespace.
+pub(super) fn pods(cluster: &Cluster, namespace: &str) -> BoxStream<'static, Observation> {
     let api: Api<Whole<Pod>> = Api::namespaced(cluster.client(), namespace);
     let labels =
         format!("{}={},{}={}", names::COMPONENT_LABEL, names::COMPONENT_VALUE, names::ROLE_LABEL, names::PLUGIN);
     let what = format!("watch the pods of plugins in namespace `{namespace}`");
     sights(api, config(PAGE).labels(&labels), what, "until then nothing is known of them", |event| match event {
-        Event::Init => Some(Sight::PodsBegin),
-        Event::InitDone => Some(Sight::PodsListed),
-        Event::InitApply(pod) | Event::Apply(pod) => PodView::read(&pod.object).map(Sight::Pod),
+        Event::Init => Some(Observation::PodsBegin),
+        Event::InitDone => Some(Observation::PodsListed),
+        Event::InitApply(pod) | Event::Apply(pod) => PodView::read(&pod.object).map(Observation::Pod),
         Event::Delete(pod) => {
-            Some(Sight::PodGone(PodView::read(&pod.object)?, pod.object.to_string().into_boxed_str()))
+            Some(Observation::PodGone(PodView::read(&pod.object)?, pod.object.to_string().into_boxed_str()))
         }
     })
 }
 
-/// Watches the nodes. If the account may not list them, the stream is silent, and one warning says so.
-pub(super) fn nodes(cluster: &Cluster) -> BoxStream<'static, Sight> {
+/// Watches the nodes. If the account may not list them, the stream is silent, and one warning is
+/// logged.
+pub(super) fn nodes(cluster: &Cluster) -> BoxStream<'static, Observation> {
     let until_then = "until then nodes that disappear or are not ready are not noticed";
     let api: Api<Whole<Node>> = Api::all(cluster.client());
     sights(api, config(NODES_PAGE), "watch the nodes".to_owned(), until_then, |event| match event {
-        Event::Init => Some(Sight::NodesBegin),
-        Event::InitDone => Some(Sight::NodesListed),
-        Event::InitApply(node) | Event::Apply(node) => NodeView::read(&node.object).map(Sight::Node),
-        Event::Delete(node) => node.metadata.name.map(Sight::NodeGone),
+        Event::Init => Some(Observation::NodesBegin),
+        Event::InitDone => Some(Observation::NodesListed),
+        Event::InitApply(node) | Event::Apply(node) => NodeView::read(&node.object).map(Observation::Node),
+        Event::Delete(node) => node.metadata.name.map(Observation::NodeGone),
     })
 }
 
 fn config(page: u32) -> Config {
-    // Lists are read from the storage, not from a cache: a pod that a stale list does not tell yet would look deleted.
+    // Lists come from the storage and not from a cache. A pod that a stale list lacks would look
+    // deleted.
     Config::default().page_size(page).timeout(WATCH_SECONDS)
 }
 
@@ -79,8 +81,8 @@ fn sights<K>(
     config: Config,
     what: String,
     until_then: &'static str,
-    read: impl Fn(Event<Whole<K>>) -> Option<Sight> + Send + 'static,
-) -> BoxStream<'static, Sight>
+    read: impl Fn(Event<Whole<K>>) -> Option<Observation> + Send + 'static,
+) -> BoxStream<'static, Observation>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + Send + 'static,
 {
@@ -97,8 +99,9 @@ where
     sights.boxed()
 }
 
-/// An object of kind `K`, whole: that of a pod is evidence once the pod is gone. It is read after the watch, so that an odd object does not
-/// end the watch of all others.
+/// A whole object of kind `K`, because a pod is evidence once it is gone.
+///
+/// It is parsed after the watch, so that one malformed object does not end the watch of all others.
 #[derive(Debug, Clone)]
 struct Whole<K> {
     metadata: ObjectMeta,
@@ -146,7 +149,7 @@ impl<K: Resource<DynamicType = ()>> Resource for Whole<K> {
     }
 }
 
-/// Removes the record of who wrote which field: nobody reads it, and it may be half of an object.
+/// Removes the managed fields, which nobody reads and which may be half of an object.
 pub(super) fn slim(object: &mut Value) {
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         metadata.remove("managedFields");

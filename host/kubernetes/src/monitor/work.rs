@@ -1,4 +1,4 @@
-//! The one task that owns the index: sights and commands in, reports out.
+//! The only task that owns the index. It receives observations and commands, and sends reports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, future, stream};
 use jiff::Timestamp;
-use plumbline_aggregator::{Exit, Heard, Report};
+use plumbline_aggregator::{Exit, Report, WorkerContact};
 use plumbline_core::{PluginName, ResultKey};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -15,66 +15,69 @@ use tokio_util::sync::CancellationToken;
 
 use super::assess::Kind;
 use super::capture::{self, Capture};
-use super::confirm::{Asker, SecondLook};
+use super::confirm::{Confirmation, Confirmer};
 use super::events::{About, Events};
 use super::evidence::{Evidence, WorkerSays, gather};
 use super::exits::{ended_well, exits, have_ended};
 use super::index::{Index, Now, Verdict};
 use super::options::{MonitorOptions, Watched};
-use super::watch::{self, Sight};
+use super::watch::{self, Observation};
 use crate::pod_view::PodView;
 
-/// Results that are looked into at once: a wave of failures must not load the API server.
+/// Maximum number of results to investigate at once. A wave of failures must not overload the API
+/// server.
 const AT_ONCE: usize = 8;
 
-/// How long a verdict waits at most if the API server does not answer.
+/// Maximum delay of a verdict while the API server does not answer.
 const BLIND: Duration = Duration::from_secs(10);
 
-/// How long the plugin's container may take to end once its result is in: long enough to learn its exit code, and little in a run.
+/// How long to wait for the plugin's container to end after its result arrived. This is long enough
+/// to learn its exit code, and short for a run.
 const EXIT_WAIT: Duration = Duration::from_secs(5);
 
-/// How long to wait before offering news again to a run loop that has no room for it.
+/// Delay before a report is offered again to a full queue of the run loop.
 const NEWS_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long the logs of one plugin may take. The results wait meanwhile, and matter more.
+/// Timeout for capturing the logs of one plugin. The results wait meanwhile, and matter more.
 const CAPTURE_TIME: Duration = Duration::from_secs(180);
 
-/// What others ask for.
+/// Commands of the handle.
 pub(super) enum Command {
     Watch(Box<Watched>, mpsc::Sender<Report>),
     Settle(PluginName, oneshot::Sender<Vec<Exit>>),
 }
 
-/// What a task beside this one has to say.
+/// The outcome of a spawned task.
 enum Done {
     Nothing,
-    /// A verdict that does not stand, and when it is to be thought of again.
+    /// The verdict was not confirmed, and is reconsidered after this delay.
     Premature {
         key: ResultKey,
         kind: Kind,
         delay: Duration,
     },
-    /// The workers of the plugin of this result never say hello.
+    /// The workers of this result's plugin never contact the aggregator.
     NoHello(ResultKey),
 }
 
-/// A plugin whose results are in, and whose container may still end.
+/// A plugin with complete results whose container may not have ended yet.
 struct Settling {
     watched: Watched,
     until: Instant,
     reply: oneshot::Sender<Vec<Exit>>,
 }
 
-/// The task's own things.
+/// The state of the task.
 pub(super) struct Work {
     options: Arc<MonitorOptions>,
     started: Instant,
     index: Index,
     reports: BTreeMap<PluginName, mpsc::Sender<Report>>,
     settling: Vec<Settling>,
-    /// What keeps results from arriving and was not reported yet. The last word on each counts.
+    /// Problems that delay results and were not reported yet. Only the latest of each result is
+    /// kept.
     news: BTreeMap<ResultKey, Option<String>>,
-    /// When to offer the news again.
+    /// When to retry reporting.
     news_again: Option<Instant>,
     capture: Capture,
     events: Events,
@@ -100,7 +103,7 @@ impl Work {
         }
     }
 
-    /// Until it is stopped, or nobody can give commands any more.
+    /// Runs until it is stopped, or until all handles are dropped.
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>, stop: CancellationToken) {
         let mut pods = watch::pods(&self.options.cluster, &self.options.namespace);
         let mut nodes = watch::nodes(&self.options.cluster);
@@ -120,7 +123,7 @@ impl Work {
             self.tell_news();
             self.settle_what_has_ended();
         }
-        // What is under way has nobody left to tell.
+        // Nothing receives the results of pending tasks.
         self.beside.shutdown().await;
     }
 
@@ -133,15 +136,15 @@ impl Work {
         verdict.into_iter().chain(self.news_again).chain(self.settling.iter().map(|settling| settling.until)).min()
     }
 
-    /// Reports what keeps results from arriving. Never waits: the run loop may itself be waiting,
-    /// for a disk or for this monitor.
+    /// Reports the problems that delay results. Never waits, because the run loop may itself be
+    /// waiting for a disk or for this monitor.
     fn tell_news(&mut self) {
         self.news.extend(self.index.take_news());
         self.news_again = None;
         for (key, reason) in std::mem::take(&mut self.news) {
-            // Of a plugin that is not watched any more, nobody wants to know.
+            // A plugin that is no longer watched needs no reports.
             let Some(sender) = self.reports.get(&key.plugin) else { continue };
-            match sender.try_send(Report::Trouble { key: key.clone(), reason: reason.clone() }) {
+            match sender.try_send(Report::Problem { key: key.clone(), reason: reason.clone() }) {
                 Err(mpsc::error::TrySendError::Full(_)) => drop(self.news.insert(key, reason)),
                 Err(mpsc::error::TrySendError::Closed(_)) => {}
                 Ok(()) => self.tell_cluster(&key, reason),
@@ -152,12 +155,12 @@ impl Work {
         }
     }
 
-    /// Creates an event about a result that is delayed.
+    /// Creates an event about a delayed result.
     fn tell_cluster(&mut self, key: &ResultKey, reason: Option<String>) {
         let (Some(reason), Some(pod)) = (reason, self.index.pod_for(key).cloned()) else { return };
         let (events, gate) = (self.events.clone(), Arc::clone(&self.gate));
         self.beside.spawn(async move {
-            // Never closed.
+            // The semaphore is never closed.
             let _permit = gate.acquire().await;
             events.warn(&pod, About::Delayed, &reason).await;
             Done::Nothing
@@ -174,13 +177,15 @@ impl Work {
             }
             Command::Settle(plugin, reply) => match self.index.watched(&plugin).cloned() {
                 Some(watched) => self.settling.push(Settling { watched, until: Instant::now() + EXIT_WAIT, reply }),
-                // Never launched, or failed to: there is nothing to tell, and the caller takes no answer for that.
+                // The plugin was not launched. The caller treats a missing answer as nothing to
+                // report.
                 None => drop(reply),
             },
         }
     }
 
-    /// Reports that the plugin of a pod has ended well, whose worker has no token to see it. More than once is harmless.
+    /// Reports that the plugin of a pod ended successfully, because its worker has no token to see
+    /// that. Repeated reports are harmless.
     fn tell_end(&mut self, pod: &PodView) {
         let watched = pod.session.as_deref().and_then(|session| self.index.watched_in(session));
         let Some(key) = watched.and_then(|watched| ended_well(pod, watched)) else { return };
@@ -192,27 +197,27 @@ impl Work {
         });
     }
 
-    fn see(&mut self, sight: Sight) {
+    fn see(&mut self, sight: Observation) {
         let now = self.now();
         match &sight {
-            Sight::Pod(pod) => {
+            Observation::Pod(pod) => {
                 self.options.workers.lock().apply(pod);
                 self.tell_end(pod);
             }
-            Sight::PodGone(pod, _) => self.options.workers.lock().remove(&pod.name),
-            Sight::PodsBegin => self.options.workers.lock().begin_list(),
-            Sight::PodsListed => self.options.workers.lock().end_list(),
-            Sight::NodesBegin | Sight::Node(_) | Sight::NodeGone(_) | Sight::NodesListed => {}
+            Observation::PodGone(pod, _) => self.options.workers.lock().remove(&pod.name),
+            Observation::PodsBegin => self.options.workers.lock().begin_list(),
+            Observation::PodsListed => self.options.workers.lock().end_list(),
+            Observation::NodesBegin | Observation::Node(_) | Observation::NodeGone(_) | Observation::NodesListed => {}
         }
         match sight {
-            Sight::PodsBegin => self.index.pods_list_begins(),
-            Sight::Pod(pod) => self.index.pod_applied(pod, now),
-            Sight::PodGone(pod, object) => self.index.pod_removed(pod, object, now),
-            Sight::PodsListed => self.index.pods_listed(now),
-            Sight::NodesBegin => self.index.nodes_list_begins(),
-            Sight::Node(node) => self.index.node_applied(node, now),
-            Sight::NodeGone(name) => self.index.node_removed(&name, now),
-            Sight::NodesListed => self.index.nodes_listed(now),
+            Observation::PodsBegin => self.index.pods_list_begins(),
+            Observation::Pod(pod) => self.index.pod_applied(pod, now),
+            Observation::PodGone(pod, object) => self.index.pod_removed(pod, object, now),
+            Observation::PodsListed => self.index.pods_listed(now),
+            Observation::NodesBegin => self.index.nodes_list_begins(),
+            Observation::Node(node) => self.index.node_applied(node, now),
+            Observation::NodeGone(name) => self.index.node_removed(&name, now),
+            Observation::NodesListed => self.index.nodes_listed(now),
         }
     }
 
@@ -250,7 +255,8 @@ impl Work {
         let now = Instant::now();
         for settling in std::mem::take(&mut self.settling) {
             let pods = self.index.pods_of(&settling.watched.session);
-            // A pod of every node goes on as long as its worker does, and the plugin's container is made to wait in it.
+            // A per-node pod continues as long as its worker, and the plugin's container is made to
+            // wait in it.
             if settling.watched.per_node || now >= settling.until || have_ended(&pods, &settling.watched) {
                 self.settle(settling, pods);
             } else {
@@ -261,12 +267,12 @@ impl Work {
 
     fn settle(&mut self, settling: Settling, pods: Vec<PodView>) {
         let Settling { watched, reply, .. } = settling;
-        // A result that was given up has its error already.
+        // A result with a verdict already has its error.
         let told = exits(&pods, &watched).into_iter().filter(|exit| !self.index.was_given_up(&exit.key)).collect();
         self.index.forget(&watched.plugin);
         self.reports.remove(&watched.plugin);
         let capture = self.capture.afresh();
-        // Every log of a node that does not answer would hold up the end of the run for as long as its silence is borne.
+        // Each log of an unresponsive node would delay the end of the run until its timeout.
         let is_away = |pod: &PodView| pod.node.as_deref().is_some_and(|node| self.index.is_away(node));
         let (away, pods): (Vec<_>, Vec<_>) = pods.into_iter().partition(is_away);
         for PodView { name, node, .. } in away {
@@ -275,7 +281,8 @@ impl Work {
         }
         self.beside.spawn(async move {
             let mut left = pods.len();
-            // Not all at once: what waits for its turn would be 5,000 requests in memory.
+            // The pods are processed as a stream, because pending requests for 5,000 pods would
+            // need much memory.
             let all = stream::iter(pods)
                 .map(|pod| {
                     let capture = capture.clone();
@@ -290,20 +297,20 @@ impl Work {
                 let (plugin, seconds) = (&watched.plugin, CAPTURE_TIME.as_secs());
                 tracing::warn!(%plugin, "logs of {left} pods are not in the archive: reading them exceeded {seconds} s");
             }
-            // Nobody may be waiting any more.
+            // The receiver may be gone.
             let _ = reply.send(told);
             Done::Nothing
         });
     }
 }
 
-/// One result that is about to be given up.
+/// The investigation of one result that is about to count as missing.
 struct Case {
     options: Arc<MonitorOptions>,
     gate: Arc<Semaphore>,
     capture: Capture,
     events: Events,
-    heard: Heard,
+    heard: WorkerContact,
     reports: mpsc::Sender<Report>,
 }
 
@@ -311,20 +318,21 @@ impl Case {
     async fn close(self, verdict: Verdict) -> Done {
         let (key, kind) = (verdict.key.clone(), verdict.kind);
         let heard_before = self.heard.at(&key);
-        // Never closed.
+        // The semaphore is never closed.
         let permit = self.gate.acquire().await;
         let options = &self.options;
-        let asker = Asker { cluster: &options.cluster, namespace: &options.namespace, graces: &options.graces };
+        let asker = Confirmer { cluster: &options.cluster, namespace: &options.namespace, graces: &options.graces };
         let (sentence, pod) = match asker.look_again(&verdict).await {
-            SecondLook::Holds { sentence, pod } => (sentence, pod),
-            SecondLook::Over => return Done::Premature { key, kind, delay: kind.grace(&options.graces) },
-            SecondLook::Blind(error) => {
+            Confirmation::Holds { sentence, pod } => (sentence, pod),
+            Confirmation::Over => return Done::Premature { key, kind, delay: kind.grace(&options.graces) },
+            Confirmation::Blind(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "not given up yet, because of a failure to look again: {error}");
                 return Done::Premature { key, kind, delay: BLIND.min(kind.grace(&options.graces)) };
             }
         };
         let evidence = match &verdict.pod {
-            // With its node goes the agent that logs come from, and with the pod its logs.
+            // When the node is gone, so is the kubelet that serves the logs. When the pod is gone,
+            // so are its logs.
             Some(seen) => {
                 let reachable = !matches!(kind, Kind::NodeRemoved | Kind::NodeNotReady | Kind::PodGone);
                 let newer = pod.as_ref().and_then(PodView::read);
@@ -337,18 +345,18 @@ impl Case {
             match evidence.worker_says() {
                 WorkerSays::Ours(_) => {}
                 WorkerSays::Foreign => {
-                    tracing::info!(plugin = %key.plugin, "its workers are not of this make: that they send no signs of life is not a failure");
+                    tracing::info!(plugin = %key.plugin, "its workers are of another implementation and send no heartbeats, which is not a failure");
                     return Done::NoHello(key);
                 }
-                // A run with workers of another make must not fail because their logs may not be read.
+                // A run with other workers must not fail because their logs are unreadable.
                 WorkerSays::Nothing => return Done::Premature { key, kind, delay: kind.grace(&options.graces) },
             }
         }
-        // A large image over a slow line: the kubelet is at work.
+        // A large image takes long over a slow connection, while the kubelet makes progress.
         if kind == Kind::Starting && evidence.is_pulling() {
             return Done::Premature { key, kind, delay: kind.grace(&options.graces) };
         }
-        // Everything above takes time, and the result may be in by now.
+        // The steps above take time, and the result may have arrived by now.
         let spoke = match kind {
             Kind::Hello => self.heard.at(&key).is_some(),
             Kind::Silent => self.heard.at(&key) != heard_before,
@@ -367,7 +375,7 @@ impl Case {
         if let Some(pod) = &verdict.pod {
             self.events.warn(pod, About::Lost, &sentence).await;
         }
-        // At once: whoever cleans up the node next may take the log with it.
+        // Capture the log immediately, because a cleanup of the node may remove it.
         if let Some(pod) = &verdict.pod
             && !matches!(kind, Kind::NodeRemoved | Kind::NodeNotReady | Kind::PodGone)
         {

@@ -1,4 +1,4 @@
-//! From the configuration of a run to what is asked of its cluster.
+//! Derives the options of a survey from the configuration of a run.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,11 @@ use plumbline_core::config::Config;
 use super::options::{PodLogOptions, QueryOptions};
 
 impl QueryOptions {
-    /// What `config` wants to be asked, in a run in `namespace`.
+    /// Returns the options of `config` for a run in `namespace`.
     #[must_use]
     pub fn from_config(config: &Config, namespace: &str) -> Self {
         let logs = &config.limits.pod_logs;
-        // Larger numbers than the server takes mean «all of it», which is what the largest that it takes means too.
+        // A number beyond the server's maximum means everything, and so does the maximum.
         let count = |count: Option<u64>| count.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
         let directory = [&config.query_dir, &config.uuid].into_iter().find(|name| !name.is_empty());
         Self {

@@ -1,4 +1,4 @@
-//! Which resources the server has.
+//! Discovers the resources of the server.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,16 @@ use super::fetch::Fetch;
 use super::record::Recorder;
 use super::safe::is_safe_name;
 
-/// Group versions asked for at once; the throttle bounds it further.
+/// Group versions requested at once. The throttle limits it further.
 const AT_ONCE: usize = 8;
 
-/// What is called `secrets` is collected only if it is asked for by name.
+/// The plural name of secrets, which are collected only if requested by name.
 const SECRETS: &str = "secrets";
 
 /// A resource that can be listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resource {
-    /// Empty for the core group.
+    /// The group, which is empty for the core group.
     pub(super) group: String,
     pub(super) version: String,
     /// The plural name.
@@ -29,7 +29,7 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    /// The path of its list: of one namespace, or over all.
+    /// Returns the path of the list, for one namespace or for all.
     pub(super) fn path(&self, namespace: Option<&str>) -> String {
         let base = group_path(&self.group, &self.version);
         let plural = &self.plural;
@@ -39,42 +39,43 @@ impl Resource {
         }
     }
 
-    /// The name of its file: `core_v1_nodes.json`.
+    /// Returns the name of the file, such as `core_v1_nodes.json`.
     pub(super) fn file_name(&self) -> String {
         let group = if self.group.is_empty() { "core" } else { &self.group };
         format!("{group}_{}_{}.json", self.version, self.plural)
     }
 
-    /// `v1`, or `apps/v1`.
+    /// Returns the API version, such as `v1` or `apps/v1`.
     pub(super) fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 }
 
-/// What the server has.
+/// The result of discovery.
 #[derive(Debug, Default)]
 pub(super) struct Discovered {
-    /// What is to be listed.
+    /// The resources to list.
     pub(super) resources: Vec<Resource>,
-    /// The list of groups, the core group among them; `None` if it could not be had.
+    /// The list of groups including the core group, or `None` if the request failed.
     pub(super) groups: Option<Value>,
 }
 
-/// A group of the API in one version.
+/// A version of an API group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct GroupVersion {
     group: String,
     version: String,
 }
 
-/// Asks for the resources that are to be listed: those that `wanted` names, else all but secrets. A group that cannot be asked is
-/// recorded, and the others go on.
+/// Returns the resources to list: those in `wanted`, or all except secrets.
+///
+/// A group whose request fails is recorded, and the others continue.
 pub(super) async fn discover(fetch: &Fetch, record: &Recorder<'_>, wanted: Option<&[String]>) -> Discovered {
     let groups = fetch.json("list the groups of the API", "/apis").await;
     let groups = groups.map(with_core).map_err(|error| record.problem("discovery", "", error.to_string())).ok();
     let order = match &groups {
         Some(groups) => order(groups, record),
-        // Without the list of groups, the core group still holds most of what is asked for.
+        // Without the list of groups, the core group still holds most of the interesting resources.
         None => vec![GroupVersion { group: String::new(), version: "v1".to_owned() }],
     };
     let lists: Vec<(GroupVersion, Option<Value>)> = futures_util::stream::iter(order)
@@ -110,7 +111,7 @@ pub(super) async fn discover(fetch: &Fetch, record: &Recorder<'_>, wanted: Optio
     Discovered { resources, groups }
 }
 
-/// Names that stand for something else than a list.
+/// Names in the configuration that do not stand for a resource.
 const SPECIAL: [&str; 3] = ["podlogs", "servergroups", "serverversion"];
 
 fn is_wanted(found: &Resource, wanted: Option<&[String]>) -> bool {
@@ -136,7 +137,7 @@ fn name(at: &GroupVersion) -> String {
     if at.group.is_empty() { at.version.clone() } else { format!("{}/{}", at.group, at.version) }
 }
 
-/// Puts the core group in front, which `/apis` does not list.
+/// Prepends the core group, which `/apis` does not list.
 fn with_core(mut groups: Value) -> Value {
     let version = json!({"groupVersion": "v1", "version": "v1"});
     let core = json!({"name": "", "versions": [version], "preferredVersion": version});
@@ -148,12 +149,13 @@ fn with_core(mut groups: Value) -> Value {
     groups
 }
 
-/// The versions of all groups in the order in which they count: groups as the server lists them; in each, the preferred version first,
-/// because others are asked only for what it lacks.
+/// Returns the versions of all groups in the server's order of groups.
+///
+/// In each group the preferred version comes first. The others only add what it lacks.
 fn order(groups: &Value, record: &Recorder<'_>) -> Vec<GroupVersion> {
     let mut order = Vec::new();
     for entry in groups.get("groups").and_then(Value::as_array).into_iter().flatten() {
-        // No name is something else than the core group's, which is empty.
+        // A missing name is an error. The core group has an empty name.
         let Some(group) = entry.get("name").and_then(Value::as_str) else { continue };
         let preferred = text(entry, "/preferredVersion/version");
         let others = entry.get("versions").and_then(Value::as_array).into_iter().flatten();
@@ -176,7 +178,8 @@ fn order(groups: &Value, record: &Recorder<'_>) -> Vec<GroupVersion> {
     order
 }
 
-/// What can be listed of a group version, without what an earlier one has already; and the names that are none.
+/// Returns the listable resources of a group version that no earlier version has, and the names
+/// that are invalid.
 fn of_list(at: &GroupVersion, list: &Value, seen: &mut BTreeSet<String>) -> (Vec<Resource>, Vec<String>) {
     let (mut found, mut refused) = (Vec::new(), Vec::new());
     for entry in list.get("resources").and_then(Value::as_array).into_iter().flatten() {

@@ -1,4 +1,5 @@
-//! Requests to the API server, bounded in number, time and bytes. The client itself asks again when the server is overloaded (429, 503, 504).
+//! Sends requests to the API server, with limits on number, time and size. The client itself
+//! retries when the server is overloaded (429, 503, 504).
 
 use std::time::Duration;
 
@@ -11,28 +12,28 @@ use tokio::sync::SemaphorePermit;
 use super::throttle::Throttle;
 use crate::error::{ClusterError, chain};
 
-/// How long an answer may take from the first byte of the request to the last of the answer. The server gives up after 60 s by itself.
+/// Timeout of a whole request. The server itself gives up after 60 s.
 const WITHIN: Duration = Duration::from_secs(90);
 
-/// The largest answer that is no list, and that is kept in memory.
+/// Maximum size in bytes of a response that is kept in memory and is not a list.
 const MAX_DOCUMENT: usize = 16 << 20;
 
 /// A request without a body.
 pub(crate) type Request = http::Request<Vec<u8>>;
 
-/// A request that failed.
+/// Error while fetching.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
-    /// The server said no, or nothing.
+    /// The server returned an error, or no response.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// The answer has more bytes than it may have.
+    /// The response exceeds the size limit.
     #[error("the answer is larger than {0} MiB")]
     TooLarge(usize),
 }
 
 impl FetchError {
-    /// As an error of the cluster.
+    /// Converts the error into a cluster error.
     pub(crate) fn told(self, what: &str) -> ClusterError {
         match self {
             Self::Cluster(error) => error,
@@ -41,7 +42,7 @@ impl FetchError {
     }
 }
 
-/// Asks the API server.
+/// Sends requests to the API server.
 pub(crate) struct Fetch {
     client: Client,
     throttle: Throttle,
@@ -52,12 +53,13 @@ impl Fetch {
         Self { client, throttle }
     }
 
-    /// The whole answer, of at most `limit` bytes. `what` reads after «failed to».
+    /// Returns the whole response of at most `limit` bytes. `what` completes the message "failed to
+    /// …".
     pub(crate) async fn bytes(&self, what: &str, request: Request, limit: usize) -> Result<Vec<u8>, FetchError> {
         self.bytes_within(what, request, limit, WITHIN).await
     }
 
-    /// The same within another time.
+    /// Returns the whole response, with another timeout.
     pub(crate) async fn bytes_within(
         &self,
         what: &str,
@@ -73,14 +75,14 @@ impl Fetch {
         tokio::time::timeout(within, answer).await.unwrap_or_else(|_| Err(silent(what, within).into()))
     }
 
-    /// The document at a path.
+    /// Returns the JSON document at a path.
     pub(crate) async fn json(&self, what: &str, path: &str) -> Result<Value, ClusterError> {
         let bytes = self.bytes(what, get(what, path)?, MAX_DOCUMENT).await.map_err(|error| error.told(what))?;
         serde_json::from_slice(&bytes)
             .map_err(|error| ClusterError::new(what, format!("the answer is not JSON: {error}")))
     }
 
-    /// The answer as a stream. The seat is to be kept for as long as it is read.
+    /// Returns the response as a stream. The caller must keep the permit while it reads.
     pub(crate) async fn stream(
         &self,
         what: &str,
@@ -93,7 +95,7 @@ impl Fetch {
     }
 }
 
-/// A request for what is at a path.
+/// Builds a GET request.
 pub(crate) fn get(what: &str, path: &str) -> Result<Request, ClusterError> {
     http::Request::get(path)
         .body(Vec::new())
@@ -101,7 +103,7 @@ pub(crate) fn get(what: &str, path: &str) -> Result<Request, ClusterError> {
 }
 
 async fn read(what: &str, stream: impl AsyncBufRead + Unpin, limit: usize) -> Result<Vec<u8>, FetchError> {
-    // One byte more tells an answer that fits from one that does not.
+    // One byte more distinguishes a response that fits from one that does not.
     let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     stream.take(bound).read_to_end(&mut bytes).await.map_err(|error| ClusterError::new(what, chain(&error)))?;

@@ -1,8 +1,9 @@
-//! Which namespaces are looked at.
+//! Selects namespaces.
 
 use regex::Regex;
 
-/// A choice of namespaces: an expression that is searched for anywhere in the name, and names that belong to it in any case.
+/// Selects namespaces by a regular expression that may match anywhere in the name, and by one exact
+/// name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NamespaceFilter {
     expression: Option<Regex>,
@@ -10,40 +11,43 @@ pub(super) struct NamespaceFilter {
 }
 
 impl NamespaceFilter {
-    /// All namespaces whose name matches `expression`, which is not anchored: `kube-system` also matches `my-kube-system-2`. The empty
+    /// Selects all namespaces whose name matches `expression`.
+    ///
+    /// The expression is not anchored: `kube-system` also matches `my-kube-system-2`. An empty
     /// expression matches all.
     pub(super) fn matching(expression: &str) -> Result<Self, regex::Error> {
         Ok(Self { expression: Some(Regex::new(expression)?), also: None })
     }
 
-    /// Only this namespace.
+    /// Selects only this namespace.
     pub(super) fn only(namespace: &str) -> Self {
         Self { expression: None, also: Some(namespace.to_owned()) }
     }
 
-    /// This namespace as well.
+    /// Adds this namespace to the selection.
     pub(super) fn and(mut self, namespace: &str) -> Self {
         self.also = Some(namespace.to_owned());
         self
     }
 
-    /// Whether a namespace belongs to the choice.
+    /// Returns true if a namespace is selected.
     pub(super) fn takes(&self, namespace: &str) -> bool {
         self.also.as_deref() == Some(namespace)
             || self.expression.as_ref().is_some_and(|expression| expression.is_match(namespace))
     }
 }
 
-/// How the objects of the chosen namespaces are asked for.
+/// How to request the objects of the selected namespaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// In one list over all namespaces.
+    /// One list over all namespaces.
     All,
-    /// With one list for each of these.
+    /// One list for each of these namespaces.
     Each(Vec<String>),
 }
 
-/// The cheapest way to the namespaces that `filter` takes out of `all`: one list if it takes every one of several.
+/// Returns the cheapest way to list the namespaces of `all` that `filter` selects. If it selects
+/// all of several, one list is enough.
 pub(super) fn scope(all: &[String], filter: &NamespaceFilter) -> Scope {
     let taken: Vec<String> = all.iter().filter(|name| filter.takes(name)).cloned().collect();
     if taken.len() == all.len() && taken.len() > 1 { Scope::All } else { Scope::Each(taken) }

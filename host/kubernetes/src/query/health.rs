@@ -1,4 +1,4 @@
-//! The health of a cluster, out of what a survey has written: `meta/clusterhealth.json`.
+//! Derives the health of a cluster from the files of a survey, for `meta/clusterhealth.json`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,66 +12,72 @@ use serde_json::Value;
 use super::log_scan::scan;
 use super::page::read_file;
 
-/// The health of a cluster. The keys are those that readers of archives know; `total_nodes` counts pods as well.
+/// The health of a cluster. The keys are those of Sonobuoy's archives, so `total_nodes` also counts
+/// pods.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ClusterHealth {
-    /// The nodes.
+    /// The health of the nodes.
     pub node_health: HealthGroup,
-    /// The pods of the namespaces whose resources were collected.
+    /// The health of the pods in the namespaces whose resources were collected.
     pub pod_health: HealthGroup,
-    /// The version of the API server, as it says it; empty if it was not learned.
+    /// The version string of the API server, or empty if unknown.
     pub api_version: String,
-    /// Logs with lines that look bad.
+    /// Logs with suspicious lines.
     pub error_summary: ErrorSummary,
 }
 
-/// The health of nodes, or of pods.
+/// The health of nodes or of pods.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct HealthGroup {
-    /// How many there are.
+    /// The total number.
     #[serde(rename = "total_nodes")]
     pub total: u64,
-    /// How many of them are healthy.
+    /// The number of healthy ones.
     #[serde(rename = "healthy_nodes")]
     pub healthy: u64,
-    /// Each of them, in the order of the lists.
+    /// Each of them, in list order.
     pub details: Vec<HealthOf>,
 }
 
 /// The health of one node or pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct HealthOf {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Whether it is healthy: a node that is ready, a pod that runs or has ended well.
+    /// Whether it is healthy: a node is ready, or a pod is running or ended successfully.
     pub healthy: bool,
-    /// The status of the condition that tells it; `Ready` for a healthy pod.
+    /// The status of the decisive condition, or `Ready` for a healthy pod.
     pub ready: String,
-    /// Why, as one word.
+    /// The reason, as one word.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Why, as a sentence.
+    /// The reason, as a sentence.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Of a pod, its namespace.
+    /// The namespace of a pod.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
 }
 
-/// How many lines of which logs look bad, by path in the archive. Logs without such lines are left out.
+/// The number of suspicious lines in logs, by path in the archive. Logs without such lines are left
+/// out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct ErrorSummary {
-    /// Like errors. Left out when there are none: Sonobuoy's `results` ends with a panic over a class without a file.
+    /// Lines that look like errors. Omitted if empty, because Sonobuoy's `results` panics on a
+    /// class without a file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
-    /// Like warnings. Left out when there are none.
+    /// Lines that look like warnings. Omitted if empty.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub warnings: BTreeMap<String, u64>,
 }
 
-/// Reads the health of a cluster out of the files below `tree`, and what could not be read, as sentences. What is not there counts as
-/// not asked for. Item by item and line by line: memory does not grow with the files, but with the number of nodes and pods.
+/// Derives the health of a cluster from the files below `tree`. Also returns a sentence for each
+/// file that could not be read.
+///
+/// A missing file means that the data was not requested. Files are read item by item and line by
+/// line, so memory grows only with the number of nodes and pods.
 #[must_use]
 pub fn assess(tree: &Path) -> (ClusterHealth, Vec<String>) {
     let mut problems = Vec::new();
@@ -87,18 +93,18 @@ pub fn assess(tree: &Path) -> (ClusterHealth, Vec<String>) {
 }
 
 fn api_version(tree: &Path) -> String {
-    // What cannot be read here was recorded when it could not be written.
+    // A failure here was already recorded when the file was written.
     let version: Option<Value> =
         fs::read(tree.join(layout::SERVER_VERSION)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     version.as_ref().map(|version| text(version, "/gitVersion")).unwrap_or_default()
 }
 
-/// The names in a directory, in order; none if it is not there.
+/// Returns the sorted names in a directory, or none if it does not exist.
 fn names(dir: &Path, problems: &mut Vec<String>) -> Vec<String> {
     let read = || -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(dir)? {
-            // Names come from the server and were checked: another one is none of ours.
+            // Names come from the server and were checked. Any other name is foreign.
             if let Ok(name) = entry?.file_name().into_string() {
                 names.push(name);
             }
@@ -156,7 +162,7 @@ fn pod(item: &Value) -> HealthOf {
     }
     let because = conditions(item).find(|condition| text(condition, "/status") != "True");
     let of = |pointer: &str| because.map(|condition| text(condition, pointer)).unwrap_or_default();
-    // A pod that was evicted, or whose node is gone, says why in its status only.
+    // A pod that was evicted, or whose node is gone, has its reason only in the status.
     let first = |texts: [String; 3]| texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
     HealthOf {
         name,
@@ -230,7 +236,8 @@ mod tests {
                 {"metadata":{"name":"n2"},"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown"}]}},
                 {"metadata":{"name":"n3"}}]}"#,
         );
-        // An older archive's bare array, and a namespace that comes first although it was written last.
+        // This covers the bare array of an older archive, and a namespace that sorts first although
+        // it was written last.
         put(
             "resources/ns/kube-system/core_v1_pods.json",
             r#"[{"metadata":{"name":"p1","namespace":"kube-system"},"status":{"phase":"Pending","conditions":[

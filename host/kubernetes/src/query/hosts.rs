@@ -1,4 +1,4 @@
-//! What each node's kubelet says of itself: its configuration and its health.
+//! Queries the configuration and health of each node's kubelet.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,17 +14,17 @@ use super::safe::is_safe_name;
 use super::scratch::Scratch;
 use crate::error::ClusterError;
 
-/// How long a node may take for each of its two answers: a node that is gone holds up nobody else.
+/// Timeout of each of the two requests to a node. A node that is gone does not delay others.
 const WITHIN: Duration = Duration::from_secs(30);
 
-/// The largest configuration of a kubelet; usual ones have 5 KiB.
+/// Maximum size of a kubelet's configuration in bytes. Usual ones have 5 KiB.
 const MAX_CONFIG: usize = 1 << 20;
 
-/// Nodes asked at once; the throttle bounds it further.
+/// Nodes queried at once. The throttle limits it further.
 const AT_ONCE: usize = 8;
 
-/// Asks every node that is ready. A node that is not, or does not answer, is recorded, and the
-/// others go on.
+/// Queries every ready node. A node that is not ready, or does not answer, is recorded, and the
+/// others continue.
 pub(super) async fn hosts(fetch: &Fetch, record: &Recorder<'_>, scratch: &Arc<Scratch>, nodes: &Nodes) {
     futures_util::stream::iter(&nodes.names)
         .for_each_concurrent(AT_ONCE, |node| async move {
@@ -57,7 +57,10 @@ async fn configz(fetch: &Fetch, scratch: &Scratch, node: &str) -> Result<usize, 
     write(scratch, node, "configz.json", &bytes)
 }
 
-/// The code is written whatever it is; unless it is one of success, it is an error as well. Who was not answered by anybody writes none.
+/// Writes the status code of the health check, whatever it is. A code other than success is also an
+/// error.
+///
+/// Without any response, nothing is written.
 async fn healthz(fetch: &Fetch, scratch: &Scratch, node: &str) -> Result<usize, String> {
     let (code, failed) = match ask(fetch, node, "healthz").await {
         Ok(_) => (200, None),

@@ -1,4 +1,4 @@
-//! A list, page by page.
+//! Reads a list page by page.
 
 use std::io;
 
@@ -9,42 +9,45 @@ use super::fetch::{Fetch, FetchError};
 use super::page::read_bytes;
 use crate::error::ClusterError;
 
-/// Objects in a page. Smaller pages are asked for when one is too large.
+/// Objects per page. If a page is too large, smaller ones are requested.
 const PAGE: u32 = 500;
 
-/// The largest page that is read. Eight of them may be in memory at once.
+/// Maximum size of a page in bytes. Eight pages may be in memory at once.
 const MAX_PAGE: usize = 16 << 20;
 
-/// The largest page if it cannot be made smaller: of one object, or of a server that knows no pages.
+/// Maximum size in bytes of a page that cannot be made smaller, because it has one object, or
+/// because the server does not support pages.
 const MAX_WHOLE: usize = 256 << 20;
 
-/// How often a list is begun again because the server forgot where the next page begins (410).
+/// How often a list is restarted because its continue token has expired (410).
 const MAX_RESTARTS: u32 = 3;
 
-/// Pages of one list, after which a server that always promises another one is not believed any more: five million objects.
+/// Maximum number of pages of one list: five million objects. Beyond that, a server that always
+/// announces another page is considered broken.
 const MAX_PAGES: u32 = 10_000;
 
-/// What takes the objects of a list.
+/// Receives the objects of a list.
 pub(crate) trait Sink: Send + 'static {
-    /// Takes an object.
+    /// Receives one object.
     fn item(&mut self, item: Value) -> io::Result<()>;
 
-    /// Forgets all objects: the list begins again.
+    /// Drops all objects, because the list is restarted.
     fn restart(&mut self) -> io::Result<()>;
 }
 
-/// Which objects of a list.
+/// Selects objects of a list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
-    /// Empty for all.
+    /// A label selector, or empty for all.
     pub(crate) labels: String,
-    /// Empty for all.
+    /// A field selector, or empty for all.
     pub(crate) fields: String,
-    /// Names and labels are enough.
+    /// Whether to request only metadata.
     pub(crate) metadata_only: bool,
 }
 
-/// Reads a list into `sink`, which comes back with the metadata of the last page. `what` reads after «failed to».
+/// Reads a list into `sink`, and returns it with the metadata of the last page. `what` completes
+/// the message "failed to …".
 pub(crate) async fn list<S: Sink>(
     fetch: &Fetch,
     what: &str,
@@ -72,7 +75,7 @@ pub(crate) async fn list<S: Sink>(
             }
             Err(error) => return Err(error.told(what)),
         };
-        // Reading and writing thousands of objects is work for a thread of its own.
+        // Parsing and writing thousands of objects would block an async thread.
         let read = tokio::task::spawn_blocking(move || {
             let head = read_bytes(&bytes, &mut |item| sink.item(item));
             (sink, head)
@@ -115,7 +118,7 @@ fn disk(what: &str, error: &io::Error) -> ClusterError {
     ClusterError::new(what, format!("the file system says: {error}"))
 }
 
-/// Takes the names of objects.
+/// Collects the names of objects.
 #[derive(Debug, Default)]
 pub(crate) struct Names(pub(super) Vec<String>);
 

@@ -1,18 +1,18 @@
-//! Counting lines of logs that look like errors or warnings.
+//! Counts log lines that look like errors or warnings.
 
 use std::io::{self, BufRead};
 
-/// What is looked at of one line. A hit behind that is not counted.
+/// Number of bytes of a line that are searched. A match after that is not counted.
 const MAX_LINE: usize = 64 << 10;
 
-/// Lines of one log that look bad. A line counts at most once in each class.
+/// Numbers of suspicious lines in a log. A line counts at most once in each class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Hits {
     pub(super) errors: u64,
     pub(super) warnings: u64,
 }
 
-/// Counts the lines of a log.
+/// Counts the suspicious lines of a log.
 pub(super) fn scan(mut log: impl BufRead) -> io::Result<Hits> {
     let mut hits = Hits::default();
     let mut line = Vec::new();
@@ -44,12 +44,13 @@ fn count(line: &[u8], hits: &mut Hits) {
     }
 }
 
-/// `[fF]ailed`, `[eE]rror`, `^E[0-9]+` (how klog begins an error), `level=error`, which the second finds as well.
+/// Matches `[fF]ailed`, `[eE]rror`, and `^E[0-9]+` (an error in klog). `level=error` is covered by
+/// the second.
 fn is_error(line: &[u8]) -> bool {
     klog(line, b'E') || holds(line, b"Ff", b"ailed") || holds(line, b"Ee", b"rror")
 }
 
-/// `[wW]arn`, `^W[0-9]+`, `level=warn`, which the first finds as well.
+/// Matches `[wW]arn` and `^W[0-9]+`. `level=warn` is covered by the first.
 fn is_warning(line: &[u8]) -> bool {
     klog(line, b'W') || holds(line, b"Ww", b"arn")
 }
@@ -58,7 +59,7 @@ fn klog(line: &[u8], letter: u8) -> bool {
     line.first() == Some(&letter) && line.get(1).is_some_and(u8::is_ascii_digit)
 }
 
-/// Whether one of `first` stands before `rest` anywhere.
+/// Returns true if a byte of `first` is directly before `rest` anywhere in the line.
 fn holds(line: &[u8], first: &[u8], rest: &[u8]) -> bool {
     line.windows(rest.len() + 1)
         .any(|at| at.split_first().is_some_and(|(head, tail)| first.contains(head) && tail == rest))
@@ -71,7 +72,7 @@ mod tests {
     #[test]
     fn a_line_counts_once_in_each_class() {
         let log = "E0101 10:00 x\nE0 failed with an Error\nlevel=error\nlevel=warn Failed\nWarning\nW1\nEx W2\nall is well\nhorrors, ERROR\nwarn";
-        // `horrors` holds `rror` behind an `o`.
+        // `horrors` contains `rror` after an `o`.
         assert_eq!(scan(log.as_bytes()).unwrap(), Hits { errors: 4, warnings: 4 });
         assert_eq!(scan(&b""[..]).unwrap(), Hits::default());
     }

@@ -1,4 +1,4 @@
-//! What a run learns about its cluster: resources, host data, pod logs, versions, health.
+//! Surveys the cluster of a run: resources, host data, pod logs, versions and health.
 //!
 //! ```text
 //! survey ─┬─ discovery ─▶ which resources there are
@@ -8,7 +8,7 @@
 //!         └─ record ────▶ meta/query-time.json      then  health ─▶ meta/clusterhealth.json
 //! ```
 //!
-//! Nothing here is fatal: what cannot be learned is recorded, and the rest goes on.
+//! No failure is fatal: it is recorded, and the rest continues.
 
 mod configured;
 mod discovery;

@@ -1,4 +1,4 @@
-//! The nodes of the cluster, and which of them answer.
+//! Lists the nodes of the cluster, and which of them are ready.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -12,9 +12,9 @@ use crate::error::ClusterError;
 /// The nodes of a cluster.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    /// In the order of the list.
+    /// The names, in list order.
     pub(super) names: Vec<String>,
-    /// Nodes that are not ready. Requests to their kubelets would only end at their time limits.
+    /// Nodes that are not ready. Requests to their kubelets would only time out.
     pub(super) away: BTreeSet<String>,
 }
 

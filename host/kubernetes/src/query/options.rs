@@ -1,4 +1,4 @@
-//! What is asked of the cluster.
+//! The options of a survey.
 
 use std::path::PathBuf;
 
@@ -6,57 +6,61 @@ use jiff::Timestamp;
 
 use crate::names;
 
-/// Requests per second in the long run, if nothing else is said.
+/// Default of [`QueryOptions::qps`].
 const QPS: f64 = 30.0;
-/// Requests at once after a pause, if nothing else is said.
+/// Default of [`QueryOptions::burst`].
 const BURST: u32 = 50;
 
-/// What a survey asks of the cluster. The default is what a configuration says that says nothing.
+/// The options of a survey. The default corresponds to an empty configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryOptions {
-    /// The plural names of the resources that are listed, and `podlogs`, `servergroups`, `serverversion`; `nodes` also stands for host
-    /// data. `None`: everything that can be listed, except `secrets`.
+    /// The plural names of the resources to list, and `podlogs`, `servergroups`, `serverversion`.
+    /// `nodes` also selects host data.
+    ///
+    /// `None` selects everything that can be listed, except `secrets`.
     pub resources: Option<Vec<String>>,
-    /// Whether kubelets are asked for their configuration and health, where `nodes` are asked for.
+    /// Whether to query kubelets for their configuration and health, if `nodes` are selected.
     pub kubelets: bool,
-    /// Whose namespaced resources are listed: a regular expression that is searched for anywhere in a namespace's name.
+    /// The namespaces whose resources are listed: a regular expression that may match anywhere in
+    /// the name.
     pub namespaces: String,
-    /// Restricts all lists of resources; empty for all objects.
+    /// A label selector for all resource lists, or empty for all objects.
     pub label_selector: String,
-    /// Which logs are collected.
+    /// Selects the logs to collect.
     pub pod_logs: PodLogOptions,
-    /// Requests per second in the long run. Zero or less: the default, 30.
+    /// Sustained rate in requests per second. Zero or less means the default, 30.
     pub qps: f64,
-    /// Requests at once after a pause. Zero: the default, 50.
+    /// Maximum number of requests at once after a pause. Zero means the default, 50.
     pub burst: u32,
-    /// The namespace of the run: looked at when namespaces cannot be listed.
+    /// The namespace of the run, which is surveyed if namespaces cannot be listed.
     pub own_namespace: String,
-    /// Where the configuration wants the files to go, for who has no other wish: its `QueryDir`, else its `UUID`.
+    /// The output directory according to the configuration, if the caller has no other: its
+    /// `QueryDir`, or else its `UUID`.
     pub directory: Option<PathBuf>,
 }
 
-/// Which logs of which pods are collected.
+/// Selects pods, and parts of their logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodLogOptions {
-    /// Pods of namespaces whose name this regular expression is found in; empty for none.
+    /// A regular expression for namespaces whose pods are selected, or empty for none.
     pub namespaces: String,
-    /// Pods of the run's own namespace as well.
+    /// Whether to also select pods of the run's own namespace.
     pub own_namespace: bool,
-    /// Pods anywhere that one of these field selectors selects, as well.
+    /// Field selectors for further pods in any namespace.
     pub field_selectors: Vec<String>,
-    /// Only pods that this selects; empty for all.
+    /// A label selector that restricts the pods, or empty for all.
     pub label_selector: String,
-    /// The log of the instance before the current one.
+    /// Whether to read the log of the previous instance.
     pub previous: bool,
-    /// Only lines of so many seconds before now.
+    /// Only lines of the last seconds.
     pub since_seconds: Option<i64>,
-    /// Only lines from then on; not together with `since_seconds`.
+    /// Only lines since this time. Cannot be combined with `since_seconds`.
     pub since_time: Option<Timestamp>,
-    /// Every line begins with its time.
+    /// Whether to prefix every line with its time.
     pub timestamps: bool,
-    /// Only so many lines from the end.
+    /// Only this many lines from the end.
     pub tail_lines: Option<i64>,
-    /// Only so many bytes from the beginning. Never more than 64 MiB per container, whatever is asked for.
+    /// Only this many bytes from the beginning. The limit per container is always 64 MiB.
     pub limit_bytes: Option<i64>,
 }
 

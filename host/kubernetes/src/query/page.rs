@@ -1,4 +1,4 @@
-//! Reading a list, item by item: a page of a list as the server sends it, or a file of one.
+//! Parses a list item by item, from a page of the server or from a file.
 
 use std::fmt;
 use std::io;
@@ -6,21 +6,21 @@ use std::io;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// What a list says beside its items.
+/// The parts of a list other than its items.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ListHead {
-    /// Its metadata: resource version, and where the next page begins.
+    /// The metadata: resource version and continue token.
     pub(super) metadata: Map<String, Value>,
 }
 
 impl ListHead {
-    /// Where the next page begins; `None` after the last.
+    /// Returns the continue token, or `None` after the last page.
     pub(super) fn next(&self) -> Option<&str> {
         self.metadata.get("continue").and_then(Value::as_str).filter(|token| !token.is_empty())
     }
 }
 
-/// A list that cannot be read, or items that nobody took.
+/// Error while parsing a list, or from the receiver of the items.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PageError {
     #[error("it is not a list: {0}")]
@@ -29,7 +29,7 @@ pub(super) enum PageError {
     Taken(io::Error),
 }
 
-/// Gives every item of the list `bytes` to `each`, one at a time: never are two of them in memory.
+/// Passes every item of the list `bytes` to `each`. Only one item is in memory at a time.
 pub(super) fn read_bytes(bytes: &[u8], each: &mut dyn FnMut(Value) -> io::Result<()>) -> Result<ListHead, PageError> {
     let mut de = serde_json::Deserializer::from_slice(bytes);
     let head = read(&mut de, each)?;
@@ -37,7 +37,7 @@ pub(super) fn read_bytes(bytes: &[u8], each: &mut dyn FnMut(Value) -> io::Result
     Ok(head)
 }
 
-/// The same for a file. A bare array is taken for a list as well: older archives hold such.
+/// Parses a file. A bare array is accepted too, because older archives contain such files.
 pub(super) fn read_file(
     file: impl io::Read,
     each: &mut dyn FnMut(Value) -> io::Result<()>,
@@ -62,7 +62,8 @@ fn read<'de, D: Deserializer<'de, Error = serde_json::Error>>(
 
 struct List<'a>(Items<'a>);
 
-/// Hands items on until one is not taken; why that was so is kept beside, because a visitor can only fail with a syntax error.
+/// Passes items on until one fails. The error is stored separately, because a visitor can only
+/// return a syntax error.
 struct Items<'a> {
     each: &'a mut dyn FnMut(Value) -> io::Result<()>,
     failed: &'a mut Option<io::Error>,
@@ -114,7 +115,7 @@ impl<'de> Visitor<'de> for &mut Items<'_> {
         f.write_str("items")
     }
 
-    /// An empty list may be written `null`.
+    /// An empty list may be written as `null`.
     fn visit_unit<E>(self) -> Result<(), E> {
         Ok(())
     }

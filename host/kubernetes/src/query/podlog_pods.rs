@@ -1,4 +1,4 @@
-//! Which pods' logs are collected.
+//! Selects the pods whose logs are collected.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,15 +20,15 @@ use crate::pod_view::{PodObject, PodView};
 pub(super) struct Pod {
     pub(super) namespace: String,
     pub(super) name: String,
-    /// Where its logs are; empty if it is on no node.
+    /// The node that has its logs, or empty if it is on no node.
     pub(super) node: String,
-    /// What tells it from others: its UID, or namespace and name on a server that gives none.
+    /// Identifies the pod: its UID, or namespace and name on a server without UIDs.
     identity: String,
-    /// In the order in which they begin: init containers first.
+    /// The containers in start order: init containers first.
     pub(super) containers: Vec<String>,
 }
 
-/// Takes the pods of a list that have logs, each once.
+/// Collects the pods of a list that have logs, without duplicates.
 #[derive(Debug, Default)]
 struct Pods {
     filter: Option<NamespaceFilter>,
@@ -55,7 +55,7 @@ impl Sink for Pods {
     }
 }
 
-/// What matters of a pod; `None` if it has no logs any more, because it was evicted.
+/// Parses a pod. Returns `None` if it was evicted, because then its logs are gone.
 fn read_pod(item: Value) -> Result<Option<Pod>, String> {
     let object: PodObject = serde_json::from_value(item).map_err(|error| format!("failed to read a pod: {error}"))?;
     let pod = PodView::from(object);
@@ -74,7 +74,7 @@ fn read_pod(item: Value) -> Result<Option<Pod>, String> {
     Ok(Some(Pod { containers, identity, node: pod.node.unwrap_or_default(), namespace: pod.namespace, name: pod.name }))
 }
 
-/// All pods that are asked for: by namespace, and by field selectors over all namespaces.
+/// Returns all selected pods: by namespace, and by field selectors over all namespaces.
 pub(super) async fn choose(
     fetch: &Fetch,
     record: &Recorder<'_>,
@@ -110,7 +110,8 @@ pub(super) async fn choose(
     pods
 }
 
-/// The pods of the namespaces that `filter` takes: in one list if it takes all of several, unless that is refused.
+/// Returns the pods of the namespaces that `filter` selects. If it selects all of several, this
+/// tries one list first.
 async fn of_namespaces(
     fetch: &Fetch,
     record: &Recorder<'_>,
@@ -122,7 +123,7 @@ async fn of_namespaces(
         Scope::Each(each) => each,
         Scope::All => match ask(fetch, "/api/v1/pods", selection, Some(filter.clone())).await {
             Ok(pods) => return vec![pods],
-            // Rights may be given in each namespace and not over all.
+            // Permissions may be granted in each namespace, but not cluster-wide.
             Err(error) if error.is_forbidden() => namespaces.to_vec(),
             Err(error) => {
                 record.problem("podlogs", "", error.to_string());

@@ -1,4 +1,4 @@
-//! The logs of pods.
+//! Collects the logs of pods.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -20,19 +20,21 @@ use super::record::{Recorder, not_written};
 use super::scratch::Scratch;
 use crate::error::chain;
 
-/// What is kept of one container's log at most: a container that crashes in a loop must not make an archive that nobody can open.
+/// Maximum size of one container's log in bytes. A container in a crash loop must not produce an
+/// archive that nobody can open.
 const MAX_LOG: u64 = 64 << 20;
 
-/// How long a log may be silent before its end. It is a file on the node: it comes at once or not at all.
+/// How long a log may be silent before its end. It is a file on the node, so it normally arrives at
+/// once.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// How long one log may take altogether.
+/// Timeout for reading one log.
 const WITHIN: Duration = Duration::from_secs(600);
 
-/// Containers at once; the throttle bounds it further.
+/// Containers read at once. The throttle limits it further.
 const AT_ONCE: usize = 8;
 
-/// Collects the logs that `options` ask for. What cannot be had is recorded, container by container.
+/// Collects the logs that `options` select. Failures are recorded for each container.
 pub(super) async fn pod_logs(
     fetch: &Fetch,
     record: &Recorder<'_>,
@@ -71,11 +73,12 @@ fn params(options: &PodLogOptions, container: &str) -> LogParams {
         container: Some(container.to_owned()),
         previous: options.previous,
         since_seconds: options.since_seconds,
-        // The client rounds to seconds, upwards too: lines of the first second would be lost.
+        // The client rounds to the nearest second. Rounding up would lose lines of the first
+        // second.
         since_time: options.since_time.and_then(|at| Timestamp::from_second(at.as_second()).ok()),
         timestamps: options.timestamps,
         tail_lines: options.tail_lines,
-        // One byte more than is kept tells whether there is more.
+        // One byte more shows whether the log is longer.
         limit_bytes: Some(options.limit_bytes.filter(|&bytes| bytes <= max).unwrap_or(max + 1)),
         ..LogParams::default()
     }
@@ -106,11 +109,12 @@ async fn log(
         Err(error) => Some(format!("failed to {what} to its end: {}", chain(&error))),
     };
     let files = keep(scratch, &path, &relative).map_err(|error| disk(&error))?;
-    // The part that was read is kept, and that it is a part is told.
+    // The part that was read is kept, and the failure is recorded.
     broken.map_or(Ok(files), Err)
 }
 
-/// Puts a log into its place, unless a longer one is there: it was captured before, when the pod had more to tell.
+/// Moves a log to its final path, unless a longer one exists. That one was captured earlier, when
+/// the pod had a longer log.
 fn keep(scratch: &Scratch, path: &std::path::Path, relative: &str) -> io::Result<usize> {
     let new = std::fs::metadata(path)?.len();
     let old = std::fs::symlink_metadata(scratch.place(relative)).map(|old| old.len()).ok();
@@ -132,7 +136,7 @@ enum CopyError {
     Write(io::Error),
 }
 
-/// Copies a log as it comes; of one that is longer than `max`, the beginning, and a line that says so.
+/// Copies a log. If it is longer than `max`, only its beginning is copied, followed by a note.
 async fn copy(stream: impl AsyncBufRead, to: &mut impl Write, max: u64) -> Result<(), CopyError> {
     let mut stream = pin!(stream);
     let mut left = max;
@@ -144,7 +148,7 @@ async fn copy(stream: impl AsyncBufRead, to: &mut impl Write, max: u64) -> Resul
         }
         let taken = piece.len();
         let kept = piece.get(..usize::try_from(left).unwrap_or(usize::MAX)).unwrap_or(piece);
-        // The page cache takes pieces of a few KiB faster than another thread could be told of them.
+        // Writing a few KiB to the page cache is faster than handing them to another thread.
         to.write_all(kept).map_err(CopyError::Write)?;
         if kept.len() < taken {
             let note = format!("\n[the log goes on: only its first {} MiB are kept here]\n", max >> 20);

@@ -1,4 +1,4 @@
-//! What was asked, how long it took, and what went wrong.
+//! Records queries, their durations and their errors.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -7,28 +7,28 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::time::Instant;
 
-/// What a survey did.
+/// The summary of a survey.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// How many queries were made, those that failed among them.
+    /// Number of queries, including failed ones.
     pub queries: usize,
-    /// How many files were written.
+    /// Number of files written.
     pub files: usize,
-    /// What could not be learned, in the order in which it was found out.
+    /// The failures, in the order of their occurrence.
     pub errors: Vec<QueryError>,
-    /// How long it took.
+    /// The duration of the survey.
     pub duration: Duration,
 }
 
-/// Something that could not be learned.
+/// A failed query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{query}{}: {message}", in_namespace(namespace))]
 pub struct QueryError {
-    /// What was asked for: the plural name of a resource, `podlogs`, `hosts/NODE`, `discovery`, ...
+    /// The query: the plural name of a resource, `podlogs`, `hosts/NODE`, `discovery`, and so on.
     pub query: String,
-    /// In which namespace; empty for all, or none.
+    /// The namespace, or empty for all or none.
     pub namespace: String,
-    /// What went wrong.
+    /// The error message.
     pub message: String,
 }
 
@@ -36,14 +36,14 @@ fn in_namespace(namespace: &str) -> String {
     if namespace.is_empty() { String::new() } else { format!(" in namespace `{namespace}`") }
 }
 
-/// How far a survey is.
+/// The progress of a survey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// How many queries have ended.
+    /// Number of finished queries.
     pub queries: usize,
-    /// How many of them failed.
+    /// Number of failed queries.
     pub errors: usize,
-    /// What was asked last.
+    /// The latest query.
     pub latest: String,
 }
 
@@ -58,13 +58,13 @@ struct Entry {
     error: Option<Message>,
 }
 
-/// An error as it is written: Sonobuoy writes an empty object here.
+/// An error as written to the file. Sonobuoy writes an empty object here.
 #[derive(Debug, Clone, Serialize)]
 struct Message {
     message: String,
 }
 
-/// Gathers what was asked while it is asked.
+/// Records queries as they finish.
 pub(super) struct Recorder<'a> {
     kept: Mutex<Kept>,
     observer: &'a (dyn Fn(&Progress) + Sync),
@@ -83,7 +83,7 @@ impl<'a> Recorder<'a> {
         Self { kept: Mutex::default(), observer, began: Instant::now() }
     }
 
-    /// A query has ended: with so many files, or with an error.
+    /// Records a finished query, with its number of files or its error.
     pub(super) fn query(&self, query: &str, namespace: &str, began: Instant, result: Result<usize, String>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let error = match result {
@@ -109,17 +109,17 @@ impl<'a> Recorder<'a> {
         (self.observer)(&progress);
     }
 
-    /// Something went wrong beside the queries.
+    /// Records a failure outside of the queries.
     pub(super) fn problem(&self, query: &str, namespace: &str, message: impl Into<String>) {
         self.query(query, namespace, Instant::now(), Err(message.into()));
     }
 
-    /// Files were written beside the queries.
+    /// Counts files that were written outside of the queries.
     pub(super) fn wrote(&self, files: usize) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).files += files;
     }
 
-    /// `meta/query-time.json`.
+    /// Returns the content of `meta/query-time.json`.
     pub(super) fn query_times(&self) -> impl Serialize + use<> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).entries.clone()
     }
@@ -131,12 +131,13 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// What could not be written, and where.
+/// Returns the message for a file that could not be written.
 pub(super) fn not_written(path: &Path, error: &dyn std::error::Error) -> String {
     format!("failed to write `{}`: {}", path.display(), crate::error::chain(error))
 }
 
-/// A duration as Go prints it, which is what readers of `query-time.json` parse: `9.8007ms`, `1m2.5s`.
+/// Formats a duration as Go does, because readers of `query-time.json` parse that: `9.8007ms`,
+/// `1m2.5s`.
 fn go_duration(duration: Duration) -> String {
     let nanos = duration.as_nanos();
     if nanos == 0 {
@@ -156,7 +157,7 @@ fn go_duration(duration: Duration) -> String {
     }
 }
 
-/// `nanos / size` without zeros at the end; `size` is a power of ten.
+/// Returns `nanos / size` without trailing zeros. `size` is a power of ten.
 fn decimal(nanos: u128, size: u128) -> String {
     let (whole, rest) = (nanos / size, nanos % size);
     if rest == 0 {

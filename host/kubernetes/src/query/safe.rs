@@ -1,11 +1,15 @@
-//! Names that the server tells, before they become names of files or parts of paths.
+//! Validates names from the server before they are used in file names or paths.
 
-/// The longest name of an object (a DNS subdomain), and short enough for every file system with an extension behind it.
+/// Maximum length of an object name (a DNS subdomain). With an extension, it still fits into every
+/// file system.
 const MAX_NAME: usize = 253;
 
-/// Whether a name from the server may stand in a path: letters, digits, `-`, `_` and `.`, beginning with a letter or digit. Names of pods,
-/// nodes, namespaces, containers, groups, versions and resources are of this kind on every server that checks them; anything else
-/// (`..`, a slash, NUL) is somebody's attempt to write elsewhere.
+/// Returns true if a name from the server is safe in a path.
+///
+/// It may contain letters, digits, `-`, `_` and `.`, and must start with a letter or digit. On
+/// every server that validates them, names of pods, nodes, namespaces, containers, groups, versions
+/// and resources are like this. Anything else (`..`, a slash, NUL) is an attempt to write
+/// elsewhere.
 pub(crate) fn is_safe_name(name: &str) -> bool {
     name.len() <= MAX_NAME
         && name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())

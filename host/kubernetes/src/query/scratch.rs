@@ -1,4 +1,4 @@
-//! Files that are written in a directory of their own, and moved to their place when they are whole.
+//! Writes files in a scratch directory, and moves them to their final path when they are complete.
 
 use std::fs;
 use std::io;
@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where files are until they are whole, below the directory of the survey: on the same file system, so that they can be moved.
+/// The scratch directory, below the directory of the survey. It is on the same file system, so that
+/// files can be moved.
 const SCRATCH: &str = ".query.part";
 
-/// The directory of files that are being written. It goes with its last owner, and what is not whole goes with it.
+/// The scratch directory. It is removed with its incomplete files when the last owner drops it.
 pub(super) struct Scratch {
     out: PathBuf,
     dir: PathBuf,
@@ -17,7 +18,8 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes it below `out`, which is made as well. What an earlier survey left there when it was killed is removed.
+    /// Creates the scratch directory below `out`, which is created too. The remains of a killed
+    /// survey are removed.
     pub(super) fn new(out: &Path) -> io::Result<Arc<Self>> {
         let dir = out.join(SCRATCH);
         match fs::remove_dir_all(&dir) {
@@ -27,17 +29,17 @@ impl Scratch {
         Ok(Arc::new(Self { out: out.to_owned(), dir, next: AtomicU64::new(0) }))
     }
 
-    /// A new name for a file that is being written.
+    /// Returns a new path for a file in progress.
     pub(super) fn path(&self) -> PathBuf {
         self.dir.join(self.next.fetch_add(1, Ordering::Relaxed).to_string())
     }
 
-    /// Where the file `relative` stands once it is whole.
+    /// Returns the final path of the file `relative`.
     pub(super) fn place(&self, relative: &str) -> PathBuf {
         self.out.join(relative)
     }
 
-    /// Moves a whole file to its place.
+    /// Moves a complete file to its final path.
     pub(super) fn put(&self, from: &Path, relative: &str) -> io::Result<()> {
         let to = self.place(relative);
         if let Some(parent) = to.parent() {
@@ -46,7 +48,7 @@ impl Scratch {
         fs::rename(from, to)
     }
 
-    /// Writes a whole file.
+    /// Writes a complete file.
     pub(super) fn write(&self, relative: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.path();
         fs::write(&path, bytes)?;

@@ -1,6 +1,7 @@
-//! Whether a label selector can be understood, so that a bad one is told once instead of by every list.
+//! Validates label selectors, so that an invalid one is reported once instead of by every list.
 
-/// Says what is wrong with a label selector; `None` if nothing is. The empty selector selects everything.
+/// Returns what is wrong with a label selector, or `None` if it is valid. The empty selector
+/// selects everything.
 pub(super) fn complaint(selector: &str) -> Option<String> {
     if selector.trim().is_empty() {
         return None;
@@ -31,7 +32,7 @@ fn requirement(part: &str) -> Option<String> {
     if let Some(key) = part.strip_prefix('!') {
         return if is_key(key.trim()) { None } else { bad("does not negate a label's key") };
     }
-    // The longer operators first: `=` is a part of them.
+    // Longer operators come first, because they contain `=`.
     for operator in ["!=", "==", "=", ">", "<"] {
         if let Some((key, value)) = part.split_once(operator) {
             let number = matches!(operator, ">" | "<");
@@ -56,7 +57,8 @@ fn requirement(part: &str) -> Option<String> {
     }
 }
 
-/// A qualified name: an optional DNS prefix and a slash, and a name of at most 63 characters.
+/// Returns true for a qualified name: an optional DNS prefix and a slash, and a name of at most 63
+/// characters.
 fn is_key(key: &str) -> bool {
     let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
     !name.is_empty()
@@ -68,7 +70,10 @@ fn is_key(key: &str) -> bool {
         })
 }
 
-/// A label's value: empty, or at most 63 characters of letters, digits, `-`, `_`, `.`, with a letter or digit at both ends.
+/// Returns true for a label value.
+///
+/// It is empty, or has at most 63 characters (letters, digits, `-`, `_`, `.`) with a letter or
+/// digit at both ends.
 fn is_value(value: &str) -> bool {
     let end = |b: Option<u8>| b.is_none_or(|b| b.is_ascii_alphanumeric());
     value.len() <= 63

@@ -1,4 +1,4 @@
-//! The files of a list: one, or one for each namespace.
+//! Writes the files of a list: one, or one for each namespace.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
@@ -14,22 +14,23 @@ use super::list::Sink;
 use super::safe::is_safe_name;
 use super::scratch::Scratch;
 
-/// Files of one list that are open at once. The server lists in order of namespaces, so that one does; others are reopened when needed.
+/// Maximum number of open files of one list. The server sorts by namespace, so this is enough.
+/// Other servers cause files to be reopened.
 const MAX_OPEN: usize = 4;
 
-/// Where the objects of a list go.
+/// The destination of a list's objects.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
-    /// `resources/cluster/`
+pub(super) enum Destination {
+    /// The directory `resources/cluster/`.
     Cluster,
-    /// `resources/ns/NAMESPACE/` of this one.
+    /// `resources/ns/NAMESPACE/` for this namespace.
     Namespace(String),
-    /// `resources/ns/NAMESPACE/` of each object's namespace, if the filter takes it.
+    /// `resources/ns/NAMESPACE/` for each object's namespace, if the filter selects it.
     EachNamespace(NamespaceFilter),
 }
 
-impl Place {
-    /// The one namespace that is listed; `None` for the whole cluster.
+impl Destination {
+    /// Returns the namespace that is listed, or `None` for the whole cluster.
     pub(super) fn namespace(&self) -> Option<&str> {
         match self {
             Self::Namespace(namespace) => Some(namespace),
@@ -38,14 +39,14 @@ impl Place {
     }
 }
 
-/// The files of one list, or of one list over all namespaces, which becomes one file for each.
+/// The files of one list. A list over all namespaces becomes one file for each.
 pub(super) struct ListFiles {
     scratch: Arc<Scratch>,
     resource: Resource,
-    place: Place,
-    /// By directory.
+    place: Destination,
+    /// The files, by directory.
     parts: BTreeMap<String, Part>,
-    /// The directories whose files are open, the one used last at the end.
+    /// The directories with open files, most recently used last.
     open: VecDeque<String>,
     left_out: LeftOut,
 }
@@ -55,23 +56,26 @@ struct Part {
     file: Option<BufWriter<File>>,
 }
 
-/// Objects that did not become part of a file although they were asked for.
+/// Objects that were requested but not written.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct LeftOut {
     pub(super) count: u64,
-    /// Why, for the first of them.
+    /// The reason for the first of them.
     pub(super) first: String,
 }
 
 impl ListFiles {
-    pub(super) fn new(scratch: Arc<Scratch>, resource: Resource, place: Place) -> Self {
+    pub(super) fn new(scratch: Arc<Scratch>, resource: Resource, place: Destination) -> Self {
         Self { scratch, resource, place, parts: BTreeMap::new(), open: VecDeque::new(), left_out: LeftOut::default() }
     }
 
-    /// Completes all files and moves them to their places; how many they are, and what was left out. A list without objects leaves none.
+    /// Completes all files and moves them to their final paths. Returns their number, and what was
+    /// left out.
+    ///
+    /// A list without objects has no file.
     pub(super) fn finish(mut self, metadata: &Map<String, Value>) -> io::Result<(usize, LeftOut)> {
         let mut metadata = metadata.clone();
-        // Pages are put together: where the next one begins concerns nobody any more.
+        // The pages are joined, so the continue token has no meaning any more.
         metadata.retain(|key, _| key != "continue" && key != "remainingItemCount");
         let kind = Value::String(format!("{}List", self.resource.kind));
         let tail = format!("],\"kind\":{kind},\"metadata\":{}}}\n", Value::Object(metadata));
@@ -87,7 +91,7 @@ impl ListFiles {
         Ok((directories.len(), self.left_out))
     }
 
-    /// The file of a directory, opened if need be, and whether it is new.
+    /// Returns the file of a directory, which is opened if necessary, and whether it is new.
     fn file(&mut self, directory: &str) -> io::Result<(&mut BufWriter<File>, bool)> {
         let is_open = self.parts.get(directory).is_some_and(|part| part.file.is_some());
         if is_open {
@@ -118,12 +122,12 @@ impl ListFiles {
         }
     }
 
-    /// Where an object goes; `None` if nowhere.
+    /// Returns the directory of an object, or `None` if it is left out.
     fn directory(&mut self, item: &Value) -> Option<String> {
         match &self.place {
-            Place::Cluster => Some("resources/cluster".to_owned()),
-            Place::Namespace(namespace) => Some(format!("resources/ns/{namespace}")),
-            Place::EachNamespace(filter) => {
+            Destination::Cluster => Some("resources/cluster".to_owned()),
+            Destination::Namespace(namespace) => Some(format!("resources/ns/{namespace}")),
+            Destination::EachNamespace(filter) => {
                 let namespace = item.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
                 if is_safe_name(namespace) {
                     return filter.takes(namespace).then(|| format!("resources/ns/{namespace}"));
@@ -159,8 +163,8 @@ impl Sink for ListFiles {
     }
 }
 
-/// Takes away who manages which field, which is half of many objects and says nothing of the cluster, and adds what lists leave out of
-/// their items.
+/// Removes the managed fields, which may be half of an object, and adds the fields that lists omit
+/// in their items.
 fn complete(item: &mut Value, resource: &Resource) -> io::Result<()> {
     let object = item
         .as_object_mut()
@@ -197,8 +201,8 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let scratch = Scratch::new(out.path()).unwrap();
         let filter = NamespaceFilter::matching("^n").unwrap();
-        let mut files = ListFiles::new(Arc::clone(&scratch), pods(), Place::EachNamespace(filter));
-        // More namespaces than files may be open, in no order, twice.
+        let mut files = ListFiles::new(Arc::clone(&scratch), pods(), Destination::EachNamespace(filter));
+        // There are more namespaces than open files, in mixed order, twice.
         for name in ["a", "b"] {
             for namespace in 0..10 {
                 files.item(pod(&format!("n{namespace}"), name)).unwrap();
@@ -224,7 +228,7 @@ mod tests {
     #[test]
     fn what_is_not_finished_leaves_nothing() {
         let out = tempfile::tempdir().unwrap();
-        let mut files = ListFiles::new(Scratch::new(out.path()).unwrap(), pods(), Place::Cluster);
+        let mut files = ListFiles::new(Scratch::new(out.path()).unwrap(), pods(), Destination::Cluster);
         files.item(pod("", "a")).unwrap();
         files.restart().unwrap();
         files.item(pod("", "b")).unwrap();

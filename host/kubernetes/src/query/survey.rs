@@ -1,4 +1,4 @@
-//! The survey of a cluster: everything at once, as fast as the throttle lets it.
+//! The survey of a cluster, which runs all queries concurrently within the throttle's limits.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,24 +22,27 @@ use super::record::{Progress, Recorder, Summary, not_written};
 use super::safe::is_safe_name;
 use super::scratch::Scratch;
 use super::selector;
-use super::store::{ListFiles, Place};
+use super::store::{Destination, ListFiles};
 use super::throttle::Throttle;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 
-/// Jobs under way at once. Each has one request under way at most, except those that bound themselves; requests are bounded by the throttle.
+/// Maximum number of concurrent jobs. Most have one pending request, and others have limits of
+/// their own. The throttle limits requests.
 const JOBS: usize = 16;
 
 /// The file with the list of groups.
 const SERVER_GROUPS: &str = "servergroups.json";
 
-/// Writes what the cluster says of itself below `out`, laid out as in an archive. Nothing is fatal: what cannot be
-/// learned stands in `meta/query-time.json` and in the summary. When the future is dropped, the files that are there are whole.
+/// Writes the survey of the cluster below `out`, with the layout of an archive.
+///
+/// No failure is fatal: failures are in `meta/query-time.json` and in the summary. If the future is
+/// dropped, all existing files are complete.
 pub async fn survey(cluster: &Cluster, options: &QueryOptions, out: &Path) -> Summary {
     survey_watched(cluster, options, out, &|_| {}).await
 }
 
-/// [`survey`], with each query told to `observer` when it has ended.
+/// Runs [`survey`], and calls `observer` after each query.
 pub async fn survey_watched(
     cluster: &Cluster,
     options: &QueryOptions,
@@ -70,7 +73,8 @@ pub async fn survey_watched(
         }
         Err(error) => record.problem("clusterhealth", "", error.to_string()),
     }
-    // The last of all: it holds whatever went wrong before. That it cannot be written itself, only the summary says.
+    // This is last, because it contains all earlier failures. If this file itself cannot be
+    // written, only the summary reports that.
     work.write(layout::META_QUERY_TIME, &record.query_times());
     record.summary()
 }
@@ -82,12 +86,12 @@ struct Work<'a> {
     options: &'a QueryOptions,
 }
 
-/// What is looked at in each list.
+/// The selection for all lists.
 struct Targets {
     selection: Selection,
     filter: NamespaceFilter,
     scope: Scope,
-    /// The namespaces that the filter takes.
+    /// The namespaces that the filter selects.
     taken: Vec<String>,
 }
 
@@ -102,7 +106,7 @@ impl Work<'_> {
         let nodes = if asked("nodes") || asked("podlogs") { self.nodes().await } else { Nodes::default() };
         let nodes = &nodes;
         let mut jobs: Vec<BoxFuture<'_, ()>> = Vec::new();
-        // Whatever takes long for reasons of its own comes first.
+        // Jobs with long waits come first.
         if self.options.kubelets && asked("nodes") {
             jobs.push(Box::pin(hosts(self.fetch, self.record, self.scratch, nodes)));
         }
@@ -122,7 +126,7 @@ impl Work<'_> {
                     self.namespaced(resource, targets).await;
                 } else {
                     let began = Instant::now();
-                    let result = self.collect(resource, &targets.selection, Place::Cluster).await;
+                    let result = self.collect(resource, &targets.selection, Destination::Cluster).await;
                     self.told(resource, "", began, result);
                 }
             }));
@@ -130,7 +134,7 @@ impl Work<'_> {
         futures_util::stream::iter(jobs).buffer_unordered(JOBS).collect::<()>().await;
     }
 
-    /// The nodes of the cluster; none if they cannot be listed.
+    /// Returns the nodes of the cluster, or none if they cannot be listed.
     async fn nodes(&self) -> Nodes {
         Nodes::list(self.fetch).await.unwrap_or_else(|error| {
             self.record.problem("hosts", "", error.to_string());
@@ -138,7 +142,7 @@ impl Work<'_> {
         })
     }
 
-    /// All namespaces of the cluster; if they cannot be listed, the run's own.
+    /// Returns all namespaces of the cluster, or only the run's own if they cannot be listed.
     async fn namespaces(&self) -> Vec<String> {
         let all = Selection { metadata_only: true, ..Selection::default() };
         match list(self.fetch, "list the namespaces", "/api/v1/namespaces", &all, Names::default()).await {
@@ -176,26 +180,32 @@ impl Work<'_> {
         Targets { selection: Selection { labels, ..Selection::default() }, filter, scope, taken }
     }
 
-    /// The objects of one resource: in one list that is split by namespace, or in one list per namespace.
+    /// Collects the objects of one resource, in one list that is split by namespace, or in one list
+    /// per namespace.
     async fn namespaced(&self, resource: &Resource, targets: &Targets) {
         if targets.scope == Scope::All {
             let began = Instant::now();
-            let place = Place::EachNamespace(targets.filter.clone());
+            let place = Destination::EachNamespace(targets.filter.clone());
             match self.collect(resource, &targets.selection, place).await {
-                // Rights may be given in each namespace and not over all.
+                // Permissions may be granted in each namespace, but not cluster-wide.
                 Err(error) if error.is_forbidden() => tracing::debug!("{error}: asking in each namespace"),
                 result => return self.told(resource, "", began, result),
             }
         }
         for namespace in &targets.taken {
             let began = Instant::now();
-            let result = self.collect(resource, &targets.selection, Place::Namespace(namespace.clone())).await;
+            let result = self.collect(resource, &targets.selection, Destination::Namespace(namespace.clone())).await;
             self.told(resource, namespace, began, result);
         }
     }
 
-    /// One list, into its files; how many they are.
-    async fn collect(&self, resource: &Resource, selection: &Selection, place: Place) -> Result<usize, ClusterError> {
+    /// Reads one list into its files, and returns their number.
+    async fn collect(
+        &self,
+        resource: &Resource,
+        selection: &Selection,
+        place: Destination,
+    ) -> Result<usize, ClusterError> {
         let (plural, namespace) = (&resource.plural, place.namespace());
         let of = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
         let what = format!("list {plural}{of}");
@@ -228,7 +238,7 @@ impl Work<'_> {
         }
     }
 
-    /// Writes a document.
+    /// Writes a document as JSON.
     fn write(&self, relative: &str, document: &impl Serialize) {
         let written = serde_json::to_vec(document).map_err(std::io::Error::other).and_then(|mut bytes| {
             bytes.push(b'\n');

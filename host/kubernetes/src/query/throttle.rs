@@ -1,31 +1,35 @@
-//! How fast the API server is asked: so many requests at once, so many per second.
+//! Limits the requests to the API server, both concurrent ones and their rate.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Requests under way at once: enough to hide the way to the server, few enough that nobody else there notices.
+/// Maximum number of concurrent requests. It hides latency, but is too small to affect other users
+/// of the server.
 const AT_ONCE: usize = 8;
 
-/// Rates that a configuration may ask for: below, a survey would never end; above, there is no limit worth the name.
+/// The permitted range of rates. Below it a survey would never end. Above it there is practically
+/// no limit.
 const RATES: (f64, f64) = (0.1, 10_000.0);
 
-/// A bucket of tokens and a number of seats. Every request takes one of each; a token comes back with time, a seat when it is dropped.
+/// A token bucket and a semaphore. Every request takes one token and one permit. Tokens are
+/// refilled over time, and a permit is returned on drop.
 pub(crate) struct Throttle {
     seats: Semaphore,
     bucket: Mutex<Bucket>,
 }
 
 impl Throttle {
-    /// `qps` requests per second in the long run, `burst` of them at once after a pause.
+    /// Creates a throttle with a sustained rate of `qps` requests per second, and `burst` requests
+    /// at once after a pause.
     pub(crate) fn new(qps: f64, burst: u32) -> Self {
         Self { seats: Semaphore::new(AT_ONCE), bucket: Mutex::new(Bucket::new(qps, burst, Instant::now())) }
     }
 
-    /// Waits for a seat and a token. The seat is held until the result is dropped.
+    /// Waits for a permit and a token. The permit is held until the result is dropped.
     pub(crate) async fn enter(&self) -> Option<SemaphorePermit<'_>> {
-        // Never closed: there is always a permit in the end.
+        // The semaphore is never closed, so there is always a permit.
         let seat = self.seats.acquire().await.ok();
         let wait = self.bucket.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now());
         if !wait.is_zero() {
@@ -38,7 +42,7 @@ impl Throttle {
 struct Bucket {
     rate: f64,
     burst: f64,
-    /// Below zero: requests are waiting for tokens to come.
+    /// The number of tokens. A negative number means that requests are waiting.
     tokens: f64,
     at: Instant,
 }
@@ -50,7 +54,7 @@ impl Bucket {
         Self { rate, burst, tokens: burst, at }
     }
 
-    /// Takes a token; how long until it is there.
+    /// Takes a token, and returns how long to wait for it.
     fn take(&mut self, now: Instant) -> Duration {
         let earned = now.saturating_duration_since(self.at).as_secs_f64() * self.rate;
         self.at = now;
@@ -70,10 +74,11 @@ mod tests {
         let began = Instant::now();
         let mut bucket = Bucket::new(10.0, 5, began);
         assert!((0..5).all(|_| bucket.take(began).is_zero()));
-        // Each of those who come at once waits a tenth of a second longer than the one before.
+        // Each of several simultaneous requests waits a tenth of a second longer than the previous
+        // one.
         let waits: Vec<u128> = (0..3).map(|_| bucket.take(began).as_millis()).collect();
         assert_eq!(waits, [100, 200, 300]);
-        // After a pause, no more than the burst is free again.
+        // After a pause, only the burst is free again.
         let later = began + Duration::from_secs(3600);
         assert_eq!((0..7).filter(|_| bucket.take(later).is_zero()).count(), 5);
     }

@@ -1,4 +1,4 @@
-//! The aggregator's pod, as a client finds it.
+//! Finds the aggregator's pod for a client.
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
@@ -13,18 +13,19 @@ use crate::names::AGGREGATOR_CONTAINER;
 use crate::pod_view::{Role, pod_api};
 use crate::status::Waiting;
 
-/// The aggregator's pod, running.
+/// The running pod of the aggregator.
 pub(super) struct Aggregator {
-    /// Where its commands run.
+    /// The container in which commands are executed.
     pub(super) target: ExecTarget,
-    /// The status as it stands in the annotation.
+    /// The value of the status annotation.
     pub(super) annotation: Option<String>,
 }
 
-/// Finds the pod by its label, else by the label of old versions, else by its name.
+/// Finds the pod by its label, then by the label of old versions, then by its name.
 ///
 /// # Errors
-/// [`NotReady::Starting`] while it is pending; [`RetrieveError::Cluster`] where it is not there, has ended, or may not be looked at.
+/// Returns [`NotReady::Starting`] while the pod is pending, and [`RetrieveError::Cluster`] if it
+/// does not exist, has ended, or may not be read.
 pub(super) async fn find(cluster: &Cluster, namespace: &str) -> Result<Aggregator, RetrieveError> {
     let Some(pod) = aggregator_pod::find(&pod_api(cluster, namespace), namespace).await? else {
         return Err(absent(cluster, namespace).await.into());
@@ -61,7 +62,7 @@ async fn absent(cluster: &Cluster, namespace: &str) -> ClusterError {
     match namespaces.get_opt(namespace).await {
         Ok(None) => ClusterError::new(what, format!("cluster `{}` has no such namespace", cluster.name()))
             .hint("name the run's namespace with `--namespace`, and the cluster with `--context`"),
-        // Whether the namespace is there may not be ours to know.
+        // The account may lack permission to see whether the namespace exists.
         _ => ClusterError::new(what, "there is no such pod")
             .hint("was the run deleted? A run is started with `plumbline run`"),
     }

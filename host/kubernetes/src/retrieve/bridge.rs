@@ -1,4 +1,4 @@
-//! From a command's output, which arrives piece by piece, to code that reads and blocks.
+//! Connects the asynchronous output of a command to blocking reads.
 
 use std::io::{self, Read};
 
@@ -9,19 +9,20 @@ use tokio::sync::mpsc;
 use super::options::{Progress, Tell};
 use crate::exec::{ExecError, ExecStream};
 
-/// Pieces on the way between both: enough that neither waits for the other all the time.
+/// Capacity of the queue between both sides. It is large enough that neither waits for the other
+/// all the time.
 const PIECES: usize = 4;
 
-/// Bytes of a piece.
+/// Size of a chunk in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// The reading end. Blocks: for a thread of its own.
+/// The reading side. It blocks, so it needs a thread of its own.
 pub(super) struct Output {
     pieces: mpsc::Receiver<io::Result<Bytes>>,
     current: Bytes,
 }
 
-/// Both ends.
+/// Returns both sides.
 pub(super) fn bridge() -> (mpsc::Sender<io::Result<Bytes>>, Output) {
     let (sender, pieces) = mpsc::channel(PIECES);
     (sender, Output { pieces, current: Bytes::new() })
@@ -41,10 +42,10 @@ impl Read for Output {
     }
 }
 
-/// Passes the output of a command on until it ends or the reader has gone.
+/// Forwards the output of a command until it ends or the reader is dropped.
 ///
 /// # Errors
-/// When the connection is lost; the reader is told too.
+/// Returns an error if the connection is lost. The reader gets an error too.
 pub(super) async fn pump(
     stream: &mut ExecStream,
     to: mpsc::Sender<io::Result<Bytes>>,
@@ -65,7 +66,7 @@ pub(super) async fn pump(
             }
             Err(error) => {
                 let lost = stream.lost(&error);
-                // A reader that has gone needs not be told.
+                // The reader may be gone.
                 let _ = to.send(Err(error)).await;
                 return Err(lost);
             }

@@ -1,4 +1,4 @@
-//! One archive over connections that break.
+//! Downloads one archive over connections that may drop.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,38 +12,40 @@ use super::error::RetrieveError;
 use super::options::{Progress, Retries, Retrieved, Tell};
 use super::part::{Part, digest_of};
 
-/// The longest pause before a connection is made anew: long enough for an API server to be restarted in five of them.
+/// Maximum delay before a reconnect. Five attempts are enough for a restart of the API server.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
 
-/// A connection that brought so many bytes was worth while: it does not count against the retries. Thus a line that drops every
-/// few hundred KiB still brings any archive, and one that brings next to nothing is given up.
+/// Number of bytes after which a connection counts as successful, and not against the retries.
+///
+/// Thus a connection that drops every few hundred KiB still downloads any archive. One that
+/// transfers almost nothing leads to an error.
 const WORTH_BYTES: u64 = 64 << 10;
 
-/// The range of an archive that is missing.
+/// The missing range of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// The first byte.
+    /// Offset of the first byte.
     pub(super) offset: u64,
-    /// How many; at least one.
+    /// Number of bytes, at least one.
     pub(super) length: u64,
 }
 
-/// How asking for a piece ended.
+/// The outcome of a request for a piece.
 pub(super) enum End {
-    /// All of it is here.
+    /// The whole piece arrived.
     Whole,
-    /// The connection was lost: why. What arrived is in the part.
+    /// The connection was lost, for this reason. The received bytes are in the part.
     Lost(String),
 }
 
-/// Where pieces come from.
+/// The source of pieces.
 pub(super) trait Source {
-    /// Asks for a piece of archive `name` and appends what arrives of it to `part`.
+    /// Requests a piece of archive `name`, and appends the received bytes to `part`.
     async fn fetch(&self, name: &str, piece: Piece, part: &mut Part, tell: &mut Tell<'_>)
     -> Result<End, RetrieveError>;
 }
 
-/// The pauses before further attempts.
+/// Returns the delays before further attempts.
 pub(super) fn pauses(retries: Retries) -> impl Iterator<Item = Duration> {
     ExponentialBuilder::default()
         .with_min_delay(retries.pause)
@@ -52,7 +54,8 @@ pub(super) fn pauses(retries: Retries) -> impl Iterator<Item = Duration> {
         .build()
 }
 
-/// Brings `archive` to `target`, verified against the list it stands in and against what the status `named`, if that is this archive.
+/// Downloads `archive` to `target`, and verifies it against the aggregator's list, and against the
+/// status `named` if that is this archive.
 pub(super) async fn download(
     source: &impl Source,
     archive: &FinishedArchive,
@@ -105,7 +108,8 @@ async fn pieces(
         };
         let end = match source.fetch(&archive.name, piece, part, tell).await {
             Ok(end) => end,
-            // The pod went away in the middle: what is here is still worth telling.
+            // The pod disappeared during the download. The error still reports the bytes received
+            // so far.
             Err(error @ (RetrieveError::Cluster(_) | RetrieveError::Command { .. })) if part.have() > 0 => {
                 return Err(broken_off(part, error.to_string()));
             }
@@ -130,7 +134,7 @@ async fn pieces(
     Ok(())
 }
 
-/// In what `digest` is not that of the archive; `None` where it is.
+/// Returns how `digest` differs from the archive's, or `None` if it matches.
 pub(super) fn difference(digest: &Digest, archive: &FinishedArchive, named: &TarInfo) -> Option<String> {
     let Digest { bytes, sha256 } = digest;
     if (*bytes, sha256) != (archive.size, &archive.sha256) {
@@ -142,7 +146,8 @@ pub(super) fn difference(digest: &Digest, archive: &FinishedArchive, named: &Tar
     differs_from_status(digest, &archive.name, named)
 }
 
-/// In what the archive `name` is not the one that the status names; `None` where it is, or where the status does not name it.
+/// Returns how the archive `name` differs from the one in the status. Returns `None` if it matches,
+/// or if the status does not name it.
 pub(super) fn differs_from_status(digest: &Digest, name: &str, named: &TarInfo) -> Option<String> {
     let Digest { bytes, sha256 } = digest;
     let same_digest = named.sha256.is_empty() || named.sha256.eq_ignore_ascii_case(sha256);

@@ -1,4 +1,4 @@
-//! Downloads over a source in memory that drops connections as it is told.
+//! Downloads from an in-memory source that drops connections as configured.
 
 use std::cell::RefCell;
 use std::fs;
@@ -10,7 +10,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::retrieve::Stage;
 
-/// Bytes, and how many of them each connection brings before it drops; further ones last.
+/// The bytes, and how many of them each connection transfers before it drops. Further connections
+/// do not drop.
 struct Memory {
     bytes: Vec<u8>,
     drops: RefCell<Vec<u64>>,
@@ -91,7 +92,7 @@ fn another_digest_than_the_status_names_is_refused_and_kept_aside() {
     let RetrieveError::Wrong { aside: Some(aside), .. } = &error else { panic!("{error}") };
     assert_eq!(fs::read(aside).unwrap(), source.bytes);
     assert!(!dir.path().join("a.tar.gz").exists());
-    // Another archive's entry says nothing about this one.
+    // The entry of another archive says nothing about this one.
     let other = TarInfo { name: "b.tar.gz".into(), ..named };
     assert!(!bring(&source, dir.path(), &other).unwrap().as_status_says);
 }
@@ -118,7 +119,7 @@ proptest! {
     ) {
         let dir = tempfile::tempdir().unwrap();
         let source = Memory::new(pattern(size), &drops);
-        // Given up now and then, it goes on in the next attempt; each one uses up at least six connections.
+        // After a failure the next attempt resumes. Each attempt uses at least six connections.
         let mut result = bring(&source, dir.path(), &TarInfo::default());
         for _ in 0..3 + interruptions {
             if result.is_ok() { break }

@@ -1,4 +1,4 @@
-//! Why an archive was not retrieved.
+//! Errors while retrieving an archive.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,25 +7,25 @@ use super::readiness::NotReady;
 use crate::error::ClusterError;
 use crate::exec::{ExecError, ExecFault};
 
-/// How far retrieval came: exit codes depend on it (docs/exit-codes.md).
+/// The stage at which retrieval failed. Exit codes depend on it (docs/exit-codes.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// There is no archive yet.
     NotReady,
-    /// Nothing was transferred: the pod, its command, or the directory here cannot be used.
+    /// Nothing was transferred, because the pod, its command, or the local directory is unusable.
     SetUp,
-    /// It broke down on the way, or what arrived is not right.
+    /// The transfer failed, or the result is wrong.
     Transfer,
 }
 
-/// Why an archive was not retrieved.
+/// Error while retrieving an archive.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RetrieveError {
     /// There is no archive yet.
     #[error("there is no archive yet: {0}")]
     NotReady(Box<NotReady>),
-    /// The cluster, the aggregator's pod or the right to execute commands in it.
+    /// A cluster operation failed: finding the aggregator's pod, or executing a command in it.
     #[error("{0}")]
     Cluster(Box<ClusterError>),
     /// The command in the pod failed.
@@ -35,10 +35,10 @@ pub enum RetrieveError {
         command: String,
         /// Its exit code.
         code: i32,
-        /// What it said.
+        /// Its standard error.
         stderr: String,
     },
-    /// The image of the aggregator cannot do this.
+    /// The aggregator's image does not support the command.
     #[error("the aggregator's image does not know `{0}`")]
     Unknown(String),
     /// The connection was lost too often.
@@ -46,45 +46,45 @@ pub enum RetrieveError {
     BrokenOff {
         /// The archive.
         name: String,
-        /// Bytes that are here, in the file that the hint names.
+        /// Number of bytes received, in the file that the hint names.
         have: u64,
-        /// Bytes of the whole.
+        /// Size of the archive in bytes.
         size: u64,
-        /// Why, the last time.
+        /// The last cause.
         cause: String,
-        /// Where the bytes are.
+        /// The file with the received bytes.
         part: PathBuf,
     },
-    /// What arrived is not what was to arrive.
-    #[error("archive `{name}` is not what it should be: {why}")]
+    /// The received data is not the expected archive.
+    #[error("archive `{name}` failed verification: {why}")]
     Wrong {
         /// The archive.
         name: String,
-        /// What differs.
+        /// The difference.
         why: String,
-        /// Where what arrived is kept; `None` when it was not kept.
+        /// The file in which the data is kept, or `None` if it is not kept.
         aside: Option<PathBuf>,
     },
     /// The stream of archives could not be read.
     #[error("the stream of archives cannot be used: {0}")]
     Stream(String),
-    /// A file here.
+    /// A local file operation failed.
     #[error("failed to {what} `{path}`: {source}")]
     Local {
-        /// `write`, `read`, ...
+        /// The operation: `write`, `read`, and so on.
         what: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// Another process is retrieving the same archive to the same place.
+    /// Another process is retrieving the same archive to the same path.
     #[error("`{}` is being written by another process", .0.display())]
     Busy(PathBuf),
 }
 
 impl RetrieveError {
-    /// How far it came.
+    /// Returns the stage at which retrieval failed.
     #[must_use]
     pub fn stage(&self) -> Stage {
         match self {
@@ -94,7 +94,7 @@ impl RetrieveError {
         }
     }
 
-    /// What to do.
+    /// Returns how to fix the problem, if known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -123,7 +123,7 @@ impl RetrieveError {
         move |source| Self::Local { what, path, source }
     }
 
-    /// Whether the connection was lost: trying again may help.
+    /// Returns true if the connection was lost, so that a retry may help.
     pub(super) fn is_lost(error: &ExecError) -> bool {
         error.fault == ExecFault::Dropped
     }

@@ -1,9 +1,10 @@
-//! Images that do not know pieces: all archives as one stream, which cannot be gone on with.
+//! Retrieval from images that do not support pieces. All archives arrive as one stream, which
+//! cannot be resumed.
 
 use std::fs;
 
 use plumbline_archive::gzip::Digest;
-use plumbline_archive::unsplat::{Arrived, UnsplatError, unsplat};
+use plumbline_archive::receive_archives::{Arrived, UnsplatError, receive_archives};
 use plumbline_core::run_status::TarInfo;
 
 use super::bridge::{bridge, pump};
@@ -16,7 +17,7 @@ use crate::cluster::Cluster;
 use crate::exec::{ExecStream, ExecTarget};
 use crate::names::BINARY;
 
-/// Brings all archives. Empty where there are none.
+/// Retrieves all archives. Returns an empty list if there are none.
 pub(super) async fn retrieve_stream(
     cluster: &Cluster,
     target: &ExecTarget,
@@ -73,7 +74,7 @@ async fn stream(
     let (sender, output) = bridge();
     let (dir, name) = (options.dir.clone(), options.file_name.clone());
     let reader = tokio::task::spawn_blocking(move || {
-        unsplat(output, &mut |member, at| dir.join(place(name.as_deref(), member, at)))
+        receive_archives(output, &mut |member, at| dir.join(place(name.as_deref(), member, at)))
     });
     let pumped = pump(&mut stream, sender, tell).await;
     let read = reader.await.map_err(|error| RetrieveError::Stream(error.to_string()))?;
@@ -81,7 +82,7 @@ async fn stream(
         return Err(Failed::Lost(lost.error.cause));
     }
     match read {
-        // How the command ended comes first: a stream without an end is only what followed.
+        // The exit code takes precedence: an unterminated stream is only its consequence.
         Ok(arrived) => match stream.finish().await {
             Ok(exit) => check_exit(&command, exit).map(|()| arrived).map_err(Failed::from),
             Err(error) if RetrieveError::is_lost(&error) => Err(Failed::Lost(error.error.cause)),
@@ -90,7 +91,7 @@ async fn stream(
         Err(UnsplatError::Write { path, source }) => Err(RetrieveError::Local { what: "write", path, source }.into()),
         Err(error @ UnsplatError::Refused(_)) => Err(RetrieveError::Stream(error.to_string()).into()),
         Err(error) => {
-            // Broken off in the middle of a stream: if the command went well, the fault is the line's.
+            // The stream was interrupted. If the command succeeded, the connection is to blame.
             match stream.finish().await {
                 Ok(exit) => check_exit(&command, exit)?,
                 Err(error) if !RetrieveError::is_lost(&error) => return Err(error.into()),
@@ -101,7 +102,7 @@ async fn stream(
     }
 }
 
-/// Gives an archive its name, if it is what the status says.
+/// Moves an archive to its final name, if it matches the status.
 fn take(arrived: Arrived, named: &TarInfo) -> Result<Retrieved, RetrieveError> {
     let Arrived { archive, file, target } = arrived;
     let digest = Digest { bytes: archive.size, sha256: archive.sha256.clone() };
@@ -115,13 +116,14 @@ fn take(arrived: Arrived, named: &TarInfo) -> Result<Retrieved, RetrieveError> {
     Ok(Retrieved { path: target, size: archive.size, sha256: archive.sha256, as_status_says })
 }
 
-/// The name of the file number `at` (from 0) for the archive `own`: its own, or `given` and a number from the second on.
+/// Returns the name of file number `at` (from 0) for the archive `own`. It is its own name, or
+/// `given`, with a number from the second file on.
 pub(super) fn place(given: Option<&str>, own: &str, at: usize) -> String {
     let Some(given) = given else { return own.to_owned() };
     if at == 0 {
         return given.to_owned();
     }
-    // Of `x.tar.gz` the extension is `.tar.gz`.
+    // The extension of `x.tar.gz` is `.tar.gz`.
     let stem = given.strip_suffix(".tar.gz").filter(|stem| !stem.is_empty());
     let (stem, extension) = match stem {
         Some(stem) => (stem, ".tar.gz"),

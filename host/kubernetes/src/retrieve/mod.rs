@@ -1,7 +1,7 @@
 //! Downloads an archive from the aggregator's pod.
 //!
-//! A connection through the API server can drop. What arrived is kept, and the next connection continues from there. The whole archive is
-//! verified before it gets its name.
+//! A connection through the API server can drop. The received bytes are kept, and the next
+//! connection resumes from there. The whole archive is verified before it gets its final name.
 
 mod aggregator;
 mod bridge;

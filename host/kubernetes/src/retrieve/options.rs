@@ -1,33 +1,34 @@
-//! What is to be retrieved, and what is told on the way.
+//! The options and progress events of a retrieval.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::names;
 
-/// What is to be retrieved, and to where.
+/// Selects what to retrieve, and where to write it.
 #[derive(Debug, Clone)]
 pub struct RetrieveOptions {
     /// The namespace of the run.
     pub namespace: String,
-    /// The directory to write to. Made if it is not there.
+    /// The directory to write to. It is created if necessary.
     pub dir: PathBuf,
-    /// The file name to give the archive; further archives get `-01`, `-02`, ... before the extension. `None`: the archive's own.
+    /// The file name for the archive, or `None` for its own name. Further archives get `-01`, `-02`
+    /// and so on before the extension.
     pub file_name: Option<String>,
     /// The directory in the aggregator's pod.
     pub remote_dir: String,
-    /// Whether to wait for a run that has not ended.
+    /// Whether to wait for a run that has not finished.
     pub wait: Wait,
-    /// How often a lost connection is made anew.
+    /// The retry policy for lost connections.
     pub retries: Retries,
-    /// How long nothing may come before a connection counts as lost. Default 60 s.
+    /// How long no data may arrive before a connection counts as lost. The default is 60 s.
     pub patience: Duration,
-    /// Between two looks at the status while waiting. Default 5 s.
+    /// Interval between reads of the status while waiting. The default is 5 s.
     pub look: Duration,
 }
 
 impl RetrieveOptions {
-    /// The archive of the run in `namespace`, into `dir`.
+    /// Returns options that retrieve the archive of the run in `namespace` into `dir`.
     pub fn new(namespace: impl Into<String>, dir: impl Into<PathBuf>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -42,21 +43,22 @@ impl RetrieveOptions {
     }
 }
 
-/// Whether to wait for a run that has not ended.
+/// Whether to wait for a run that has not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// No: it is an error.
+    /// Do not wait: an unfinished run is an error.
     No,
-    /// At most so long; `None` for as long as it takes.
+    /// Wait at most this long, or without limit for `None`.
     AtMost(Option<Duration>),
 }
 
-/// How often a lost connection is made anew before giving up. A connection that brought something worth while does not count.
+/// How often a lost connection is retried. A connection that transferred enough data does not
+/// count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retries {
-    /// How often. Default 5.
+    /// Maximum number of retries. The default is 5.
     pub times: usize,
-    /// The first pause, doubled each time up to 8 s. Default 500 ms.
+    /// The first delay, which doubles each time up to 8 s. The default is 500 ms.
     pub pause: Duration,
 }
 
@@ -66,42 +68,42 @@ impl Default for Retries {
     }
 }
 
-/// What happens on the way.
+/// Progress of a retrieval.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Progress<'a> {
-    /// The run has not ended; told whenever that changes.
+    /// The run has not finished. Sent whenever this text changes.
     Waiting(&'a str),
-    /// An archive begins: how many bytes there are, and how many of them are here from an earlier attempt.
+    /// The download of an archive starts.
     Begins {
-        /// Its name.
+        /// The name of the archive.
         name: &'a str,
-        /// Bytes; `None` where that is not known before the end.
+        /// Its size in bytes, or `None` if unknown until the end.
         size: Option<u64>,
-        /// Bytes that are here already.
+        /// Number of bytes from an earlier attempt.
         have: u64,
     },
-    /// So many bytes of it are here.
+    /// Total number of bytes of the archive received so far.
     Bytes(u64),
-    /// The connection was lost, and is made anew after a pause.
+    /// The connection was lost, and is retried after a delay.
     Again {
-        /// Why.
+        /// The cause.
         cause: &'a str,
-        /// The number of this attempt without success.
+        /// The number of consecutive failed attempts.
         attempt: usize,
     },
-    /// All bytes are here and are being verified.
+    /// All bytes have arrived and are being verified.
     Verifying,
-    /// The image of the aggregator does not know pieces: everything comes as one stream.
+    /// The aggregator's image does not support pieces, so everything arrives as one stream.
     OneStream,
-    /// The archive was here already, and is the right one.
+    /// The archive already exists locally, and is the right one.
     Present(&'a Path),
 }
 
 /// The callback for [`Progress`].
 pub(super) type Tell<'a> = dyn FnMut(Progress<'_>) + Send + 'a;
 
-/// An archive that is here.
+/// A retrieved archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retrieved {
     /// The file.
@@ -110,6 +112,6 @@ pub struct Retrieved {
     pub size: u64,
     /// Its SHA-256, 64 lower-case hexadecimal digits.
     pub sha256: String,
-    /// Whether size and digest are those that the run's status names.
+    /// Whether size and digest match the run's status.
     pub as_status_says: bool,
 }

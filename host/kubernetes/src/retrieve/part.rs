@@ -1,4 +1,4 @@
-//! An archive under way: the bytes that are here, in `NAME.part`, and what they are bytes of, in `NAME.part.json`.
+//! A partly downloaded archive: its bytes in `NAME.part`, and its description in `NAME.part.json`.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -13,10 +13,11 @@ use tokio::task::spawn_blocking;
 
 use super::error::RetrieveError;
 
-/// Bytes of a side file, which holds one line.
+/// Maximum size in bytes of the description file, which has one line.
 const MAX_SIDE_BYTES: u64 = 4096;
 
-/// An archive under way. Locked: one process at a time. Dropped, the bytes stay for the next attempt.
+/// A partly downloaded archive, locked against other processes. When it is dropped, the bytes stay
+/// for the next attempt.
 pub(super) struct Part {
     file: tokio::fs::File,
     path: PathBuf,
@@ -26,8 +27,8 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Begins to write what is to become `target`, or goes on where an earlier attempt at the same archive (by name, size and digest)
-    /// has stopped.
+    /// Starts the download to `target`, or resumes an earlier attempt at the same archive (by name,
+    /// size and digest).
     pub(super) async fn open(target: &Path, archive: &FinishedArchive) -> Result<Self, RetrieveError> {
         let (target, archive) = (target.to_owned(), archive.clone());
         blocking(move || {
@@ -38,7 +39,8 @@ impl Part {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Err(RetrieveError::Busy(path)),
-                // A file system without locks: then nobody watches over two processes here.
+                // The file system does not support locks, so nothing protects against a second
+                // process.
                 Err(TryLockError::Error(_)) => {}
             }
             let mut have = file.metadata().map_err(failed())?.len();
@@ -54,17 +56,18 @@ impl Part {
         .await
     }
 
-    /// Bytes that are here.
+    /// Returns the number of received bytes.
     pub(super) fn have(&self) -> u64 {
         self.have
     }
 
-    /// Where they are.
+    /// Returns the path of the file with the received bytes.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds bytes at the end. They are with the system when this returns, so that whoever interrupts loses none of them.
+    /// Appends bytes. They are passed to the operating system before this returns, so an
+    /// interruption loses none of them.
     pub(super) async fn append(&mut self, data: &[u8]) -> Result<(), RetrieveError> {
         let written = async {
             self.file.write_all(data).await?;
@@ -75,7 +78,7 @@ impl Part {
         Ok(())
     }
 
-    /// Ends writing and reads everything again, as it lies on disk.
+    /// Stops writing, and reads everything back from disk to compute the digest.
     pub(super) async fn close(self) -> Result<Closed, RetrieveError> {
         let Self { file, path, side, target, .. } = self;
         let mut file = file.into_std().await;
@@ -91,10 +94,10 @@ impl Part {
     }
 }
 
-/// An archive that is here to its last byte, and is not under its name yet.
+/// A completely downloaded archive that does not have its final name yet.
 pub(super) struct Closed {
     file: File,
-    /// What is here.
+    /// The size and digest of the received bytes.
     pub(super) digest: Digest,
     path: PathBuf,
     side: PathBuf,
@@ -102,7 +105,7 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    /// Gives it its name. When this returns, it outlives a power cut.
+    /// Moves the file to its final name. When this returns, the file survives a power failure.
     pub(super) async fn commit(self) -> Result<PathBuf, RetrieveError> {
         blocking(move || {
             let Self { file, path, side, target, .. } = self;
@@ -116,7 +119,7 @@ impl Closed {
         .await
     }
 
-    /// Keeps it, for whoever wants to look at it, where the next attempt does not go on with it.
+    /// Keeps the file for inspection, under a name from which no attempt resumes.
     pub(super) async fn set_aside(self) -> Result<PathBuf, RetrieveError> {
         blocking(move || {
             let aside = damaged(&self.target);
@@ -128,12 +131,13 @@ impl Closed {
     }
 }
 
-/// Where what is not the right archive is kept.
+/// Returns the path for data that is not the expected archive.
 pub(super) fn damaged(target: &Path) -> PathBuf {
     beside(target, ".damaged")
 }
 
-/// Size and digest of the file at `path`, if its size is `size`. `None` for any other, and for none at all.
+/// Returns size and digest of the file at `path`, or `None` if it does not exist or has a size
+/// other than `size`.
 pub(super) async fn digest_of(path: &Path, size: u64) -> Option<Digest> {
     let path = path.to_owned();
     let digest = spawn_blocking(move || {
@@ -148,7 +152,7 @@ pub(super) async fn digest_of(path: &Path, size: u64) -> Option<Digest> {
     digest.await.ok().flatten()
 }
 
-/// Runs what blocks on a thread that may.
+/// Runs blocking work on a thread where that is allowed.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RetrieveError> + Send + 'static,
 ) -> Result<T, RetrieveError> {
@@ -164,7 +168,7 @@ fn beside(target: &Path, extension: &str) -> PathBuf {
     name.into()
 }
 
-/// A side file that cannot be read counts as none.
+/// Reads the description file. An unreadable one counts as absent.
 fn read_side(path: &Path) -> Option<FinishedArchive> {
     let mut line = Vec::new();
     File::open(path).ok()?.take(MAX_SIDE_BYTES).read_to_end(&mut line).ok()?;
@@ -172,7 +176,7 @@ fn read_side(path: &Path) -> Option<FinishedArchive> {
 }
 
 fn remove_side(side: &Path) {
-    // Left behind, it says something about a file that is not there: the next attempt replaces it.
+    // A leftover file describes a part that no longer exists. The next attempt replaces it.
     if let Err(error) = fs::remove_file(side) {
         tracing::debug!("failed to remove `{}`: {error}", side.display());
     }

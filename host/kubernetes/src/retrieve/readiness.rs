@@ -1,4 +1,4 @@
-//! Whether a run has its archive, as far as its status tells.
+//! Determines from the status whether a run has its archive.
 
 use std::fmt;
 
@@ -7,45 +7,45 @@ use plumbline_core::RunFailure;
 use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
 use serde::Deserialize;
 
-/// Missing results that are named; of the rest it is said how many there are.
+/// Maximum number of missing results to list. The rest is counted.
 const MAX_NAMED: usize = 5;
 
 /// Why there is no archive yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotReady {
-    /// The aggregator's pod has not started: its phase, and why.
+    /// The aggregator's pod has not started, with its phase and the reason.
     Starting(String),
-    /// The aggregator has not told anything yet.
+    /// The aggregator has not written a status yet.
     NoStatus,
-    /// What it told cannot be read.
+    /// The status cannot be parsed.
     Damaged(String),
-    /// Results are awaited.
+    /// Results are missing.
     Running {
-        /// Results that are in, or will not come.
+        /// Number of results that arrived or will not arrive.
         done: u64,
-        /// Results that are expected.
+        /// Number of expected results.
         total: u64,
-        /// What is awaited, the first few.
+        /// The first few missing results.
         missing: Vec<String>,
-        /// What is awaited and not named.
+        /// Number of missing results that are not listed.
         more: u64,
     },
-    /// Results are being read and packed.
+    /// Results are being post-processed and packed.
     PostProcessing,
-    /// The run broke down: why, if its aggregator has told.
+    /// The run failed, with the reason if the aggregator reported one.
     Failed(Option<RunFailure>),
-    /// The run is complete, and no archive is in this directory of the pod.
+    /// The run is complete, but this directory of the pod has no archive.
     NoArchive(String),
 }
 
 impl NotReady {
-    /// Whether waiting may help.
+    /// Returns true if waiting may help.
     pub(super) fn may_change(&self) -> bool {
         !matches!(self, Self::Failed(_) | Self::NoArchive(_))
     }
 
-    /// What to do.
+    /// Returns how to fix the problem.
     pub(super) fn hint(&self) -> String {
         match self {
             Self::Failed(failure) => {
@@ -67,7 +67,7 @@ impl fmt::Display for NotReady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Starting(why) => write!(f, "the aggregator's pod has not started: {why}"),
-            Self::NoStatus => f.write_str("the aggregator has not told its status yet"),
+            Self::NoStatus => f.write_str("the aggregator has not published its status yet"),
             Self::Damaged(why) => write!(f, "the status that the aggregator told cannot be read: {why}"),
             Self::Running { done, total, missing, more } => {
                 write!(f, "the run continues, {done} of {total} results are in")?;
@@ -86,7 +86,7 @@ impl fmt::Display for NotReady {
     }
 }
 
-/// An entry that stands for several, where the status was made shorter.
+/// An entry that represents several, in a compacted status.
 #[derive(Deserialize)]
 struct Folded {
     #[serde(default)]
@@ -99,7 +99,9 @@ struct FoldedEntry {
     folded: Option<u64>,
 }
 
-/// The archive that a status names, or why there is none yet. A complete run of an aggregator that names none gives an empty one.
+/// Returns the archive in a status, or why there is none yet.
+///
+/// For a complete run whose status does not name an archive, the result is empty.
 pub(super) fn readiness(annotation: Option<&str>) -> Result<TarInfo, NotReady> {
     let text = annotation.ok_or(NotReady::NoStatus)?;
     let status: RunStatus = serde_json::from_str(text).map_err(|error| NotReady::Damaged(error.to_string()))?;
@@ -176,7 +178,7 @@ mod tests {
         let hint = readiness(Some(&json!({"status": "failed", "failure": failure}).to_string())).unwrap_err().hint();
         assert!(hint.starts_with("make room\n"), "{hint}");
         assert_eq!(readiness(Some(r#"{"status":"post-processing"}"#)), Err(NotReady::PostProcessing));
-        // A word that is not known is not taken for an end.
+        // An unknown phase does not count as an end.
         assert!(matches!(readiness(Some(r#"{"status":"resting"}"#)), Err(NotReady::Running { .. })));
         assert!(!NotReady::Failed(None).may_change() && NotReady::NoStatus.may_change());
     }

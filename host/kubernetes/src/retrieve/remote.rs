@@ -1,4 +1,4 @@
-//! What the aggregator's pod is asked: which archives it has, and for pieces of them.
+//! Requests to the aggregator's pod: for the list of archives, and for pieces of them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,16 +14,17 @@ use crate::cluster::Cluster;
 use crate::exec::{ExecStream, ExecTarget, Exit};
 use crate::names::BINARY;
 
-/// How long the list may take: the first one reads every archive for its digest, 100 GB in ten minutes.
+/// Timeout of the list. The first one reads every archive for its digest, which takes ten minutes
+/// for 100 GB.
 const LIST_PATIENCE: Duration = Duration::from_secs(600);
 
-/// Bytes of the list: [`MAX_ARCHIVES`] lines of a name and a digest.
+/// Maximum size of the list in bytes: [`MAX_ARCHIVES`] lines with a name and a digest.
 const LIST_BYTES: usize = 1 << 20;
 
-/// Bytes read at a time.
+/// Size of the read buffer in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// What programs say of a command that they do not know.
+/// Error messages of programs for an unknown command.
 const UNKNOWN: [&str; 3] = ["unknown command", "unrecognized subcommand", "usage:"];
 
 /// The aggregator's pod.
@@ -35,11 +36,11 @@ pub(super) struct Remote<'a> {
     retries: Retries,
 }
 
-/// What the list came to.
+/// The outcome of the list request.
 pub(super) enum Listed {
     /// The finished archives.
     Archives(Vec<FinishedArchive>),
-    /// The image does not know the command.
+    /// The image does not support the command.
     Unknown,
 }
 
@@ -49,7 +50,7 @@ impl<'a> Remote<'a> {
         Self { cluster, target, dir, patience: *patience, retries: *retries }
     }
 
-    /// Asks which archives there are.
+    /// Lists the archives.
     pub(super) async fn list(&self, tell: &mut Tell<'_>) -> Result<Listed, RetrieveError> {
         let command = piece_command(self.dir, &["--list"]);
         let mut pauses = pauses(self.retries);
@@ -112,7 +113,8 @@ impl Source for Remote<'_> {
             tell(Progress::Bytes(part.have()));
         }
         if left == 0 {
-            // How the command ends does not matter any more: the digest tells whether these are the right bytes.
+            // The exit code does not matter any more, because the digest shows whether these are
+            // the right bytes.
             return Ok(End::Whole);
         }
         match stream.finish().await {
@@ -120,18 +122,18 @@ impl Source for Remote<'_> {
             Err(error) if RetrieveError::is_lost(&error) => return Ok(End::Lost(error.error.cause)),
             Err(error) => return Err(error.into()),
         }
-        // Nodes are known to lose the end of what a command printed.
+        // Nodes sometimes lose the end of a command's output.
         Ok(End::Lost("fewer bytes came than were asked for".into()))
     }
 }
 
-/// The command line of `archive-piece`.
+/// Returns the command line of `archive-piece`.
 pub(super) fn piece_command(dir: &str, more: &[&str]) -> Vec<String> {
     let words = [BINARY, "archive-piece", dir];
     words.iter().chain(more).map(|word| (*word).to_owned()).collect()
 }
 
-/// Whether a program does not know the command that it was given.
+/// Returns true if a program does not support the given command.
 pub(super) fn is_unknown(exit: &Exit, out: &[u8]) -> bool {
     let told = |text: &str| {
         let text = text.to_lowercase();
@@ -162,7 +164,7 @@ fn parse_list(out: &[u8]) -> Result<Vec<FinishedArchive>, String> {
             return Err(format!("`{name}` is in it twice"));
         }
         if sha256.len() != 64 || !sha256.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
-            return Err(format!("the digest of `{name}` is none"));
+            return Err(format!("invalid digest for `{name}`"));
         }
     }
     Ok(list.archives)

@@ -1,4 +1,4 @@
-//! From a namespace to archives in a directory.
+//! Retrieves the archives of a run into a directory.
 
 use std::fs;
 
@@ -15,16 +15,18 @@ use super::remote::{Listed, Remote};
 use crate::cluster::Cluster;
 use crate::names::AGGREGATOR_DIR;
 
-/// Looks at the status that may fail one after the other while waiting: with five seconds between them, two minutes, in which an API
-/// server is replaced.
+/// Maximum number of consecutive failed status reads while waiting. At intervals of five seconds
+/// this is two minutes, enough to replace an API server.
 const MAX_FAILED_LOOKS: u32 = 24;
 
-/// Brings the archives of the run to `options.dir`, verified, and gives their files in order of names.
+/// Retrieves the archives of the run into `options.dir` and verifies them. Returns the files in
+/// name order.
 ///
-/// Dropping the future leaves what arrived in `NAME.part`; calling this again goes on from there.
+/// If the future is dropped, the received bytes stay in `NAME.part`. Another call resumes from
+/// there.
 ///
 /// # Errors
-/// [`RetrieveError`].
+/// Returns [`RetrieveError`] if there is no archive yet, or if the retrieval fails.
 pub async fn retrieve(
     cluster: &Cluster,
     options: &RetrieveOptions,
@@ -61,7 +63,8 @@ pub async fn retrieve(
     Ok(retrieved)
 }
 
-/// Whether the archive that the status names must be among those of the directory: not where another directory is asked.
+/// Returns true if the directory must contain the archive that the status names. This does not hold
+/// for a directory other than the default.
 fn is_expected(named: &TarInfo, options: &RetrieveOptions) -> bool {
     !named.name.is_empty() && !named.sha256.is_empty() && options.remote_dir == AGGREGATOR_DIR
 }
@@ -74,7 +77,8 @@ fn absent(named: &TarInfo) -> RetrieveError {
     }
 }
 
-/// The pod of a run that is complete, and the archive that its status names; waits for it if that is wanted.
+/// Returns the pod of a complete run, and the archive that its status names. Waits for it if
+/// requested.
 async fn ready(
     cluster: &Cluster,
     options: &RetrieveOptions,
@@ -119,7 +123,8 @@ async fn ready(
     }
 }
 
-/// Whether the run was seen before: only then is an unreachable cluster worth waiting for.
+/// Returns true if the run was seen before. Only then is it worth waiting for an unreachable
+/// cluster.
 fn told_once(told: &str) -> bool {
     !told.is_empty()
 }

@@ -1,4 +1,4 @@
-//! What a run has gathered so far, before it has its archive.
+//! Retrieves what a run has gathered before it has an archive.
 
 use std::fs;
 use std::io;
@@ -16,11 +16,14 @@ use super::remote::{check_exit, is_unknown, piece_command};
 use crate::cluster::Cluster;
 use crate::exec::ExecStream;
 
-/// Packs what the run has gathered so far and brings it to `options.dir`: under `options.file_name`, or as
-/// `YYYYMMDDHHMM_plumbline_partial.tar.gz` with the time of now, in UTC.
+/// Packs what the run has gathered so far, and retrieves it into `options.dir`.
+///
+/// The name is `options.file_name`, or `YYYYMMDDHHMM_plumbline_partial.tar.gz` with the current
+/// time in UTC.
 ///
 /// # Errors
-/// [`RetrieveError`]; [`RetrieveError::Unknown`] where the aggregator's image cannot do this. Nothing is left behind then.
+/// Returns [`RetrieveError`], which is [`RetrieveError::Unknown`] if the aggregator's image does
+/// not support this. No file is left behind then.
 pub async fn retrieve_snapshot(
     cluster: &Cluster,
     options: &RetrieveOptions,

@@ -1,18 +1,18 @@
-//! Tells each kind of trouble once, until it is over.
+//! Reports each kind of failure once, until it is over.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::error::ClusterError;
 
-/// What was complained of since it last went well.
+/// The failures since the last success.
 #[derive(Debug, Default)]
-pub(super) struct Complaints {
+pub(super) struct FailureLog {
     told: BTreeSet<Option<u16>>,
 }
 
-impl Complaints {
-    /// Something failed: told if this kind (the code that the server answered with) is new.
+impl FailureLog {
+    /// Records a failure, and logs it if its kind (the status code of the response) is new.
     pub(super) fn failed(&mut self, error: &ClusterError, consequence: &str) -> bool {
         let new = self.told.insert(error.code);
         if new {
@@ -22,7 +22,7 @@ impl Complaints {
         new
     }
 
-    /// It went well: told if it did not before.
+    /// Records a success, and logs it if there was a failure before.
     pub(super) fn succeeded(&mut self, what: &str) -> bool {
         let over = !self.told.is_empty();
         if over {
@@ -33,7 +33,7 @@ impl Complaints {
     }
 }
 
-/// The result of `call`, or an error if it takes longer than `limit`.
+/// Returns the result of `call`, or an error if it takes longer than `limit`.
 pub(super) async fn within<T>(
     limit: Duration,
     what: &str,
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn each_kind_is_told_once_until_it_is_over() {
         let error = |code| ClusterError { code, ..ClusterError::new("write", "no") };
-        let mut complaints = Complaints::default();
+        let mut complaints = FailureLog::default();
         assert!(!complaints.succeeded("it"));
         assert!(complaints.failed(&error(Some(403)), "so"));
         assert!(!complaints.failed(&error(Some(403)), "so"));

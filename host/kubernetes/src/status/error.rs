@@ -1,19 +1,19 @@
-//! Why there is no status to be seen.
+//! Errors while reading the status of a run.
 
 use super::seen::Seen;
 use super::waiting::Waiting;
 use crate::error::ClusterError;
 
-/// Why there is no status to be seen. [`StatusError::hint`] says what to do.
+/// Error while reading the status of a run. [`StatusError::hint`] returns how to fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum StatusError {
-    /// There is no such namespace.
+    /// The namespace does not exist.
     #[error("there is no namespace `{namespace}`")]
     NoNamespace {
         /// The namespace.
         namespace: String,
     },
-    /// There is no aggregator's pod in the namespace.
+    /// The namespace has no aggregator pod.
     #[error("there is no run in namespace `{namespace}`: no pod of an aggregator")]
     NoPod {
         /// The namespace.
@@ -26,12 +26,12 @@ pub enum StatusError {
         pod: String,
         /// The namespace.
         namespace: String,
-        /// What it waits for, as far as it is known.
+        /// What it waits for, if known.
         waiting: Option<Box<Waiting>>,
-        /// What happened to it last, one line each, oldest first.
+        /// Its last events, one line each, oldest first.
         events: Vec<String>,
     },
-    /// The pod has ended without a complete run.
+    /// The pod ended before the run was complete.
     #[error("the aggregator has ended: pod `{pod}`: {why}")]
     PodFailed {
         /// The pod.
@@ -43,8 +43,8 @@ pub enum StatusError {
         /// The last status that it wrote.
         last: Option<Box<Seen>>,
     },
-    /// The pod's node does not answer.
-    #[error("nobody knows how the aggregator is: node `{node}` of pod `{pod}` has not been heard of")]
+    /// The pod's node does not respond.
+    #[error("the state of the aggregator is unknown: node `{node}` of pod `{pod}` does not respond")]
     PodUnknown {
         /// The pod.
         pod: String,
@@ -53,25 +53,25 @@ pub enum StatusError {
         /// The last status that it wrote.
         last: Option<Box<Seen>>,
     },
-    /// The pod runs and has no status yet.
-    #[error("the aggregator has not told its status yet: pod `{pod}` has no annotation `{}`{}", crate::names::STATUS_ANNOTATION, told(.waiting.as_deref()))]
+    /// The pod is running, but has no status yet.
+    #[error("the aggregator has not published its status yet: pod `{pod}` has no annotation `{}`{}", crate::names::STATUS_ANNOTATION, told(.waiting.as_deref()))]
     NoAnnotation {
         /// The pod.
         pod: String,
         /// The namespace.
         namespace: String,
-        /// Why its container does not run, if it does not.
+        /// Why its container is not running, if so.
         waiting: Option<Box<Waiting>>,
     },
-    /// The annotation is not a status.
+    /// The annotation is not a valid status.
     #[error("failed to read the status of pod `{pod}`: {cause}")]
     Damaged {
         /// The pod.
         pod: String,
-        /// What is wrong with it.
+        /// The parse error.
         cause: String,
     },
-    /// The cluster did not answer, or did not like to.
+    /// A cluster operation failed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
 }
@@ -81,7 +81,7 @@ fn told(waiting: Option<&Waiting>) -> String {
 }
 
 impl StatusError {
-    /// What to do.
+    /// Returns how to fix the problem, if known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -110,16 +110,17 @@ impl StatusError {
             Self::NoAnnotation { pod, namespace, waiting } => Some(if waiting.is_some() {
                 format!("see why with `kubectl logs --namespace {namespace} {pod} --previous`")
             } else {
-                format!("look again in a moment; if it stays so, see `kubectl logs --namespace {namespace} {pod}`")
+                format!("look again in a moment; if that does not help, see `kubectl logs --namespace {namespace} {pod}`")
             }),
             Self::Damaged { .. } => {
-                Some("the aggregator writes it again within a minute; if it stays so, something else writes to its pod".to_owned())
+                Some("the aggregator writes it again within a minute; if that does not help, something else writes to its pod".to_owned())
             }
             Self::Cluster(error) => error.hint.clone(),
         }
     }
 
-    /// The run cannot come to its end by itself: its aggregator is gone, or what it would need is not allowed.
+    /// Returns true if the run cannot finish by itself: its aggregator is gone, or a required
+    /// permission is missing.
     #[must_use]
     pub fn is_final(&self) -> bool {
         match self {
@@ -129,7 +130,8 @@ impl StatusError {
         }
     }
 
-    /// The aggregator has yet to tell that it is there; whether something is in its way, beyond what every start takes.
+    /// Returns whether a problem, beyond the normal delays of a start, blocks the aggregator.
+    /// Returns `None` if it has started.
     #[must_use]
     pub fn hindered(&self) -> Option<bool> {
         match self {
@@ -140,7 +142,7 @@ impl StatusError {
         }
     }
 
-    /// What was seen of the run last, if it left a status.
+    /// Returns the last known state of the run, if it has a status.
     #[must_use]
     pub fn last(&self) -> Option<&Seen> {
         match self {

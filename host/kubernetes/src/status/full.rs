@@ -1,4 +1,5 @@
-//! The status in full, compressed, in a ConfigMap: for runs whose status does not fit into the annotation.
+//! Stores the full status, compressed, in a ConfigMap, for runs whose status does not fit into the
+//! annotation.
 
 use std::io::{Read as _, Write as _};
 
@@ -20,17 +21,18 @@ use crate::names;
 
 /// The key in the ConfigMap.
 const KEY: &str = "status.json.gz";
-/// Bytes that the compressed status may have: 900 KiB, because an object may have 1 MiB.
+/// Maximum size of the compressed status: 900 KiB, because an object may have 1 MiB.
 const MAX_PACKED_BYTES: usize = 900 << 10;
-/// Bytes that the status may have once it is unpacked again: 64 MiB. What grows beyond it is not a status.
+/// Maximum size of the decompressed status: 64 MiB. Anything larger is not a status.
 pub const MAX_FULL_BYTES: u64 = 64 << 20;
-/// Bytes of failed tests' names that each entry keeps when they do not fit otherwise.
+/// Maximum size in bytes of the names of failed tests in each entry, if all of them do not fit.
 const FEW_NAMES: usize = 1 << 10;
 
-/// The status in full; `None` when there is none, because the annotation is complete, or was made by another aggregator.
+/// Returns the full status, or `None` if there is none. Then the annotation is complete, or another
+/// kind of aggregator wrote it.
 ///
 /// # Errors
-/// When the ConfigMap cannot be read, or does not hold a status.
+/// Returns an error if the ConfigMap cannot be read, or does not contain a status.
 pub async fn full(cluster: &Cluster, namespace: &str) -> Result<Option<RunStatus>, ClusterError> {
     let api: Api<ConfigMap> = Api::namespaced(cluster.client(), namespace);
     let what = format!("read the status in full from ConfigMap `{}`", names::STATUS_CONFIG_MAP);
@@ -51,7 +53,7 @@ fn unpack(packed: &[u8]) -> Result<RunStatus, String> {
     serde_json::from_slice(&text).map_err(|error| format!("`{KEY}` is not a status: {error}"))
 }
 
-/// The status compressed; without most of the names of failed tests if it does not fit with them.
+/// Compresses the status. Omits most names of failed tests if it would not fit otherwise.
 fn pack(status: &RunStatus) -> Result<Vec<u8>, String> {
     let packed = gzip(status)?;
     if packed.len() <= MAX_PACKED_BYTES {
@@ -77,11 +79,12 @@ fn gzip(status: &RunStatus) -> Result<Vec<u8>, String> {
     encoder.write_all(&text).and_then(|()| encoder.finish()).map_err(|error| error.to_string())
 }
 
-/// Writes the status in full.
+/// Writes the full status.
 pub(super) async fn write(options: &PublishOptions, status: RunStatus) -> Result<(), ClusterError> {
     let name = names::STATUS_CONFIG_MAP;
     let what = format!("write the status in full to ConfigMap `{name}`");
-    // Milliseconds of one core at 10,000 results: not on a thread that serves workers.
+    // For 10,000 results this takes milliseconds of CPU time, so it does not run on a thread that
+    // serves workers.
     let packed = tokio::task::spawn_blocking(move || pack(&status)).await;
     let packed = packed
         .map_err(|error| ClusterError::new(&what, error.to_string()))?
@@ -130,7 +133,7 @@ mod tests {
         RunStatus { plugins: Some((0..entries).map(entry).collect()), ..RunStatus::default() }
     }
 
-    /// Text that does not compress well.
+    /// Returns text that does not compress well.
     fn noise(n: usize) -> String {
         (0..40_u64).map(|k| format!("{:x}", (n as u64 * 41 + k).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
     }

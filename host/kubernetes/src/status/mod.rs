@@ -1,4 +1,4 @@
-//! The status of a run in a cluster: written by the aggregator on its own pod, read by everybody else.
+//! The status of a run in a cluster. The aggregator writes it on its own pod, and clients read it.
 //!
 //! ```text
 //! publish ─▶ annotation on the aggregator's pod ──▶ read, watch       what fits (core::compact)
@@ -29,5 +29,5 @@ pub use publish::{LIMIT_BYTES, publish, publish_last, publish_preparing};
 pub use read::read;
 pub use seen::{STALE, Seen};
 pub use waiting::Waiting;
-pub use watch::{Look, Watching, watch};
+pub use watch::{Look, StatusWatch, watch};
 pub use worker_pods::WorkerPods;

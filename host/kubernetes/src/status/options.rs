@@ -1,4 +1,4 @@
-//! Where the status is published, and how.
+//! The options for publishing the status.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_core::RunId;
@@ -7,7 +7,7 @@ use super::pace::Pace;
 use super::worker_pods::WorkerPods;
 use crate::cluster::Cluster;
 
-/// Where the status goes.
+/// The destination of the status.
 #[derive(Clone)]
 pub struct PublishOptions {
     /// The cluster.
@@ -16,12 +16,13 @@ pub struct PublishOptions {
     pub namespace: String,
     /// The aggregator's own pod.
     pub pod: String,
-    /// The run.
+    /// The ID of the run.
     pub run: RunId,
-    /// The owner of the ConfigMap with the status in full: the aggregator's pod, so that it goes with it.
+    /// The owner of the ConfigMap with the full status: the aggregator's pod, so that both are
+    /// deleted together.
     pub owner: Option<OwnerReference>,
-    /// The pods of plugins, as the run's monitor sees them.
+    /// The pods of plugins that the run's monitor sees.
     pub workers: WorkerPods,
-    /// How often.
+    /// The write intervals.
     pub pace: Pace,
 }

@@ -1,23 +1,27 @@
-//! How often what is written.
+//! The write intervals of the status.
 
 use std::time::Duration;
 
-/// How often the status is written at most and at least. The defaults are for clusters; tests have less time.
+/// The write intervals of the status. The defaults are for clusters, and tests use shorter ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {
-    /// Between two writes of the status at least: 1 s. Progress of a busy plugin would otherwise be hundreds of requests a second.
+    /// Minimum interval between writes of the status: 1 s. A busy plugin's progress would otherwise
+    /// cause hundreds of requests per second.
     pub pause: Duration,
-    /// Between two writes of the status at most: 15 s, so that a reader can tell a dead aggregator from a quiet one.
+    /// Maximum interval between writes of the status: 15 s, so that readers can tell a dead
+    /// aggregator from an idle one.
     pub heartbeat: Duration,
-    /// Between two writes of the status in full at least: 60 s. It is large.
+    /// Minimum interval between writes of the full status: 60 s, because it is large.
     pub full: Duration,
-    /// How long one request may take: 10 s. A server that takes longer is asked again.
+    /// Timeout of one request: 10 s. A slower request is retried.
     pub attempt: Duration,
-    /// How long the last status is tried to be written: 2 min. It is the one that must arrive.
+    /// How long the last status is retried: 2 min. This is the one that must arrive.
     pub last: Duration,
-    /// Between two annotations on pods of plugins at least: 200 ms, so that 5,000 nodes are no burden to the API server.
+    /// Minimum interval between annotations on pods of plugins: 200 ms, so that 5,000 nodes do not
+    /// overload the API server.
     pub worker: Duration,
-    /// Between two annotations on the same pod, if nothing but the time of the last heartbeat changes: 5 min, and up to a minute more.
+    /// Interval between annotations on the same pod if only the time of the last heartbeat changes:
+    /// 5 min, and up to a minute more.
     pub worker_refresh: Duration,
 }
 

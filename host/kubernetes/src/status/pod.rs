@@ -1,4 +1,4 @@
-//! What the aggregator's pod says of the run.
+//! Derives the state of the run from the aggregator's pod.
 
 use plumbline_core::run_status::{RunPhase, RunStatus};
 
@@ -7,12 +7,12 @@ use super::seen::Seen;
 use super::waiting::{Waiting, how_it_ended};
 use crate::pod_view::{PodView, Role};
 
-/// Reads an annotation.
+/// Parses an annotation.
 pub(super) fn parse(text: &str) -> Result<RunStatus, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// What the pod says of the run. `status` is its annotation, read.
+/// Returns the state of the run according to the pod. `status` is its parsed annotation.
 pub(super) fn look(
     namespace: &str,
     pod: &PodView,
@@ -40,7 +40,8 @@ pub(super) fn look(
             last: last(status),
             pod: name.clone(),
         }),
-        // Its container has ended well, which it does only after the run: unless the status says otherwise.
+        // The container ended successfully, which it does only after the run. The status may say
+        // otherwise.
         ("Succeeded", Some(Ok(status))) if matches!(status.status, RunPhase::Complete | RunPhase::Failed) => {
             Ok(seen(status))
         }
@@ -66,19 +67,20 @@ pub(super) fn look(
     }
 }
 
-/// Why the run failed, as its aggregator has told before it ended: how the process ended says less.
+/// Returns why the run failed, if the aggregator reported it before it ended. The exit of the
+/// process says less.
 fn own_words(status: Option<&Result<RunStatus, String>>) -> Option<String> {
     let status = status?.as_ref().ok().filter(|status| status.status == RunPhase::Failed)?;
     status.failure.as_ref().map(|failure| failure.reason.clone())
 }
 
-/// How often its containers were started again, those before the others left out.
+/// Returns the number of restarts of the main containers.
 fn restarts(pod: &PodView) -> u32 {
     let main = pod.containers.iter().filter(|container| container.role == Role::Main);
     main.map(|container| u32::try_from(container.restarts).unwrap_or(u32::MAX)).fold(0, u32::saturating_add)
 }
 
-/// Why the pod ended: the reason and message of the pod, or else how its first ended container exited.
+/// Returns why the pod ended: its reason and message, or else how its first ended container exited.
 fn why_it_ended(pod: &PodView) -> String {
     let of_pod: Vec<&str> = [pod.reason.as_deref(), pod.message.as_deref()].into_iter().flatten().collect();
     if !of_pod.is_empty() {

@@ -1,4 +1,4 @@
-//! Each state of a pod, and what is told of it.
+//! The states of a pod, and the reported status or error of each.
 
 use serde_json::{Value, json};
 

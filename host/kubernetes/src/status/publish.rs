@@ -1,4 +1,4 @@
-//! Writes the status onto the aggregator's own pod, as long as the run lasts and once more at its end.
+//! Writes the status on the aggregator's own pod, during the run and once more at its end.
 
 use std::time::Duration;
 
@@ -14,33 +14,40 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::complaints::{Complaints, within};
+use super::complaints::{FailureLog, within};
 use super::options::PublishOptions;
 use super::{full, workers};
 use crate::error::ClusterError;
 use crate::names;
 
-/// Bytes that the status may have: 100 KiB. It stands under two keys, and all annotations of an object may have 256 KiB together.
+/// Maximum size of the status: 100 KiB. It is stored under two keys, and all annotations of an
+/// object may have 256 KiB together.
 pub const LIMIT_BYTES: usize = 100 << 10;
-/// The first pause after a failed write; it doubles up to [`Pace::heartbeat`](super::Pace::heartbeat).
+/// The first delay after a failed write. It doubles up to
+/// [`Pace::heartbeat`](super::Pace::heartbeat).
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 
-/// Writes the status at once, on every change and as a heartbeat until `stop` is cancelled, and on the pods of plugins what their
-/// worker was heard of last. Trouble is logged and never ends it.
+/// Writes the status at once, on every change, and as a heartbeat until `stop` is cancelled. Also
+/// annotates the pods of plugins with the last heartbeat of their worker.
 ///
-/// The last status is written by [`publish_last`], after this has returned: two writers would take turns in being the last. A run that is
-/// complete is therefore told as one whose results are being packed: there may be more to do, such as sending its archive away, and
-/// whoever waits for the end may remove the run as soon as it is told.
+/// Failures are logged and never end this.
+///
+/// [`publish_last`] writes the last status after this has returned, because two concurrent writers
+/// could end in the wrong order. Until then, a complete run is published as one whose results are
+/// being packed. There may be more to do, such as uploading its archive, and a client that waits
+/// for the end may delete the run at once.
 pub async fn publish(options: PublishOptions, state: State, stop: CancellationToken) {
     let workers = workers::annotate(&options, &state, &stop);
     let status = on_change(&options, &state, &stop);
     tokio::join!(status, workers);
 }
 
-/// Writes that the run is being prepared, at once and as a heartbeat until `stop` is cancelled: before there is a plan to tell anything of,
-/// an aggregator that fetches bundles for minutes is still told from a dead one. Trouble is logged and never ends it.
+/// Publishes that the run is being prepared, at once and as a heartbeat until `stop` is cancelled.
+///
+/// An aggregator may download bundles for minutes before it has a plan. This distinguishes it from
+/// a dead one. Failures are logged and never end this.
 pub async fn publish_preparing(options: &PublishOptions, stop: &CancellationToken) {
-    let mut complaints = Complaints::default();
+    let mut complaints = FailureLog::default();
     let mut limit = LIMIT_BYTES;
     loop {
         let status = RunStatus::default();
@@ -72,7 +79,7 @@ async fn on_change(options: &PublishOptions, state: &State, stop: &CancellationT
         };
         let waited = stop.run_until_cancelled(async {
             tokio::time::sleep(pause).await;
-            // Either way it is time to write again.
+            // In both cases it is time to write again.
             let _ = tokio::time::timeout(rest, changes.changed()).await;
         });
         if waited.await.is_none() {
@@ -81,7 +88,7 @@ async fn on_change(options: &PublishOptions, state: &State, stop: &CancellationT
     }
 }
 
-/// What is told of a run as long as its end is not.
+/// Returns the status to publish while the end of the run is still held back.
 fn not_over(status: RunStatus) -> RunStatus {
     match status.status {
         RunPhase::Complete => RunStatus { status: RunPhase::PostProcessing, tar_info: TarInfo::default(), ..status },
@@ -91,9 +98,10 @@ fn not_over(status: RunStatus) -> RunStatus {
 
 struct Writer<'a> {
     options: &'a PublishOptions,
-    complaints: Complaints,
-    full_complaints: Complaints,
-    /// Less than [`LIMIT_BYTES`] once the server has refused that much: other annotations take room too.
+    complaints: FailureLog,
+    full_complaints: FailureLog,
+    /// The current size limit. It is less than [`LIMIT_BYTES`] once the server has rejected that
+    /// much, because other annotations take space too.
     limit: usize,
     full_at: Option<Instant>,
 }
@@ -102,14 +110,14 @@ impl<'a> Writer<'a> {
     fn new(options: &'a PublishOptions) -> Self {
         Self {
             options,
-            complaints: Complaints::default(),
-            full_complaints: Complaints::default(),
+            complaints: FailureLog::default(),
+            full_complaints: FailureLog::default(),
             limit: LIMIT_BYTES,
             full_at: None,
         }
     }
 
-    /// Writes `status`; whether it arrived.
+    /// Writes `status`, and returns true on success.
     async fn write(&mut self, status: RunStatus) -> bool {
         match annotate(self.options, &status, &mut self.limit).await {
             Ok(level) => {
@@ -143,13 +151,14 @@ fn stamped(options: &PublishOptions, status: RunStatus) -> RunStatus {
     RunStatus { run: Some(options.run.to_string()), heartbeat: Some(Timestamp::now()), ..status }
 }
 
-/// Writes the annotations, once; if they are too large for the server, again with a quarter of the size, and remembers that.
+/// Writes the annotations. If the server rejects them as too large, retries with a quarter of the
+/// size, and remembers that limit.
 async fn annotate(options: &PublishOptions, status: &RunStatus, limit: &mut usize) -> Result<Level, ClusterError> {
     let status = RunStatus { run: Some(options.run.to_string()), ..status.clone() };
     loop {
         let Compacted { json, level } = compact(&status, Timestamp::now(), *limit);
         match patch(options, &json).await {
-            // 422: the annotations are too large, taken together; 413: the request is.
+            // 422 means that all annotations together are too large, and 413 that the request is.
             Err(error) if matches!(error.code, Some(413 | 422)) && *limit > MIN_LIMIT => {
                 *limit = (*limit / 4).max(MIN_LIMIT);
                 tracing::warn!("{error}: the status is cut to {} KiB", *limit >> 10);
@@ -164,16 +173,19 @@ async fn patch(options: &PublishOptions, json: &str) -> Result<(), ClusterError>
     let annotations = json!({names::STATUS_ANNOTATION: json, names::STATUS_ANNOTATION_ALIAS: json});
     let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
     let api: Api<Pod> = Api::namespaced(options.cluster.client(), &options.namespace);
-    // The answer's metadata would do, but the server sends what it likes: the whole pod is small enough.
+    // The metadata of the response would be enough, but the server decides what it sends. The whole
+    // pod is small enough.
     within(options.pace.attempt, &what, api.patch_metadata(&options.pod, &PatchParams::default(), &patch))
         .await
         .map(|_| ())
 }
 
-/// Writes the final status: retries for [`Pace::last`](super::Pace::last). The full status follows where it is needed.
+/// Writes the final status, with retries for [`Pace::last`](super::Pace::last). The full status
+/// follows if it is needed.
 ///
 /// # Errors
-/// When the status did not arrive in that time, or the pod is gone. (That the status in full did not arrive is only logged.)
+/// Returns an error if the status could not be written in that time, or if the pod is gone. A
+/// failure to write the full status is only logged.
 pub async fn publish_last(options: &PublishOptions, status: RunStatus) -> Result<(), ClusterError> {
     let backoff = ExponentialBuilder::default()
         .with_min_delay(FIRST_BACKOFF.min(options.pace.heartbeat))
@@ -181,14 +193,15 @@ pub async fn publish_last(options: &PublishOptions, status: RunStatus) -> Result
         .with_total_delay(Some(options.pace.last))
         .without_max_times()
         .with_jitter();
-    let mut complaints = Complaints::default();
+    let mut complaints = FailureLog::default();
     let attempt = || async {
         let mut limit = LIMIT_BYTES;
         annotate(options, &status, &mut limit).await
     };
     let level = attempt
         .retry(backoff)
-        // A pod that is gone does not come back under the same name; everything else may get better, permissions too.
+        // A pod that is gone does not come back under the same name. Everything else may recover,
+        // including permissions.
         .when(|error| !error.is_not_found())
         .notify(|error, _| {
             complaints.failed(error, "it is tried again, because it is the last status of the run");

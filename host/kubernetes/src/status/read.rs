@@ -14,17 +14,18 @@ use crate::error::ClusterError;
 use crate::names;
 use crate::pod_view::{PodObject, PodView, pod_api};
 
-/// Events of a pod that are told: the last ones say what is going on.
+/// Maximum number of events to show. The last ones explain the current state.
 const MAX_EVENTS: usize = 5;
-/// Events that are asked for: a pod has a few kinds of them.
+/// Number of events to request. A pod has only a few kinds of them.
 const ASKED_EVENTS: u32 = 100;
-/// Pods of plugins that are looked at for what they wait for, in one request. Those beyond are not looked at: a person reads a few.
+/// Maximum number of plugin pods to inspect, in one request. Further ones are skipped, because a
+/// person reads only a few.
 const MAX_PODS: u32 = 500;
 
-/// The status of the run in `namespace`, and what keeps pods of its plugins from running.
+/// Returns the status of the run in `namespace`, and what its plugin pods wait for.
 ///
 /// # Errors
-/// One variant for each reason why there is no status to be seen.
+/// Returns a variant of [`StatusError`] for each reason why there is no status.
 pub async fn read(cluster: &Cluster, namespace: &str) -> Result<Seen, StatusError> {
     let namespaces: Api<Namespace> = Api::all(cluster.client());
     match namespaces.get_opt(namespace).await {
@@ -32,7 +33,7 @@ pub async fn read(cluster: &Cluster, namespace: &str) -> Result<Seen, StatusErro
         Ok(None) => return Err(StatusError::NoNamespace { namespace: namespace.to_owned() }),
         Err(error) => {
             let error = ClusterError::api(format!("look for namespace `{namespace}`"), &error);
-            // Who may only see one namespace need not be able to see that it exists.
+            // An account for a single namespace may be unable to read the namespace object.
             if !error.is_forbidden() {
                 return Err(error.into());
             }
@@ -53,7 +54,8 @@ pub async fn read(cluster: &Cluster, namespace: &str) -> Result<Seen, StatusErro
     }
 }
 
-/// What keeps pods of plugins from running. Who may not see them sees the status all the same.
+/// Returns what plugin pods wait for. If the account may not list them, the status is shown without
+/// this.
 async fn waiting(pods: &Api<PodObject>) -> Vec<Waiting> {
     let selector = format!("{}={}", names::ROLE_LABEL, names::PLUGIN);
     match pods.list(&ListParams::default().labels(&selector).limit(MAX_PODS)).await {
@@ -65,13 +67,13 @@ async fn waiting(pods: &Api<PodObject>) -> Vec<Waiting> {
     }
 }
 
-/// By plugin and node.
+/// Sorts by plugin and node.
 pub(super) fn sorted(mut waiting: Vec<Waiting>) -> Vec<Waiting> {
     waiting.sort_by(|a, b| (&a.plugin, &a.node, &a.pod).cmp(&(&b.plugin, &b.node, &b.pod)));
     waiting
 }
 
-/// Adds to a pod that does not start what happened to it last.
+/// Adds the last events to the error for a pod that does not start.
 pub(super) async fn with_events(cluster: &Cluster, namespace: &str, error: StatusError) -> StatusError {
     match error {
         StatusError::Pending { pod, namespace: of, waiting, .. } => {
@@ -94,7 +96,7 @@ async fn events(cluster: &Cluster, namespace: &str, pod: &str) -> Vec<String> {
     }
 }
 
-/// The last few, oldest first.
+/// Returns the last few events, oldest first.
 fn lines(mut events: Vec<Event>) -> Vec<String> {
     let at = |event: &Event| {
         let times = [

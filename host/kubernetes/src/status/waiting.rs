@@ -1,39 +1,40 @@
-//! What keeps a pod from running, read off the pod.
+//! Derives from a pod what it waits for.
 
 use jiff::Timestamp;
 
 use crate::pod_view::{ContainerState, ContainerView, Ended, PodView};
 use crate::reasons;
 
-/// The reason of containers that are not started again at once.
+/// The reason of containers that are restarted with a delay.
 const CRASH_LOOP: &str = "CrashLoopBackOff";
 
-/// A pod that does not run yet, or not any more.
+/// A pod that is not running yet, or not any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// The pod.
     pub pod: String,
-    /// The plugin whose pod it is; `None` for the aggregator's.
+    /// The plugin to which the pod belongs, or `None` for the aggregator.
     pub plugin: Option<String>,
-    /// The node that it is on, or is meant for; `None` as long as nobody knows.
+    /// The node on which the pod is or for which it is intended, or `None` if unknown.
     pub node: Option<String>,
-    /// The reason as Kubernetes calls it, such as `ImagePullBackOff` or `Unschedulable`.
+    /// The reason in the terms of Kubernetes, such as `ImagePullBackOff` or `Unschedulable`.
     pub reason: String,
-    /// What Kubernetes says of it, and of a container that crashes again and again how it ended last: one line, may be empty.
+    /// The message of Kubernetes, or how a crashing container ended last. One line, which may be
+    /// empty.
     pub message: String,
-    /// The image, where that is the trouble.
+    /// The image, if that is the problem.
     pub image: Option<String>,
-    /// Since when.
+    /// When the pod started to wait.
     pub since: Option<Timestamp>,
 }
 
 impl Waiting {
-    /// What `pod` waits for; `None` if it does not wait.
+    /// Returns what `pod` waits for, or `None` if it does not wait.
     #[must_use]
     pub(crate) fn of(pod: &PodView) -> Option<Self> {
         let (reason, message, image, since) = unscheduled(pod).or_else(|| {
             let waits: Vec<_> = pod.containers.iter().filter_map(container).collect();
-            // A trouble says more than a container that is only being made.
+            // A problem is more informative than a container that is being created.
             let trouble = waits.iter().find(|(reason, ..)| !reasons::STARTING.contains(&reason.as_str()));
             trouble.or_else(|| waits.first()).cloned()
         })?;
@@ -48,19 +49,20 @@ impl Waiting {
         })
     }
 
-    /// The image cannot be had.
+    /// Returns true if the image is not available.
     #[must_use]
     pub fn is_image_trouble(&self) -> bool {
         reasons::IMAGE.contains(&self.reason.as_str())
     }
 
-    /// It is on its way, as every pod is for a while.
+    /// Returns true if the pod is in the normal start phase.
     #[must_use]
     pub fn is_starting(&self) -> bool {
         reasons::STARTING.contains(&self.reason.as_str())
     }
 
-    /// One line for a person, without the time. Parts of it are foreign text, as Kubernetes wrote it.
+    /// Returns one line for the user, without the time. It may contain untrusted text from
+    /// Kubernetes.
     #[must_use]
     pub fn words(&self) -> String {
         let what = match self.reason.as_str() {
@@ -92,14 +94,14 @@ fn container(container: &ContainerView) -> Option<Found> {
     }
     let image = Some(container.image.clone()).filter(|image| !image.is_empty());
     let message = match &container.last {
-        // Kubernetes only says how long it waits before it tries again.
+        // Kubernetes only says how long it waits before the next attempt.
         Some(end) if reason == CRASH_LOOP => format!("it {}", how_it_ended(end)),
         _ => message.clone().unwrap_or_default(),
     };
     Some((reason.clone(), message, image, None))
 }
 
-/// How a container ended, to be read behind its name.
+/// Returns how a container ended, as text that follows its name.
 pub(super) fn how_it_ended(end: &Ended) -> String {
     let reason = end.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     let message = end.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();

@@ -19,29 +19,32 @@ use crate::cluster::Cluster;
 use crate::names;
 use crate::pod_view::{PodObject, PodView, pod_api};
 
-/// What was seen, or why nothing was.
+/// The observed state of a run, or the error.
 pub type Look = Result<Seen, StatusError>;
 
-/// The latest look at a run. The watch ends when this is dropped.
-pub struct Watching {
+/// The latest observation of a run. The watch ends when this is dropped.
+pub struct StatusWatch {
     latest: latest::Receiver<Option<Arc<Look>>>,
 }
 
-impl Watching {
-    /// Waits for a look that is new since the last call. Looks that nobody asked for in time are skipped: the latest counts. `None`
-    /// once the watch was stopped.
+impl StatusWatch {
+    /// Waits for an observation that is new since the last call. Intermediate ones are skipped.
+    /// Returns `None` once the watch has stopped.
     pub async fn next(&mut self) -> Option<Arc<Look>> {
         self.latest.changed().await.ok()?;
         self.latest.borrow_and_update().clone()
     }
 }
 
-/// Watches the pods of the run in `namespace` until `stop` is cancelled. A watch that breaks off begins again by itself; that it does is
-/// told as [`StatusError::Cluster`] and followed by the next look.
+/// Watches the pods of the run in `namespace` until `stop` is cancelled.
 ///
-/// Only pods with the label [`names::ROLE_LABEL`] are seen: very old aggregators do not have it (see [`super::read`]).
+/// An interrupted watch restarts by itself. It is reported as [`StatusError::Cluster`], followed by
+/// the next observation.
+///
+/// Only pods with the label [`names::ROLE_LABEL`] are seen. Very old aggregators lack it (see
+/// [`super::read`]).
 #[must_use]
-pub fn watch(cluster: &Cluster, namespace: &str, stop: CancellationToken) -> Watching {
+pub fn watch(cluster: &Cluster, namespace: &str, stop: CancellationToken) -> StatusWatch {
     let (sender, receiver) = latest::channel(None);
     let (cluster, namespace) = (cluster.clone(), namespace.to_owned());
     tokio::spawn(async move {
@@ -51,14 +54,14 @@ pub fn watch(cluster: &Cluster, namespace: &str, stop: CancellationToken) -> Wat
             () = follow(&cluster, &namespace, &sender) => {}
         }
     });
-    Watching { latest: receiver }
+    StatusWatch { latest: receiver }
 }
 
 async fn follow(cluster: &Cluster, namespace: &str, sender: &latest::Sender<Option<Arc<Look>>>) {
     let what = format!("watch the pods in namespace `{namespace}`");
     let config = Config::default().labels(names::ROLE_LABEL);
     let mut seen = crate::watch::watch(pod_api(cluster, namespace), config, what);
-    let mut board = Board::new(namespace);
+    let mut board = PodCache::new(namespace);
     let mut pending: Option<Waiting> = None;
     while let Some(event) = seen.next().await {
         let look = match event {
@@ -71,7 +74,7 @@ async fn follow(cluster: &Cluster, namespace: &str, sender: &latest::Sender<Opti
             Err(error) => Err(StatusError::Cluster(error)),
         };
         let look = match look {
-            // Events are asked for only when there is something new to explain.
+            // Events are requested only when there is something new to explain.
             Err(StatusError::Pending { waiting, .. })
                 if waiting.as_deref() == pending.as_ref() && pending.is_some() =>
             {
@@ -89,17 +92,17 @@ async fn follow(cluster: &Cluster, namespace: &str, sender: &latest::Sender<Opti
     }
 }
 
-/// What is on the pods: enough to tell the status anew when one of them changes.
-struct Board {
+/// The state of the pods, from which the status can be recomputed after each change.
+struct PodCache {
     namespace: String,
     listed: bool,
     aggregators: BTreeMap<String, PodView>,
     waiting: BTreeMap<String, Waiting>,
-    /// The annotation that was read last: most events leave it as it is.
+    /// The annotation that was parsed last, because most events do not change it.
     read: Option<(String, Result<RunStatus, String>)>,
 }
 
-impl Board {
+impl PodCache {
     fn new(namespace: &str) -> Self {
         Self {
             namespace: namespace.to_owned(),
@@ -110,7 +113,7 @@ impl Board {
         }
     }
 
-    /// Whether something is to be told that may be new.
+    /// Processes an event, and returns true if the observation may have changed.
     fn take(&mut self, event: Event<PodObject>) -> bool {
         match event {
             Event::Init => {

@@ -1,4 +1,4 @@
-//! What is written on the pods of plugins.
+//! The annotations on the pods of plugins.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,17 @@ use jiff::Timestamp;
 use plumbline_core::ledger::{KeyState, Ledger};
 use serde_json::json;
 
-/// How a worker's result stands.
+/// The state of a worker's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Word {
-    /// In the order in which they are written: an end is told before a beginning.
+pub(super) enum WorkerPhase {
+    /// Sorted by the order of writing: final states come before initial ones.
     TimedOut,
     Failed,
     Complete,
     Running,
 }
 
-impl Word {
+impl WorkerPhase {
     fn as_str(self) -> &'static str {
         match self {
             Self::TimedOut => "timed_out",
@@ -27,15 +27,15 @@ impl Word {
     }
 }
 
-/// What is known of a worker.
+/// The known state of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known {
-    pub(super) word: Word,
+pub(super) struct WorkerStatus {
+    pub(super) word: WorkerPhase,
     pub(super) heard: Option<Timestamp>,
 }
 
-impl Known {
-    /// The annotation.
+impl WorkerStatus {
+    /// Returns the annotation as JSON.
     pub(super) fn to_json(self) -> String {
         let mut all = json!({"status": self.word.as_str()});
         if let (Some(heard), Some(all)) = (self.heard, all.as_object_mut()) {
@@ -45,19 +45,21 @@ impl Known {
     }
 }
 
-/// By plugin and node.
-pub(super) type Index = HashMap<(String, String), Known>;
+/// The known states by plugin and node.
+pub(super) type Index = HashMap<(String, String), WorkerStatus>;
 
-/// What the ledger knows of all workers.
+/// Returns the ledger's state of all workers.
 pub(super) fn index(ledger: &Ledger) -> Index {
     let known = |key| {
         let word = match ledger.state(key)? {
-            KeyState::Received { .. } => Word::Complete,
-            KeyState::Failed { .. } if ledger.error(key).is_some_and(|error| error.is_timeout()) => Word::TimedOut,
-            KeyState::Failed { .. } => Word::Failed,
-            _ => Word::Running,
+            KeyState::Received { .. } => WorkerPhase::Complete,
+            KeyState::Failed { .. } if ledger.error(key).is_some_and(|error| error.is_timeout()) => {
+                WorkerPhase::TimedOut
+            }
+            KeyState::Failed { .. } => WorkerPhase::Failed,
+            _ => WorkerPhase::Running,
         };
-        Some(Known { word, heard: ledger.last_heard(key) })
+        Some(WorkerStatus { word, heard: ledger.last_heard(key) })
     };
     ledger.keys().filter_map(|key| Some(((key.plugin.to_string(), key.node.to_string()), known(key)?))).collect()
 }
@@ -68,8 +70,8 @@ mod tests {
 
     #[test]
     fn the_annotation_leaves_out_what_is_not_known() {
-        let running = Known { word: Word::Running, heard: Some(Timestamp::UNIX_EPOCH) };
-        assert_eq!(Known { word: Word::TimedOut, heard: None }.to_json(), r#"{"status":"timed_out"}"#);
+        let running = WorkerStatus { word: WorkerPhase::Running, heard: Some(Timestamp::UNIX_EPOCH) };
+        assert_eq!(WorkerStatus { word: WorkerPhase::TimedOut, heard: None }.to_json(), r#"{"status":"timed_out"}"#);
         assert_eq!(running.to_json(), r#"{"last-heartbeat":"1970-01-01T00:00:00Z","status":"running"}"#);
     }
 }

@@ -1,4 +1,5 @@
-//! The pods of plugins, and which of them is to be annotated next. The monitor, which watches them, keeps them up to date.
+//! The pods of plugins, and which of them to annotate next. The monitor watches the pods and keeps
+//! this up to date.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -8,10 +9,10 @@ use std::time::Duration;
 use plumbline_core::GLOBAL;
 use tokio::time::Instant;
 
-use super::words::{Index, Known};
+use super::words::{Index, WorkerStatus};
 use crate::pod_view::PodView;
 
-/// The pods of plugins that a monitor sees, for whoever annotates them. Cheap to clone.
+/// The pods of plugins that a monitor sees, for the code that annotates them. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct WorkerPods(Arc<Mutex<Pods>>);
 
@@ -21,11 +22,11 @@ impl WorkerPods {
     }
 }
 
-/// The pods of plugins, and what was written on them.
+/// The pods of plugins, and their last annotations.
 #[derive(Debug, Default)]
 pub(crate) struct Pods {
     pods: BTreeMap<String, Written>,
-    /// While the pods are listed anew: those that were seen.
+    /// The pods seen so far while all pods are listed again.
     listing: Option<BTreeMap<String, Written>>,
 }
 
@@ -33,11 +34,11 @@ pub(crate) struct Pods {
 struct Written {
     plugin: String,
     node: String,
-    last: Option<(Known, Instant)>,
+    last: Option<(WorkerStatus, Instant)>,
 }
 
 impl Pods {
-    /// A pod is there, or was changed.
+    /// Processes a pod that was created or changed.
     pub(crate) fn apply(&mut self, pod: &PodView) {
         let Some(plugin) = pod.plugin.clone() else { return };
         if pod.deleting.is_some() {
@@ -49,7 +50,7 @@ impl Pods {
         self.listing.as_mut().unwrap_or(&mut self.pods).insert(pod.name.clone(), written);
     }
 
-    /// A pod is gone.
+    /// Processes a deleted pod.
     pub(crate) fn remove(&mut self, name: &str) {
         self.pods.remove(name);
         if let Some(listing) = &mut self.listing {
@@ -57,22 +58,30 @@ impl Pods {
         }
     }
 
-    /// All pods are listed anew: those that are not, are gone.
+    /// Starts a new list. Pods that it does not contain are gone.
     pub(crate) fn begin_list(&mut self) {
         self.listing = Some(BTreeMap::new());
     }
 
-    /// All pods were listed.
+    /// Completes the list.
     pub(crate) fn end_list(&mut self) {
         if let Some(listed) = self.listing.take() {
             self.pods = listed;
         }
     }
 
-    /// What to write now, at most `count` of them: changed words first, ends before beginnings, then heartbeats that are older than
-    /// `refresh` (and up to a fifth more, by the name of the pod, so that they do not come all at once).
-    pub(super) fn due(&self, index: &Index, refresh: Duration, now: Instant, count: usize) -> Vec<(String, Known)> {
-        let mut due: Vec<(bool, Known, &String)> = Vec::new();
+    /// Returns the annotations to write now, at most `count`.
+    ///
+    /// Changed states come first, with final ones before initial ones. Then come heartbeats older
+    /// than `refresh`, plus up to a fifth by pod name, so that they are spread over time.
+    pub(super) fn due(
+        &self,
+        index: &Index,
+        refresh: Duration,
+        now: Instant,
+        count: usize,
+    ) -> Vec<(String, WorkerStatus)> {
+        let mut due: Vec<(bool, WorkerStatus, &String)> = Vec::new();
         for (name, written) in &self.pods {
             let on = |node: &str| index.get(&(written.plugin.clone(), node.to_owned()));
             let Some(known) = on(&written.node).or_else(|| on(GLOBAL)) else { continue };
@@ -90,8 +99,9 @@ impl Pods {
         due.into_iter().take(count).map(|(_, known, name)| (name.clone(), known)).collect()
     }
 
-    /// `known` was written on a pod, or cannot be: it is not tried again before something changes.
-    pub(super) fn wrote(&mut self, name: &str, known: Known, now: Instant) {
+    /// Records that `known` was written on a pod, or cannot be written. It is not retried before
+    /// something changes.
+    pub(super) fn wrote(&mut self, name: &str, known: WorkerStatus, now: Instant) {
         if let Some(written) = self.pods.get_mut(name) {
             written.last = Some((known, now));
         }
@@ -111,7 +121,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::status::words::Word;
+    use crate::status::words::WorkerPhase;
 
     const REFRESH: Duration = Duration::from_secs(300);
 
@@ -120,11 +130,11 @@ mod tests {
         PodView::read(&json!({"metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})).unwrap()
     }
 
-    fn known(word: Word, second: i64) -> Known {
-        Known { word, heard: Some(Timestamp::from_second(second).unwrap()) }
+    fn known(word: WorkerPhase, second: i64) -> WorkerStatus {
+        WorkerStatus { word, heard: Some(Timestamp::from_second(second).unwrap()) }
     }
 
-    fn names(due: &[(String, Known)]) -> Vec<&str> {
+    fn names(due: &[(String, WorkerStatus)]) -> Vec<&str> {
         due.iter().map(|(name, _)| name.as_str()).collect()
     }
 
@@ -139,11 +149,11 @@ mod tests {
         pods.apply(&pod("stranger", "other", "n1"));
         let key = |plugin: &str, node: &str| (plugin.to_owned(), node.to_owned());
         let mut index: Index = [
-            (key("bench", "n1"), known(Word::Running, 1)),
-            (key("bench", "n2"), known(Word::Failed, 1)),
-            (key("bench", "n3"), known(Word::Complete, 1)),
-            (key("bench", "n4"), known(Word::TimedOut, 1)),
-            (key("e2e", GLOBAL), known(Word::Running, 1)),
+            (key("bench", "n1"), known(WorkerPhase::Running, 1)),
+            (key("bench", "n2"), known(WorkerPhase::Failed, 1)),
+            (key("bench", "n3"), known(WorkerPhase::Complete, 1)),
+            (key("bench", "n4"), known(WorkerPhase::TimedOut, 1)),
+            (key("e2e", GLOBAL), known(WorkerPhase::Running, 1)),
         ]
         .into();
         let due = pods.due(&index, REFRESH, now, 9);
@@ -153,23 +163,23 @@ mod tests {
             pods.wrote(&name, known, now);
         }
         assert!(pods.due(&index, REFRESH, now + REFRESH * 2, 9).is_empty(), "nothing new");
-        index.insert(key("bench", "n1"), known(Word::Running, 31));
+        index.insert(key("bench", "n1"), known(WorkerPhase::Running, 31));
         assert!(pods.due(&index, REFRESH, now + Duration::from_secs(200), 9).is_empty(), "a heartbeat can wait");
         assert_eq!(names(&pods.due(&index, REFRESH, now + REFRESH * 2, 9)), ["p1"]);
-        index.insert(key("bench", "n1"), known(Word::Complete, 32));
+        index.insert(key("bench", "n1"), known(WorkerPhase::Complete, 32));
         assert_eq!(names(&pods.due(&index, REFRESH, now, 9)), ["p1"]);
     }
 
     #[test]
     fn pods_that_are_gone_are_skipped_and_what_was_written_is_remembered() {
         let now = Instant::now();
-        let index: Index = [(("a".to_owned(), "n".to_owned()), known(Word::Running, 1))].into();
+        let index: Index = [(("a".to_owned(), "n".to_owned()), known(WorkerPhase::Running, 1))].into();
         let mut pods = Pods::default();
         pods.apply(&pod("one", "a", "n"));
         pods.apply(&pod("two", "a", "n"));
         pods.remove("two");
         assert_eq!(names(&pods.due(&index, REFRESH, now, 9)), ["one"]);
-        pods.wrote("one", known(Word::Running, 1), now);
+        pods.wrote("one", known(WorkerPhase::Running, 1), now);
         pods.begin_list();
         pods.apply(&pod("one", "a", "n"));
         pods.apply(&pod("three", "a", "n"));

@@ -1,4 +1,4 @@
-//! Annotates the pods of plugins with what their worker was heard of last.
+//! Annotates the pods of plugins with the last known state of their worker.
 
 use std::time::Duration;
 
@@ -10,23 +10,24 @@ use serde_json::json;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use super::complaints::{Complaints, within};
+use super::complaints::{FailureLog, within};
 use super::options::PublishOptions;
-use super::words::{Index, Known, index};
+use super::words::{Index, WorkerStatus, index};
 use crate::error::ClusterError;
 use crate::names;
 
-/// Pods that are annotated between two looks at the ledger: a look costs a pass over all results.
+/// Number of pods to annotate between two reads of the ledger. Each read passes over all results.
 const BATCH: usize = 5;
 
-/// Annotates until `stop` is cancelled. Trouble is logged and never ends it, unless the account may not do this.
+/// Annotates pods until `stop` is cancelled. Failures are logged and never end this, unless the
+/// account lacks permission.
 pub(super) async fn annotate(options: &PublishOptions, state: &State, stop: &CancellationToken) {
     stop.run_until_cancelled(work(options, state)).await;
 }
 
 async fn work(options: &PublishOptions, state: &State) {
     let api: Api<Pod> = Api::namespaced(options.cluster.client(), &options.namespace);
-    let mut complaints = Complaints::default();
+    let mut complaints = FailureLog::default();
     let mut tick =
         tokio::time::interval((options.pace.worker * u32::try_from(BATCH).unwrap_or(1)).max(Duration::from_millis(1)));
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -39,8 +40,8 @@ async fn work(options: &PublishOptions, state: &State) {
     }
 }
 
-/// Writes the next few; `false` when there is no use in going on.
-async fn write_some(options: &PublishOptions, api: &Api<Pod>, index: &Index, complaints: &mut Complaints) -> bool {
+/// Writes the next few annotations. Returns false if it is pointless to continue.
+async fn write_some(options: &PublishOptions, api: &Api<Pod>, index: &Index, complaints: &mut FailureLog) -> bool {
     let due = options.workers.lock().due(index, options.pace.worker_refresh, Instant::now(), BATCH);
     for (name, known) in due {
         let next = Instant::now() + options.pace.worker;
@@ -56,7 +57,7 @@ async fn write_some(options: &PublishOptions, api: &Api<Pod>, index: &Index, com
                     return false;
                 }
                 if !error.is_transient() {
-                    // Something about this pod: nothing that the next try would not meet again.
+                    // The error is specific to this pod, and another attempt would get it again.
                     options.workers.lock().wrote(&name, known, Instant::now());
                 }
             }
@@ -66,7 +67,7 @@ async fn write_some(options: &PublishOptions, api: &Api<Pod>, index: &Index, com
     true
 }
 
-async fn write(options: &PublishOptions, api: &Api<Pod>, name: &str, known: Known) -> Result<(), ClusterError> {
+async fn write(options: &PublishOptions, api: &Api<Pod>, name: &str, known: WorkerStatus) -> Result<(), ClusterError> {
     let what = format!("annotate pod `{name}`");
     let patch = Patch::Merge(json!({"metadata": {"annotations": {names::WORKER_STATUS_ANNOTATION: known.to_json()}}}));
     within(options.pace.attempt, &what, api.patch_metadata(name, &PatchParams::default(), &patch)).await.map(|_| ())

@@ -1,4 +1,4 @@
-//! The logs of a run, as a person sees them.
+//! The logs of a run, as the user sees them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::query_bed::Bed;
 
 const NAMESPACE: &str = "sonobuoy";
 
-/// More than anything here takes on a busy machine.
+/// Far longer than anything here takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn options(plugin: Option<&str>) -> LogOptions {
@@ -43,7 +43,7 @@ fn log(bed: &Bed, pod: &str, text: &str) {
     bed.double.append_log(NAMESPACE, pod, if pod == "sonobuoy" { "kube-sonobuoy" } else { "c" }, text);
 }
 
-/// `pod/container line`.
+/// Formats a line as `pod/container line`.
 fn line(event: LogEvent) -> String {
     match event {
         LogEvent::Line { source, line } => {
@@ -120,18 +120,18 @@ async fn a_run_is_followed_through_restarts_and_broken_connections_to_its_end() 
         assert_eq!(next(&mut heard).await, "e2e/c one");
         log(&bed, "e2e", "two");
         assert_eq!(next(&mut heard).await, "e2e/c two");
-        // The connection breaks: what was written meanwhile comes, and nothing twice.
+        // The connection drops. What was written meanwhile arrives, and nothing twice.
         bed.double.drop_logs();
         log(&bed, "e2e", "three");
         assert_eq!(next(&mut heard).await, "e2e/c three");
-        // The container crashes; its last line was not seen by anybody.
+        // The container crashes, and its last line was not received yet.
         bed.double.set_previous_log(NAMESPACE, "e2e", "c", "last words\n");
         bed.double.set_log(NAMESPACE, "e2e", "c", "born again\n");
         plugin(&bed, "e2e", running("c", 1));
         let mut both = [next(&mut heard).await, next(&mut heard).await];
         both.sort();
         assert_eq!(both, ["e2e/c born again", "e2e/c last words"]);
-        // A pod that comes later.
+        // This pod starts later.
         plugin(&bed, "late", json!({"phase": "Pending"}));
         log(&bed, "late", "here");
         plugin(&bed, "late", running("c", 0));

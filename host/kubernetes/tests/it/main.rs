@@ -1,4 +1,4 @@
-//! Over the double of an API server.
+//! Tests with an API double.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod delete;

@@ -1,4 +1,4 @@
-//! The objects that a run begins with, as they are printed and as the API server reads them.
+//! The initial objects of a run, as printed and as the API server parses them.
 
 mod golden;
 mod prepared;
@@ -40,7 +40,7 @@ pub(super) fn definition(yaml: &str) -> Definition {
     Definition::parse(yaml).unwrap().definition
 }
 
-/// The version of this program changes, these documents do not.
+/// These documents must not depend on the version of this program.
 pub(super) fn config() -> Config {
     Config {
         version: "v0.0.0".to_owned(),
@@ -53,7 +53,7 @@ pub(super) fn transform(config: &Config) -> Transform {
     Transform { kubernetes_version: Some("v1.30.2".to_owned()), ..Transform::of(config) }
 }
 
-/// Options for a plugin, as `gen` makes them.
+/// Returns options for a plugin, as `gen` creates them.
 pub(super) fn options(mode: Permissions, yaml: &str) -> ManifestOptions {
     let config = Config { aggregator_permissions: mode, ..config() };
     let prepared = prepare_definition(&definition(yaml), &transform(&config)).unwrap();
@@ -62,7 +62,8 @@ pub(super) fn options(mode: Permissions, yaml: &str) -> ManifestOptions {
     ManifestOptions { create_namespace, ..ManifestOptions::new(config, vec![plugin]) }
 }
 
-/// The objects, each of which an API server takes, and understands to the last field.
+/// Returns the objects after checking that an API server accepts each one and knows all of its
+/// fields.
 pub(super) fn made(options: &ManifestOptions) -> Vec<Value> {
     let objects = manifest(options).unwrap();
     for object in &objects {

@@ -1,4 +1,4 @@
-//! Whether the pods that are made here keep to the Pod Security level `restricted`.
+//! The created pods comply with the Pod Security level `restricted`.
 
 use plumbline_apidouble::schema::breaches;
 use plumbline_core::config::{Permissions, SecurityContextMode};
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::dispatch::samples::{SESSION, access, definition, stage};
 use crate::manifest::{DAEMON_SET, made, of_kind, options};
 
-/// A plugin that needs no more than `restricted` gives: what an author has to write for such a namespace.
+/// A plugin that complies with `restricted`, as its author has to write it for such a namespace.
 const MODEST: &str = "
 sonobuoy-config: {driver: DRIVER, plugin-name: modest, result-format: raw}
 spec:

@@ -1,4 +1,4 @@
-//! What a survey learns of a cluster.
+//! Surveys of a cluster.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ async fn long_lists_come_in_pages_and_are_split_by_namespace() {
         bed.config_map("default", &format!("a{n:03}"));
         bed.config_map("kube-system", &format!("b{n:03}"));
     }
-    // In the middle of the list, the server forgets where it was.
+    // The server's continue token expires in the middle of the list.
     bed.refuse("continue=", 410, 1);
     let summary = bed.survey(&only(&["configmaps"])).await;
     assert_eq!(errors(&summary), Vec::<String>::new());
@@ -80,7 +80,7 @@ async fn long_lists_come_in_pages_and_are_split_by_namespace() {
         assert_eq!(names.len(), 600);
     }
     let lists = bed.double.requests().iter().filter(|request| request.path == "/api/v1/configmaps").count();
-    // One page, a refusal, and the three pages of the second attempt.
+    // There is one page, an error, and the three pages of the second attempt.
     assert_eq!(lists, 5);
 }
 
@@ -250,7 +250,7 @@ async fn who_gives_up_leaves_whole_files() {
         let survey = survey_watched(&bed.cluster, &options, &out, &observer);
         let collected = async {
             while heard.recv().await.is_some_and(|latest| latest != "configmaps") {}
-            // The other list is under way.
+            // The other list is in progress.
             bed.double.requests();
         };
         tokio::select! {

@@ -1,4 +1,4 @@
-//! A cluster in memory, and a directory for what is learned of it.
+//! A simulated cluster, and a directory for its survey.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// A cluster with the namespaces `default` and `kube-system`, and nothing in it.
+    /// Creates a cluster with the empty namespaces `default` and `kube-system`.
     pub(crate) async fn new() -> Self {
         let double = ApiDouble::start().await.unwrap();
         let dir = tempfile::tempdir().unwrap();
@@ -31,12 +31,12 @@ impl Bed {
     }
 
     pub(crate) async fn survey(&self, options: &QueryOptions) -> Summary {
-        // On another thread, as a dispatcher does: the future can be sent.
+        // Run on another thread, as a dispatcher does. This also checks that the future is `Send`.
         let (cluster, options, out) = (self.cluster.clone(), options.clone(), self.out());
         tokio::spawn(async move { survey(&cluster, &options, &out).await }).await.unwrap()
     }
 
-    /// A file of the survey, as JSON.
+    /// Returns a file of the survey as JSON.
     pub(crate) fn json(&self, name: &str) -> Value {
         let text = std::fs::read_to_string(self.out().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"))
@@ -46,7 +46,7 @@ impl Bed {
         self.out().join(name).exists()
     }
 
-    /// The names of the objects in a list.
+    /// Returns the names of the objects in a list.
     pub(crate) fn names(&self, name: &str) -> Vec<String> {
         let list = self.json(name);
         list["items"]
@@ -57,7 +57,7 @@ impl Bed {
             .collect()
     }
 
-    /// All files of the survey, in order.
+    /// Returns all files of the survey, sorted.
     pub(crate) fn files(&self) -> Vec<String> {
         let mut files = Vec::new();
         walk(&self.out(), &self.out(), &mut files);
@@ -69,20 +69,20 @@ impl Bed {
         self.double.put("configmaps", json!({"metadata": {"namespace": namespace, "name": name}}));
     }
 
-    /// Requests whose path and query contain this are refused with a code.
+    /// Rejects requests whose path and query contain `path` with a status code.
     pub(crate) fn refuse(&self, path: &str, code: u16, times: u32) {
         let kind = FaultKind::Status { code, message: format!("refused with {code}"), retry_after: None };
         self.double.fault(Fault { method: Some("GET"), path_contains: path.to_owned(), kind, times });
     }
 }
 
-/// Only these resources.
+/// Returns options that select only these resources.
 pub(crate) fn only(resources: &[&str]) -> QueryOptions {
     let resources = resources.iter().map(|&name| name.to_owned()).collect();
     QueryOptions { resources: Some(resources), kubelets: true, qps: 1000.0, burst: 1000, ..QueryOptions::default() }
 }
 
-/// What went wrong, one line each.
+/// Returns the errors, one line each.
 pub(crate) fn errors(summary: &Summary) -> Vec<String> {
     let mut errors: Vec<String> = summary.errors.iter().map(ToString::to_string).collect();
     errors.sort();

@@ -1,4 +1,4 @@
-//! The logs that a survey collects.
+//! Logs that a survey collects.
 
 use plumbline_kubernetes::query::{PodLogOptions, QueryOptions};
 use serde_json::json;

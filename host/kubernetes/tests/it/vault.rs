@@ -1,9 +1,9 @@
-//! The run's authority in a Secret, over the lives of aggregators.
+//! The run's CA in a Secret, over several lives of the aggregator.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::Vault as _;
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
-use plumbline_kubernetes::{SecretVault, names};
+use plumbline_kubernetes::{CaSecretStore, names};
 
 use crate::dispatch::bed::cluster;
 
@@ -19,21 +19,21 @@ fn owner(uid: &str) -> OwnerReference {
     }
 }
 
-async fn vault(double: &ApiDouble, run: &str, uid: &str) -> SecretVault {
-    SecretVault::new(&cluster(double).await, "checks", run.parse().unwrap(), Some(owner(uid)))
+async fn vault(double: &ApiDouble, run: &str, uid: &str) -> CaSecretStore {
+    CaSecretStore::new(&cluster(double).await, "checks", run.parse().unwrap(), Some(owner(uid)))
 }
 
 #[tokio::test]
 async fn the_authority_outlives_the_pod_that_made_it() {
     let double = ApiDouble::start().await.unwrap();
-    let secret = || double.get("secrets", "checks", names::AUTHORITY_SECRET).unwrap();
+    let secret = || double.get("secrets", "checks", names::CA_SECRET).unwrap();
     let first = vault(&double, RUN, "first").await;
     assert_eq!(first.load().await.unwrap(), None);
     first.keep("the authority").await.unwrap();
     assert_eq!(first.load().await.unwrap().as_deref(), Some("the authority"));
     let of_first = secret();
 
-    // The pod is lost: what it owned is about to be collected, by its uid.
+    // The pod is lost. The garbage collector is about to delete what it owned, by UID.
     let next = vault(&double, RUN, "next").await;
     assert_eq!(next.load().await.unwrap().as_deref(), Some("the authority"));
     let of_next = secret();

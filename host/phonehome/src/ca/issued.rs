@@ -1,4 +1,4 @@
-//! A certificate and the key that belongs to it.
+//! A certificate with its key.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,12 +10,14 @@ use rustls_pki_types::CertificateDer;
 
 use super::sec1;
 
-/// A certificate of a run, ready to be handed to a process or put into a Secret of type `kubernetes.io/tls`.
+/// A certificate of a run with its key, for a process or a Secret of type `kubernetes.io/tls`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Issued {
-    /// The certificate in PEM, without its issuer: what a worker gets as `CLIENT_CERT`, and `tls.crt` of a Secret.
+    /// The certificate in PEM, without its issuer: `CLIENT_CERT` of a worker, and `tls.crt` of a
+    /// Secret.
     pub certificate_pem: String,
-    /// The key in PEM, as SEC1 (`EC PRIVATE KEY`): what a worker gets as `CLIENT_KEY`, and `tls.key` of a Secret.
+    /// The key in PEM, as SEC1 (`EC PRIVATE KEY`): `CLIENT_KEY` of a worker, and `tls.key` of a
+    /// Secret.
     pub key_pem: String,
 }
 
@@ -27,14 +29,14 @@ impl Issued {
     }
 }
 
-/// The key is left out.
+/// Formats the certificate without its key.
 impl fmt::Debug for Issued {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Issued").field("certificate_pem", &self.certificate_pem).finish_non_exhaustive()
     }
 }
 
-/// A certificate in PEM.
+/// Encodes a certificate as PEM.
 pub(super) fn certificate_pem(certificate: &CertificateDer<'_>) -> String {
     encode("CERTIFICATE", certificate)
 }
@@ -43,32 +45,32 @@ fn encode(label: &str, der: &[u8]) -> String {
     pem::encode_config(&Pem::new(label, der), EncodeConfig::new().set_line_ending(LineEnding::LF))
 }
 
-/// Why certificates could not be made or read.
+/// Error while creating or reading certificates.
 #[derive(Debug, thiserror::Error)]
 pub enum CaError {
-    /// Making a key or a certificate failed.
+    /// A key or certificate could not be created.
     #[error("make a certificate")]
     Generate(#[source] rcgen::Error),
-    /// There were no random numbers.
+    /// The system provided no random numbers.
     #[error("get random numbers for a certificate's serial number")]
     Random,
-    /// The validity cannot be written into a certificate.
+    /// The validity cannot be expressed in a certificate.
     #[error(
         "make a certificate valid from {from} for {validity:?}: it must begin after 1970 and end before the year 10000"
     )]
     Validity {
-        /// When the run began.
+        /// When the run started.
         from: Timestamp,
-        /// How long its certificates were to be valid.
+        /// The requested validity.
         validity: Duration,
     },
-    /// The server would have no name.
+    /// The certificate of the server would have no host.
     #[error("make a certificate for the aggregator: it has no address")]
     NoHost,
-    /// An address of the server cannot stand in a certificate.
+    /// A host of the server cannot be part of a certificate.
     #[error("make a certificate for `{0}`: it is neither a DNS name nor an IP address (without a port)")]
     Host(String),
-    /// The stored authority cannot be read.
+    /// The stored CA cannot be read.
     #[error("read the CA of the run: {0}")]
     Stored(&'static str),
 }

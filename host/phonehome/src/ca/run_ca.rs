@@ -1,4 +1,4 @@
-//! The certificate authority of one run.
+//! The CA of one run.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -16,27 +16,30 @@ use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName};
 use super::issued::CaError;
 use super::issued::Issued;
 
-/// How far certificates are dated back, and how much longer they live than they must: nodes whose clocks are off by up to an hour
-/// can still take part.
+/// How far certificates are backdated, and how much longer than necessary they are valid. Nodes
+/// whose clocks are off by up to an hour can therefore take part.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(3600);
 
-/// What a run may need beyond the timeouts of its plugins: waiting for retries, post-processing, an aggregator that was
-/// rescheduled.
+/// The time that a run may need beyond the timeouts of its plugins: for retries, post-processing,
+/// and a rescheduled aggregator.
 pub const VALIDITY_MARGIN: Duration = Duration::from_secs(24 * 3600);
 
-/// For how long the certificates of a run without a timeout are valid: a year. Something must end.
+/// The validity of certificates for a run without a timeout: a year, because a certificate must
+/// have an end.
 pub const VALIDITY_WITHOUT_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// The longest common name (RFC 5280, appendix A.1, `ub-common-name`).
+/// The maximum length of a common name (RFC 5280, appendix A.1, `ub-common-name`).
 const MAX_COMMON_NAME: usize = 64;
 
-/// The certificate authority of one run: it signs the certificate of the aggregator and one for each plugin, and nobody else's
-/// certificates are accepted during the run. Two runs at once cannot take each other's results.
+/// The CA of one run. It signs the certificate of the aggregator and one for each plugin. No other
+/// certificates are accepted during the run, so two concurrent runs cannot take each other's
+/// results.
 ///
-/// Its distinguished name is its own and its certificates carry key identifiers, so that verifiers that go by these, such as
-/// OpenSSL, find the way from a certificate to its issuer.
+/// The CA has a unique distinguished name, and its certificates have key identifiers. Verifiers
+/// that use these, such as OpenSSL, find the issuer of a certificate by them.
 ///
-/// Keys are kept in memory as long as the value lives and are not wiped: they also stand in the environment of workers.
+/// Keys stay in memory while the value lives and are not wiped, since they are also in the
+/// environment of workers.
 pub struct RunCa {
     certificate: CertificateDer<'static>,
     certificate_pem: String,
@@ -46,12 +49,12 @@ pub struct RunCa {
 }
 
 impl RunCa {
-    /// A new authority for `run`, whose certificates are valid from [`CLOCK_SKEW`] before `now` to [`CLOCK_SKEW`] after `validity`
-    /// has passed. For `validity`, see [`RunCa::validity_for`].
+    /// Creates a CA for `run`. Its certificates are valid from [`CLOCK_SKEW`] before `now` until
+    /// [`CLOCK_SKEW`] after `validity` has passed. For `validity`, see [`RunCa::validity_for`].
     ///
     /// # Errors
     ///
-    /// The validity cannot be expressed, or there are no random numbers.
+    /// Returns an error if the validity cannot be expressed, or if there are no random numbers.
     pub fn generate(run: &RunId, validity: Duration, now: Timestamp) -> Result<Self, CaError> {
         let wrong = || CaError::Validity { from: now, validity };
         let margin = SignedDuration::try_from(CLOCK_SKEW).map_err(|_| wrong())?;
@@ -76,41 +79,43 @@ impl RunCa {
         })
     }
 
-    /// How long certificates must be valid for a run whose plugins may take `timeout` altogether; `None` for no limit.
+    /// Returns the validity of certificates for a run whose plugins may take `timeout` altogether.
+    /// `None` means no timeout.
     #[must_use]
     pub fn validity_for(timeout: Option<Duration>) -> Duration {
         timeout.map_or(VALIDITY_WITHOUT_TIMEOUT, |timeout| timeout.saturating_add(VALIDITY_MARGIN))
     }
 
-    /// The certificate of the authority in PEM: what workers get as `CA_CERT`.
+    /// Returns the certificate of the CA in PEM, which workers receive as `CA_CERT`.
     #[must_use]
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
-    /// The certificate of the authority in DER.
+    /// Returns the certificate of the CA in DER.
     #[must_use]
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
 
-    /// From when the certificates of this run are valid.
+    /// Returns the time from which the certificates of this run are valid.
     #[must_use]
     pub fn not_before(&self) -> Timestamp {
         self.not_before
     }
 
-    /// Until when the certificates of this run are valid.
+    /// Returns the time until which the certificates of this run are valid.
     #[must_use]
     pub fn not_after(&self) -> Timestamp {
         self.not_after
     }
 
-    /// A certificate for the aggregator, valid for every one of `hosts`: DNS names and IP addresses, these with or without brackets.
+    /// Issues a certificate for the aggregator that is valid for all `hosts`: DNS names, and IP
+    /// addresses with or without brackets.
     ///
     /// # Errors
     ///
-    /// There is no host, or one that is neither name nor address.
+    /// Returns an error if there is no host, or if one is neither a name nor an address.
     pub fn issue_server(&self, hosts: &[String]) -> Result<Issued, CaError> {
         let mut names: Vec<SanType> = Vec::with_capacity(hosts.len());
         for host in hosts {
@@ -123,11 +128,12 @@ impl RunCa {
         self.issue(first, names, ExtendedKeyUsagePurpose::ServerAuth)
     }
 
-    /// A certificate for the workers of `plugin`, on whichever node: it lets them act for that plugin and no other.
+    /// Issues a certificate for the workers of `plugin` on any node. It allows them to act for this
+    /// plugin only.
     ///
     /// # Errors
     ///
-    /// There are no random numbers.
+    /// Returns an error if there are no random numbers.
     pub fn issue_client(&self, plugin: &PluginName) -> Result<Issued, CaError> {
         let name = SanType::DnsName(plugin.as_str().try_into().map_err(CaError::Generate)?);
         self.issue(plugin.as_str(), vec![name], ExtendedKeyUsagePurpose::ClientAuth)
@@ -154,18 +160,19 @@ impl RunCa {
         Issued::new(&certificate, &key)
     }
 
-    /// Everything that a restarted aggregator needs to continue with the same authority: certificate and key, in PEM. Keep it as
-    /// secret as the key it holds.
+    /// Returns everything that a restarted aggregator needs to continue with the same CA:
+    /// certificate and key, in PEM. Keep it secret, because it contains the key.
     #[must_use]
     pub fn to_pem(&self) -> String {
         format!("{}{}", self.certificate_pem, self.issuer.key().serialize_pem())
     }
 
-    /// The authority that [`RunCa::to_pem`] wrote.
+    /// Restores a CA from the output of [`RunCa::to_pem`].
     ///
     /// # Errors
     ///
-    /// The text lacks the certificate or the key, they do not belong together, or the certificate is no authority's.
+    /// Returns an error if the certificate or the key is missing, if they do not match, or if the
+    /// certificate is not that of a CA.
     pub fn from_pem(text: &str) -> Result<Self, CaError> {
         let certificate = CertificateDer::from_pem_slice(text.as_bytes())
             .map_err(|_| CaError::Stored("there is no certificate in it"))?;
@@ -199,7 +206,7 @@ impl RunCa {
     }
 }
 
-/// The key is left out.
+/// Formats the validity without the key.
 impl fmt::Debug for RunCa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RunCa")
@@ -209,9 +216,10 @@ impl fmt::Debug for RunCa {
     }
 }
 
-/// What all certificates of a run have in common.
+/// Returns the parameters that all certificates of a run have in common.
 fn params(not_before: Timestamp, not_after: Timestamp) -> Option<CertificateParams> {
-    // rcgen takes the `time` crate's dates; this way of making one needs no dependency on that crate.
+    // rcgen uses the dates of the `time` crate, and this function creates one without a dependency
+    // on it.
     let epoch = rcgen::date_time_ymd(1970, 1, 1);
     let date = |at: Timestamp| {
         let since_epoch = Duration::from_secs(u64::try_from(at.as_second()).ok()?);
@@ -231,7 +239,8 @@ fn distinguished_name(common_name: &str) -> DistinguishedName {
     name
 }
 
-/// 128 random bits, so that certificates of different runs, and of one run before and after a restart, never share a number.
+/// Returns 128 random bits, so that no two certificates share a serial number. That includes other
+/// runs, and the same run before and after a restart.
 fn random_serial() -> Result<SerialNumber, CaError> {
     let mut bytes = [0_u8; 16];
     rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).map_err(|_| CaError::Random)?;
@@ -244,7 +253,7 @@ fn server_name(host: &str) -> Result<SanType, CaError> {
     if let Ok(address) = bare.parse::<IpAddr>() {
         return Ok(SanType::IpAddress(address));
     }
-    // A dot at the end is for resolvers; in a certificate it would never match.
+    // A trailing dot only concerns resolvers and would never match in a certificate.
     match ServerName::try_from(host.strip_suffix('.').unwrap_or(host)) {
         Ok(ServerName::DnsName(name)) => {
             Ok(SanType::DnsName(name.as_ref().to_ascii_lowercase().try_into().map_err(|_| wrong())?))

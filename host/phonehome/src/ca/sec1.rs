@@ -1,7 +1,7 @@
-//! A private key in the form that workers in the field read.
+//! Converts private keys to the format that existing workers read.
 //!
-//! Keys are generated as PKCS#8 (RFC 5958), and Go workers read nothing but SEC1 (`EC PRIVATE KEY`, RFC 5915). Both hold the same
-//! structure; SEC1 names the curve inside it instead of beside it.
+//! Keys are generated as PKCS#8 (RFC 5958), but Go workers only read SEC1 (`EC PRIVATE KEY`, RFC
+//! 5915). Both contain the same structure. SEC1 names the curve inside it, and PKCS#8 next to it.
 
 const INTEGER: u8 = 0x02;
 const OCTET_STRING: u8 = 0x04;
@@ -10,7 +10,8 @@ const SEQUENCE: u8 = 0x30;
 const PARAMETERS: u8 = 0xa0;
 const PUBLIC_KEY: u8 = 0xa1;
 
-/// The `ECPrivateKey` of RFC 5915, section 3, with its curve, from the `PrivateKeyInfo` of an elliptic-curve key in DER.
+/// Returns the `ECPrivateKey` (RFC 5915, section 3) with its curve, from the `PrivateKeyInfo` of an
+/// elliptic-curve key in DER.
 pub(super) fn from_pkcs8(der: &[u8]) -> Option<Vec<u8>> {
     let (info, _) = take(SEQUENCE, der)?;
     let (_version, info) = take(INTEGER, info)?;
@@ -37,7 +38,8 @@ pub(super) fn from_pkcs8(der: &[u8]) -> Option<Vec<u8>> {
     Some(sec1)
 }
 
-/// The content of the element with `tag` that `der` begins with, and what follows it. Lengths up to 65,535 bytes.
+/// Splits `der` into the content of the first element, which must have `tag`, and the rest.
+/// Supports lengths up to 65,535 bytes.
 fn take(tag: u8, der: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&[found, first], rest) = der.split_first_chunk()?;
     let (length, rest) = match first {
@@ -51,7 +53,7 @@ fn take(tag: u8, der: &[u8]) -> Option<(&[u8], &[u8])> {
 
 fn put(tag: u8, content: &[u8], der: &mut Vec<u8>) {
     der.push(tag);
-    // Nothing here is longer than a P-521 key; 65,535 bytes would be enough for any.
+    // No element is longer than a P-521 key, which is far below 65,535 bytes.
     let [high, low] = u16::try_from(content.len()).unwrap_or(u16::MAX).to_be_bytes();
     match (high, low) {
         (0, 0..=0x7f) => der.push(low),

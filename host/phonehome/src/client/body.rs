@@ -1,4 +1,5 @@
-//! The body of a request: read from disk in pieces, and held back until the other side wants it.
+//! The body of a request. It is read from disk in pieces, and held back until the server asks for
+//! it.
 
 use std::io;
 use std::path::Path;
@@ -17,11 +18,11 @@ use super::error::ClientError;
 use super::transfer::Transfer;
 use super::upload::Source;
 
-/// How much of a file is in memory at once: large enough that reading and encrypting are efficient, small enough for a worker that
-/// should stay under 10 MiB.
+/// How much of a file is in memory at a time, in bytes. This is large enough for efficient reading
+/// and encryption, and small enough for a worker that should stay below 10 MiB.
 pub(super) const PIECE_BYTES: usize = 64 << 10;
 
-/// The signal that the other side wants the body.
+/// The signal that the server wants the body.
 pub(super) type GoAhead = CancellationToken;
 
 /// A body of known length.
@@ -37,13 +38,14 @@ enum Content {
     File(Box<FileContent>),
 }
 
-/// Given to the connection when a body breaks off; the reason is kept by [`Transfer`].
+/// The error that the connection receives when a body is interrupted. [`Transfer`] keeps the
+/// reason.
 #[derive(Debug, thiserror::Error)]
 #[error("the body could not be read")]
 pub(super) struct BrokenBody;
 
 impl RequestBody {
-    /// Opens `source`. Every attempt opens it anew.
+    /// Opens `source`. Every attempt opens it again.
     pub(super) async fn open(source: &Source) -> Result<(Self, Arc<Transfer>), ClientError> {
         let (content, left) = match source {
             Source::Bytes(bytes) => (Content::Memory(bytes.clone()), u64::try_from(bytes.len()).unwrap_or(u64::MAX)),
@@ -58,7 +60,8 @@ impl RequestBody {
         Ok((Self { gate: None, content, left, transfer: Arc::clone(&transfer) }, transfer))
     }
 
-    /// Holds the body back until `go_ahead` is given, or `patience` has passed since the connection first asked for it.
+    /// Holds the body back until `go_ahead` is signaled, or until `patience` has passed since the
+    /// connection first asked for it.
     pub(super) fn hold_back(mut self, go_ahead: GoAhead, patience: Duration) -> Self {
         self.gate = Some(Box::pin(async move {
             tokio::select! {
@@ -78,7 +81,7 @@ impl Body for RequestBody {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenBody>>> {
         if self.transfer.is_answered() {
-            // The answer came first. Whoever waits for it drops the connection, and with it this body.
+            // The response came first. Its receiver drops the connection, and this body with it.
             return Poll::Pending;
         }
         if let Some(gate) = &mut self.gate {
@@ -116,19 +119,20 @@ impl Body for RequestBody {
     }
 }
 
-/// A file that must stay as long as it was when it was opened.
+/// A file whose size must stay the same after opening.
 struct FileContent {
     file: File,
     path: Box<Path>,
     length: u64,
     piece: BytesMut,
-    /// The last piece, held back until the end of the file was seen.
+    /// The last piece, held back until the end of the file is reached.
     last: Option<Bytes>,
 }
 
 impl FileContent {
     async fn open(path: &Path) -> io::Result<(Self, u64)> {
-        // Asked before opening: opening a named pipe would wait for somebody to write to it.
+        // Check before opening, because opening a named pipe would block until someone writes to
+        // it.
         if !tokio::fs::metadata(path).await?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
@@ -137,7 +141,7 @@ impl FileContent {
         Ok((Self { file, path: path.into(), length, piece: BytesMut::new(), last: None }, length))
     }
 
-    /// The next piece of the `left` bytes that are still to come.
+    /// Returns the next piece of the `left` remaining bytes.
     fn poll_piece(&mut self, cx: &mut Context<'_>, left: u64) -> Poll<Result<Bytes, ClientError>> {
         if self.last.is_none() {
             self.piece.reserve(PIECE_BYTES);
@@ -152,7 +156,8 @@ impl FileContent {
             }
             self.last = Some(piece);
         }
-        // With the last piece the other side would take the result for complete: look first whether the file is.
+        // The server would consider the result complete after the last piece, so first check that
+        // the file has ended.
         self.piece.reserve(1);
         match ready!(self.poll_read(cx))? {
             0 => Poll::Ready(self.last.take().ok_or_else(|| self.changed())),
@@ -206,7 +211,7 @@ mod tests {
             let piece = frame.unwrap().into_data().unwrap();
             assert!((1..=PIECE_BYTES).contains(&piece.len()), "{}", piece.len());
             total += u64::try_from(piece.len()).unwrap();
-            // Nothing is read ahead of what was asked for.
+            // No more is read than was requested.
             assert_eq!(transfer.handed(), total);
             assert!(total == length || !transfer.is_complete());
         }
@@ -287,7 +292,7 @@ mod tests {
         assert_eq!(sizes(body.hold_back(GoAhead::new(), second)).await, [1]);
         assert_eq!(begun.elapsed(), second);
 
-        // Once there is an answer, the body stays where it is.
+        // After a response, the rest of the body is not sent.
         let (body, transfer) = RequestBody::open(&source).await.unwrap();
         transfer.answered();
         let sent = tokio::time::timeout(10 * second, sizes(body.hold_back(GoAhead::new(), second))).await;

@@ -1,4 +1,4 @@
-//! What a client is given.
+//! The configuration of a client.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,41 +9,45 @@ use rustls_pki_types::ServerName;
 
 use super::error::ClientError;
 
-/// What a worker is told about its aggregator: the contents of four variables of its environment (docs/protocol.md, "Environment").
+/// The configuration that a worker receives in four environment variables (docs/protocol.md,
+/// "Environment").
 #[derive(Clone)]
 pub struct ClientConfig {
-    /// `https://HOST[:PORT]`; a path or a query behind it is not looked at. The port is 443 unless it is named.
+    /// The URL `https://HOST[:PORT]`. A path or query is ignored. The default port is 443.
     pub aggregator_url: String,
-    /// The certificate of the run's CA, in PEM. Nothing else is trusted.
+    /// The certificate of the run's CA, in PEM. No other certificates are trusted.
     pub ca_cert: String,
     /// The certificate of the plugin, in PEM.
     pub client_cert: String,
-    /// The key that belongs to it, in PEM: SEC1 (`EC PRIVATE KEY`) or PKCS#8 (`PRIVATE KEY`).
+    /// The matching key, in PEM: SEC1 (`EC PRIVATE KEY`) or PKCS#8 (`PRIVATE KEY`).
     pub client_key: String,
 }
 
-/// The key is left out: configurations end up in logs.
+/// Formats the configuration without the key, because configurations end up in logs.
 impl fmt::Debug for ClientConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientConfig").field("aggregator_url", &self.aggregator_url).finish_non_exhaustive()
     }
 }
 
-/// How long a client waits for what.
+/// The timeouts of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until one address has taken a connection. Default 10 s: three lost packets on a slow link.
+    /// The timeout for connecting to one address. Default 10 s: three lost packets on a slow link.
     pub connect: Duration,
-    /// Until the TLS handshake is done. Default 15 s: 5,000 nodes may begin at the same second.
+    /// The timeout for the TLS handshake. Default 15 s: 5,000 nodes may start in the same second.
     pub tls: Duration,
-    /// Without a single byte of a body having left. Default 60 s, as on the other side.
+    /// The time without a single sent byte of a body. Default 60 s, as on the server.
     pub idle: Duration,
-    /// From the last byte of an upload to its answer. Default 10 min: the aggregator checks and syncs the whole result before it answers.
+    /// The time from the last byte of an upload to its response. Default 10 min: the aggregator
+    /// verifies and syncs the whole result before it responds.
     pub upload_answer: Duration,
-    /// From the last byte of a progress update, hello or heartbeat to its answer. Default 30 s.
+    /// The time from the last byte of a progress update, hello or heartbeat to its response.
+    /// Default 30 s.
     pub message_answer: Duration,
-    /// How long the body of an upload is held back for the aggregator to say `100 Continue` or to refuse. Default 1 s: servers that
-    /// do not know the expectation never say it (RFC 9110, section 10.1.1).
+    /// How long the body of an upload waits for `100 Continue` or a final response of the
+    /// aggregator. Default 1 s: servers that do not know the expectation never send it (RFC 9110,
+    /// section 10.1.1).
     pub go_ahead: Duration,
 }
 
@@ -60,15 +64,15 @@ impl Default for Timeouts {
     }
 }
 
-/// Where the aggregator is, as read from its URL.
+/// The endpoint of the aggregator, parsed from its URL.
 #[derive(Debug, Clone)]
 pub(super) struct Endpoint {
-    /// A name, or an address without brackets.
+    /// A name, or an IP address without brackets.
     pub(super) host: String,
     pub(super) port: u16,
-    /// Host and port as they stand in the URL: the header `Host`.
+    /// Host and port as in the URL, for the header `Host`.
     pub(super) authority: String,
-    /// What the server's certificate must be valid for.
+    /// The name for which the server's certificate must be valid.
     pub(super) name: ServerName<'static>,
 }
 
@@ -88,7 +92,7 @@ impl Endpoint {
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let name =
             ServerName::try_from(host.clone()).map_err(|_| wrong("its host is neither a name nor an address"))?;
-        // Not `Authority::port`: it has no word for a port that is too large, and gives none.
+        // `Authority::port` is not used, because it returns `None` for a port that is too large.
         let port = match authority.as_str().strip_prefix(authority.host()) {
             Some("") => 443,
             Some(":") => return Err(wrong("its port is missing")),
@@ -99,7 +103,7 @@ impl Endpoint {
         Ok(Self { host, port, authority: authority.to_string(), name })
     }
 
-    /// The address in the URL, if it is one and no name has to be looked up.
+    /// Returns the host as an IP address, if it is one and needs no lookup.
     pub(super) fn address(&self) -> Option<IpAddr> {
         self.host.parse().ok()
     }

@@ -1,4 +1,4 @@
-//! From a URL to a TLS session.
+//! Connects to a URL and creates a TLS session.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,18 +13,19 @@ use super::config::{Endpoint, Timeouts};
 use super::error::{ClientError, Stage, TlsFailure};
 use super::transfer::{Transfer, Watched};
 
-/// How many addresses of a name are tried, in the order of the resolver. An aggregator has one, or one for each family.
+/// The maximum number of addresses to try per name, in the order of the resolver. An aggregator has
+/// one, or one per IP family.
 const MAX_ADDRESSES: usize = 8;
 
-/// Everything that stays the same from one request to the next.
-pub(super) struct Wire {
+/// The state shared by all requests.
+pub(super) struct Connector {
     pub(super) endpoint: Endpoint,
     pub(super) tls: TlsConnector,
     pub(super) timeouts: Timeouts,
 }
 
-impl Wire {
-    /// A TLS session with the aggregator, and the address that it was made with.
+impl Connector {
+    /// Creates a TLS session with the aggregator, and returns it with the address of the server.
     pub(super) async fn connect(
         &self,
         transfer: &Arc<Transfer>,
@@ -53,7 +54,8 @@ impl Wire {
             let connected = timeout(self.timeouts.connect, TcpStream::connect(address)).await;
             match connected.unwrap_or_else(|_| Err(timed_out("no answer", self.timeouts.connect))) {
                 Ok(stream) => {
-                    // Heads are small and wait for an answer: they must not wait for more bytes first. Without it, slower, that is all.
+                    // Heads are small and wait for a response, so they must not wait for more
+                    // bytes. Without TCP_NODELAY, requests are only slower.
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!("no TCP_NODELAY: {error}");
                     }

@@ -1,4 +1,4 @@
-//! Why a request failed, in words that name what was tried.
+//! Errors of requests, with messages that name the failed operation.
 
 use std::fmt;
 use std::io;
@@ -11,86 +11,88 @@ use rustls::{AlertDescription, CertificateError};
 
 use crate::tls::TlsConfigError;
 
-/// How much of a refusal's body is shown in a message, in characters. The field holds all of it.
+/// The maximum length in characters of a response body in a message. The field contains all of it.
 const SHOWN_CHARACTERS: usize = 300;
 
-/// Why a request did not succeed. Messages are fragments that read after "failed to"; [`ClientError::hint`] says what to do.
+/// Error of a request. Messages are fragments that continue "failed to". [`ClientError::hint`] says
+/// how to fix the problem.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The URL of the aggregator cannot be used.
+    /// The URL of the aggregator is invalid.
     #[error("use the aggregator's URL `{url}`: {reason}")]
     Url {
         /// The URL as given, cut to 300 characters.
         url: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
-    /// The certificates or the key cannot be used.
+    /// The certificates or the key are invalid.
     #[error("use the certificates of this worker")]
     Certificates(#[from] TlsConfigError),
-    /// The content type cannot be sent.
+    /// The content type is not valid in a header.
     #[error("send a body of type `{}`: a header cannot hold it", .0.escape_debug())]
     ContentType(String),
-    /// The host in the URL has no address.
-    #[error("find an address for `{host}`")]
+    /// The host in the URL could not be resolved.
+    #[error("resolve `{host}`")]
     Resolve {
         /// The name that was looked up.
         host: String,
-        /// What the resolver said.
+        /// The error of the resolver.
         #[source]
         source: io::Error,
     },
-    /// No address took the connection.
+    /// No address accepted the connection.
     #[error("connect to {endpoint}: {}", Attempts(.attempts))]
     Connect {
         /// Host and port as in the URL.
         endpoint: String,
-        /// Every address that was tried, in order, and why it did not work.
+        /// All attempted addresses in order, each with its error.
         attempts: Vec<(SocketAddr, io::Error)>,
     },
-    /// The two sides do not trust each other, or one of them does not speak TLS.
-    #[error("agree on TLS with {endpoint} at {address}")]
+    /// The TLS handshake failed: the two sides do not trust each other, or one of them does not use
+    /// TLS.
+    #[error("complete the TLS handshake with {endpoint} at {address}")]
     Tls {
         /// Host and port as in the URL.
         endpoint: String,
-        /// The address that was connected to.
+        /// The address of the server.
         address: SocketAddr,
-        /// What went wrong.
+        /// The reason.
         #[source]
         source: TlsFailure,
     },
-    /// Nothing happened for too long.
+    /// There was no progress for too long.
     #[error("{stage} {endpoint}: nothing happened for {after:?}")]
     Timeout {
         /// Host and port as in the URL.
         endpoint: String,
-        /// What was being waited for.
+        /// What the client was waiting for.
         stage: Stage,
-        /// The time that was allowed.
+        /// The timeout.
         after: Duration,
     },
-    /// The connection broke, or what came over it was not HTTP.
-    #[error("speak HTTP with {endpoint}")]
+    /// The connection was interrupted, or the data on it was not HTTP.
+    #[error("exchange HTTP messages with {endpoint}")]
     Transport {
         /// Host and port as in the URL.
         endpoint: String,
-        /// What went wrong.
+        /// The reason.
         #[source]
         source: hyper::Error,
     },
-    /// The aggregator called an upload stored that it has not received in full.
+    /// The aggregator reported an upload as stored before it was sent completely.
     #[error("trust {endpoint}: it answered {status} after {sent} of {length} bytes")]
     AnsweredTooEarly {
         /// Host and port as in the URL.
         endpoint: String,
-        /// The answer.
+        /// The status code of the response.
         status: StatusCode,
-        /// Bytes of the body that had been sent.
+        /// The number of bytes of the body that had been sent.
         sent: u64,
-        /// Bytes of the whole body.
+        /// The length of the whole body in bytes.
         length: u64,
     },
-    /// The aggregator refused the request.
+    /// The aggregator rejected the request.
     #[error("{request}: {endpoint} answered {status}{}", Shown(.body))]
     Refused {
         /// Host and port as in the URL.
@@ -101,65 +103,65 @@ pub enum ClientError {
         status: StatusCode,
         /// The body as text, cut to 64 KiB.
         body: String,
-        /// How long the aggregator asked to wait (`Retry-After`, RFC 9110, section 10.2.3).
+        /// How long the aggregator asks to wait (`Retry-After`, RFC 9110, section 10.2.3).
         retry_after: Option<Duration>,
     },
-    /// The file to send cannot be read.
+    /// The file to send could not be read.
     #[error("read `{}`", .path.display())]
     Source {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What went wrong.
+        /// The reason.
         #[source]
         source: io::Error,
     },
-    /// The file to send grew or shrank while it was read, so the upload was broken off before its end.
+    /// The file grew or shrank while it was read, so the upload was aborted.
     #[error("send `{}`: it had {length} bytes at first and changed while it was being sent", .path.display())]
     SourceChanged {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Its size when the upload began, in bytes.
+        /// The size in bytes when the upload started.
         length: u64,
     },
-    /// Every attempt failed until the deadline.
+    /// Every attempt until the deadline failed.
     #[error("send the result: gave up after {attempts} attempts in {elapsed:.1?}")]
     GaveUp {
-        /// How often it was tried.
+        /// The number of attempts.
         attempts: u32,
-        /// For how long.
+        /// The total time.
         elapsed: Duration,
-        /// Why the last attempt failed.
+        /// The error of the last attempt.
         #[source]
         last: Box<ClientError>,
     },
 }
 
-/// Why TLS did not come about.
+/// Why the TLS handshake failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsFailure {
-    /// A certificate or a message was not acceptable, to this side or to the other.
+    /// One of the sides rejected a certificate or a message.
     #[error(transparent)]
     Protocol(rustls::Error),
-    /// The connection broke during the handshake.
+    /// The connection was interrupted during the handshake.
     #[error(transparent)]
     Io(io::Error),
 }
 
-/// What a client was waiting for when its patience ended.
+/// What a client was waiting for at a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// The handshake of TLS.
+    /// The TLS handshake.
     Handshake,
-    /// A request's bytes to leave.
+    /// Sending the request.
     Sending,
-    /// The answer to a request that was sent completely.
+    /// The response to a completely sent request.
     Answer,
 }
 
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Handshake => "agree on TLS with",
+            Self::Handshake => "complete the TLS handshake with",
             Self::Sending => "send to",
             Self::Answer => "get an answer from",
         })
@@ -167,10 +169,11 @@ impl fmt::Display for Stage {
 }
 
 impl ClientError {
-    /// Whether the same request may succeed later: everything that lies between the two ends, and the answers 408, 425, 429 and 5xx.
+    /// Returns whether the same request may succeed later. This covers all errors between the two
+    /// ends, and the responses 408, 425, 429 and 5xx.
     ///
-    /// Certificates that do not match count as temporary: while an aggregator is being restarted, something else may answer at its
-    /// address, and a result that took hours is worth the wait.
+    /// A certificate mismatch counts as temporary too. While an aggregator restarts, another server
+    /// may respond at its address, and a result that took hours is worth the wait.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         match self {
@@ -194,8 +197,8 @@ impl ClientError {
         }
     }
 
-    /// What the aggregator answered, if it will reject this result every time: it is too large (413), or an archive that cannot be
-    /// unpacked (400).
+    /// Returns the response body if the aggregator will always reject this result: it is too large
+    /// (413), or an archive that cannot be unpacked (400).
     #[must_use]
     pub fn rejection(&self) -> Option<&str> {
         match self {
@@ -206,7 +209,7 @@ impl ClientError {
         }
     }
 
-    /// How long the aggregator asked to wait before the next attempt.
+    /// Returns how long the aggregator asks to wait before the next attempt.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -215,7 +218,7 @@ impl ClientError {
         }
     }
 
-    /// What a person can do about it.
+    /// Returns how to fix the problem, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -290,7 +293,7 @@ fn refusal_hint(status: StatusCode) -> Option<&'static str> {
     }
 }
 
-/// The attempts of a connection, in one line.
+/// Formats the attempts of a connection as one line.
 struct Attempts<'a>(&'a [(SocketAddr, io::Error)]);
 
 impl fmt::Display for Attempts<'_> {
@@ -305,7 +308,7 @@ impl fmt::Display for Attempts<'_> {
     }
 }
 
-/// A refusal's text, cut, in one line, without anything that could steer a terminal.
+/// Formats the body of a response as one short line that is safe to print on a terminal.
 struct Shown<'a>(&'a str);
 
 impl fmt::Display for Shown<'_> {

@@ -1,4 +1,4 @@
-//! One request and its answer over a connection of its own.
+//! One request and its response, on a connection of its own.
 
 use std::error::Error as StdError;
 use std::io;
@@ -15,29 +15,30 @@ use hyper_util::rt::TokioIo;
 use tokio::time::timeout;
 
 use super::body::RequestBody;
-use super::connect::Wire;
+use super::connect::Connector;
 use super::error::{ClientError, TlsFailure};
 use super::transfer::Transfer;
 
-/// The longest body of an answer that is kept, in bytes. Answers are a line of text.
+/// The maximum length of a response body in bytes. Responses are one line of text.
 pub const MAX_ANSWER_BYTES: usize = 64 << 10;
 
-/// What a connection may buffer in each direction, in bytes: a piece of a file, or the head of an answer.
+/// The size in bytes of a connection's buffer in each direction, for a piece of a file or the head
+/// of a response.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// How long a finished connection is given to say goodbye.
-const GOODBYE: Duration = Duration::from_secs(1);
+/// The time for closing a completed connection in an orderly way.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What the aggregator said.
+/// The response of the aggregator.
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
 }
 
-impl Wire {
-    /// Sends `request` and waits for the answer, `answer` long from the last byte. The answer may come before the body was sent:
-    /// then the rest of the body is not.
+impl Connector {
+    /// Sends `request` and waits for the response, up to `answer` after the last byte. If the
+    /// response comes before the whole body was sent, the rest is not sent.
     pub(super) async fn exchange(
         &self,
         request: Request<RequestBody>,
@@ -69,7 +70,7 @@ impl Wire {
                 tokio::select! {
                     biased;
                     response = &mut response => break response?,
-                    // How it ended, the response says.
+                    // The response shows how it ended.
                     _ = &mut connection, if open => open = false,
                 }
             }
@@ -87,7 +88,7 @@ impl Wire {
                     continue;
                 }
             };
-            // The status is what counts: a body that breaks off is kept as far as it came.
+            // Only the status matters: an interrupted body is kept as far as it was received.
             let Some(Ok(frame)) = frame else { break };
             if let Some(data) = frame.data_ref() {
                 body.extend(data.iter().take(MAX_ANSWER_BYTES - body.len()));
@@ -97,14 +98,15 @@ impl Wire {
         transfer.finished();
         drop((sender, incoming));
         if open && transfer.is_complete() {
-            // So that the other side sees an orderly end of TLS, not one that might be an attack.
-            let _ = timeout(GOODBYE, connection).await;
+            // This gives the server an orderly end of TLS instead of one that looks like an attack.
+            let _ = timeout(CLOSE_TIMEOUT, connection).await;
         }
         Ok(Reply { status: head.status, headers: head.headers, body: body.freeze() })
     }
 
-    /// Finds what lies behind an error of the connection: the file that could not be read, or the alert by which the other side
-    /// refuses this side's certificate. In TLS 1.3 that one arrives after the handshake is done.
+    /// Returns the cause of a connection error. It may be the file that could not be read, or the
+    /// alert with which the server rejects the client's certificate. In TLS 1.3, that alert arrives
+    /// after the handshake.
     fn explain(&self, error: hyper::Error, address: SocketAddr, transfer: &Transfer) -> ClientError {
         if let Some(failure) = transfer.take_failure() {
             return failure;

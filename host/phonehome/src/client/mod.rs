@@ -1,8 +1,9 @@
-//! The worker's end of the protocol: HTTP/1.1 over mutual TLS, one connection for each request.
+//! The worker's side of the protocol: HTTP/1.1 over mutual TLS, with one connection per request.
 //!
-//! Requests are rare (a progress update now and then, a heartbeat twice a minute, one result), so a connection is not kept between
-//! them: the aggregator of 5,000 nodes does not have to hold 10,000 idle ones, and a stale one is never met. Sessions are
-//! resumed, so that a new connection costs no signature.
+//! Requests are rare: occasional progress updates, two heartbeats per minute, and one result.
+//! Connections are therefore not kept alive. The aggregator of 5,000 nodes need not hold 10,000
+//! idle ones, and clients never encounter a stale one. TLS sessions are resumed, so a new
+//! connection needs no signature.
 
 mod body;
 mod config;

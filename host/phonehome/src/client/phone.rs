@@ -1,4 +1,4 @@
-//! The client as a worker uses it.
+//! The client for workers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio_rustls::TlsConnector;
 
 use super::body::{GoAhead, RequestBody};
 use super::config::{ClientConfig, Endpoint, Timeouts};
-use super::connect::Wire;
+use super::connect::Connector;
 use super::error::ClientError;
 use super::exchange::Reply;
 use super::retry::{RetryPolicy, retry_after};
@@ -26,43 +26,47 @@ use crate::{content_disposition, tls};
 
 const AGENT: &str = concat!("plumbline-phonehome/", env!("CARGO_PKG_VERSION"));
 
-/// The worker's end of the protocol. Cloning is cheap, and clones share their TLS sessions.
+/// The worker's side of the protocol. Clones are cheap and share their TLS sessions.
 #[derive(Clone)]
 pub struct Client {
-    wire: Arc<Wire>,
+    wire: Arc<Connector>,
 }
 
 impl Client {
-    /// A client for the aggregator that `config` names. Nothing is sent yet.
+    /// Creates a client for the aggregator in `config`. Nothing is sent yet.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Url`] and [`ClientError::Certificates`]: the configuration cannot be used.
+    /// Returns [`ClientError::Url`] or [`ClientError::Certificates`] if the configuration is
+    /// invalid.
     pub fn new(config: &ClientConfig) -> Result<Self, ClientError> {
         Self::with_timeouts(config, Timeouts::default())
     }
 
-    /// The same with other timeouts than the default ones.
+    /// Creates a client with other timeouts.
     ///
     /// # Errors
     ///
-    /// As [`Client::new`].
+    /// Returns the same errors as [`Client::new`].
     pub fn with_timeouts(config: &ClientConfig, timeouts: Timeouts) -> Result<Self, ClientError> {
         let endpoint = Endpoint::parse(&config.aggregator_url)?;
         let tls = tls::client_config(&config.ca_cert, &config.client_cert, &config.client_key)?;
         let tls = TlsConnector::from(Arc::new(tls));
-        Ok(Self { wire: Arc::new(Wire { endpoint, tls, timeouts }) })
+        Ok(Self { wire: Arc::new(Connector { endpoint, tls, timeouts }) })
     }
 
-    /// Sends the result of `key` (docs/protocol.md, "Results"), again and again if need be. Files are streamed from disk. The body is
-    /// held back until the aggregator wants it, so a refused upload costs one small request.
+    /// Sends the result of `key` (docs/protocol.md, "Results"), with retries. Files are streamed
+    /// from disk. The body is held back until the aggregator asks for it, so a rejected upload
+    /// costs one small request.
     ///
-    /// Dropping the future ends the attempt; the aggregator never takes an incomplete body for a result.
+    /// Dropping the future aborts the attempt. The aggregator never accepts an incomplete body as a
+    /// result.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Refused`] and [`ClientError::Source`] at once, where trying again is pointless; [`ClientError::GaveUp`] with the
-    /// last reason after the deadline of `retry`; with [`RetryPolicy::never`] that reason itself.
+    /// Returns [`ClientError::Refused`] or [`ClientError::Source`] at once if a retry is pointless.
+    /// Returns [`ClientError::GaveUp`] with the last error after the deadline of `retry`. With
+    /// [`RetryPolicy::never`], returns that error itself.
     pub async fn put_result(
         &self,
         key: &ResultKey,
@@ -98,40 +102,42 @@ impl Client {
         }
     }
 
-    /// Sends a progress update, as the plugin wrote it (docs/protocol.md, "Progress"). One attempt.
+    /// Sends a progress update as the plugin wrote it (docs/protocol.md, "Progress"), in one
+    /// attempt.
     ///
     /// # Errors
     ///
-    /// There was no answer. Answers of any status are an [`Answer`].
+    /// Returns an error if there was no response. Responses with any status are an [`Answer`].
     pub async fn post_progress(&self, key: &ResultKey, body: Bytes) -> Result<Answer, ClientError> {
         self.post(RouteKind::Progress, key, body).await
     }
 
-    /// Says that the worker has started (docs/protocol.md, "Hello and heartbeat"). One attempt. Other aggregators than Plumbline's
-    /// answer 404.
+    /// Reports that the worker has started (docs/protocol.md, "Hello and heartbeat"), in one
+    /// attempt. Aggregators other than Plumbline's respond with 404.
     ///
     /// # Errors
     ///
-    /// There was no answer. Answers of any status are an [`Answer`].
+    /// Returns an error if there was no response. Responses with any status are an [`Answer`].
     pub async fn hello(&self, key: &ResultKey, hello: &Hello) -> Result<Answer, ClientError> {
         self.post(RouteKind::Hello, key, hello.to_json()).await
     }
 
-    /// Says that the worker is still there (docs/protocol.md, "Hello and heartbeat"). One attempt. Other aggregators than Plumbline's
-    /// answer 404.
+    /// Reports that the worker is alive (docs/protocol.md, "Hello and heartbeat"), in one attempt.
+    /// Aggregators other than Plumbline's respond with 404.
     ///
     /// # Errors
     ///
-    /// There was no answer. Answers of any status are an [`Answer`].
+    /// Returns an error if there was no response. Responses with any status are an [`Answer`].
     pub async fn heartbeat(&self, key: &ResultKey, heartbeat: &Heartbeat) -> Result<Answer, ClientError> {
         self.post(RouteKind::Heartbeat, key, heartbeat.to_json()).await
     }
 
-    /// Sends what a plugin has so far (docs/protocol.md, "Partial results"). One attempt: it is wanted now or never.
+    /// Sends the partial result of a plugin (docs/protocol.md, "Partial results"). There is only
+    /// one attempt, because the result is not needed later.
     ///
     /// # Errors
     ///
-    /// As the single attempts of [`Client::put_result`].
+    /// Returns the same errors as a single attempt of [`Client::put_result`].
     pub async fn put_partial(&self, key: &ResultKey, upload: &Upload) -> Result<Outcome, ClientError> {
         self.put_once(&Route::new(RouteKind::Partial, key.clone()), upload).await
     }
@@ -139,7 +145,8 @@ impl Client {
     async fn put_once(&self, route: &Route, upload: &Upload) -> Result<Outcome, ClientError> {
         let mut reply = self.put(route, upload, true).await?;
         if reply.0.status == StatusCode::EXPECTATION_FAILED {
-            // RFC 9110, section 15.5.18: something in between does not know how to wait. Then it gets the body at once.
+            // RFC 9110, section 15.5.18: an intermediary does not support waiting, so it gets the
+            // body at once.
             reply = self.put(route, upload, false).await?;
         }
         let (reply, transfer) = reply;
@@ -208,7 +215,7 @@ impl Client {
     fn request(&self, route: &Route, body: RequestBody, transfer: &Transfer) -> Request<RequestBody> {
         let mut request = Request::new(body);
         *request.method_mut() = route.kind.method();
-        // Both parse: the path of a route holds names only, the authority has been parsed before.
+        // Both parse: the path of a route only contains names, and the authority was parsed before.
         *request.uri_mut() = route.path().parse().unwrap_or_default();
         let headers = request.headers_mut();
         if let Ok(host) = HeaderValue::try_from(&self.wire.endpoint.authority) {
@@ -236,7 +243,7 @@ impl fmt::Debug for Client {
     }
 }
 
-/// An error and its causes in one line, for the log.
+/// Formats an error and its causes as one line, for the log.
 struct Chain<'a>(&'a ClientError);
 
 impl fmt::Display for Chain<'_> {

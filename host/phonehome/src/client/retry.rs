@@ -1,4 +1,4 @@
-//! When to try again.
+//! The schedule of retries.
 
 use std::time::Duration;
 
@@ -7,23 +7,25 @@ use http::HeaderMap;
 use http::header::RETRY_AFTER;
 use jiff::Timestamp;
 
-/// The longest pause that an aggregator can ask for with `Retry-After`. Longer wishes are cut: a worker that sleeps for an hour
-/// because of a mistake at the other end looks dead.
+/// The maximum pause that an aggregator can request with `Retry-After`. Longer pauses are
+/// shortened: a worker that sleeps for an hour because of a server error looks dead.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
-/// How an upload is retried: pauses that double from `first` to `max`, each lengthened at random by up to its own length, so that
-/// workers that failed together do not come back together.
+/// The policy for retrying an upload.
 ///
-/// The deadline is for the beginning of attempts. One that is under way goes on as long as bytes move: a large result over a slow
-/// link must not be cut off by a clock.
+/// Pauses double from `first` to `max`. Each is extended at random by up to its own length, so that
+/// workers that failed together do not retry together.
+///
+/// The deadline applies to the start of attempts. An attempt in progress continues while bytes are
+/// sent: a large result on a slow link must not be interrupted by a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// No attempt begins later than this after the first one began. The last one begins exactly then. Default 10 min: longer than an
-    /// aggregator takes to be rescheduled.
+    /// No attempt starts later than this after the start of the first one. The last attempt starts
+    /// exactly then. Default 10 min, which is longer than rescheduling an aggregator takes.
     pub deadline: Duration,
     /// The first pause. Default 500 ms.
     pub first: Duration,
-    /// The longest pause, before it is lengthened at random. Default 30 s.
+    /// The maximum pause before the random extension. Default 30 s.
     pub max: Duration,
 }
 
@@ -34,7 +36,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// One attempt, whatever happens.
+    /// Returns a policy with a single attempt.
     #[must_use]
     pub fn never() -> Self {
         Self { deadline: Duration::ZERO, ..Self::default() }
@@ -59,7 +61,8 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// How long to wait when `elapsed` has passed since the first attempt began, or `None` if it is over.
+    /// Returns the next pause when `elapsed` has passed since the start of the first attempt, or
+    /// `None` after the deadline.
     pub(super) fn next(&mut self, elapsed: Duration, asked: Option<Duration>) -> Option<Duration> {
         let left = self.deadline.checked_sub(elapsed).filter(|left| !left.is_zero())?;
         let pause = self.pauses.next().unwrap_or(left);
@@ -68,7 +71,7 @@ impl Schedule {
     }
 }
 
-/// The header `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3).
+/// Parses the header `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3).
 pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse::<u64>() {

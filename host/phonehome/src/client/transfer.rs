@@ -1,4 +1,5 @@
-//! What the parts of one request know about each other: how much has left, whether the answer is there, what went wrong.
+//! The shared state of one request: how much was sent, whether there is a response, and what
+//! failed.
 
 use std::io;
 use std::pin::Pin;
@@ -18,9 +19,9 @@ use super::error::{ClientError, Stage};
 pub(super) struct Transfer {
     length: u64,
     started: Instant,
-    /// Milliseconds after `started` at which bytes last left.
+    /// Milliseconds after `started` at which bytes were last sent.
     moved: AtomicU64,
-    /// Bytes of the body that were handed to the connection.
+    /// The number of bytes of the body that were passed to the connection.
     handed: AtomicU64,
     complete: Notify,
     answered: AtomicBool,
@@ -29,7 +30,7 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// A request with a body of `length` bytes, beginning now.
+    /// Creates the state of a request with a body of `length` bytes that starts now.
     pub(super) fn new(length: u64) -> Self {
         Self {
             length,
@@ -43,12 +44,12 @@ impl Transfer {
         }
     }
 
-    /// Bytes of the whole body.
+    /// Returns the length of the whole body in bytes.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Bytes of the body that were handed to the connection so far.
+    /// Returns the number of bytes of the body that were passed to the connection so far.
     pub(super) fn handed(&self) -> u64 {
         self.handed.load(Ordering::Acquire)
     }
@@ -57,7 +58,7 @@ impl Transfer {
         self.handed() >= self.length
     }
 
-    /// Records that the connection took `bytes` of the body.
+    /// Records that `bytes` of the body were passed to the connection.
     pub(super) fn hand_over(&self, bytes: u64) {
         self.handed.fetch_add(bytes, Ordering::AcqRel);
         if self.is_complete() {
@@ -65,7 +66,7 @@ impl Transfer {
         }
     }
 
-    /// Records that the head of the answer is there: from now on the body is of no interest to anybody.
+    /// Records that the head of the response was received, so the rest of the body is not needed.
     pub(super) fn answered(&self) {
         self.answered.store(true, Ordering::Release);
     }
@@ -74,12 +75,12 @@ impl Transfer {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// Records that the whole answer is there: from now on nobody is impatient.
+    /// Records that the whole response was received, so timeouts no longer apply.
     pub(super) fn finished(&self) {
         self.finished.store(true, Ordering::Release);
     }
 
-    /// Keeps why the body could not be read; the connection only learns that it was not.
+    /// Stores why the body could not be read. The connection only learns that it failed.
     pub(super) fn fail(&self, error: ClientError) {
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
@@ -97,7 +98,8 @@ impl Transfer {
         self.started + Duration::from_millis(self.moved.load(Ordering::Acquire))
     }
 
-    /// Returns when no byte has left for `idle` although some should, or when `answer` has passed since the last one left.
+    /// Returns when no byte was sent for `idle` although some are left, or when `answer` has passed
+    /// since the last byte.
     pub(super) async fn stalled(&self, idle: Duration, answer: Duration) -> (Stage, Duration) {
         loop {
             let (stage, patience) = if self.is_complete() { (Stage::Answer, answer) } else { (Stage::Sending, idle) };
@@ -116,7 +118,7 @@ impl Transfer {
     }
 }
 
-/// A TCP connection that tells a [`Transfer`] whenever bytes leave.
+/// A TCP connection that notifies a [`Transfer`] whenever bytes are sent.
 pub(super) struct Watched {
     stream: TcpStream,
     transfer: Arc<Transfer>,
@@ -183,7 +185,8 @@ mod tests {
         assert_eq!(transfer.stalled(seconds(60), seconds(600)).await, (Stage::Sending, seconds(60)));
         assert_eq!(begun.elapsed(), seconds(60));
 
-        // A byte that moves begins the time anew; the last one hands the turn to the other side.
+        // Every sent byte restarts the timeout. After the last one, the client waits for the
+        // server.
         transfer.hand_over(9);
         transfer.moved_now();
         let waiting = transfer.stalled(seconds(60), seconds(600));

@@ -1,31 +1,34 @@
-//! What is sent as a result, and what became of it.
+//! The data to upload as a result, and the outcome.
 
 use std::path::PathBuf;
 
 use bytes::Bytes;
 use http::StatusCode;
 
-/// One result on its way to the aggregator.
+/// A result to upload to the aggregator.
 #[derive(Debug, Clone)]
 pub struct Upload {
-    /// Where the bytes come from.
+    /// The source of the data.
     pub source: Source,
-    /// The content type; `application/gzip`, exactly, makes the aggregator unpack the body. Empty: the header is left out.
+    /// The content type. If it is exactly `application/gzip`, the aggregator unpacks the body. If
+    /// empty, the header is omitted.
     pub content_type: String,
-    /// What the file is called at the other end. `None`, or a name that is no name of a file: the aggregator calls it `result`.
+    /// The name of the file on the server. Without a valid name, the aggregator uses `result`.
     pub filename: Option<String>,
-    /// The body is the reason why there is no result: sent as [`HEADER_ERROR`](crate::HEADER_ERROR).
+    /// Whether the body is an error record in place of a result, sent with
+    /// [`HEADER_ERROR`](crate::HEADER_ERROR).
     pub error: bool,
 }
 
 impl Upload {
-    /// A result from `source`.
+    /// Creates an upload of a result from `source`.
     #[must_use]
     pub fn result(source: Source, content_type: impl Into<String>, filename: Option<String>) -> Self {
         Self { source, content_type: content_type.into(), filename, error: false }
     }
 
-    /// The reason why there is no result, as the JSON object `{"error": reason}` (docs/protocol.md, "A result that could not be gathered").
+    /// Creates an upload of an error record, the JSON object `{"error": reason}` (docs/protocol.md,
+    /// "A result that could not be gathered").
     #[must_use]
     pub fn failure(reason: &str) -> Self {
         Self {
@@ -37,25 +40,27 @@ impl Upload {
     }
 }
 
-/// Where the bytes of an upload come from.
+/// The source of the data to upload.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// A regular file, or a symbolic link to one. It is read once per attempt, in pieces of 64 KiB, and must not change meanwhile.
+    /// A regular file, or a symbolic link to one. It is read once per attempt in pieces of 64 KiB,
+    /// and must not change meanwhile.
     File(PathBuf),
-    /// Bytes in memory.
+    /// Data in memory.
     Bytes(Bytes),
 }
 
-/// How an upload ended well.
+/// The successful outcome of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The aggregator has the result on its disk.
+    /// The aggregator has stored the result on disk.
     Stored,
-    /// The aggregator already had a result under this key: an earlier attempt whose answer was lost, or an error it recorded itself.
+    /// The aggregator already had a result for this key, from an earlier attempt whose response was
+    /// lost, or an error that it recorded itself.
     AlreadyReceived,
 }
 
-/// What the aggregator answered to a progress update, hello or heartbeat, whatever the status is.
+/// The response of the aggregator to a progress update, hello or heartbeat, with any status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The status code.
@@ -65,7 +70,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Whether the message was taken.
+    /// Returns whether the message was accepted.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.status.is_success()

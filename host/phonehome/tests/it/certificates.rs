@@ -1,4 +1,4 @@
-//! Who trusts whom, and for how long.
+//! Tests for which certificates are trusted, and for how long.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +72,7 @@ async fn an_aggregator_of_another_run_is_not_trusted() {
 async fn a_worker_of_another_run_is_not_let_in() {
     let (ours, other) = (Run::new(), Run::new());
     let server = taking_all(&ours).await;
-    // It trusts our server, and shows what it got from its own run.
+    // This client trusts the server, but presents a certificate of its own run.
     let stranger =
         ClientConfig { ca_cert: ours.ca.certificate_pem().to_owned(), ..other.config("e2e", server.address) };
     let error = put(&stranger).await.unwrap_err();
@@ -137,7 +137,7 @@ async fn names_work_as_well_as_addresses() {
     let server = taking_all(&run).await;
     let mut config = run.config("e2e", server.address);
     config.aggregator_url = format!("https://localhost:{}", server.address.port());
-    // Whichever family `localhost` is looked up as first, the other is tried after it.
+    // Whichever IP family `localhost` resolves to first, the client also tries the other.
     assert_eq!(put(&config).await.unwrap(), Outcome::Stored);
 }
 

@@ -1,4 +1,5 @@
-//! The requests that docs/protocol.md shows in "By hand, with curl" are understood as it says.
+//! Tests that the server accepts the requests in docs/protocol.md, "By hand, with curl", as
+//! documented.
 
 use std::fs;
 use std::process::Stdio;

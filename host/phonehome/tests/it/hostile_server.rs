@@ -1,4 +1,4 @@
-//! Answers without end, without sense, and to elsewhere.
+//! Tests for responses that are endless, invalid, or redirect elsewhere.
 
 use plumbline_phonehome::{ClientError, MAX_ANSWER_BYTES, RetryPolicy, Source, Upload};
 use tokio::io::AsyncWriteExt as _;
@@ -6,14 +6,15 @@ use tokio::sync::mpsc;
 
 use crate::harness::{Run, Stream, chain, key, read_head, serve_raw};
 
-/// More than any buffer in between holds.
+/// More than all buffers on the way can hold.
 const ENDLESS: usize = 64 << 20;
 
 fn upload() -> Upload {
     Upload::result(Source::Bytes("hello".into()), "", None)
 }
 
-/// Writes `text` again and again until nobody takes it any more: how many bytes that were, [`ENDLESS`] at most.
+/// Writes `text` repeatedly until the connection closes. Returns the number of bytes written, at
+/// most [`ENDLESS`].
 async fn flood(stream: &mut Stream, text: &[u8]) -> usize {
     let piece = text.repeat((16 << 10) / text.len());
     let mut written = 0;
@@ -23,7 +24,8 @@ async fn flood(stream: &mut Stream, text: &[u8]) -> usize {
     written
 }
 
-/// A server that answers with `beginning` and then with `flooding` for ever, and says how much of it was taken.
+/// Starts a server that responds with `beginning` and then `text` repeatedly, and reports how much
+/// of it was accepted.
 async fn flooding(
     run: &Run,
     beginning: &'static str,
@@ -83,7 +85,7 @@ async fn a_body_without_end_is_cut() {
     assert!(answer.is_success() && answer.body.len() == MAX_ANSWER_BYTES);
 }
 
-/// One answer, byte by byte as it stands here, and then the end of the connection.
+/// Starts a server that responds with these exact bytes and then closes the connection.
 async fn answering(run: &Run, text: &'static [u8]) -> crate::harness::Served {
     serve_raw(run, move |_, mut stream| async move {
         read_head(&mut stream).await;
@@ -114,7 +116,11 @@ async fn what_is_no_http_is_an_error_that_may_pass() {
             text.escape_ascii().to_string(),
             chain(&error)
         );
-        assert!(error.is_temporary() && chain(&error).starts_with("speak HTTP with 127.0.0.1:"), "{}", chain(&error));
+        assert!(
+            error.is_temporary() && chain(&error).starts_with("exchange HTTP messages with 127.0.0.1:"),
+            "{}",
+            chain(&error)
+        );
     }
 }
 

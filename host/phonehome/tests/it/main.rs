@@ -1,5 +1,5 @@
-//! The protocol over real connections: real certificates, real TLS on loopback, servers that behave and servers that do not, and the
-//! two other implementations that matter, Go's and OpenSSL's.
+//! Tests of the protocol on real connections, with real certificates and TLS on loopback. The
+//! servers are correct or faulty, and the other implementations are those of Go and OpenSSL.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests say what they expect")]
 

@@ -1,4 +1,4 @@
-//! Progress, hellos and heartbeats, and what an upload says about itself.
+//! Tests for progress updates, hellos and heartbeats, and for the headers of an upload.
 
 use http::Request;
 use http_body_util::BodyExt as _;
@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::harness::{Run, Served, answer, key, serve};
 
-/// What the other side understood of a request.
+/// What the server received of a request.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     kind: RouteKind,
@@ -101,7 +101,7 @@ async fn an_upload_says_what_it_is() {
         ("text/xml; charset=utf-8", Some("für \"1\".xml"), BodyKind::File, "für \"1\".xml"),
         ("", Some("systemd_logs"), BodyKind::File, "systemd_logs"),
         ("application/json", None, BodyKind::File, "result"),
-        // No name of a file, so it is not sent at all.
+        // An invalid file name is not sent at all.
         ("application/json", Some("../x"), BodyKind::File, "result"),
     ] {
         let upload = Upload::result(Source::Bytes("abc".into()), content_type, filename.map(str::to_owned));

@@ -1,4 +1,5 @@
-//! The certificates of a run as OpenSSL sees them: `openssl` and everything built on it, such as curl.
+//! Tests for the certificates of a run with OpenSSL: `openssl` and everything based on it, such as
+//! curl.
 
 use std::fs;
 use std::path::PathBuf;
@@ -100,7 +101,7 @@ async fn keys_are_sound_and_belong_to_their_certificates() {
     }
 }
 
-/// Talks to our server with `openssl s_client`: whether an answer came, and what was said.
+/// Connects to the server with `openssl s_client`, and returns its output.
 async fn s_client(files: &Files, address: std::net::SocketAddr, options: &[&str], certificate: bool) -> String {
     let mut client = command("openssl");
     client.args(["s_client", "-quiet", "-verify_return_error", "-alpn", "http/1.1", "-connect"]);
@@ -113,7 +114,7 @@ async fn s_client(files: &Files, address: std::net::SocketAddr, options: &[&str]
     let mut input = child.stdin.take().unwrap();
     let request = "PUT /api/v1/results/global/e2e HTTP/1.1\r\nhost: aggregator\r\ncontent-length: 5\r\n\
                    connection: close\r\n\r\nhello";
-    // If it has ended by now because it was refused, its words say so.
+    // If it was rejected and has already ended, its output says so.
     let _ = input.write_all(request.as_bytes()).await;
     let (mut text, mut words) = (String::new(), String::new());
     let (mut stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());

@@ -1,4 +1,5 @@
-//! The protocol with a worker and an aggregator in Go, whose TLS, certificates and HTTP are all of another make.
+//! Tests with a worker and an aggregator in Go, which have independent implementations of TLS,
+//! certificates and HTTP.
 
 use http_body_util::BodyExt as _;
 use plumbline_phonehome::{Client, ClientConfig, ClientError, Outcome, ResultKey, RetryPolicy, Source, Upload};
@@ -67,7 +68,8 @@ async fn we_deliver_to_a_go_aggregator_with_our_certificates() {
     let Some(mut aggregator) = Peer::start(&["serve"], &environment).await else { return };
     let address = aggregator.says().await["address"].as_str().unwrap().parse().unwrap();
 
-    // It gives the go-ahead when it begins to read: the client waits for it as long as it takes.
+    // The Go server gives the go-ahead when it starts to read, and the client waits for it
+    // indefinitely.
     let client = Client::with_timeouts(&run.config("e2e", address), unhurried()).unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(5_000_000).unwrap();

@@ -1,4 +1,5 @@
-//! A refused upload costs one small request, and an aggregator that cannot wait is not waited for.
+//! Tests that a rejected upload costs one small request, and that the client does not wait for a
+//! server without `100 Continue`.
 
 use std::time::Duration;
 
@@ -81,7 +82,8 @@ async fn a_refusal_in_the_middle_ends_the_body() {
 #[tokio::test]
 async fn the_body_follows_the_go_ahead() {
     let run = Run::new();
-    // This server says `100 Continue` when the body is asked for, and the client would wait for that for two minutes.
+    // This server sends `100 Continue` when the body is read, and the client would wait two minutes
+    // for it.
     let server = serve(&run, |_, request, _| async move {
         let mut body = request.into_body();
         let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! What is tried again, how often, and what is not.
+//! Tests for which requests are retried, how often, and which are not.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -52,7 +52,8 @@ async fn an_upload_is_sent_again_in_full_until_it_is_taken() {
 #[tokio::test]
 async fn a_connection_that_is_cut_is_tried_again() {
     let run = Run::new();
-    // Cut before TLS, after it, in the head of the answer: all before the aggregator could have said anything.
+    // Interrupted before TLS, after TLS, and in the head of the response, always before the
+    // aggregator could respond.
     let acceptor =
         tokio_rustls::TlsAcceptor::from(Arc::new(plumbline_phonehome::server_config(&run.ca, &run.server).unwrap()));
     let server = serve_tcp(move |number, stream| {
@@ -151,7 +152,7 @@ async fn a_name_without_an_address_is_named() {
     // Reserved for names that do not exist (RFC 6761, section 6.4).
     config.aggregator_url = "https://aggregator.invalid:8080".to_owned();
     let error = Client::new(&config).unwrap().put_result(&key(), &upload(), &RetryPolicy::never()).await.unwrap_err();
-    assert_eq!(error.to_string(), "find an address for `aggregator.invalid`");
+    assert_eq!(error.to_string(), "resolve `aggregator.invalid`");
     assert!(error.is_temporary());
 }
 
@@ -167,7 +168,7 @@ async fn the_aggregator_may_ask_for_a_pause() {
 #[tokio::test]
 async fn a_pause_never_goes_beyond_the_deadline() {
     let run = Run::new();
-    // An hour, a date long ago, and rubbish: none of them may keep the client from its deadline.
+    // An hour, a date long ago, and garbage: none of them may delay the client beyond its deadline.
     for wish in ["3600", "99999999999999999999999", "Sun, 06 Nov 1994 08:49:37 GMT", "soon"] {
         let server = serve(&run, move |_, _, _| async move { busy(wish) }).await;
         let error = run.client(server.address).put_result(&key(), &upload(), &no_patience()).await.unwrap_err();
@@ -188,7 +189,7 @@ async fn an_answer_that_comes_too_early_is_not_believed() {
     let server = serve_raw(&run, |number, mut stream| async move {
         crate::harness::read_head(&mut stream).await;
         if number == 0 {
-            // Says that it has stored what it has not seen.
+            // Reports a result as stored that it has not received.
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
         } else {
             stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await.unwrap();

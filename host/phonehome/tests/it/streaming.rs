@@ -1,4 +1,5 @@
-//! Results go from disk to the wire: never whole in memory, and never taken for complete when they are not.
+//! Tests that results are streamed from disk without loading them into memory, and that partial
+//! ones never look complete.
 
 use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -13,7 +14,7 @@ use crate::harness::{Run, answer, chain, key, read_head, read_until_end, serve, 
 
 const MIB: u64 = 1 << 20;
 
-/// A value of this process in kB, as the kernel counts it.
+/// Returns a value in kB from the kernel's statistics of this process.
 fn memory_kb(name: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with(name)).unwrap();
@@ -31,7 +32,8 @@ async fn two_hundred_megabytes_pass_through_little_memory() {
     let run = Run::new();
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(LENGTH).unwrap();
-    // Every mebibyte begins with its own number, so that what arrives in another order, twice or not at all is noticed.
+    // Every mebibyte starts with its own number, so that reordered, duplicate and missing data is
+    // detected.
     for number in 0..LENGTH / MIB {
         file.seek(SeekFrom::Start(number * MIB)).unwrap();
         file.write_all(&number.to_be_bytes()).unwrap();
@@ -61,12 +63,13 @@ async fn two_hundred_megabytes_pass_through_little_memory() {
     .await;
 
     let client = run.client(server.address);
-    // The peak counts from here; a kernel that cannot do that counts it from the beginning, which is stricter.
+    // This resets the peak. A kernel without support for it counts from the start of the process,
+    // which is stricter.
     let _ = fs::write("/proc/self/clear_refs", "5");
     let before = memory_kb("VmRSS:");
     let outcome = client.put_result(&key(), &upload(file.path()), &RetryPolicy::never()).await.unwrap();
     assert_eq!(outcome, Outcome::Stored);
-    // Both ends are in this process, and so are the other tests; all of them together hold a few MiB.
+    // Both ends and the other tests are in this process, and together use a few MiB.
     let grown = memory_kb("VmHWM:").saturating_sub(before);
     assert!(grown < 60 * 1024, "memory grew by {grown} kB");
 }
@@ -98,7 +101,7 @@ async fn an_upload_that_is_dropped_ends_and_is_not_complete() {
         result = client.put_result(&key, &large, &never) => panic!("{result:?}"),
         () = async { has_begun.recv().await.unwrap() } => {}
     }
-    // The future is gone, and with it the connection: the rest never comes, and the other side sees that.
+    // The future and its connection are gone. The rest never arrives, and the server notices that.
     let seen = told.recv().await.unwrap() as u64;
     assert!(seen < LENGTH, "{seen} bytes of an upload that was dropped");
 }
@@ -152,7 +155,7 @@ async fn many_uploads_of_one_client_go_side_by_side() {
     const UPLOADS: usize = 32;
 
     let run = Run::new();
-    // Nobody gets an answer before all are there.
+    // No upload gets a response before all of them are complete.
     let all = std::sync::Arc::new(tokio::sync::Barrier::new(UPLOADS));
     let server = serve(&run, move |_, request, _| {
         let all = std::sync::Arc::clone(&all);

@@ -1,4 +1,5 @@
-//! Servers that stall: each wait has its own bound, and its error says what was waited for.
+//! Tests with servers that stall: each wait has its own timeout, and the error says what the client
+//! waited for.
 
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use crate::harness::{Run, Served, chain, key, read_head, read_until_end, serve_raw, serve_tcp, unhurried};
 
-/// Nothing is ever going to happen, so it need not be waited for long.
+/// A short timeout, because the awaited event never happens.
 const SHORT: Duration = Duration::from_millis(60);
 
 fn client(run: &Run, server: &Served, timeouts: Timeouts) -> Client {
@@ -39,7 +40,7 @@ async fn a_server_that_does_not_speak() {
     assert_timeout(
         &error,
         Stage::Handshake,
-        &format!("agree on TLS with {}: nothing happened for 60ms", server.address),
+        &format!("complete the TLS handshake with {}: nothing happened for 60ms", server.address),
     );
 }
 
@@ -55,7 +56,7 @@ async fn a_server_that_does_not_read() {
     .await;
     let client = client(&run, &server, Timeouts { idle: SHORT, ..unhurried() });
     let file = tempfile::NamedTempFile::new().unwrap();
-    // More than the kernel's buffers of both ends hold.
+    // More than the kernel buffers of both ends can hold.
     file.as_file().set_len(64 << 20).unwrap();
     let large = Upload::result(Source::File(file.path().into()), "", None);
     let error = client.put_result(&key(), &large, &RetryPolicy::never()).await.unwrap_err();

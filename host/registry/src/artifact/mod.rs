@@ -1,4 +1,4 @@
-//! Artefacts of Plumbline: bundles, and single WebAssembly files as other tools write and read them.
+//! Plumbline's artifacts: bundles, and single WebAssembly files in the format of other tools.
 
 mod pull;
 mod push;

@@ -1,4 +1,4 @@
-//! Bundles and modules out of a registry or a layout.
+//! Pulling bundles and modules from a registry or a layout.
 
 use std::collections::BTreeMap;
 use std::io::Seek as _;
@@ -14,69 +14,72 @@ use crate::layout::{Entry, Layout};
 use crate::limits::{MAX_CONFIG_BYTES, MAX_DEPTH};
 use crate::manifest::{Descriptor, ImageManifest, Manifest, RawManifest};
 use crate::media;
-use crate::place::{Fetched, Place};
+use crate::place::{Fetched, Storage};
 use crate::reference::Reference;
 
-/// What an artefact is.
+/// Kind of an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A bundle's tar.
+    /// The tar of a bundle.
     Bundle,
     /// A single WebAssembly file.
     Module,
 }
 
-/// What was found, all of it checked against its digests. What the files and the configuration say is still anybody's word.
+/// A pulled artifact. Its bytes are verified against their digests. The content of the file and of
+/// the configuration is still untrusted.
 #[derive(Debug)]
 pub struct Pulled {
-    /// What it is.
+    /// Kind of the artifact.
     pub kind: Kind,
-    /// The tar or the WebAssembly file, at its beginning; goes away with this.
+    /// The tar or the WebAssembly file, positioned at its start. It is deleted when this value is
+    /// dropped.
     pub file: NamedTempFile,
-    /// What it is, with its digest.
+    /// Descriptor of the file.
     pub layer: Descriptor,
-    /// The digest of the manifest: of what was asked for, were it by tag.
+    /// Digest of the manifest.
     pub manifest: Digest,
-    /// The digest of the index, if what was asked for is one with a single artefact.
+    /// Digest of the index, if the reference is to an index with a single artifact.
     pub index: Option<Digest>,
-    /// The configuration, or `null` where it is no JSON.
+    /// The configuration, or `null` if it is not JSON.
     pub config: Value,
-    /// The manifest's remarks.
+    /// Annotations of the manifest.
     pub annotations: BTreeMap<String, String>,
 }
 
 impl Pulled {
-    /// What a tag stood for: the digest to pull the same again by.
+    /// Returns the digest that the tag resolved to. A pull by this digest returns the same
+    /// artifact.
     #[must_use]
     pub fn resolved(&self) -> Digest {
         self.index.unwrap_or(self.manifest)
     }
 }
 
-/// Pulls the bundle or the WebAssembly file that `reference` names.
+/// Pulls the bundle or the WebAssembly file at `reference`.
 ///
 /// # Errors
 ///
-/// It is not there, is something else, or is not what the registry says.
+/// The artifact does not exist, has another kind, or does not match its digests.
 pub async fn pull(client: &Client, reference: &Reference) -> Result<Pulled, RegistryError> {
     let root = client.manifest(reference).await?;
-    let from = Place::Registry(client.clone(), reference.clone());
+    let from = Storage::Registry(client.clone(), reference.clone());
     found(&from, root, &format!("pull `{reference}`"), client.settings().scratch.as_deref()).await
 }
 
-/// Takes the bundle or the WebAssembly file of an entry out of a layout.
+/// Extracts the bundle or the WebAssembly file of a layout's entry.
 ///
 /// # Errors
 ///
-/// As [`pull`].
+/// Same as [`pull`].
 pub async fn unwrap_entry(layout: &Layout, entry: &Entry) -> Result<Pulled, RegistryError> {
-    let from = Place::Layout(layout.clone());
+    let from = Storage::Layout(layout.clone());
     let root = from.manifest(&entry.descriptor).await?;
     let name = entry.name.clone().unwrap_or_else(|| entry.descriptor.digest.to_string());
     found(&from, root, &format!("take `{name}` out of the layout"), None).await
 }
 
-async fn found(from: &Place, root: RawManifest, what: &str, scratch: Option<&Path>) -> Result<Pulled, RegistryError> {
+async fn found(from: &Storage, root: RawManifest, what: &str, scratch: Option<&Path>) -> Result<Pulled, RegistryError> {
     let (index, manifest) = single(from, root, what).await?;
     let digest = manifest.digest;
     let Manifest::Image(image) = manifest.manifest else {
@@ -88,7 +91,7 @@ async fn found(from: &Place, root: RawManifest, what: &str, scratch: Option<&Pat
     }
     let config = from.fetch(&image.config).await?;
     let config = std::fs::read(config.path()).map_err(|error| Cause::file(config.path())(error).of(what))?;
-    // Only shown to people: whatever it is, the artefact is not decided by it.
+    // The configuration is only displayed. It does not decide what the artifact is.
     let config = serde_json::from_slice(&config).unwrap_or(Value::Null);
     let file = match from.fetch(&layer).await? {
         Fetched::Temporary(blob) => blob.into_file(),
@@ -105,15 +108,16 @@ async fn found(from: &Place, root: RawManifest, what: &str, scratch: Option<&Pat
     Ok(Pulled { kind, file, layer, manifest: digest, index, config, annotations: image.annotations })
 }
 
-/// The one manifest that is meant. Some tools wrap a single artefact into an index.
-async fn single(from: &Place, root: RawManifest, what: &str) -> Result<(Option<Digest>, RawManifest), RegistryError> {
+/// Resolves an index with a single artifact to its manifest. Some tools wrap a single artifact in
+/// an index.
+async fn single(from: &Storage, root: RawManifest, what: &str) -> Result<(Option<Digest>, RawManifest), RegistryError> {
     let top = root.digest;
     let mut manifest = root;
     for depth in 0..=MAX_DEPTH {
         let Manifest::Index(index) = &manifest.manifest else {
             return Ok(((depth > 0).then_some(top), manifest));
         };
-        // Statements about how something was built stand beside it, and are marked so.
+        // Build attestations are listed next to the artifact and carry this annotation.
         let is_artefact = |one: &&Descriptor| !one.annotations.contains_key("vnd.docker.reference.type");
         let entries: Vec<&Descriptor> = index.manifests.iter().filter(is_artefact).collect();
         let [entry] = entries.as_slice() else {
@@ -125,7 +129,8 @@ async fn single(from: &Place, root: RawManifest, what: &str) -> Result<(Option<D
     Err(Cause::Malformed(format!("indexes name indexes more than {MAX_DEPTH} deep")).of(what))
 }
 
-/// What an image is, by its layers: what configurations are called has changed too often.
+/// Returns the kind of an image by its layers. The media types of configurations have changed too
+/// often to rely on them.
 fn content(image: &ImageManifest) -> Result<(Kind, Descriptor), Cause> {
     let of = |fits: &dyn Fn(&str) -> bool| -> Vec<Descriptor> {
         image.layers.iter().filter(|layer| fits(&layer.media_type)).cloned().collect()

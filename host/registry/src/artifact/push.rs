@@ -1,4 +1,4 @@
-//! Bundles and modules into a registry.
+//! Pushing bundles and modules to a registry.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,19 +12,20 @@ use crate::manifest::{Descriptor, ImageManifest, RawManifest};
 use crate::media;
 use crate::reference::Reference;
 
-/// What a bundle says of itself, to be read without its tar. Everything in it is also in the tar: this is for those who look at many.
+/// Configuration of a bundle, which describes it without its tar. All fields are also in the tar.
+/// The copy is for clients that list many bundles.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BundleConfig {
-    /// The plugin's name.
+    /// Name of the plugin.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the plugin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its version, in the author's words.
+    /// Version of the bundle, as chosen by its author.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Its modules.
+    /// Modules of the bundle.
     #[serde(default)]
     pub modules: Vec<BundleModule>,
 }
@@ -33,44 +34,45 @@ pub struct BundleConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BundleModule {
-    /// Its name.
+    /// Name of the module.
     pub name: String,
-    /// Its file in the bundle.
+    /// File name of the module in the bundle.
     pub file: String,
-    /// The file's digest, `sha256:…`.
+    /// Digest of the file, `sha256:…`.
     pub digest: String,
-    /// What it can be: `post-processor`, `expectations`.
+    /// Roles that the module implements, such as `post-processor` and `expectations`.
     #[serde(default)]
     pub roles: Vec<String>,
-    /// The generation of the contract that it was built for.
+    /// Version of the WIT interface that the module was built for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wit: Option<String>,
 }
 
-/// What is said of a single WebAssembly file.
+/// Metadata of a single WebAssembly file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModuleFields {
-    /// Exports and imports, if it is a component; a core module has none to tell.
+    /// Exports and imports, if the file is a component. `None` for a core module.
     pub component: Option<Component>,
-    /// Who made it.
+    /// Author of the file.
     pub author: Option<String>,
-    /// When, as RFC 3339. The beginning of time if `None`: the same file then always gives the same artefact.
+    /// Creation time in RFC 3339. `None` means the Unix epoch, so that the same file always yields
+    /// the same artifact.
     pub created: Option<String>,
 }
 
-/// The outside of a component.
+/// Exports and imports of a component.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Component {
-    /// Names of what it exports.
+    /// Names of the exports.
     pub exports: Vec<String>,
-    /// Names of what it imports.
+    /// Names of the imports.
     pub imports: Vec<String>,
-    /// The world that it was built for.
+    /// World that the component was built for.
     pub target: Option<String>,
 }
 
-/// The configuration that Wasm tools read (the CNCF's "Wasm OCI artifact layout").
+/// Configuration that Wasm tools read (the CNCF's "Wasm OCI artifact layout").
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WasmConfig<'a> {
@@ -84,24 +86,24 @@ struct WasmConfig<'a> {
     component: Option<&'a Component>,
 }
 
-/// What is in the registry now.
+/// Result of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pushed {
-    /// The digest of the manifest: what one pulls by.
+    /// Digest of the manifest, by which the artifact can be pulled.
     pub manifest: Digest,
-    /// The digest of the tar or the module.
+    /// Digest of the tar or the module.
     pub content: Digest,
-    /// Its bytes.
+    /// Size of the tar or the module in bytes.
     pub bytes: u64,
-    /// Whether the registry had the content already.
+    /// Whether the registry already had the blob.
     pub there: bool,
 }
 
-/// Pushes the tar of a bundle, under the tag of `to`.
+/// Pushes the tar of a bundle under the tag of `to`.
 ///
 /// # Errors
 ///
-/// The tar cannot be read, or the registry does not take it.
+/// The tar is not readable, or the registry rejects it.
 pub async fn push_bundle(
     client: &Client,
     to: &Reference,
@@ -111,8 +113,8 @@ pub async fn push_bundle(
 ) -> Result<Pushed, RegistryError> {
     let what = || format!("push bundle `{}` to `{to}`", tar.display());
     let mut layer = describe(tar, media::BUNDLE_TAR).map_err(|cause| cause.of(what()))?;
-    // With a title, tools that know nothing of bundles write the layer to a file of this name. One from the plugin's name, not from the
-    // path: where the tar lay while it was pushed must not change the digest.
+    // Tools that do not know bundles write the layer to a file named by its title. It is derived
+    // from the plugin's name, because the path of the tar must not change the digest.
     layer.annotations.insert(media::TITLE.into(), format!("{}.bundle.tar", config.name));
     let config = serde_json::to_vec(config).map_err(|error| Cause::Malformed(error.to_string()).of(what()))?;
     let artefact =
@@ -120,11 +122,12 @@ pub async fn push_bundle(
     artefact.push(client, to, tar).await
 }
 
-/// Pushes a single WebAssembly file, under the tag of `to`, in the form that `wkg` and other tools read.
+/// Pushes a single WebAssembly file under the tag of `to`, in the format that `wkg` and other tools
+/// read.
 ///
 /// # Errors
 ///
-/// The file cannot be read, or the registry does not take it.
+/// The file is not readable, or the registry rejects it.
 pub async fn push_module(
     client: &Client,
     to: &Reference,
@@ -138,13 +141,14 @@ pub async fn push_module(
         created: fields.created.as_deref().unwrap_or("1970-01-01T00:00:00Z"),
         author: fields.author.as_deref(),
         architecture: "wasm",
-        // What the layout calls components, whether or not they import anything of WASI; core modules are `wasip1`.
+        // The layout requires `wasip2` for all components, even those that import nothing from
+        // WASI. Core modules are `wasip1`.
         os: if fields.component.is_some() { "wasip2" } else { "wasip1" },
         layer_digests: vec![layer.digest],
         component: fields.component.as_ref(),
     };
     let config = serde_json::to_vec(&config).map_err(|error| Cause::Malformed(error.to_string()).of(what()))?;
-    // Without a kind of its own: the layout wants it to be told from the configuration.
+    // No artifact type: the layout requires that the type follows from the configuration.
     let artefact = Artefact { kind: None, config_kind: media::WASM_CONFIG, config, layer, annotations };
     artefact.push(client, to, file).await
 }
@@ -158,7 +162,8 @@ struct Artefact {
 }
 
 impl Artefact {
-    /// Contents first, the manifest last: a registry that is read meanwhile has either the old or the new.
+    /// Pushes blobs first and the manifest last. Concurrent readers see either the old or the new
+    /// artifact.
     async fn push(self, client: &Client, to: &Reference, file: &Path) -> Result<Pushed, RegistryError> {
         let config = Descriptor::of(self.config_kind, &self.config);
         client.push_bytes(to, &config, self.config.into()).await?;
@@ -174,7 +179,7 @@ impl Artefact {
             annotations: self.annotations,
         })
         .map_err(|cause| cause.of(format!("describe `{}`", file.display())))?;
-        // What is pushed always has a name: without one, registries remove it when they clean up.
+        // Always push a tag. Registries delete untagged manifests when they clean up.
         let named = to.with_tag(to.tag_or_default()).map_err(|error| Cause::from(error).of(format!("push `{to}`")))?;
         if let Some(wanted) = to.digest().filter(|wanted| *wanted != manifest.digest) {
             return Err(Cause::Mismatch { wanted, got: manifest.digest }.of(format!("push `{to}`")));

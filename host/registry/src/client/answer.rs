@@ -1,4 +1,4 @@
-//! Answers of servers, read with suspicion.
+//! Responses of untrusted servers.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use reqwest::{Response, StatusCode};
 use serde::Deserialize;
 
 use super::retry;
-use crate::error::{Cause, Told};
+use crate::error::{Cause, ServerMessage};
 use crate::limits::MAX_TOKEN_BYTES;
 
-/// The whole body, if it is no longer than it may be.
+/// Reads the whole body, with limits on its size and on the time.
 pub(super) async fn bounded(mut answer: Response, limit: u64, patience: Duration) -> Result<Bytes, Cause> {
     if answer.content_length().is_some_and(|said| said > limit) {
         return Err(Cause::TooLarge { limit });
@@ -25,16 +25,17 @@ pub(super) async fn bounded(mut answer: Response, limit: u64, patience: Duration
         }
         Ok(bytes.freeze())
     };
-    // The pause between two pieces is limited elsewhere; without this one a server could send a byte a minute.
+    // The pause between two chunks is limited elsewhere. Without this timeout, a server could send
+    // a byte per minute.
     tokio::time::timeout(patience, read).await.unwrap_or(Err(Cause::Slow(patience.as_secs())))
 }
 
-/// How registries say what is wrong (OCI distribution specification, "Error codes").
+/// Error response of a registry (OCI distribution specification, "Error codes").
 #[derive(Deserialize)]
 struct Errors {
     #[serde(default)]
     errors: Vec<Problem>,
-    /// What token servers say in its place.
+    /// Field that token servers use instead.
     #[serde(default)]
     details: Option<String>,
 }
@@ -47,20 +48,22 @@ struct Problem {
     message: Option<String>,
 }
 
-/// What a refusal says, in one line. A page of HTML says nothing that the status does not.
-pub(super) async fn told(answer: Response, patience: Duration) -> Told {
-    let Ok(body) = bounded(answer, MAX_TOKEN_BYTES, patience).await else { return Told::default() };
-    let Ok(errors) = serde_json::from_slice::<Errors>(&body) else { return Told::default() };
+/// Returns the message of an error response on one line. An HTML page is ignored, because it adds
+/// nothing to the status.
+pub(super) async fn told(answer: Response, patience: Duration) -> ServerMessage {
+    let Ok(body) = bounded(answer, MAX_TOKEN_BYTES, patience).await else { return ServerMessage::default() };
+    let Ok(errors) = serde_json::from_slice::<Errors>(&body) else { return ServerMessage::default() };
     let mut lines: Vec<String> = errors
         .errors
         .into_iter()
         .filter_map(|problem| problem.message.filter(|text| !text.is_empty()).or(problem.code))
         .collect();
     lines.extend(errors.details);
-    Told::new(&lines.join("; "))
+    ServerMessage::new(&lines.join("; "))
 }
 
-/// An answer that is not what was hoped for, by name. 401 is told by whoever knows which credentials were shown.
+/// Converts an unexpected response to an error. The caller handles 401, because it knows which
+/// credentials were sent.
 pub(super) async fn refusal(answer: Response, patience: Duration) -> Cause {
     let status = answer.status();
     let told = told(answer, patience).await;

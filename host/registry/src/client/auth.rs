@@ -1,4 +1,4 @@
-//! Who we are: credentials for a registry, and the tokens that are got for them.
+//! Authentication: credentials for a registry, and the tokens obtained with them.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,14 @@ use super::answer;
 use super::session::{Client, Scope};
 use crate::challenge::{self, Challenge};
 use crate::credentials::{Credentials, Secret};
-use crate::error::{Cause, Told};
+use crate::error::{Cause, ServerMessage};
 use crate::limits::MAX_TOKEN_BYTES;
 
-/// How token servers know this program.
+/// Client ID of this program at token servers.
 const CLIENT_ID: &str = "plumbline";
 
-/// What was found so far: asked for once per registry, repository and right.
+/// Cache of credentials and authorization headers. Each is requested once per registry, repository
+/// and access right.
 #[derive(Debug, Default)]
 pub(super) struct Auth {
     shown: Mutex<HashMap<Scope, HeaderValue>>,
@@ -35,12 +36,13 @@ struct TokenAnswer {
 }
 
 impl Auth {
-    /// What is shown for this scope, if the registry has asked before.
+    /// Returns the authorization header for this scope, if the registry has asked for one before.
     pub(super) async fn shown(&self, scope: &Scope) -> Option<HeaderValue> {
         self.shown.lock().await.get(scope).cloned()
     }
 
-    /// The credentials for a scope. Kept, because a helper may ask the person every time.
+    /// Returns the credentials for a scope. They are cached, because a credential helper may prompt
+    /// the user every time.
     async fn credentials(&self, client: &Client, scope: &Scope) -> Result<Option<Credentials>, Cause> {
         let key = (scope.registry.clone(), scope.repository.clone());
         let mut known = self.credentials.lock().await;
@@ -52,7 +54,7 @@ impl Auth {
         Ok(found)
     }
 
-    /// After a 401: something new to show, so that the request is sent once more.
+    /// Handles a 401: returns a new authorization header, with which the request is sent again.
     pub(super) async fn renew(&self, client: &Client, refused: &Response, scope: &Scope) -> Result<HeaderValue, Cause> {
         let credentials = self.credentials(client, scope).await?;
         let value = match (challenge::best(refused.headers()), credentials) {
@@ -63,7 +65,7 @@ impl Auth {
             (Some(Challenge::Basic), Some(Credentials { secret: Secret::Password(user, password), .. })) => {
                 format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
             }
-            (_, credentials) => return Err(unauthorized(credentials.as_ref(), Told::default())),
+            (_, credentials) => return Err(unauthorized(credentials.as_ref(), ServerMessage::default())),
         };
         let mut value = HeaderValue::try_from(value)
             .map_err(|_| Cause::Malformed("the token has characters that no token has".into()))?;
@@ -72,7 +74,7 @@ impl Auth {
         Ok(value)
     }
 
-    /// What a 401 means that stays one.
+    /// Returns the error for a request that was rejected again with new credentials.
     pub(super) async fn refused(&self, client: &Client, refused: Response, scope: &Scope) -> Cause {
         self.shown.lock().await.remove(scope);
         match self.credentials(client, scope).await {
@@ -85,13 +87,14 @@ impl Auth {
     }
 }
 
-fn unauthorized(credentials: Option<&Credentials>, told: Told) -> Cause {
+fn unauthorized(credentials: Option<&Credentials>, told: ServerMessage) -> Cause {
     let credentials = credentials
-        .map_or_else(|| "requests without credentials, and there are none for it".to_owned(), Credentials::told);
+        .map_or_else(|| "requests without credentials, and none are configured for it".to_owned(), Credentials::told);
     Cause::Unauthorized { credentials, told }
 }
 
-/// A token for a scope, from where the registry says (distribution's token specification; OAuth 2 for identity tokens).
+/// Requests a token for a scope from the token server that the registry specifies (distribution's
+/// token specification; OAuth 2 for identity tokens).
 async fn token(
     client: &Client,
     realm: &str,
@@ -99,10 +102,9 @@ async fn token(
     credentials: Option<&Credentials>,
     scope: &Scope,
 ) -> Result<String, Cause> {
-    let mut url: Url = realm
-        .parse()
-        .map_err(|_| Cause::Malformed("the place where the registry gives tokens is not an address".into()))?;
-    // What is sent there is a password.
+    let mut url: Url =
+        realm.parse().map_err(|_| Cause::Malformed("the registry's token server URL is invalid".into()))?;
+    // The request contains a password.
     client.must_be_safe(&url)?;
     if credentials.is_some() {
         client.must_be_token_server(&url, scope)?;
@@ -149,7 +151,7 @@ async fn token(
         _ => return Err(answer::refusal(reply, patience.answer).await),
     }
     let body = answer::bounded(reply, MAX_TOKEN_BYTES, patience.answer).await?;
-    // Not quoted: it may be a token.
+    // The error does not quote the body, because it may contain a token.
     let parsed: TokenAnswer = serde_json::from_slice(&body)
         .map_err(|_| Cause::Malformed("what the registry's token server answers is not a token".into()))?;
     parsed

@@ -1,4 +1,4 @@
-//! Contents of a registry.
+//! Blobs of a registry.
 
 use std::io::{Seek as _, Write as _};
 use std::path::Path;
@@ -12,12 +12,12 @@ use super::session::{Call, Client, Scope};
 use super::{answer, retry};
 use crate::check::Checker;
 use crate::error::{Cause, RegistryError};
-use crate::kept::Kept;
+use crate::kept::DownloadCache;
 use crate::limits::{MAX_CONFIG_BYTES, SLOWEST_BYTES_PER_SECOND};
 use crate::manifest::Descriptor;
 use crate::reference::Reference;
 
-/// A content that has been checked, in a file that goes away with this.
+/// A verified blob in a temporary file, which is deleted when this value is dropped.
 #[derive(Debug)]
 pub struct TempBlob {
     file: NamedTempFile,
@@ -29,19 +29,19 @@ impl TempBlob {
         Self { file, descriptor }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// What it is.
+    /// Returns the descriptor of the blob.
     #[must_use]
     pub fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }
 
-    /// The file itself, to be kept under a name.
+    /// Returns the file itself, so that it can be persisted under a name.
     #[must_use]
     pub fn into_file(self) -> NamedTempFile {
         self.file
@@ -49,14 +49,16 @@ impl TempBlob {
 }
 
 impl Client {
-    /// Downloads a content into a temporary file, and checks size and digest while it comes. One that was kept
-    /// ([`crate::Settings::downloads`]) is checked all the same, and does not come again.
+    /// Downloads a blob to a temporary file and verifies its size and digest. A copy from the
+    /// download cache ([`crate::Settings::downloads`]) is also verified, and saves the download.
     ///
     /// # Errors
     ///
-    /// It is not there, larger than is taken, or not what the descriptor says; or the connection breaks more often than is tried again.
+    /// The blob does not exist, is too large, or does not match its descriptor, or the connection
+    /// fails more often than the retry limit.
     pub async fn blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<TempBlob, RegistryError> {
-        let kept = Kept::of(self.settings(), repository).filter(|_| wanted.size <= self.settings().largest_blob);
+        let kept =
+            DownloadCache::of(self.settings(), repository).filter(|_| wanted.size <= self.settings().largest_blob);
         if let Some(kept) = &kept
             && let Some(file) = kept.content(wanted).await
         {
@@ -91,11 +93,11 @@ impl Client {
         }
     }
 
-    /// A small content, in memory.
+    /// Downloads a small blob to memory.
     ///
     /// # Errors
     ///
-    /// As [`Client::blob`]; or it is larger than a configuration is.
+    /// Same as [`Client::blob`], or the blob is larger than [`crate::MAX_CONFIG_BYTES`].
     pub async fn small_blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<Bytes, RegistryError> {
         let repository = &self.mirrored(repository);
         let read = async {
@@ -112,13 +114,14 @@ impl Client {
         read.await.map_err(|cause| cause.of(format!("pull blob {} of `{}`", wanted.digest, place(repository))))
     }
 
-    /// Whether the registry has a content.
+    /// Returns whether the registry has a blob.
     ///
     /// # Errors
     ///
-    /// The registry cannot be asked.
+    /// The request fails.
     pub async fn has_blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<bool, RegistryError> {
-        // To be written there: the right to write is asked for once, and not first the one to read.
+        // The blob is about to be pushed, so request the push right once, instead of the pull right
+        // first.
         self.head(repository, wanted, Scope::push(repository))
             .await
             .map_err(|cause| cause.of(format!("look for blob {} in `{}`", wanted.digest, place(repository))))
@@ -140,7 +143,7 @@ impl Client {
         if answer.status() != StatusCode::OK {
             return Err(answer::refusal(answer, self.settings().patience.answer).await);
         }
-        // Seen before a byte is written.
+        // Check the announced size before any byte is written.
         match answer.content_length() {
             Some(got) if got != wanted.size => Err(Cause::Size { said: wanted.size, got, more: got > wanted.size }),
             _ => Ok(answer),
@@ -160,29 +163,30 @@ impl Client {
                 })?;
                 let Some(piece) = piece else { return Ok::<(), Broken>(()) };
                 checker.take(&piece)?;
-                // Into the page cache, in pieces of some KiB: shorter than a switch to another thread.
+                // A write of some KiB to the page cache takes less time than a switch to another
+                // thread.
                 file.write_all(&piece).map_err(Cause::file(&scratch))?;
             }
         };
         let seconds = wanted.size / SLOWEST_BYTES_PER_SECOND;
         let patience = self.settings().patience.answer.saturating_add(Duration::from_secs(seconds));
         tokio::time::timeout(patience, write).await.unwrap_or(Err(Cause::Slow(patience.as_secs()).into()))?;
-        // To its beginning: whoever gets the file reads it from where it stands.
+        // Rewind, because the caller reads from the current position.
         file.rewind().map_err(Cause::file(&scratch))?;
         checker.finish()?;
         Ok(TempBlob::new(file, wanted.clone()))
     }
 }
 
-/// A repository, for messages.
+/// Returns the name of a repository for messages.
 pub(super) fn place(reference: &Reference) -> String {
     format!("{}/{}", reference.registry(), reference.repository())
 }
 
-/// Why a transfer failed.
+/// Error of a transfer.
 pub(super) struct Broken {
     pub(super) cause: Cause,
-    /// Whether another attempt may bring it.
+    /// Whether the transfer can be retried.
     pub(super) again: bool,
 }
 

@@ -7,35 +7,38 @@ use super::answer;
 use super::session::{Call, Client, Content, Scope};
 use crate::digest::Digest;
 use crate::error::{Cause, RegistryError};
-use crate::kept::Kept;
+use crate::kept::DownloadCache;
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::manifest::RawManifest;
 use crate::media;
 use crate::reference::Reference;
 
-/// The digest of what a registry gives or has taken.
+/// Header with the digest of a response or of a pushed manifest.
 const CONTENT_DIGEST: &str = "docker-content-digest";
-/// With this, a registry says that it has noted what the manifest belongs to (OCI distribution specification, "Pushing manifests with subject").
+/// Header by which a registry confirms that it has processed the subject of a manifest (OCI
+/// distribution specification, "Pushing manifests with subject").
 const SUBJECT: &str = "oci-subject";
 
-/// What a registry did with a manifest.
+/// Result of a pushed manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Put {
-    /// Its digest.
+    /// Digest of the manifest.
     pub digest: Digest,
-    /// Whether the registry keeps the list of what belongs to the manifest's subject by itself.
+    /// Whether the registry maintains the list of referrers of the manifest's subject itself.
     pub subject_noted: bool,
 }
 
 impl Client {
-    /// The manifest or index that `reference` names. Where a digest is given, it is the one with this digest.
+    /// Returns the manifest or index at `reference`. If the reference has a digest, the result has
+    /// this digest.
     ///
     /// # Errors
     ///
-    /// It is not there or may not be read, there is no connection, or what came is no manifest or another than was asked for.
+    /// The manifest does not exist or access is denied, the connection fails, or the response is
+    /// invalid or does not match the digest.
     pub async fn manifest(&self, reference: &Reference) -> Result<RawManifest, RegistryError> {
-        let kept = Kept::of(self.settings(), reference);
-        // Only by digest: what a tag stands for is the registry's to say, every time.
+        let kept = DownloadCache::of(self.settings(), reference);
+        // The cache is used only for digests, because a tag can move at any time.
         if let (Some(kept), Some(digest)) = (&kept, reference.digest())
             && let Some(manifest) = kept.manifest(digest).await
         {
@@ -64,7 +67,8 @@ impl Client {
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let bytes = answer::bounded(answer, MAX_MANIFEST_BYTES, patience).await?;
         let got = Digest::of(&bytes);
-        // The one that was asked for counts first: a registry that gives another one with its right digest is told so.
+        // Compare with the requested digest first, so that the error reports it even if the
+        // registry's own digest header is consistent.
         for wanted in [reference.digest(), promised].into_iter().flatten() {
             if wanted != got {
                 return Err(Cause::Mismatch { wanted, got });
@@ -73,11 +77,13 @@ impl Client {
         RawManifest::parse(bytes, kind.as_deref())
     }
 
-    /// Writes a manifest under the tag of `reference`, or, if it has none, under the manifest's digest. All that it names must be there.
+    /// Pushes a manifest under the tag of `reference`, or without a tag under its digest. All blobs
+    /// and manifests that it references must exist in the repository.
     ///
     /// # Errors
     ///
-    /// The registry does not take it, there is no connection, or the registry says that it took something else.
+    /// The registry rejects the manifest, the connection fails, or the registry reports another
+    /// digest.
     pub async fn put_manifest(&self, reference: &Reference, manifest: &RawManifest) -> Result<Put, RegistryError> {
         self.put(reference, manifest).await.map_err(|cause| cause.of(format!("push manifest `{reference}`")))
     }
@@ -103,10 +109,11 @@ impl Client {
     }
 }
 
-/// The digest that the registry states. One of another algorithm says nothing that could be compared.
+/// Returns the digest that the registry reports. A digest of another algorithm is ignored, because
+/// it cannot be compared.
 fn content_digest(headers: &HeaderMap) -> Result<Option<Digest>, Cause> {
     let Some(value) = headers.get(CONTENT_DIGEST) else { return Ok(None) };
-    let text = value.to_str().map_err(|_| Cause::Malformed("the registry states a digest that is none".into()))?;
+    let text = value.to_str().map_err(|_| Cause::Malformed("the registry returned an invalid digest".into()))?;
     match text.parse() {
         Ok(digest) => Ok(Some(digest)),
         Err(crate::digest::DigestError::Algorithm(_)) => Ok(None),

@@ -1,4 +1,4 @@
-//! A client of registries (OCI distribution specification).
+//! Client for registries (OCI distribution specification).
 
 mod answer;
 mod auth;

@@ -1,4 +1,4 @@
-//! What belongs to a manifest: signatures and the like (OCI distribution specification, "Referrers").
+//! Referrers of a manifest, such as signatures (OCI distribution specification, "Referrers").
 
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, LINK};
@@ -13,20 +13,20 @@ use crate::manifest::{Descriptor, ImageManifest, Index, Manifest, RawManifest};
 use crate::media;
 use crate::reference::Reference;
 
-/// How often the list under a tag is written again, if somebody else writes it at the same time.
+/// Maximum number of attempts to write the list under a tag while others write it at the same time.
 const ATTEMPTS: usize = 4;
 
-/// The tag that holds the list where a registry keeps none by itself.
+/// Returns the tag that holds the list of referrers if the registry does not maintain it.
 pub(crate) fn fallback_tag(subject: Digest) -> String {
     format!("sha256-{}", subject.hex())
 }
 
 impl Client {
-    /// What belongs to the manifest `subject` of a repository, of one kind of artefact or of all.
+    /// Returns the referrers of the manifest `subject`, either of one artifact type or all.
     ///
     /// # Errors
     ///
-    /// The registry cannot be asked, or what it answers is no list.
+    /// The request fails, or the response is not a valid list.
     pub async fn referrers(
         &self,
         repository: &Reference,
@@ -39,13 +39,13 @@ impl Client {
                 Some(all) => all,
                 None => self.fallback_index(repository, subject).await?.manifests,
             };
-            // A registry may leave the filter out; one that is not told of a kind has it in the configuration's place.
+            // A registry may ignore the filter.
             Ok(all.into_iter().filter(|one| kind.is_none() || one.artifact_type.as_deref() == kind).collect())
         };
         found.await.map_err(|cause: Cause| cause.of(list_of(repository, subject)))
     }
 
-    /// `None`: the registry has no such interface.
+    /// Queries the referrers API. Returns `None` if the registry does not support it.
     async fn referrers_by_interface(
         &self,
         repository: &Reference,
@@ -63,7 +63,8 @@ impl Client {
             let patience = self.settings().patience.answer;
             match answer.status() {
                 StatusCode::OK => {}
-                // 404 is the specification's answer of a registry without it; others do not know the address or the method.
+                // According to the specification, a registry without the API returns 404. Some
+                // registries reject the URL or the method.
                 StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::BAD_REQUEST if page == 0 => {
                     return Ok(None);
                 }
@@ -72,7 +73,7 @@ impl Client {
             let next = next_page(&url, answer.headers().get(LINK).and_then(|value| value.to_str().ok()));
             let bytes = answer::bounded(answer, MAX_MANIFEST_BYTES, patience).await?;
             let Manifest::Index(index) = RawManifest::parse(bytes, None)?.manifest else {
-                return Err(Cause::Malformed("the list of what belongs to it is not an index".into()));
+                return Err(Cause::Malformed("the list of referrers is not an index".into()));
             };
             all.extend(index.manifests);
             if all.len() > MAX_INDEX_ENTRIES {
@@ -80,14 +81,14 @@ impl Client {
             }
             match next {
                 Some(next) if next.origin() == url.origin() => url = next,
-                Some(_) => return Err(Cause::Malformed("the list goes on at another host".into())),
+                Some(_) => return Err(Cause::Malformed("the list of referrers continues on another host".into())),
                 None => return Ok(Some(all)),
             }
         }
-        Err(Cause::Malformed(format!("the list of what belongs to it has more than {MAX_PAGES} pages")))
+        Err(Cause::Malformed(format!("the list of referrers has more than {MAX_PAGES} pages")))
     }
 
-    /// The list under the tag; an empty one if there is none.
+    /// Returns the list under the fallback tag, or an empty one if the tag does not exist.
     async fn fallback_index(&self, repository: &Reference, subject: Digest) -> Result<Index, Cause> {
         let tag = fallback_tag(subject);
         match self.get_manifest(&repository.with_tag(&tag)?).await {
@@ -98,17 +99,16 @@ impl Client {
         }
     }
 
-    /// Writes a manifest that belongs to another (its `subject`), and sees to it that the registry lists it: where the registry does not say
-    /// that it keeps the list, the list under the tag `sha256-<digits of the subject>` is extended.
+    /// Pushes a manifest that has a `subject`, and makes sure that it is listed as a referrer. If
+    /// the registry does not confirm that it maintains the list, the list under the tag
+    /// `sha256-<digits of the subject>` is extended.
     ///
     /// # Errors
     ///
-    /// The manifest has no subject, or the registry does not take it or the list.
+    /// The manifest has no subject, or the registry rejects the manifest or the list.
     pub async fn put_referrer(&self, repository: &Reference, manifest: &RawManifest) -> Result<Digest, RegistryError> {
         let Manifest::Image(image) = &manifest.manifest else {
-            return Err(
-                Cause::Kind("an index belongs to nothing".into()).of(format!("push a referrer to `{repository}`"))
-            );
+            return Err(Cause::Kind("an index has no subject".into()).of(format!("push a referrer to `{repository}`")));
         };
         let Some(subject) = &image.subject else {
             return Err(Cause::Kind("it does not say what it belongs to".into())
@@ -136,7 +136,8 @@ impl Client {
                 return Err(Cause::Malformed(format!("it has {MAX_INDEX_ENTRIES} entries already")));
             }
             index.manifests.push(entry.clone());
-            // There is no way to write only if nobody else has: it is read again, and written again if it was lost.
+            // There is no conditional write. Read the list again, and write it again if another
+            // writer replaced it.
             self.put_manifest(&tagged, &RawManifest::of_index(&index)?).await.map_err(|error| *error.cause)?;
         }
         let index = self.fallback_index(repository, subject).await?;
@@ -146,11 +147,12 @@ impl Client {
         }
     }
 
-    /// Attaches a small content to the manifest `subject` of a repository, as an artefact of its own; its digest.
+    /// Attaches a small blob to the manifest `subject` as an artifact of its own, and returns the
+    /// digest of the artifact.
     ///
     /// # Errors
     ///
-    /// The subject is not there, or the registry does not take the artefact.
+    /// The subject does not exist, or the registry rejects the artifact.
     pub async fn attach(
         &self,
         repository: &Reference,
@@ -173,10 +175,10 @@ impl Client {
     }
 }
 
-/// The configuration of an artefact that has none.
+/// Configuration of an artifact without one.
 const EMPTY: &[u8] = b"{}";
 
-/// A manifest with one content that belongs to `subject`.
+/// Returns a manifest with one blob and the subject `subject`.
 fn referrer(mut subject: Descriptor, kind: &str, content: &[u8]) -> Result<RawManifest, Cause> {
     subject.artifact_type = None;
     RawManifest::of_image(&ImageManifest {
@@ -191,10 +193,10 @@ fn referrer(mut subject: Descriptor, kind: &str, content: &[u8]) -> Result<RawMa
 }
 
 fn list_of(repository: &Reference, subject: Digest) -> String {
-    format!("list of what belongs to {subject} in `{}`", blobs::place(repository))
+    format!("list the referrers of {subject} in `{}`", blobs::place(repository))
 }
 
-/// The address of the next page: `<ADDRESS>; rel="next"` (RFC 8288).
+/// Returns the URL of the next page from `<URL>; rel="next"` (RFC 8288).
 fn next_page(url: &Url, link: Option<&str>) -> Option<Url> {
     let (address, rest) = link?.trim().strip_prefix('<')?.split_once('>')?;
     let next = rest.split(';').any(|part| matches!(part.trim(), "rel=\"next\"" | "rel=next"));

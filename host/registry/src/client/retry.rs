@@ -1,4 +1,4 @@
-//! What is worth another attempt.
+//! Classification of errors that can be retried.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -10,18 +10,19 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 use crate::error::Cause;
 
-/// Whether a registry that answers so may answer otherwise in a while.
+/// Returns whether a status is transient.
 pub(super) fn is_passing(status: StatusCode) -> bool {
-    // 501 and 505 say what a server never does.
+    // 501 and 505 are permanent.
     matches!(status.as_u16(), 429 | 408 | 500 | 502 | 503 | 504)
 }
 
-/// How long the server asks to wait, in seconds; the other form, a date, is rare and then our own pause is taken.
+/// Returns the delay in seconds that the server asks for. The date form is rare, and then the
+/// default delay is used.
 pub(super) fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// Whether the connection broke in a way that a new one may not.
+/// Returns whether a new connection may avoid the error.
 pub(super) fn is_broken(error: &reqwest::Error) -> bool {
     if tls(error).is_some() {
         return false;
@@ -40,12 +41,13 @@ pub(super) fn is_broken(error: &reqwest::Error) -> bool {
     reset || error.is_timeout() || (error.is_request() || error.is_body()) && !error.is_connect() && kind.is_none()
 }
 
-/// What it is called.
+/// Converts an error of the HTTP client.
 pub(super) fn cause(error: &reqwest::Error) -> Cause {
     if let Some(why) = tls(error) {
         return Cause::Tls(format!("there is no trusted encryption: {why}"));
     }
-    // The address stands in what was being done, and may carry a query that is nobody's business.
+    // Skip the outermost message: it contains the URL, which is already in the context, and its
+    // query may contain secrets.
     let mut text = Vec::new();
     let mut next = error.source();
     while let Some(inner) = next {
@@ -62,7 +64,7 @@ pub(super) fn cause(error: &reqwest::Error) -> Cause {
     Cause::Connection(format!("{plain}{}", text.join(": ")))
 }
 
-/// The error of TLS, if that is what it was.
+/// Returns the TLS error, if there is one in the chain.
 fn tls(error: &reqwest::Error) -> Option<String> {
     find(error, |inner| inner.downcast_ref::<rustls::Error>().map(ToString::to_string))
 }
@@ -71,7 +73,8 @@ fn io_kind(error: &reqwest::Error) -> Option<ErrorKind> {
     find(error, |inner| inner.downcast_ref::<io::Error>().map(io::Error::kind))
 }
 
-/// The first of an error and its causes that is looked for. An `io::Error` hides what it wraps from the chain, so it is opened.
+/// Returns the first match in the chain of an error and its sources. `io::Error` does not expose
+/// the error that it wraps as its source, so it is unwrapped.
 fn find<T>(error: &(dyn Error + 'static), look: impl Fn(&(dyn Error + 'static)) -> Option<T>) -> Option<T> {
     let mut next = Some(error);
     while let Some(inner) = next {

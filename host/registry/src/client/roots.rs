@@ -1,4 +1,4 @@
-//! Which certificates are trusted.
+//! Trusted CA certificates.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -11,13 +11,12 @@ use rustls_pki_types::pem::PemObject as _;
 use crate::error::Cause;
 use crate::limits::MAX_AUTHORITIES_BYTES;
 
-/// The authorities in PEM files. A file without any is an error: whoever names it believes that it has some.
+/// Reads CA certificates from PEM files. A file without a certificate is an error, because the user
+/// expects it to have one.
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Certificate>, Cause> {
     let mut all = Vec::new();
     for path in files {
-        let wrong = |why: String| {
-            Cause::Setting(format!("`{}` cannot be used as authority of registries: {why}", path.display()))
-        };
+        let wrong = |why: String| Cause::Setting(format!("invalid CA file `{}`: {why}", path.display()));
         let text = read_bounded(path).map_err(|error| wrong(error.to_string()))?;
         let before = all.len();
         for certificate in CertificateDer::pem_slice_iter(&text) {

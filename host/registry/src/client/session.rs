@@ -1,4 +1,4 @@
-//! Requests: with credentials where they belong, followed where they are sent, and repeated where that helps.
+//! HTTP requests with authentication, redirects and retries.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::reference::Reference;
 use crate::settings::{Settings, split_port};
 use crate::token_server::{self, TokenServer};
 
-/// What registries see of us.
+/// Value of the `User-Agent` header.
 const USER_AGENT: &str = concat!("plumbline/", env!("CARGO_PKG_VERSION"));
-/// The host behind the name that everybody writes for Docker's own registry.
+/// Actual host of Docker Hub, which references call `docker.io`.
 const DOCKER_HUB: &str = "registry-1.docker.io";
 
-/// Speaks to registries. Cheap to clone; clones share connections and tokens.
+/// Client for registries. It is cheap to clone, and clones share connections and tokens.
 #[derive(Debug, Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -35,12 +35,12 @@ struct Inner {
     mirrors: Vec<Mirror>,
     token_servers: Vec<TokenServer>,
     auth: Auth,
-    /// For hosts without encryption: never looks for authorities, which a small image may not have.
+    /// Client for plain HTTP. It does not load CA certificates, which a small image may not have.
     plain: reqwest::Client,
     secure: OnceCell<reqwest::Client>,
 }
 
-/// What a token is for.
+/// Registry, repository and right that a token is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Scope {
     pub(super) registry: String,
@@ -58,12 +58,12 @@ impl Scope {
     }
 }
 
-/// What is sent.
+/// Body of a request.
 #[derive(Debug, Clone)]
 pub(super) enum Content {
     Nothing,
     Bytes(Bytes),
-    /// A file, opened anew for every attempt.
+    /// A file, opened again for every attempt.
     File(PathBuf, u64),
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Call {
     pub(super) headers: HeaderMap,
     pub(super) content: Content,
     pub(super) scope: Scope,
-    /// Whether the same request may be sent again.
+    /// Whether the same request can be sent again.
     pub(super) repeatable: bool,
 }
 
@@ -92,11 +92,11 @@ impl Call {
 }
 
 impl Client {
-    /// A client with these settings. Nothing is sent yet.
+    /// Creates a client with these settings. It does not send anything yet.
     ///
     /// # Errors
     ///
-    /// A setting is wrong: an insecure registry that is no host.
+    /// A setting is invalid, such as an insecure registry that is not a host.
     pub fn new(settings: Settings) -> Result<Self, RegistryError> {
         let what = "set up the client of registries";
         settings.check().map_err(|cause| cause.of(what))?;
@@ -105,43 +105,44 @@ impl Client {
         let token_servers =
             settings.token_servers.iter().map(|text| TokenServer::parse(text)).collect::<Result<_, _>>();
         let token_servers = token_servers.map_err(|cause| cause.of(what))?;
-        // One process has one provider of cryptography; an error means that there is one already.
+        // A process has only one crypto provider. An error means that it is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let plain = builder(&settings).tls_certs_only([]).build().map_err(|error| retry::cause(&error).of(what))?;
         let (auth, secure) = (Auth::default(), OnceCell::new());
         Ok(Self { inner: Arc::new(Inner { settings, mirrors, token_servers, auth, plain, secure }) })
     }
 
-    /// The settings.
+    /// Returns the settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.inner.settings
     }
 
-    /// Where something is read that `reference` names: at a mirror, if there is one for it.
+    /// Returns the location from which `reference` is read: at a mirror, if one is configured for
+    /// it.
     #[must_use]
     pub fn mirrored(&self, reference: &Reference) -> Reference {
         mirror::mirrored(&self.inner.mirrors, reference)
     }
 
-    /// For messages: the same with the mirror that it is read at.
+    /// Returns a reference for messages, with the mirror that it is read from.
     pub(super) fn told(&self, reference: &Reference) -> String {
         let at = self.mirrored(reference);
         if at == *reference { format!("`{reference}`") } else { format!("`{reference}` from the mirror `{at}`") }
     }
 
-    /// The beginning of all addresses of a repository.
+    /// Returns the URL of `rest` in a repository.
     pub(super) fn address(&self, reference: &Reference, rest: &str) -> Result<Url, Cause> {
         let registry = reference.registry();
         let (host, port) = split_port(registry);
-        // Named as `HOST:PORT`, or as `HOST`, whose port is then that of HTTP.
+        // A setting is `HOST:PORT`, or `HOST` with the default port of HTTP.
         let scheme = if self.settings().is_insecure(host, port.unwrap_or(80)) { "http" } else { "https" };
         let registry = if matches!(registry, "docker.io" | "index.docker.io") { DOCKER_HUB } else { registry };
         let text = format!("{scheme}://{registry}/v2/{}/{rest}", reference.repository());
         text.parse().map_err(|_| Cause::Malformed(format!("`{text}` is not an address")))
     }
 
-    /// The client for an address.
+    /// Returns the HTTP client for a URL.
     pub(super) async fn http(&self, url: &Url) -> Result<&reqwest::Client, Cause> {
         if url.scheme() == "http" {
             return Ok(&self.inner.plain);
@@ -154,7 +155,7 @@ impl Client {
         secure.await
     }
 
-    /// Nothing goes anywhere without encryption but to hosts that were named.
+    /// Rejects plain HTTP except to hosts that the user has listed.
     pub(super) fn must_be_safe(&self, url: &Url) -> Result<(), Cause> {
         let port = url.port_or_known_default().unwrap_or_default();
         let why = match url.scheme() {
@@ -166,7 +167,8 @@ impl Client {
         Err(Cause::Redirect { to: without_query(url), why })
     }
 
-    /// Sends a request; repeats it while the registry is busy or the connection breaks. The answer may be a refusal.
+    /// Sends a request, and retries it if the registry is busy or the connection fails. The
+    /// response may have an error status.
     pub(super) async fn send(&self, call: &Call) -> Result<Response, Cause> {
         let patience = self.settings().patience;
         let mut attempt = 1;
@@ -189,13 +191,14 @@ impl Client {
         }
     }
 
-    /// Sends a request that needs no credentials of ours, with the same patience.
+    /// Sends a request without the registry's authorization header, with the same retries.
     pub(super) async fn again(&self, request: impl Fn() -> Option<RequestBuilder>) -> Result<Response, Cause> {
         let patience = self.settings().patience;
         let mut attempt = 1;
         loop {
             let last = attempt >= patience.attempts;
-            let request = request().ok_or_else(|| Cause::Malformed("failed to send the request twice".into()))?;
+            let request =
+                request().ok_or_else(|| Cause::Malformed("the request cannot be sent a second time".into()))?;
             let asked = match request.send().await {
                 Ok(answer) if !last && retry::is_passing(answer.status()) => retry::asked_pause(answer.headers()),
                 Ok(answer) => return Ok(answer),
@@ -207,14 +210,14 @@ impl Client {
         }
     }
 
-    /// One attempt: shows credentials if the registry wants them, and follows where it sends.
+    /// Sends a request once: authenticates if the registry requires it, and follows redirects.
     async fn once(&self, call: &Call) -> Result<Response, Failure> {
         let mut url = call.url.clone();
         let mut redirects = 0;
         let mut renewed = false;
         loop {
             self.must_be_safe(&url)?;
-            // Only to the registry itself: what another host sees of us is nobody's password.
+            // Credentials are sent only to the registry itself, never to another host.
             let at_home = self.is_home(&url, &call.scope)?;
             let mut request =
                 self.http(&url).await?.request(call.method.clone(), url.clone()).headers(call.headers.clone());
@@ -226,7 +229,7 @@ impl Client {
                 Content::Bytes(bytes) => request.body(bytes.clone()),
                 Content::File(path, bytes) => {
                     let file = tokio::fs::File::open(path).await.map_err(Cause::file(path))?;
-                    // Told beforehand: some registries take no body of unknown length.
+                    // Set the length, because some registries reject a body of unknown length.
                     request.header(CONTENT_LENGTH, *bytes).body(Body::wrap_stream(ReaderStream::new(file)))
                 }
             };
@@ -251,14 +254,15 @@ impl Client {
         }
     }
 
-    /// Whether an address is the registry's own: scheme, host and port.
+    /// Returns whether a URL has the scheme, host and port of the registry.
     fn is_home(&self, url: &Url, scope: &Scope) -> Result<bool, Cause> {
         let home: Reference = format!("oci://{}/{}", scope.registry, scope.repository).parse()?;
         Ok(self.address(&home, "")?.origin() == url.origin())
     }
 
-    /// Rejects a token server that is neither the registry itself nor named by the user for it. A
-    /// registry names it in its answer, so a hostile one could have credentials sent to anybody.
+    /// Rejects a token server unless it is the registry itself, well known, or configured by the
+    /// user. The registry chooses the token server, so a hostile one could have credentials sent to
+    /// any host.
     pub(super) fn must_be_token_server(&self, url: &Url, scope: &Scope) -> Result<(), Cause> {
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
@@ -274,7 +278,7 @@ impl Client {
         let next = location.and_then(|location| url.join(location).ok());
         let Some(next) = next else {
             return Err(Cause::Malformed(format!(
-                "the server sends elsewhere ({}), and does not say where",
+                "the server redirects ({}) without a valid `Location` header",
                 answer.status().as_u16()
             )));
         };
@@ -289,9 +293,9 @@ impl Client {
     }
 }
 
-/// Why an attempt failed.
+/// Error of one attempt.
 enum Failure {
-    /// The connection broke: another one may not.
+    /// The connection failed, and another attempt may succeed.
     Broken(Cause),
     Final(Cause),
 }
@@ -307,14 +311,14 @@ fn builder(settings: &Settings) -> reqwest::ClientBuilder {
         .user_agent(USER_AGENT)
         .connect_timeout(settings.patience.connect)
         .read_timeout(settings.patience.read)
-        // Followed here, where it is known what may go along.
+        // Redirects are followed in `once`, which knows which credentials may be sent along.
         .redirect(redirect::Policy::none())
-        // Answers have sizes and digests: nothing may change them on the way.
+        // Sizes and digests of responses are verified, so nothing may change them in transit.
         .http1_only();
     if settings.proxies { builder } else { builder.no_proxy() }
 }
 
-/// For messages: a query may hold a signature that stands for a password.
+/// Returns a URL for messages without its query, which may contain a signature or a password.
 pub(super) fn without_query(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);

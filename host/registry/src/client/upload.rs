@@ -1,4 +1,5 @@
-//! Contents into a registry: in one piece (OCI distribution specification, "Pushing a blob monolithically", POST then PUT).
+//! Monolithic uploads of blobs (OCI distribution specification, "Pushing a blob monolithically",
+//! POST then PUT).
 
 use std::fs::File;
 use std::io::Read as _;
@@ -17,14 +18,14 @@ use crate::error::{Cause, RegistryError};
 use crate::manifest::Descriptor;
 use crate::reference::Reference;
 
-/// What a blob is while it is uploaded.
+/// Content type of a blob while it is uploaded.
 const OCTETS: &str = "application/octet-stream";
 
-/// Names the content of a file: reads it once.
+/// Returns the descriptor of a file. It reads the whole file once.
 ///
 /// # Errors
 ///
-/// The file cannot be read.
+/// The file is not readable.
 pub(crate) fn describe(path: &Path, media_type: &str) -> Result<Descriptor, Cause> {
     let mut file = File::open(path).map_err(Cause::file(path))?;
     let mut hash = Sha256::new();
@@ -42,11 +43,13 @@ pub(crate) fn describe(path: &Path, media_type: &str) -> Result<Descriptor, Caus
 }
 
 impl Client {
-    /// Uploads the content of a file, unless the registry has it. Whether it was uploaded.
+    /// Uploads a file as a blob, unless the registry already has it. Returns whether it was
+    /// uploaded.
     ///
     /// # Errors
     ///
-    /// The registry does not take it, there is no connection, or the file is no longer what the descriptor says: the registry checks that.
+    /// The registry rejects the blob, the connection fails, or the file no longer matches the
+    /// descriptor, which the registry verifies.
     pub async fn push_blob(
         &self,
         repository: &Reference,
@@ -56,11 +59,12 @@ impl Client {
         self.push_content(repository, what, Content::File(file.into(), what.size)).await
     }
 
-    /// Uploads a small content, unless the registry has it. Whether it was uploaded.
+    /// Uploads bytes as a blob, unless the registry already has it. Returns whether it was
+    /// uploaded.
     ///
     /// # Errors
     ///
-    /// As [`Client::push_blob`].
+    /// Same as [`Client::push_blob`].
     pub async fn push_bytes(
         &self,
         repository: &Reference,
@@ -110,7 +114,7 @@ impl Client {
         to.query_pairs_mut().append_pair("digest", &what.digest.to_string());
         let mut call = Call::new(Method::PUT, to, Scope::push(repository)).header(CONTENT_TYPE, OCTETS)?;
         call.content = content;
-        // What a broken upload has left at the registry is not known: the next attempt begins a new one.
+        // The state of an interrupted upload is unknown, so the next attempt starts a new upload.
         call.repeatable = false;
         let answer = match self.send(&call).await {
             Ok(answer) => answer,

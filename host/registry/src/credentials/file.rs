@@ -1,4 +1,4 @@
-//! Docker's `config.json` and Podman's `auth.json`: the same form.
+//! Docker's `config.json` and Podman's `auth.json`, which have the same format.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::{CredentialError, Secret};
 use crate::limits::MAX_CREDENTIAL_FILE_BYTES;
 
-/// What is of use here of such a file.
+/// The relevant fields of a credential file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct CredentialFile {
@@ -37,21 +37,21 @@ impl std::fmt::Debug for Entry {
     }
 }
 
-/// Docker's own registry, by any of its names.
+/// Returns whether `registry` is one of the names of Docker Hub.
 pub(super) fn is_docker_hub(registry: &str) -> bool {
     matches!(registry, "docker.io" | "index.docker.io" | "registry-1.docker.io")
 }
 
 impl CredentialFile {
-    /// The file, if there is one.
+    /// Reads the file, if it exists.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, CredentialError> {
         let unreadable = |error| CredentialError::Read { path: path.into(), error };
         let malformed = |why: String| CredentialError::Malformed { path: path.into(), why };
         match std::fs::metadata(path) {
-            // Also a parent that is a file: there is nothing there.
+            // If a parent is a file, the credential file does not exist either.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(error) => return Err(unreadable(error)),
-            // A pipe would be waited for; `/dev/null` is how one says that there are none.
+            // Reading from a pipe could block. `/dev/null` is a common way to disable credentials.
             Ok(there) if !there.is_file() => {
                 return if path == Path::new("/dev/null") {
                     Ok(None)
@@ -70,24 +70,25 @@ impl CredentialFile {
         if text.trim_ascii().is_empty() {
             return Ok(None);
         }
-        // Where it is wrong, and not how: serde quotes what it found, which may be a secret.
+        // Report only the position. Messages of serde quote the input, which may be a secret.
         let place =
             |error: serde_json::Error| malformed(format!("at line {}, column {}", error.line(), error.column()));
         serde_json::from_slice(&text).map(Some).map_err(place)
     }
 
-    /// The helper for this registry alone.
+    /// Returns the credential helper for this registry.
     pub(super) fn helper(&self, registry: &str) -> Option<&str> {
         let key = self.cred_helpers.iter().find(|(key, _)| names(key, registry, ""));
         key.map(|(_, name)| name.as_str()).filter(|name| !name.is_empty())
     }
 
-    /// The helper for all registries.
+    /// Returns the credential helper for all registries.
     pub(super) fn store(&self) -> Option<&str> {
         self.creds_store.as_deref().filter(|name| !name.is_empty())
     }
 
-    /// What the file itself holds for a repository; the most exact entry counts, as Podman has it.
+    /// Returns the secret for a repository that is in the file itself. As in Podman, the most
+    /// specific entry applies.
     pub(super) fn secret(
         &self,
         registry: &str,
@@ -113,7 +114,7 @@ impl CredentialFile {
             if let (Some(user), Some(password)) = (&entry.username, &entry.password) {
                 return Ok(Some(Secret::Password(user.clone(), password.clone())));
             }
-            // An empty entry says that somebody is logged in, and that a helper has the secret.
+            // An empty entry means that the user is logged in and a helper has the secret.
         }
         Ok(None)
     }
@@ -124,22 +125,24 @@ fn decoded(auth: &str) -> Option<Secret> {
     let bytes = GeneralPurpose::new(&STANDARD, config).decode(auth.trim()).ok()?;
     let text = String::from_utf8(bytes).ok()?;
     let (user, password) = text.split_once(':')?;
-    // Docker's own writer ends some with a zero byte.
+    // Docker terminates some passwords with a NUL byte.
     Some(Secret::Password(user.to_owned(), password.trim_end_matches('\0').to_owned()))
 }
 
-/// Without a scheme and without what old Docker put behind the host.
+/// Returns the key of an entry without its scheme, and without the path that old versions of Docker
+/// append.
 fn plain(key: &str) -> &str {
     let (rest, address) = match key.split_once("://") {
         Some((_, rest)) => (rest, true),
         None => (key, false),
     };
     let rest = rest.trim_end_matches('/');
-    // In an address, what follows the host is the version of an interface and no name.
+    // In a URL, the path is an API version, not a name.
     if address { rest.split('/').next().unwrap_or_default() } else { rest }
 }
 
-/// Whether an entry is for this repository: of its registry, of a part of its name, or of the whole.
+/// Returns whether an entry applies to this repository: to its registry, to a prefix of its name,
+/// or to its full name.
 fn names(key: &str, registry: &str, repository: &str) -> bool {
     let key = plain(key);
     let (host, path) = key.split_once('/').unwrap_or((key, ""));
@@ -164,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_most_exact_entry_counts() {
-        // `a:1`, `b:2:3` and `c:4`, the last without padding.
+        // `a:1`, `b:2:3` and `c:4`. The last one has no padding.
         let text = r#"{"auths": {"r.example:5000": {"auth": "YTox"}, "r.example:5000/team": {"auth": "YjoyOjM="}, "r.example:5000/team/x": {"auth": "Yzo0"}}}"#;
         assert_eq!(secret(text, "r.example:5000", "other"), password("a", "1"));
         assert_eq!(secret(text, "r.example:5000", "team/y"), password("b", "2:3"));

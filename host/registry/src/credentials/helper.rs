@@ -1,4 +1,4 @@
-//! Credential helpers: programs that keep secrets, asked as Docker asks them.
+//! Credential helpers: programs that store secrets, with Docker's protocol.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,14 +10,14 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 use super::{CredentialError, Credentials, Secret};
-use crate::error::Told;
+use crate::error::ServerMessage;
 use crate::limits::MAX_HELPER_BYTES;
 
-/// How long a helper may take: some ask a cloud, some ask the person.
+/// Time limit for a helper. Some contact a cloud service, others prompt the user.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What a helper prints that has nothing for this registry: a convention of all of them.
+/// Message of a helper that has no secret for the registry. All helpers use it by convention.
 const NOTHING_THERE: &str = "credentials not found in native keychain";
-/// The user name that stands for a token.
+/// User name that marks the secret as an identity token.
 const TOKEN_USER: &str = "<token>";
 
 #[derive(Deserialize)]
@@ -29,7 +29,8 @@ struct Answer {
     secret: String,
 }
 
-/// What `docker-credential-NAME` has for `server`; `file` names it.
+/// Asks `docker-credential-NAME` for the credentials of `server`. `file` is the configuration file,
+/// for messages.
 pub(super) async fn ask(
     name: &str,
     server: &str,
@@ -38,7 +39,8 @@ pub(super) async fn ask(
 ) -> Result<Option<Credentials>, CredentialError> {
     let program = format!("docker-credential-{}", plumbline_core::text::excerpt(name, 100));
     let failed = |why: String| CredentialError::Helper { program: program.clone(), path: file.into(), why };
-    // A name is looked for on PATH; a path in its place would run what a file of credentials has no business to choose.
+    // The program is searched on `PATH`. Reject paths, because a credential file must not be able
+    // to run arbitrary programs.
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
         return Err(failed("its name has characters that no helper's name has".into()));
     }
@@ -58,14 +60,15 @@ pub(super) async fn ask(
     let talk = async {
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // One that answers without reading has closed it: its answer counts.
+                // A helper that answers without reading has closed its standard input. Its answer
+                // is still valid.
                 let _ = stdin.write_all(server.as_bytes()).await;
             }
         };
         let ((), out, err) = tokio::join!(feed, bounded(stdout), bounded(stderr));
         (child.wait().await, out, err)
     };
-    // Dropped at the limit, and the program with it.
+    // The timeout drops the future, which kills the program.
     let Ok((status, out, err)) = tokio::time::timeout(PATIENCE, talk).await else {
         return Err(failed(format!("it gave no answer within {} s", PATIENCE.as_secs())));
     };
@@ -78,9 +81,9 @@ pub(super) async fn ask(
         if said.iter().any(|text| text.contains(NOTHING_THERE)) {
             return Ok(None);
         }
-        return Err(failed(format!("{status}{}", Told::new(&said.join(" ")))));
+        return Err(failed(format!("{status}{}", ServerMessage::new(&said.join(" ")))));
     }
-    // What it printed is a secret even where it is not understood.
+    // Do not quote the output. It may be a secret even if it is malformed.
     let answer: Answer = serde_json::from_slice(&out).map_err(|_| failed("what it printed is not an answer".into()))?;
     if answer.secret.is_empty() {
         return Ok(None);
@@ -92,11 +95,11 @@ pub(super) async fn ask(
     Ok(Some(Credentials { secret, origin: format!("`{program}`") }))
 }
 
-/// Up to one byte more than there may be. The rest is not read: the program is ended for it.
+/// Reads one byte more than the limit. A program that writes more is killed.
 async fn bounded(from: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(from) = from {
-        // What was read until then counts; that it is not whole shows when it is parsed.
+        // Use the bytes that were read so far. If they are incomplete, parsing fails.
         let _ = from.take(MAX_HELPER_BYTES + 1).read_to_end(&mut bytes).await;
     }
     bytes

@@ -1,4 +1,4 @@
-//! Who we are to a registry: as Docker and Podman keep it.
+//! Credentials for registries, in the files and helpers of Docker and Podman.
 
 mod file;
 mod helper;
@@ -8,16 +8,16 @@ pub use places::CredentialFiles;
 
 use std::path::PathBuf;
 
-/// What is shown to a registry.
+/// A secret for a registry.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Secret {
-    /// A name and a password.
+    /// A user name and a password.
     Password(String, String),
-    /// A token that is exchanged for others (OAuth 2 refresh token).
+    /// An identity token, which is exchanged for access tokens (OAuth 2 refresh token).
     Identity(String),
 }
 
-// By hand, as that of what holds it: a secret must not get into a log because somebody prints something.
+// Implemented manually, so that printing the value cannot leak a secret to a log.
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -27,17 +27,17 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// Credentials and where they come from.
+/// Credentials and their origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// The secret.
     pub secret: Secret,
-    /// For messages: the file or the helper.
+    /// File or helper that the secret comes from, for messages.
     pub origin: String,
 }
 
 impl Credentials {
-    /// For messages: whose, and where from, without the secret.
+    /// Describes the credentials for messages, without the secret.
     pub(crate) fn told(&self) -> String {
         match &self.secret {
             Secret::Password(user, _) => {
@@ -49,39 +49,40 @@ impl Credentials {
     }
 }
 
-/// Why configured credentials could not be had. Never a reason to go on without them: what is then missing looks as if it did not exist.
+/// Error while reading configured credentials. It is always fatal: without credentials, a private
+/// repository looks as if it did not exist.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
-    /// A file that is there cannot be read.
+    /// An existing file is not readable.
     #[error("failed to read credentials in `{}`: {error}", .path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The underlying I/O error.
         error: std::io::Error,
     },
-    /// A file is no such file.
+    /// A file is not a valid credential file.
     #[error("`{}` is not a file of credentials: {why}", .path.display())]
     Malformed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong; no secret is quoted.
+        /// What is wrong. It never quotes a secret.
         why: String,
     },
-    /// A helper did not give what it was asked for.
+    /// A credential helper failed.
     #[error("credential helper `{program}`, named in `{}`, failed: {why}", .path.display())]
     Helper {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// The file that names it.
+        /// The file that configures the helper.
         path: PathBuf,
-        /// What happened.
+        /// What went wrong.
         why: String,
     },
 }
 
 impl CredentialError {
-    /// What to do.
+    /// Returns a hint with the fix.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {

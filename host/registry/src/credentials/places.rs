@@ -1,4 +1,4 @@
-//! Where files of credentials are, and in which order they count.
+//! Locations of credential files, and their order.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,23 +6,23 @@ use std::path::PathBuf;
 use super::file::{self, CredentialFile};
 use super::{CredentialError, Credentials, helper};
 
-/// The files that are looked into, in this order: the first that knows a registry counts.
+/// Credential files in order. The first one with credentials for a registry applies.
 #[derive(Debug, Clone, Default)]
 pub struct CredentialFiles {
-    /// The files. One that is not there is passed over.
+    /// Paths of the files. Missing files are skipped.
     pub files: Vec<PathBuf>,
-    /// Where helpers are looked for, in the form of `PATH`; there itself if `None`.
+    /// Search path for helpers, in the format of `PATH`. `None` means `PATH` itself.
     pub helper_path: Option<OsString>,
 }
 
 impl CredentialFiles {
-    /// Where Docker and Podman look, where `variable` reads the environment:
+    /// Returns the locations that Docker and Podman use. `variable` reads an environment variable.
     ///
-    /// 1. `$REGISTRY_AUTH_FILE`, and then nothing else;
-    /// 2. `$DOCKER_CONFIG/config.json`;
-    /// 3. `$XDG_RUNTIME_DIR/containers/auth.json`;
-    /// 4. `$XDG_CONFIG_HOME/containers/auth.json` (`~/.config` if that is not set);
-    /// 5. `~/.docker/config.json`.
+    /// 1. `$REGISTRY_AUTH_FILE`. If it is set, no other file is used.
+    /// 2. `$DOCKER_CONFIG/config.json`
+    /// 3. `$XDG_RUNTIME_DIR/containers/auth.json`
+    /// 4. `$XDG_CONFIG_HOME/containers/auth.json` (`~/.config` if that is not set)
+    /// 5. `~/.docker/config.json`
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -41,7 +41,7 @@ impl CredentialFiles {
         Self { files: files.into_iter().flatten().collect(), helper_path: None }
     }
 
-    /// Those for a repository of a registry, if there are any.
+    /// Returns the credentials for a repository, if there are any.
     pub(crate) async fn find(&self, registry: &str, repository: &str) -> Result<Option<Credentials>, CredentialError> {
         for path in &self.files {
             let Some(file) = CredentialFile::read(path)? else { continue };
@@ -65,7 +65,7 @@ impl CredentialFiles {
     }
 }
 
-/// How helpers know a registry: by its name, only Docker's own by an address of old.
+/// Returns the key of a registry for helpers: its name, or for Docker Hub a legacy URL.
 fn server_key(registry: &str) -> &str {
     if file::is_docker_hub(registry) { "https://index.docker.io/v1/" } else { registry }
 }

@@ -1,4 +1,4 @@
-//! One more layer on an image.
+//! Adding a layer to an image.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,33 +9,33 @@ use super::read::Image;
 use crate::error::{Cause, RegistryError};
 use crate::manifest::{Descriptor, RawManifest};
 use crate::media;
-use crate::place::Place;
+use crate::place::Storage;
 
-/// What is added to an image.
+/// A layer to add to an image.
 #[derive(Debug)]
-pub struct Addition {
-    /// The files.
+pub struct NewLayer {
+    /// The layer with the new files.
     pub layer: Layer,
-    /// What has made them: for the image's history.
+    /// Command that created the layer, for the image's history.
     pub created_by: String,
-    /// Labels, which replace those of the same name.
+    /// Labels to set. They replace labels of the same name.
     pub labels: BTreeMap<String, String>,
 }
 
 impl Image {
-    /// Writes this image with one more layer to another place, where it has no name yet; its manifest. What the place has already is not
-    /// written again.
+    /// Writes this image with an additional layer to `to` and returns the new manifest. It does not
+    /// set a tag or name. Blobs that exist at the target are not written again.
     ///
     /// # Errors
     ///
-    /// A layer cannot be read, the configuration makes no sense, or the place does not take it.
-    pub async fn append(&self, addition: &Addition, to: &Place) -> Result<RawManifest, RegistryError> {
+    /// A layer is not readable, the configuration is malformed, or the target rejects something.
+    pub async fn append(&self, addition: &NewLayer, to: &Storage) -> Result<RawManifest, RegistryError> {
         let what = "add a layer to the image";
         let config = self.extended(addition).map_err(|cause| cause.of(what))?;
         let config = serde_json::to_vec(&config).map_err(|error| Cause::Malformed(error.to_string()).of(what))?;
         let mut manifest = self.manifest.clone();
         manifest.config = Descriptor::of(media::OCI_CONFIG, &config);
-        // Docker's names for the same contents: an image has either those or OCI's.
+        // Replace Docker's media types by those of OCI. An image must use only one of the two.
         manifest.media_type = Some(media::OCI_MANIFEST.into());
         for layer in &mut manifest.layers {
             if let Some(kind) = media::oci_layer(&layer.media_type) {
@@ -43,7 +43,7 @@ impl Image {
             }
         }
         manifest.layers.push(addition.layer.descriptor.clone());
-        // It is another image: what the base belongs to says nothing of it.
+        // The result is another image, so it does not have the subject of the base image.
         manifest.subject = None;
         let manifest = RawManifest::of_image(&manifest).map_err(|cause| cause.of(what))?;
 
@@ -66,15 +66,15 @@ impl Image {
         Ok(manifest)
     }
 
-    fn extended(&self, addition: &Addition) -> Result<Map<String, Value>, Cause> {
+    fn extended(&self, addition: &NewLayer) -> Result<Map<String, Value>, Cause> {
         let wrong =
-            |key: &str| Cause::Malformed(format!("`{key}` of the image's configuration is not what it should be"));
+            |key: &str| Cause::Malformed(format!("`{key}` of the image's configuration has an unexpected form"));
         let mut config = self.config.clone();
         let diff_ids = config.get_mut("rootfs").and_then(|rootfs| rootfs.get_mut("diff_ids"));
         let diff_ids = diff_ids.and_then(Value::as_array_mut).ok_or_else(|| wrong("rootfs.diff_ids"))?;
         diff_ids.push(json!(addition.layer.diff_id));
         let bare = diff_ids.len() == 1;
-        // One that has no history does not get one that tells of the last layer alone: readers count its entries.
+        // Do not add a history that covers only the last layer, because readers count its entries.
         match config.get_mut("history") {
             Some(Value::Array(history)) => history.push(json!({"created_by": addition.created_by})),
             None | Some(Value::Null) if bare => {
@@ -92,7 +92,8 @@ impl Image {
     }
 }
 
-/// The object under a key, which is made if there is none. `None`: there is something else.
+/// Returns the object under `key`, which is created if it is missing. `None` if the value is not an
+/// object.
 fn object<'a>(of: &'a mut Map<String, Value>, key: &str) -> Option<&'a mut Map<String, Value>> {
     let value = of.entry(key.to_owned()).or_insert(Value::Null);
     if value.is_null() {

@@ -1,5 +1,6 @@
-//! One file out of an image: from the highest layer that has it, unless a layer above says that it is gone (OCI image specification,
-//! "Layer Filesystem Changeset"). Layers are read as what they are: anybody's tar.
+//! Extraction of one file from an image. The highest layer that has the file applies, unless a
+//! layer above deletes it (OCI image specification, "Layer Filesystem Changeset"). Layers are
+//! untrusted tars.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -11,48 +12,49 @@ use tar::{Archive, EntryType};
 use tempfile::NamedTempFile;
 
 use super::read::Image;
-use crate::error::{Cause, RegistryError, Told};
+use crate::error::{Cause, RegistryError, ServerMessage};
 use crate::limits::{MAX_EXTENSION_BYTES, MAX_FILE_BYTES, MAX_LAYER_BYTES, MAX_LAYER_ENTRIES, MAX_LINKS};
 
-/// Hides one entry of the layers below.
+/// Prefix of a whiteout, which deletes one entry of the layers below.
 const WHITEOUT: &str = ".wh.";
-/// Hides all that the layers below have in a directory.
+/// Opaque whiteout, which hides everything that the layers below have in a directory.
 const OPAQUE: &str = ".wh..wh..opq";
 
-/// A path in an image, in parts.
+/// Components of a path in an image.
 type Parts = Vec<String>;
 
-/// What one layer says of a file.
+/// What one layer contains for a path.
 #[derive(Debug)]
-enum Said {
-    /// Nothing: a layer below may have it.
+enum LayerEntry {
+    /// No entry. A layer below may have the file.
     Nothing,
-    /// It is this.
+    /// The file itself.
     Found(NamedTempFile),
-    /// It is the same as another file of this layer, or one below.
+    /// A hard link to another file of this layer or a layer below.
     HardLink(Parts),
-    /// It, or a directory above it, is a link to somewhere.
+    /// The path or an ancestor is a symbolic link to this path.
     Link(Parts),
-    /// It is there, and no regular file.
+    /// An entry that is not a regular file.
     Other,
-    /// It is not there, whatever the layers below have.
+    /// The path is deleted or hidden, whatever the layers below contain.
     Gone,
 }
 
 impl Image {
-    /// The file at `path`, links followed, in a temporary file that goes away with what is returned. Layers are fetched from the highest on,
-    /// as far as they are needed.
+    /// Extracts the file at `path` to a temporary file, which is deleted when the result is
+    /// dropped. Links are followed. Layers are fetched from the highest one down, as far as needed.
     ///
     /// # Errors
     ///
-    /// There is none, it is no regular file or larger than is taken, or a layer cannot be had or read.
+    /// The file does not exist, is not a regular file or is too large, or a layer cannot be fetched
+    /// or read.
     pub async fn file(&self, path: &str) -> Result<NamedTempFile, RegistryError> {
         let what = || format!("take `{path}` out of image {}", self.raw().digest);
-        let missing = || Cause::NotFound(Told::new("no layer has it")).of(what());
+        let missing = || Cause::NotFound(ServerMessage::new("no layer has it")).of(what());
         let layers = &self.manifest.layers;
         let mut fetched: Vec<Option<crate::place::Fetched>> = layers.iter().map(|_| None).collect();
         let mut wanted = parts(path).ok_or_else(missing)?;
-        // How many layers, from the lowest, may have it.
+        // Number of layers, from the lowest one, that may have the file.
         let mut below = layers.len();
         let mut real = HashSet::new();
         for _ in 0..MAX_LINKS {
@@ -64,7 +66,7 @@ impl Image {
                 }
                 let Some(there) = slot else { continue };
                 let (file, scanned) = (there.path().to_owned(), wanted.clone());
-                // Unpacking takes seconds: nothing for a thread that has connections to serve.
+                // Decompression takes seconds, so it must not block a thread of the async runtime.
                 let read = tokio::task::spawn_blocking(move || {
                     let said = look(&file, &scanned, &mut real);
                     (said, real)
@@ -72,13 +74,14 @@ impl Image {
                 let (said, dirs) = read.await.map_err(|error| Cause::Malformed(error.to_string()).of(what()))?;
                 real = dirs;
                 match said.map_err(|cause| cause.of(format!("{}: layer {}", what(), layer.digest)))? {
-                    Said::Nothing => {}
-                    Said::Found(file) => return Ok(file),
-                    // Its name may be gone in a layer above, and the content still is this file's.
-                    Said::HardLink(to) => next = Some((to, at + 1)),
-                    Said::Link(to) => next = Some((to, layers.len())),
-                    Said::Other => return Err(Cause::Kind("it is not a regular file".into()).of(what())),
-                    Said::Gone => return Err(missing()),
+                    LayerEntry::Nothing => {}
+                    LayerEntry::Found(file) => return Ok(file),
+                    // A layer above may delete the target's name, but the content still belongs to
+                    // this file.
+                    LayerEntry::HardLink(to) => next = Some((to, at + 1)),
+                    LayerEntry::Link(to) => next = Some((to, layers.len())),
+                    LayerEntry::Other => return Err(Cause::Kind("it is not a regular file".into()).of(what())),
+                    LayerEntry::Gone => return Err(missing()),
                 }
                 if next.is_some() {
                     break;
@@ -92,7 +95,7 @@ impl Image {
     }
 }
 
-/// The parts of a path from the root. `None`: it names nothing, or something outside.
+/// Splits a path into components from the root. `None` if it is empty or contains `..`.
 fn parts(path: &str) -> Option<Parts> {
     let mut found = Vec::new();
     for part in path.split('/') {
@@ -105,7 +108,7 @@ fn parts(path: &str) -> Option<Parts> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Where a link in the directory `dir` leads to. Above the root there is the root.
+/// Resolves a link in the directory `dir`. The parent of the root is the root.
 fn resolved(dir: &[String], target: &str, rest: &[String]) -> Parts {
     let mut found: Parts = if target.starts_with('/') { Vec::new() } else { dir.to_vec() };
     for part in target.split('/').map(str::to_owned).chain(rest.iter().cloned()) {
@@ -118,21 +121,22 @@ fn resolved(dir: &[String], target: &str, rest: &[String]) -> Parts {
     found
 }
 
-/// What stands before an entry and belongs to it.
+/// Extended headers that apply to the next entry.
 #[derive(Default)]
 struct Pending {
     name: Option<String>,
     link: Option<String>,
 }
 
-/// Reads one layer. `real` holds the directories above the file that layers above this one have: a link of their name is hidden by them.
-fn look(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<Said, Cause> {
+/// Searches one layer for a path. `real` holds the depths of ancestors that are directories in
+/// layers above. They hide a link at the same depth.
+fn look(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<LayerEntry, Cause> {
     let broken = |error: io::Error| Cause::Malformed(format!("it is not a readable tar: {error}"));
     let mut archive = Archive::new(unpacked(layer)?.take(MAX_LAYER_BYTES));
-    let (mut said, mut hidden, mut link) = (Said::Nothing, false, None);
+    let (mut said, mut hidden, mut link) = (LayerEntry::Nothing, false, None);
     let mut dirs = HashSet::new();
     let mut pending = Pending::default();
-    // Raw: names of any length are not read into memory before they are looked at.
+    // Raw mode does not read names of arbitrary length to memory.
     for (count, entry) in archive.entries().map_err(broken)?.raw(true).enumerate() {
         let mut entry = entry.map_err(broken)?;
         if count >= MAX_LAYER_ENTRIES {
@@ -172,12 +176,12 @@ fn look(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<Sa
         };
         let dir = name.split_last().map_or(&[][..], |(_, dir)| dir);
         if rest.is_empty() {
-            // Of two entries of one name the later counts.
+            // Of two entries with the same name, the later one applies.
             said = match kind {
-                EntryType::Regular | EntryType::Continuous => Said::Found(copied(&mut entry)?),
-                EntryType::Link => Said::HardLink(resolved(&[], &target(), &[])),
-                EntryType::Symlink => Said::Link(resolved(dir, &target(), &[])),
-                _ => Said::Other,
+                EntryType::Regular | EntryType::Continuous => LayerEntry::Found(copied(&mut entry)?),
+                EntryType::Link => LayerEntry::HardLink(resolved(&[], &target(), &[])),
+                EntryType::Symlink => LayerEntry::Link(resolved(dir, &target(), &[])),
+                _ => LayerEntry::Other,
             };
         } else if kind == EntryType::Directory {
             dirs.insert(name.len());
@@ -185,19 +189,20 @@ fn look(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<Sa
         } else if kind == EntryType::Symlink && !real.contains(&name.len()) {
             link = Some((name.len(), resolved(dir, &target(), rest)));
         } else {
-            // A file, or a link that a directory above covers: what lower layers have below it is not seen.
+            // A file, or a link that a directory above hides: entries of lower layers below it are
+            // not visible.
             hidden = true;
         }
     }
     real.extend(dirs);
     Ok(match (said, link, hidden) {
-        (Said::Nothing, Some((_, to)), _) => Said::Link(to),
-        (Said::Nothing, None, true) => Said::Gone,
+        (LayerEntry::Nothing, Some((_, to)), _) => LayerEntry::Link(to),
+        (LayerEntry::Nothing, None, true) => LayerEntry::Gone,
         (said, _, _) => said,
     })
 }
 
-/// Whether an entry says that the file is gone from the layers below.
+/// Returns whether an entry deletes the path from the layers below.
 fn is_hidden(name: &[String], wanted: &[String]) -> bool {
     let Some((last, dir)) = name.split_last() else { return false };
     if last == OPAQUE {
@@ -207,7 +212,7 @@ fn is_hidden(name: &[String], wanted: &[String]) -> bool {
     wanted.starts_with(dir) && wanted.get(dir.len()).is_some_and(|part| part == gone)
 }
 
-/// The layer without its compression.
+/// Returns a reader for the decompressed layer.
 fn unpacked(layer: &Path) -> Result<Box<dyn Read>, Cause> {
     let mut file = BufReader::with_capacity(256 << 10, File::open(layer).map_err(Cause::file(layer))?);
     let mut magic = Vec::new();
@@ -222,7 +227,7 @@ fn unpacked(layer: &Path) -> Result<Box<dyn Read>, Cause> {
     }
 }
 
-/// A short content of an entry, up to its first NUL.
+/// Reads the short content of an entry, up to its first NUL.
 fn text(entry: &mut impl Read) -> Result<String, Cause> {
     let wrong = |why: &str| Cause::Malformed(format!("a header of its tar {why}"));
     let mut bytes = Vec::new();
@@ -232,11 +237,11 @@ fn text(entry: &mut impl Read) -> Result<String, Cause> {
     }
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     bytes.truncate(end);
-    // What is no text names no file that is looked for.
+    // A name that is not UTF-8 cannot be the wanted file.
     Ok(String::from_utf8(bytes).unwrap_or_default())
 }
 
-/// Further fields of the next entry: `LENGTH KEY=VALUE` and a line feed (POSIX, pax).
+/// Parses pax records for the next entry: `LENGTH KEY=VALUE` and a line feed (POSIX).
 fn fields(text: &str, pending: &mut Pending) -> Result<(), Cause> {
     let mut rest = text;
     while !rest.is_empty() {
@@ -249,7 +254,8 @@ fn fields(text: &str, pending: &mut Pending) -> Result<(), Cause> {
         match field.split_once('=') {
             Some(("path", value)) => pending.name = Some(value.to_owned()),
             Some(("linkpath", value)) => pending.link = Some(value.to_owned()),
-            // Only of files of 8 GiB and more, or to make two readers see two archives.
+            // Legitimate only for files of 8 GiB and more. Otherwise its purpose is to make two
+            // readers see different archives.
             Some(("size", _)) => return Err(Cause::Malformed("an entry has two sizes, which is not read".into())),
             Some((key, _)) if key.starts_with("GNU.sparse") => {
                 return Err(Cause::Malformed("it has a sparse file, which is not read".into()));

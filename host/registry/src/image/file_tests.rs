@@ -8,9 +8,9 @@ use super::*;
 use crate::layout::Layout;
 use crate::manifest::{Descriptor, ImageManifest, RawManifest};
 use crate::media;
-use crate::place::Place;
+use crate::place::Storage;
 
-/// Entries of one layer: a name, and a content or where it leads.
+/// Kind of a layer's entry, with its content or target.
 enum Is {
     File(&'static str),
     Dir,
@@ -59,7 +59,7 @@ async fn of_bytes(layers: &[Vec<u8>], path: &str) -> Result<String, String> {
         subject: None,
         annotations: std::collections::BTreeMap::new(),
     });
-    let image = Image::read(&Place::Layout(layout), manifest.unwrap(), None).await.unwrap();
+    let image = Image::read(&Storage::Layout(layout), manifest.unwrap(), None).await.unwrap();
     let mut file = image.file(path).await.map_err(|error| error.cause.to_string())?;
     let mut content = String::new();
     file.read_to_string(&mut content).unwrap();
@@ -85,7 +85,7 @@ async fn what_a_layer_has_hidden_is_gone() {
     for gone in ["usr/bin/.wh.a", "usr/.wh.bin", ".wh.usr", "usr/bin/.wh..wh..opq", ".wh..wh..opq"] {
         let told = of(&[&low, &[(gone, Is::File(""))]], "usr/bin/a").await.unwrap_err();
         assert!(told.contains("not there"), "{gone}: {told}");
-        // Only for the layers below.
+        // A whiteout applies only to the layers below.
         let same = of(&[&low, &[("usr/bin/a", Is::File("new")), (gone, Is::File(""))]], "usr/bin/a").await;
         assert_eq!(same.unwrap(), "new", "{gone}");
     }
@@ -103,11 +103,11 @@ async fn links_are_followed_and_end() {
     assert_eq!(of(&[&[("etc/a", Is::Soft("/../../x"))], &[("x", Is::File("y"))]], "etc/a").await.unwrap(), "y");
     let hard: &[(&str, Is)] = &[("first", Is::File("same")), ("second", Is::Hard("first"))];
     assert_eq!(of(&[hard], "second").await.unwrap(), "same");
-    // The first name is gone above; the second still has the content.
+    // A layer above deletes the first name. The second name still has the content.
     assert_eq!(of(&[hard, &[(".wh.first", Is::File(""))]], "second").await.unwrap(), "same");
     let told = of(&[&[("a", Is::Soft("b")), ("b", Is::Soft("a"))]], "a").await.unwrap_err();
     assert!(told.contains("links"), "{told}");
-    // A directory above covers a link of its name below.
+    // A directory in a layer above hides a link of the same name.
     let covered = of(&[&[("d", Is::Soft("e")), ("e/a", Is::File("x"))], &[("d", Is::Dir)]], "d/a").await.unwrap_err();
     assert!(covered.contains("not there"), "{covered}");
 }
@@ -115,8 +115,8 @@ async fn links_are_followed_and_end() {
 #[tokio::test]
 async fn rubbish_is_told() {
     for (entries, path, expected) in [
-        (&[("a", Is::Dir)][..], "a", "no regular file"),
-        (&[("a", Is::Fifo)][..], "a", "no regular file"),
+        (&[("a", Is::Dir)][..], "a", "not a regular file"),
+        (&[("a", Is::Fifo)][..], "a", "not a regular file"),
         (&[("a", Is::File("x"))][..], "../a", "not there"),
         (&[("a", Is::File("x"))][..], "", "not there"),
     ] {
@@ -156,13 +156,13 @@ fn no_damage_to_a_layer_is_more_than_an_error() {
     let mut tar = Vec::new();
     flate2::read::GzDecoder::new(layer(&entries).as_slice()).read_to_end(&mut tar).unwrap();
     let file = NamedTempFile::new().unwrap();
-    // Not at every place: each is a file that is written.
+    // Test only every eleventh position, because each one writes a file.
     for at in (0..tar.len().min(4096)).step_by(11) {
         for change in [0x01, 0x80, 0xff] {
             let mut damaged = tar.clone();
             damaged[at] ^= change;
             std::fs::write(file.path(), &damaged).unwrap();
-            // Whatever it says, it ends, and says it without a panic.
+            // Any result is fine, as long as it terminates without a panic.
             let _ = look(file.path(), &["a".into(), "b".into()], &mut HashSet::new());
         }
     }

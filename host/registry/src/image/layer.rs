@@ -1,4 +1,4 @@
-//! A layer: a compressed tar, known by two digests. The same files give the same bytes.
+//! Image layers: compressed tars with two digests. The same files always yield the same bytes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,13 +17,14 @@ use crate::error::Cause;
 use crate::manifest::Descriptor;
 use crate::media;
 
-/// Hides what lower layers have in a directory (OCI image specification, "Opaque Whiteout").
+/// Opaque whiteout, which hides the directory's content in lower layers (OCI image specification,
+/// "Opaque Whiteout").
 const OPAQUE: &str = ".wh..wh..opq";
 
-/// Files on their way into a layer.
+/// Collects the files of a new layer.
 #[derive(Debug, Clone, Default)]
 pub struct LayerBuilder {
-    /// By path, so that they are written in one order.
+    /// Entries by path, so that they are written in a fixed order.
     entries: BTreeMap<String, Entry>,
 }
 
@@ -34,7 +35,7 @@ enum Entry {
     Empty,
 }
 
-/// A layer in a file that goes away with this.
+/// A layer in a temporary file, which is deleted when this value is dropped.
 #[derive(Debug)]
 pub struct Layer {
     pub(super) descriptor: Descriptor,
@@ -43,20 +44,22 @@ pub struct Layer {
 }
 
 impl LayerBuilder {
-    /// Adds a file of this machine under `path`, which is relative to the root, with the directories above it.
+    /// Adds a local file as `path`, which is relative to the root. Parent directories are added
+    /// too.
     ///
     /// # Errors
     ///
-    /// The path is no plain one.
+    /// The path is not a plain relative path.
     pub fn file(&mut self, path: &str, from: &Path, executable: bool) -> Result<(), Cause> {
         self.add(path, Entry::File { from: from.to_owned(), executable })
     }
 
-    /// Hides what lower layers have in the directory `path`: only what is added here is in it then.
+    /// Hides the content of the directory `path` in lower layers. Only the files added here are
+    /// then visible.
     ///
     /// # Errors
     ///
-    /// The path is no plain one.
+    /// The path is not a plain relative path.
     pub fn hide(&mut self, path: &str) -> Result<(), Cause> {
         self.add(&format!("{path}/{OPAQUE}"), Entry::Empty)
     }
@@ -74,15 +77,15 @@ impl LayerBuilder {
         Ok(())
     }
 
-    /// Writes it. It belongs to root, and has no times.
+    /// Writes the layer. All entries belong to root and have no times.
     ///
     /// # Errors
     ///
-    /// A file cannot be read, or there is no place for the layer.
+    /// A file is not readable, or the temporary file cannot be written.
     pub fn write(&self) -> Result<Layer, Cause> {
         let file = NamedTempFile::new().map_err(Cause::file(&std::env::temp_dir()))?;
         let unwritable = |error| Cause::file(file.path())(error);
-        // Neither a name nor a time stands in the header of gzip unless they are set.
+        // By default, the gzip header contains neither a name nor a time.
         let encoder = GzEncoder::new(BufWriter::new(file.as_file()), Compression::default());
         let mut tar = Builder::new(Hashing { hash: Sha256::new(), to: encoder });
         for (path, entry) in &self.entries {
@@ -120,7 +123,8 @@ fn append(
     header.set_gid(0);
     header.set_mtime(0);
     header.set_size(size);
-    // A file that has grown meanwhile gives what it had; one that has shrunk makes the tar end in it, which its reader would notice.
+    // If the file has grown meanwhile, only the old size is read. If it has shrunk, the tar would
+    // be truncated, so this is an error.
     let mut counted = Counted { from: content.take(size), left: size };
     tar.append_data(&mut header, path, &mut counted)?;
     match counted.left {
@@ -142,7 +146,7 @@ impl<R: io::Read> io::Read for Counted<R> {
     }
 }
 
-/// Hashes what it passes on.
+/// Passes bytes on and hashes them.
 struct Hashing<W> {
     hash: Sha256,
     to: W,

@@ -1,5 +1,7 @@
-//! Container images: read from wherever they are, extended by a layer, written to wherever they are wanted. What was there stays byte for
-//! byte; configuration and manifest are new ones that name it.
+//! Container images: reads them from a registry or layout, adds a layer, and writes the result
+//! elsewhere.
+//!
+//! Existing layers stay unchanged. Configuration and manifest are new.
 
 mod append;
 mod file;
@@ -7,7 +9,7 @@ mod layer;
 mod read;
 mod write;
 
-pub use append::Addition;
+pub use append::NewLayer;
 pub use layer::{Layer, LayerBuilder};
 pub use read::{Image, Platform};
 pub use write::{ImageName, list_image};

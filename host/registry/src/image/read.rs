@@ -1,4 +1,4 @@
-//! An image, and which one is meant of several.
+//! Reading an image, and selecting one by platform.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,16 +8,16 @@ use serde_json::{Map, Value};
 use crate::error::{Cause, RegistryError};
 use crate::limits::{MAX_CONFIG_BYTES, MAX_DEPTH};
 use crate::manifest::{Descriptor, ImageManifest, Manifest, RawManifest};
-use crate::place::Place;
+use crate::place::Storage;
 
-/// What an image runs on: `linux/amd64`, `linux/arm64/v8`.
+/// Platform of an image, such as `linux/amd64` or `linux/arm64/v8`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Platform {
     /// The operating system.
     pub os: String,
-    /// The architecture, in Go's words.
+    /// The architecture, with Go's names.
     pub architecture: String,
-    /// Its variant; `None`: any.
+    /// The variant. `None` matches any variant.
     pub variant: Option<String>,
 }
 
@@ -46,49 +46,50 @@ impl fmt::Display for Platform {
 }
 
 impl Platform {
-    /// Of an entry of an index, or of a configuration: both have the same keys.
+    /// Reads the platform of an index entry or of a configuration. Both have the same keys.
     fn of(fields: &Map<String, Value>) -> Option<Self> {
         let text =
             |key: &str| fields.get(key).and_then(Value::as_str).map(|text| plumbline_core::text::excerpt(text, 100));
         Some(Self { os: text("os")?, architecture: text("architecture")?, variant: text("variant") })
     }
 
-    /// Whether this is what somebody has asked for.
+    /// Returns whether this platform matches `wanted`.
     fn is(&self, wanted: &Self) -> bool {
         self.is_kind(wanted) && (wanted.variant.is_none() || self.variant() == wanted.variant())
     }
 
-    /// Whether this is for the same kind of machine, whatever its variant.
+    /// Returns whether operating system and architecture match `wanted`, regardless of the variant.
     fn is_kind(&self, wanted: &Self) -> bool {
         self.os == wanted.os && self.architecture == wanted.architecture
     }
 
-    /// The variant; the 64 bits of ARM have had one that everybody leaves out or writes as they like.
+    /// Returns the variant. For arm64, a missing variant means `v8`, which is often omitted.
     fn variant(&self) -> Option<&str> {
         let usual = (self.architecture == "arm64").then_some("v8");
         self.variant.as_deref().or(usual)
     }
 }
 
-/// An image: its manifest and its configuration. Its layers stay where they are until they are wanted.
+/// An image: its manifest and its configuration. Layers are fetched when they are needed.
 #[derive(Debug, Clone)]
 pub struct Image {
-    /// Where its layers are.
-    pub(super) place: Place,
+    /// Where the layers are stored.
+    pub(super) place: Storage,
     pub(super) manifest: ImageManifest,
-    /// The manifest as it came.
+    /// The original manifest.
     raw: RawManifest,
-    /// The configuration: whatever keys it has are kept.
+    /// The configuration, with all keys.
     pub(super) config: Map<String, Value>,
 }
 
 impl Image {
-    /// The image that `root` names: itself, or the one for `platform` if it is an index.
+    /// Reads the image `root`, or if it is an index, the image for `platform`.
     ///
     /// # Errors
     ///
-    /// It is no container image, there is none for the platform, or there are several and no platform is named.
-    pub async fn read(place: &Place, root: RawManifest, platform: Option<&Platform>) -> Result<Self, RegistryError> {
+    /// The manifest is not a container image, there is no image for the platform, or the choice is
+    /// ambiguous without a platform.
+    pub async fn read(place: &Storage, root: RawManifest, platform: Option<&Platform>) -> Result<Self, RegistryError> {
         let what = format!("read image {}", root.digest);
         let mut manifest = root;
         for _ in 0..=MAX_DEPTH {
@@ -106,7 +107,7 @@ impl Image {
     }
 
     async fn of(
-        place: &Place,
+        place: &Storage,
         raw: RawManifest,
         manifest: ImageManifest,
         platform: Option<&Platform>,
@@ -117,13 +118,12 @@ impl Image {
         }
         let fetched = place.fetch(&manifest.config).await?;
         let bytes = std::fs::read(fetched.path()).map_err(|error| Cause::file(fetched.path())(error).of(what))?;
-        let config: Map<String, Value> = serde_json::from_slice(&bytes).map_err(|error| {
-            Cause::Kind(format!("its configuration is none of a container image: {error}")).of(what)
-        })?;
+        let config: Map<String, Value> = serde_json::from_slice(&bytes)
+            .map_err(|error| Cause::Kind(format!("invalid configuration of a container image: {error}")).of(what))?;
         let image = Self { place: place.clone(), manifest, raw, config };
         image.check().map_err(|cause| cause.of(what))?;
         match (platform, image.platform()) {
-            // Many configurations do not tell their variant: what the index says of it stands then.
+            // Many configurations omit the variant. In that case, the index decides.
             (Some(wanted), Some(is)) if !(is.is(wanted) || is.variant.is_none() && is.is_kind(wanted)) => {
                 Err(Cause::Kind(format!("it is for {is}, and {wanted} is wanted")).of(what))
             }
@@ -131,25 +131,26 @@ impl Image {
         }
     }
 
-    /// Its manifest: of several images in an index, that of this one.
+    /// Returns the manifest of the image, which is not the index that it was selected from.
     #[must_use]
     pub fn raw(&self) -> &RawManifest {
         &self.raw
     }
 
-    /// What it runs on, as its configuration says.
+    /// Returns the platform in the configuration.
     #[must_use]
     pub fn platform(&self) -> Option<Platform> {
         Platform::of(&self.config)
     }
 
-    /// A label of its configuration.
+    /// Returns a label of the configuration.
     #[must_use]
     pub fn label(&self, name: &str) -> Option<&str> {
         self.config.get("config")?.get("Labels")?.get(name)?.as_str()
     }
 
-    /// Each layer has its digest in the configuration: where it has not, a runtime would refuse what is made of it.
+    /// Checks that the configuration has a digest for each layer. Otherwise a container runtime
+    /// would reject the result.
     fn check(&self) -> Result<(), Cause> {
         let rootfs = self.config.get("rootfs");
         let layers = rootfs.and_then(|rootfs| rootfs.get("diff_ids")).and_then(Value::as_array);
@@ -165,17 +166,17 @@ impl Image {
     }
 }
 
-/// The one of an index that is meant.
+/// Selects an entry of an index.
 fn chosen<'a>(entries: &'a [Descriptor], platform: Option<&Platform>) -> Result<&'a Descriptor, Cause> {
     let of = |entry: &Descriptor| entry.other.get("platform").and_then(Value::as_object).and_then(Platform::of);
-    // Statements about how something was built stand beside it, and are marked so.
+    // Build attestations are listed next to the images and carry this annotation.
     let images = || entries.iter().filter(|one| !one.annotations.contains_key("vnd.docker.reference.type"));
     let mut fitting: Vec<&Descriptor> = match platform {
         None => images().collect(),
         Some(wanted) => images().filter(|entry| of(entry).is_some_and(|is| is.is(wanted))).collect(),
     };
     if fitting.is_empty() {
-        // What says nothing of itself may be it, where nothing says that it is.
+        // If no entry matches, entries without a platform are candidates.
         fitting = images().filter(|entry| of(entry).is_none()).collect();
     }
     if let [one] = fitting.as_slice() {
@@ -220,13 +221,13 @@ mod tests {
         assert!(chosen(&all, None).unwrap_err().to_string().contains("name the platform"));
         assert_eq!(chosen(&all[..1], None).unwrap(), &all[0]);
         assert!(chosen(&[], None).is_err());
-        // Beside one that says what it is for, one that does not say it is not meant.
+        // An entry without a platform is not selected if another entry matches.
         let mut unsaid = Descriptor::of(media::OCI_MANIFEST, b"u");
         let some = [entry("linux/amd64", b"a"), unsaid.clone(), entry("linux/arm64", b"b")];
         let of = |text: &str| chosen(&some, Some(&text.parse().unwrap())).map_err(|cause| cause.to_string());
         assert_eq!(of("linux/amd64").unwrap(), &some[0]);
         assert_eq!(of("linux/s390x").unwrap(), &some[1]);
-        // Variants that everybody has are left out as often as not.
+        // Default variants are often omitted.
         assert_eq!(of("linux/arm64/v8").unwrap(), &some[2]);
         assert_eq!(of("linux/arm64/v9").unwrap(), &some[1]);
         unsaid.annotations.insert("vnd.docker.reference.type".into(), "attestation-manifest".into());
@@ -253,7 +254,7 @@ mod tests {
             .insert("platform".into(), serde_json::json!({"os": "linux", "architecture": "arm", "variant": "v7"}));
         let index = serde_json::json!({"schemaVersion": 2, "manifests": [entry]}).to_string();
         let index = RawManifest::parse(index.into_bytes().into(), Some(media::OCI_INDEX)).unwrap();
-        let place = Place::Layout(layout);
+        let place = Storage::Layout(layout);
         for platform in ["linux/arm/v7", "linux/arm"] {
             let read = Image::read(&place, index.clone(), Some(&platform.parse().unwrap())).await.unwrap();
             assert_eq!(read.raw().digest, entry.digest, "{platform}");

@@ -1,4 +1,4 @@
-//! Names of images, and how a layout tells them.
+//! Names of images in a layout.
 
 use serde_json::json;
 
@@ -8,10 +8,10 @@ use crate::layout::Layout;
 use crate::manifest::RawManifest;
 use crate::reference::Reference;
 
-/// The annotation by which containerd names what it imports.
+/// Annotation that containerd uses as the name of an imported image.
 const CONTAINERD_NAME: &str = "io.containerd.image.name";
 
-/// A full name of an image, as engines and nodes know it: `registry/repository:tag`.
+/// Full name of an image as container engines and nodes use it: `registry/repository:tag`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageName(Reference);
 
@@ -30,7 +30,8 @@ impl std::fmt::Display for ImageName {
     }
 }
 
-/// Lists an image in a layout so that containerd, Podman and skopeo find it by its name. `base` says what it runs on.
+/// Adds an image to a layout's index, so that containerd, Podman and skopeo find it by its name.
+/// The platform is copied from `base`.
 ///
 /// # Errors
 ///

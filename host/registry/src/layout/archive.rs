@@ -1,4 +1,4 @@
-//! A layout as one file, to be carried somewhere: a tar without compression, because contents have theirs.
+//! Layouts as a single tar file. The tar is not compressed, because the blobs already are.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -10,11 +10,12 @@ use tar::{Builder, EntryType, Header};
 use super::directory::{BLOBS, INDEX, Layout, MARK, unfinished};
 use crate::error::Cause;
 
-/// Writes all of a layout to `to`, whole or not at all. The same layout gives the same bytes. How many there are.
+/// Writes a layout as a tar to `to`, completely or not at all, and returns its size in bytes. The
+/// same layout always yields the same bytes.
 ///
 /// # Errors
 ///
-/// The layout cannot be read, or the archive cannot be written.
+/// The layout is not readable, or the archive cannot be written.
 pub fn write(layout: &Layout, to: &Path) -> Result<u64, Cause> {
     let parent = match to.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -31,14 +32,14 @@ pub fn write(layout: &Layout, to: &Path) -> Result<u64, Cause> {
     }
     let write = || -> io::Result<()> {
         let mut tar = Builder::new(io::BufWriter::new(file.as_file()));
-        // First what says what this is: a reader knows it from the first block.
+        // Write the marker first, so that a reader recognizes a layout by the first block.
         append(&mut tar, layout.dir(), MARK)?;
         append(&mut tar, layout.dir(), INDEX)?;
         for name in &names {
             append(&mut tar, layout.dir(), &format!("{BLOBS}/{name}"))?;
         }
         tar.into_inner()?.flush()?;
-        // Before it has its name: with that it is whole, also after the power was cut.
+        // Sync before the rename, so that the named file is complete even after a power failure.
         file.as_file().sync_all()
     };
     write().map_err(Cause::file(to))?;

@@ -1,4 +1,5 @@
-//! A layout in a directory. What is read from one is checked as if it came from a registry: it has been on somebody's stick.
+//! Layouts in a directory. Their content is verified like that of a registry, because they may come
+//! from a removable drive.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write as _};
@@ -15,18 +16,18 @@ use crate::limits::{MAX_DEPTH, MAX_MANIFEST_BYTES};
 use crate::manifest::{Descriptor, Index, Manifest, RawManifest};
 use crate::media;
 
-/// The file that says that a directory is a layout.
+/// File that marks a directory as a layout.
 pub(super) const MARK: &str = "oci-layout";
-/// What stands in it.
+/// Content of the marker file.
 const MARK_TEXT: &str = r#"{"imageLayoutVersion":"1.0.0"}"#;
-/// The file that lists what there is.
+/// File that lists the manifests.
 pub(super) const INDEX: &str = "index.json";
-/// How the names of files begin that are not whole yet.
+/// Name prefix of incomplete files.
 const UNFINISHED: &str = ".tmp-";
-/// Held while a list is read, changed and written: of two that do so at a time, one would be lost. Copies of many images into one layout
-/// list what belongs to others while they go on.
+/// Lock for changes to the index. Without it, one of two concurrent changes would be lost.
+/// Concurrent copies of several images into one layout list referrers while they run.
 static LISTING: Mutex<()> = Mutex::new(());
-/// Where contents are, by their digits.
+/// Directory of blobs, named by the digits of their digest.
 pub(super) const BLOBS: &str = "blobs/sha256";
 
 #[derive(Deserialize)]
@@ -35,27 +36,27 @@ struct Mark {
     image_layout_version: String,
 }
 
-/// A layout.
+/// An OCI image layout in a directory.
 #[derive(Debug, Clone)]
 pub struct Layout {
     dir: PathBuf,
 }
 
-/// One of the things that a layout lists.
+/// An entry of a layout's index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The manifest or index.
+    /// Descriptor of the manifest or index.
     pub descriptor: Descriptor,
-    /// The name that it was given, often a reference without `oci://`.
+    /// Name of the entry, often a reference without `oci://`.
     pub name: Option<String>,
 }
 
 impl Layout {
-    /// A layout in `dir`, which is made if it is missing; one that is there is extended.
+    /// Opens the layout in `dir`, or creates one if the directory is missing or empty.
     ///
     /// # Errors
     ///
-    /// The directory has something else in it, or cannot be written.
+    /// The directory contains something else, or cannot be written.
     pub fn create(dir: &Path) -> Result<Self, Cause> {
         let blobs = dir.join(BLOBS);
         let mark = dir.join(MARK);
@@ -77,16 +78,16 @@ impl Layout {
         fs::create_dir_all(&blobs).map_err(Cause::file(&blobs))?;
         let layout = Self { dir: dir.into() };
         layout.replace(INDEX, RawManifest::of_index(&Index::default())?.bytes.as_ref())?;
-        // Last: with it, the directory is a layout.
+        // Write the marker last, because it makes the directory a layout.
         fs::write(&mark, MARK_TEXT).map_err(Cause::file(&mark))?;
         Ok(layout)
     }
 
-    /// The layout in `dir`.
+    /// Opens the layout in `dir`.
     ///
     /// # Errors
     ///
-    /// It is none, or of a version that is not understood.
+    /// The directory is not a layout, or has an unsupported version.
     pub fn open(dir: &Path) -> Result<Self, Cause> {
         let layout = Self { dir: dir.into() };
         let text = match layout.small(MARK) {
@@ -107,17 +108,17 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The directory.
+    /// Returns the directory of the layout.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// What it lists.
+    /// Returns the index of the layout.
     ///
     /// # Errors
     ///
-    /// The list is no index.
+    /// The index is malformed.
     pub fn index(&self) -> Result<Index, Cause> {
         let bytes = self.small(INDEX)?;
         match RawManifest::parse(bytes.into(), Some(media::OCI_INDEX))?.manifest {
@@ -126,18 +127,19 @@ impl Layout {
         }
     }
 
-    /// The things that have a name, or that belong to nothing else: what somebody has put in there, without signatures and the like.
+    /// Returns the entries that have a name or no subject. These are the artifacts that users
+    /// stored, without signatures and other referrers.
     ///
     /// # Errors
     ///
-    /// The list or one of the manifests cannot be read.
+    /// The index or one of the manifests is not readable.
     pub fn entries(&self) -> Result<Vec<Entry>, Cause> {
         let mut entries = Vec::new();
         for descriptor in self.index()?.manifests {
             let name = descriptor.annotations.get(media::REF_NAME).cloned();
             let belongs = name.is_none()
                 && matches!(self.manifest(&descriptor)?.manifest, Manifest::Image(image) if image.subject.is_some());
-            // Lists of referrers under their tags are bookkeeping, too.
+            // Fallback tags with lists of referrers are not entries either.
             let bookkeeping = name.as_deref().is_some_and(|name| {
                 name.strip_prefix("sha256-").is_some_and(|hex| format!("sha256:{hex}").parse::<Digest>().is_ok())
             });
@@ -148,11 +150,12 @@ impl Layout {
         Ok(entries)
     }
 
-    /// What in this layout belongs to the manifest `subject`: listed by itself, or in a list under the tag of the subject.
+    /// Returns the referrers of the manifest `subject`, from the index and from the list under the
+    /// subject's fallback tag.
     ///
     /// # Errors
     ///
-    /// The list or one of the manifests cannot be read.
+    /// The index or one of the manifests is not readable.
     pub fn referrers(&self, subject: Digest) -> Result<Vec<Descriptor>, Cause> {
         let tag = crate::client::fallback_tag(subject);
         let mut found: Vec<Descriptor> = Vec::new();
@@ -176,11 +179,11 @@ impl Layout {
         Ok(found)
     }
 
-    /// A manifest, checked against its descriptor.
+    /// Returns a manifest, verified against its descriptor.
     ///
     /// # Errors
     ///
-    /// It is not there, or not what the descriptor says.
+    /// The manifest is missing, or does not match the descriptor.
     pub fn manifest(&self, wanted: &Descriptor) -> Result<RawManifest, Cause> {
         let bytes =
             self.small(&format!("{BLOBS}/{}", wanted.digest.hex())).map_err(|cause| missing(cause, wanted.digest))?;
@@ -193,11 +196,11 @@ impl Layout {
         Ok(manifest)
     }
 
-    /// The file of a content. Its size and digest are checked: the whole file is read.
+    /// Returns the path of a blob after verifying its size and digest. It reads the whole file.
     ///
     /// # Errors
     ///
-    /// It is not there, or not what the descriptor says.
+    /// The blob is missing, or does not match the descriptor.
     pub fn blob(&self, wanted: &Descriptor) -> Result<PathBuf, Cause> {
         let path = self.blob_path(wanted.digest);
         let mut checker = Checker::new(wanted);
@@ -214,19 +217,19 @@ impl Layout {
         Ok(path)
     }
 
-    /// Whether a content of this size is there.
+    /// Returns whether there is a blob file of the right size. The digest is not verified.
     #[must_use]
     pub fn has(&self, wanted: &Descriptor) -> bool {
         fs::symlink_metadata(self.blob_path(wanted.digest))
             .is_ok_and(|there| there.is_file() && there.len() == wanted.size)
     }
 
-    /// Removes what writers have left behind that were killed: files that are not whole and that nobody finishes. Nobody else may be
-    /// writing.
+    /// Removes incomplete files that killed writers left behind. Nobody else may be writing to the
+    /// layout.
     ///
     /// # Errors
     ///
-    /// The layout cannot be read, or such a file cannot be removed.
+    /// The layout is not readable, or a file cannot be removed.
     pub fn sweep(&self) -> Result<(), Cause> {
         for dir in [self.dir.clone(), self.dir.join(BLOBS)] {
             for entry in fs::read_dir(&dir).map_err(Cause::file(&dir))? {
@@ -240,7 +243,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Copies the file of a content that has been checked into the layout.
+    /// Copies a verified blob into the layout.
     ///
     /// # Errors
     ///
@@ -253,7 +256,7 @@ impl Layout {
         Self::keep(file, &self.blob_path(what.digest))
     }
 
-    /// Writes a manifest as a content. It is not listed by this.
+    /// Writes a manifest as a blob, without adding it to the index.
     ///
     /// # Errors
     ///
@@ -262,7 +265,8 @@ impl Layout {
         self.replace(&format!("{BLOBS}/{}", manifest.digest.hex()), &manifest.bytes)
     }
 
-    /// Lists a manifest under a name, which another one then loses; or, without a name, once.
+    /// Adds a manifest to the index. A name moves to the new manifest if it is already in use.
+    /// Without a name, a manifest that is already listed is not added again.
     ///
     /// # Errors
     ///
@@ -288,7 +292,8 @@ impl Layout {
         self.dir.join(BLOBS).join(digest.hex())
     }
 
-    /// A regular file: a pipe would be waited for, a link may lead anywhere.
+    /// Opens a regular file. Other types are rejected, because a pipe could block and a link could
+    /// lead anywhere.
     fn file(&self, name: &str) -> Result<File, Cause> {
         let path = self.dir.join(name);
         let there = fs::symlink_metadata(&path).map_err(Cause::file(&path))?;
@@ -314,24 +319,25 @@ impl Layout {
         Self::keep(file, &self.dir.join(name))
     }
 
-    /// Whole, or not at all.
+    /// Moves a complete file to its final path.
     fn keep(file: NamedTempFile, path: &Path) -> Result<(), Cause> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            // Temporary files are for their owner alone; a layout is for whoever may read the directory.
+            // Temporary files are private to their owner, but a layout must be readable by
+            // everybody with access to the directory.
             fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644)).map_err(Cause::file(path))?;
         }
         file.persist(path).map(drop).map_err(|error| Cause::file(path)(error.error))
     }
 }
 
-/// A file that gets its name when it is whole.
+/// Creates a temporary file, which is renamed when it is complete.
 pub(super) fn unfinished(dir: &Path) -> Result<NamedTempFile, Cause> {
     tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(dir).map_err(Cause::file(dir))
 }
 
-/// A content that is not there, by its digest.
+/// Converts a file-not-found error to one that reports the digest.
 fn missing(cause: Cause, digest: Digest) -> Cause {
     match cause {
         Cause::File { error, .. } if error.kind() == ErrorKind::NotFound => {

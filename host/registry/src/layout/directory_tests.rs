@@ -33,7 +33,7 @@ fn what_is_put_in_is_found_under_its_name() {
     let (one, two) = (image(&layout, b"one", None), image(&layout, b"two", None));
     layout.list(one.descriptor(), Some("h/n:1")).unwrap();
     layout.list(two.descriptor(), Some("h/n:2")).unwrap();
-    // The name moves on, as a tag does.
+    // The name moves to another manifest, like a tag.
     layout.list(two.descriptor(), Some("h/n:1")).unwrap();
     let signature = image(&layout, b"signature", Some(two.descriptor()));
     layout.list(signature.descriptor(), None).unwrap();
@@ -116,7 +116,7 @@ fn what_killed_writers_left_is_swept_and_nothing_else() {
     let layout = Layout::create(dir.path()).unwrap();
     let one = image(&layout, b"one", None);
     layout.list(one.descriptor(), Some("h/n:1")).unwrap();
-    // What is kept is forgotten as a killed process forgets it.
+    // Keep the temporary files, as if the process had been killed.
     let left =
         [dir.path().to_path_buf(), dir.path().join(BLOBS)].map(|dir| unfinished(&dir).unwrap().keep().unwrap().1);
     layout.sweep().unwrap();

@@ -1,4 +1,4 @@
-//! OCI image layouts: registries as directories and archives (OCI image specification, "Image Layout").
+//! OCI image layouts in directories and archives (OCI image specification, "Image Layout").
 
 mod archive;
 mod directory;

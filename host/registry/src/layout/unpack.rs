@@ -1,4 +1,4 @@
-//! Layouts as they come: a directory, or an archive that is unpacked under limits.
+//! Opening a layout from a directory or an archive. Archives are unpacked with limits.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write as _};
@@ -14,33 +14,33 @@ use crate::digest::Digest;
 use crate::error::Cause;
 use crate::limits::{MAX_ARCHIVE_BYTES, MAX_ARCHIVE_ENTRIES, MAX_MANIFEST_BYTES};
 
-/// How directories are called that archives are unpacked into.
+/// Name prefix of directories with unpacked archives.
 const UNPACKED: &str = ".plumbline-unpacked-";
-/// One that is younger may have been made this moment, by who is about to lock it.
+/// Minimum age of abandoned directories. A younger one may not be locked yet by its owner.
 const NEW: Duration = Duration::from_secs(60);
 
-/// A layout to read, and what keeps it there.
+/// A layout to read, with its temporary directory.
 #[derive(Debug)]
 pub struct OpenedLayout {
     layout: Layout,
-    /// Where an archive was unpacked to; goes away with this.
+    /// Directory of the unpacked archive, which is removed when this value is dropped.
     _unpacked: Option<(TempDir, Option<File>)>,
 }
 
 impl OpenedLayout {
-    /// The layout.
+    /// Returns the layout.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 }
 
-/// The layout at `path`, a directory or a tar of one. A tar is unpacked into `scratch` (the system's directory for temporary files if
-/// `None`); every content in it must have the digest that its name says.
+/// Opens the layout at `path`, a directory or a tar. A tar is unpacked in `scratch`, or by default
+/// in the system's temporary directory. Every blob in it must match the digest in its name.
 ///
 /// # Errors
 ///
-/// There is none, it is larger than is taken, or it is not what it says.
+/// The path does not exist, a limit is exceeded, or the content is invalid.
 pub fn open(path: &Path, scratch: Option<&Path>) -> Result<OpenedLayout, Cause> {
     let there = fs::metadata(path).map_err(Cause::file(path))?;
     if there.is_dir() {
@@ -52,7 +52,8 @@ pub fn open(path: &Path, scratch: Option<&Path>) -> Result<OpenedLayout, Cause> 
     let parent = scratch.map_or_else(std::env::temp_dir, Path::to_path_buf);
     sweep(&parent);
     let dir = tempfile::Builder::new().prefix(UNPACKED).tempdir_in(&parent).map_err(Cause::file(&parent))?;
-    // By this others see that it is in use. Where directories cannot be locked, nobody takes it for left behind either.
+    // The lock tells other processes that the directory is in use. Where directories cannot be
+    // locked, no process considers one abandoned either.
     let claim = File::open(dir.path()).ok().filter(|there| there.try_lock().is_ok());
     let file = File::open(path).map_err(Cause::file(path))?;
     unpack(BufReader::with_capacity(256 << 10, file), path, dir.path())?;
@@ -60,8 +61,8 @@ pub fn open(path: &Path, scratch: Option<&Path>) -> Result<OpenedLayout, Cause> 
     Ok(OpenedLayout { layout, _unpacked: Some((dir, claim)) })
 }
 
-/// Removes what processes that were killed have unpacked in `parent`: it has the size of all that is in an archive, and nobody knows it by its
-/// name. What cannot be removed stays: it is in nobody's way.
+/// Removes directories that killed processes left in `parent`. Each is as large as an unpacked
+/// archive, and users do not recognize their names. Failures are ignored.
 fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(UNPACKED));
@@ -70,7 +71,8 @@ fn sweep(parent: &Path) {
         }
         let Ok(there) = File::open(entry.path()) else { continue };
         let age = there.metadata().and_then(|there| there.modified()).ok().and_then(|then| then.elapsed().ok());
-        // Held until it is gone; so that of two that sweep one does it.
+        // Hold the lock during the removal, so that only one of two concurrent processes removes
+        // the directory.
         if age.is_some_and(|age| age > NEW) && there.try_lock().is_ok() {
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -88,8 +90,8 @@ fn unpack(mut from: impl Read, path: &Path, dir: &Path) -> Result<(), Cause> {
     fs::create_dir_all(dir.join(BLOBS)).map_err(Cause::file(dir))?;
     let mut archive = Archive::new(io::Cursor::new(first).chain(from));
     let mut left = MAX_ARCHIVE_BYTES;
-    // Raw: headers that change the next one (long names, other sizes) are not obeyed and not read into memory. No name in a layout is long
-    // enough to need them.
+    // Raw mode neither applies extended headers (long names, other sizes) nor reads them to memory.
+    // No name in a layout is long enough to need them.
     for (count, entry) in archive.entries().map_err(broken)?.raw(true).enumerate() {
         let mut entry = entry.map_err(broken)?;
         if count >= MAX_ARCHIVE_ENTRIES {
@@ -112,14 +114,14 @@ fn unpack(mut from: impl Read, path: &Path, dir: &Path) -> Result<(), Cause> {
         let limit = match (&digest, name.as_str()) {
             (Some(_), _) => left,
             (None, MARK | INDEX) => MAX_MANIFEST_BYTES,
-            // Docker's own archives have further lists beside a layout.
+            // Archives of Docker contain additional files.
             _ => continue,
         };
         if size > limit {
             return Err(wrong(format!("`{}` is larger than is taken: {size} bytes", cut(&name))));
         }
         left = left.saturating_sub(size);
-        // The name is one of ours by now: two fixed ones, or 64 digits.
+        // The name is safe: one of two constants, or 64 digits.
         let place = match digest {
             Some(digest) => dir.join(BLOBS).join(digest.hex()),
             None => dir.join(&name),
@@ -139,7 +141,7 @@ fn unpack(mut from: impl Read, path: &Path, dir: &Path) -> Result<(), Cause> {
     Ok(())
 }
 
-/// Copies, and says what it was.
+/// Copies `from` to `to`, and returns the digest and size.
 fn copy(
     from: &mut impl Read,
     to: &mut File,

@@ -14,7 +14,7 @@ impl Tar {
 
     fn with(mut self, name: &str, kind: EntryType, size: u64, content: &[u8]) -> Self {
         let mut header = Header::new_ustar();
-        // As bytes: a hostile name is none that `set_path` takes.
+        // Write the bytes directly, because `set_path` rejects malicious names.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_entry_type(kind);
         header.set_size(size);
@@ -70,9 +70,9 @@ fn hostile_archives_are_refused_by_name() {
     for kind in [EntryType::Symlink, EntryType::Link, EntryType::Fifo, EntryType::Char, EntryType::GNUSparse] {
         assert!(error(mark().with(&blob(b"x"), kind, 0, b"")).contains("neither a file"), "{kind:?}");
     }
-    // A promise of an exabyte is not even tried.
+    // A declared size of an exabyte is rejected without reading.
     assert!(error(mark().with(&blob(b"x"), EntryType::Regular, 1 << 60, b"")).contains("larger than"));
-    assert!(error(mark().with(&blob(b"x"), EntryType::Regular, 4096, b"x")).contains("no archive of a layout"));
+    assert!(error(mark().with(&blob(b"x"), EntryType::Regular, 4096, b"x")).contains("not an archive of a layout"));
     assert!(error(Tar::new().with("index.json", EntryType::Regular, 5 << 20, b"")).contains("larger than"));
     assert!(error(Tar::new().file("letter.txt", b"dear")).contains("no file `oci-layout`"));
 
@@ -80,7 +80,7 @@ fn hostile_archives_are_refused_by_name() {
     fs::write(file.path(), [0x1f, 0x8b, 8, 0]).unwrap();
     assert!(open(file.path(), None).unwrap_err().to_string().contains("gunzip"));
     fs::write(file.path(), vec![b'x'; 2048]).unwrap();
-    assert!(open(file.path(), None).unwrap_err().to_string().contains("no archive"));
+    assert!(open(file.path(), None).unwrap_err().to_string().contains("not an archive"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Credential helpers: real programs, written by the tests.
+//! Tests of credential helpers with scripts.
 #![cfg(unix)]
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,8 @@ use plumbline_registry::{Cause, Client, CredentialFiles, Settings};
 use crate::double::{Double, answer};
 use crate::{BASIC, file, reference, settings};
 
-/// A helper with this script behind `docker-credential-test`, named in a file for all registries or for one.
+/// Writes a script as `docker-credential-test`, and a file that configures it for all registries or
+/// for one.
 fn helper(dir: &Path, script: &str, config: &str) -> CredentialFiles {
     let program = file(dir, "docker-credential-test", format!("#!/bin/sh\n{script}\n").as_bytes());
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -31,7 +32,7 @@ async fn outcome(script: &str, config: impl Fn(&str) -> String) -> Result<usize,
     let credentials = helper(dir.path(), script, &config(&server.host));
     let client = Client::new(Settings { credentials, ..settings(&server.host) }).unwrap();
     client.manifest(&reference(&server.host, "n:1")).await.map_err(|error| *error.cause)?;
-    // Kept: a second request asks the helper no more.
+    // Credentials are cached: a second request does not call the helper again.
     client.manifest(&reference(&server.host, "n:1")).await.map_err(|error| *error.cause)?;
     Ok(server.seen().len())
 }
@@ -48,7 +49,7 @@ async fn a_helper_is_asked_for_the_registry_by_its_name() {
             .unwrap(),
         3
     );
-    // What Docker writes when it has logged in with a helper.
+    // The file that Docker writes after a login with a helper.
     assert_eq!(
         outcome(script, |host| format!(r#"{{"auths":{{"{host}":{{}}}},"credsStore":"test"}}"#)).await.unwrap(),
         3
@@ -66,7 +67,7 @@ async fn a_helper_that_has_nothing_leads_on() {
 async fn a_helper_that_fails_is_an_error_and_not_a_stranger() {
     for (script, expected) in [
         ("echo 'the vault is locked' >&2; exit 3", "the vault is locked"),
-        ("echo not json", "no answer"),
+        ("echo not json", "not an answer"),
         ("yes | head -c 200000", "more than"),
         ("kill -9 $$", "signal"),
     ] {

@@ -1,4 +1,4 @@
-//! Servers that answer whatever a test wants.
+//! Test servers with arbitrary responses.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,18 +9,18 @@ use axum::response::Response;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-/// A request as a server saw it.
+/// A request that a server received.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) method: String,
-    /// With the query.
+    /// Path with the query.
     pub(crate) path: String,
     pub(crate) authorization: Option<String>,
     pub(crate) agent: String,
     pub(crate) body: Vec<u8>,
 }
 
-/// A server, ended with the test.
+/// A server that stops when this value is dropped.
 pub(crate) struct Double {
     /// `127.0.0.1:PORT`.
     pub(crate) host: String,
@@ -35,12 +35,13 @@ impl Drop for Double {
 }
 
 impl Double {
-    /// All requests so far.
+    /// Returns all requests so far.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
 
-    /// Answers every request with what the function makes of it; it is told its own host and how many there were before.
+    /// Starts a server that answers every request with `answer`, which receives the request, the
+    /// server's host, and the number of previous requests.
     pub(crate) async fn start(answer: impl Fn(&Seen, &str, usize) -> Response + Clone + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = listener.local_addr().unwrap().to_string();
@@ -72,7 +73,8 @@ impl Double {
         Self { host, seen, task }
     }
 
-    /// Answers each connection with the next of these texts, byte for byte, and closes it; the last again and again.
+    /// Starts a server that answers each connection with the next of these byte strings and closes
+    /// it. The last one is repeated.
     pub(crate) async fn raw(answers: Vec<Vec<u8>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = listener.local_addr().unwrap().to_string();
@@ -87,7 +89,7 @@ impl Double {
                         Ok(read) => head.extend_from_slice(&piece[..read]),
                     }
                 }
-                // Whoever has heard enough may have gone.
+                // The client may already have closed the connection.
                 let _ = stream.write_all(&answers[at.min(answers.len() - 1)]).await;
                 let _ = stream.shutdown().await;
                 at += 1;
@@ -97,7 +99,7 @@ impl Double {
     }
 }
 
-/// An answer with headers.
+/// Returns a response with headers.
 pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Body>) -> Response {
     let mut response = Response::builder().status(status);
     for (name, value) in headers {
@@ -111,7 +113,7 @@ pub(crate) fn endless() -> Body {
     Body::from_stream(futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b' '; 64 << 10])))
 }
 
-/// A body that never begins.
+/// A body that never starts.
 pub(crate) fn silent() -> Body {
     Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>())
 }

@@ -1,4 +1,4 @@
-//! Registries that lie.
+//! Tests with malicious registries.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn manifest_text(layers: &[Descriptor]) -> String {
         .to_string()
 }
 
-/// What the client says of a manifest that is answered so.
+/// Returns the client's error for a manifest response.
 async fn manifest(headers: &'static [(&'static str, &'static str)], body: impl Into<Vec<u8>>) -> Cause {
     let body: Vec<u8> = body.into();
     let server = Double::start(move |_, _, _| answer(200, headers, body.clone())).await;
@@ -67,7 +67,7 @@ async fn what_is_no_manifest_is_named() {
     let cause = manifest(&[("content-type", media::OCI_INDEX)], manifest_text(&[])).await.to_string();
     assert!(cause.contains("calls itself"), "{cause}");
     let cause = manifest(&[("content-type", "text/html")], "<html>log in</html>").await.to_string();
-    assert!(cause.contains("no manifest"), "{cause}");
+    assert!(cause.contains("not a manifest"), "{cause}");
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(50_000), "]".repeat(50_000));
     let cause = manifest(&[], deep).await.to_string();
     assert!(cause.contains("recursion"), "{cause}");
@@ -140,7 +140,8 @@ async fn container_images_and_others_are_no_plugins() {
 
 #[tokio::test]
 async fn an_index_that_names_itself_ends() {
-    // It cannot: nobody finds such a digest. A chain of indexes without end can be made.
+    // An index cannot contain its own digest, but a server can generate an endless chain of
+    // indexes.
     fn index(depth: usize) -> (String, Descriptor) {
         let text = match depth {
             0 => manifest_text(&[]),

@@ -1,4 +1,5 @@
-//! Images that get a layer: from layouts and registries to layouts, archives and registries, read by others.
+//! Tests that add a layer to images in layouts, archives and registries, and read the result with
+//! other tools.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -7,7 +8,7 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use plumbline_registry::{
-    Addition, Descriptor, Digest, Image, ImageManifest, LayerBuilder, Layout, Manifest, Place, Progress, RawManifest,
+    Descriptor, Digest, Image, ImageManifest, LayerBuilder, Layout, Manifest, NewLayer, Progress, RawManifest, Storage,
     copy_image, list_image, media, open_layout, write_archive,
 };
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use crate::server::{Registry, skopeo};
 use crate::{client, file, reference};
 
-/// Docker's name for a layer: what most bases have.
+/// Docker's media type of a layer, which most base images have.
 const DOCKER_LAYER: &str = "application/vnd.docker.image.rootfs.diff.tar.gzip";
 
 fn put(layout: &Layout, kind: &str, bytes: &[u8]) -> Descriptor {
@@ -24,7 +25,7 @@ fn put(layout: &Layout, kind: &str, bytes: &[u8]) -> Descriptor {
     descriptor
 }
 
-/// An image with one layer, whose configuration is `change`d.
+/// Creates an image with one layer, and applies `change` to its configuration.
 fn base(dir: &Path, change: impl FnOnce(&mut Value)) -> (Layout, RawManifest) {
     let layout = Layout::create(dir).unwrap();
     let mut tar = tar::Builder::new(Vec::new());
@@ -52,13 +53,13 @@ fn base(dir: &Path, change: impl FnOnce(&mut Value)) -> (Layout, RawManifest) {
     (layout, manifest)
 }
 
-fn addition(dir: &Path) -> Addition {
+fn addition(dir: &Path) -> NewLayer {
     let mut layer = LayerBuilder::default();
     layer.file("usr/share/x/two", &file(dir, "two", b"2"), true).unwrap();
     layer.file("usr/share/x/one", &file(dir, "one", b"1"), false).unwrap();
     layer.hide("usr/share/x").unwrap();
     let labels = BTreeMap::from([("what".to_owned(), "x".to_owned())]);
-    Addition { layer: layer.write().unwrap(), created_by: "a test".into(), labels }
+    NewLayer { layer: layer.write().unwrap(), created_by: "a test".into(), labels }
 }
 
 fn image(manifest: &RawManifest) -> &ImageManifest {
@@ -74,8 +75,8 @@ fn blob(layout: &Layout, of: &Descriptor) -> Vec<u8> {
 async fn two_copies_at_once_bring_what_they_share_once() {
     let dir = tempfile::tempdir().unwrap();
     let (from, root) = base(&dir.path().join("base"), |_| {});
-    let from = Place::Layout(from);
-    let to = Place::Layout(Layout::create(&dir.path().join("to")).unwrap());
+    let from = Storage::Layout(from);
+    let to = Storage::Layout(Layout::create(&dir.path().join("to")).unwrap());
     let (first, second) = (Progress::default(), Progress::default());
     let (one, other) = tokio::join!(copy_image(&from, &root, &to, &first), copy_image(&from, &root, &to, &second));
     let (one, other) = (one.unwrap(), other.unwrap());
@@ -87,11 +88,11 @@ async fn two_copies_at_once_bring_what_they_share_once() {
 async fn a_layer_is_added_and_nothing_else_changes() {
     let dir = tempfile::tempdir().unwrap();
     let (from, root) = base(&dir.path().join("base"), |_| {});
-    let place = Place::Layout(from.clone());
+    let place = Storage::Layout(from.clone());
     let read = Image::read(&place, root.clone(), None).await.unwrap();
     assert_eq!((read.platform().unwrap().to_string().as_str(), read.label("a")), ("linux/amd64", Some("b")));
     let to = Layout::create(&dir.path().join("to")).unwrap();
-    let made = read.append(&addition(dir.path()), &Place::Layout(to.clone())).await.unwrap();
+    let made = read.append(&addition(dir.path()), &Storage::Layout(to.clone())).await.unwrap();
 
     let (before, after) = (image(&root), image(&made));
     assert_eq!((after.layers.len(), after.layers[0].digest), (2, before.layers[0].digest));
@@ -123,9 +124,9 @@ async fn a_layer_is_added_and_nothing_else_changes() {
     ];
     assert_eq!(entries.collect::<Vec<_>>(), expected.map(|(path, mode)| (path.to_owned(), mode)));
 
-    // The same again is the same.
+    // The same input yields the same digest.
     let again = Layout::create(&dir.path().join("again")).unwrap();
-    let twice = read.append(&addition(dir.path()), &Place::Layout(again)).await.unwrap();
+    let twice = read.append(&addition(dir.path()), &Storage::Layout(again)).await.unwrap();
     assert_eq!(twice.digest, made.digest);
 }
 
@@ -133,9 +134,9 @@ async fn a_layer_is_added_and_nothing_else_changes() {
 async fn archives_and_registries_hold_it_as_others_expect() {
     let dir = tempfile::tempdir().unwrap();
     let (from, root) = base(&dir.path().join("base"), |_| {});
-    let read = Image::read(&Place::Layout(from), root, None).await.unwrap();
+    let read = Image::read(&Storage::Layout(from), root, None).await.unwrap();
     let to = Layout::create(&dir.path().join("to")).unwrap();
-    let made = read.append(&addition(dir.path()), &Place::Layout(to.clone())).await.unwrap();
+    let made = read.append(&addition(dir.path()), &Storage::Layout(to.clone())).await.unwrap();
     list_image(&to, &made, &read, &"registry.example.com/team/plumbline:v1-checks".parse().unwrap()).unwrap();
     let archive = dir.path().join("image.tar");
     write_archive(&to, &archive).unwrap();
@@ -146,7 +147,7 @@ async fn archives_and_registries_hold_it_as_others_expect() {
     assert_eq!((entries.len(), entry.digest, entries[0].name.as_deref()), (1, made.digest, Some("v1-checks")));
     assert_eq!(entry.annotations["io.containerd.image.name"], "registry.example.com/team/plumbline:v1-checks");
     assert_eq!(entry.other["platform"], json!({"os": "linux", "architecture": "amd64"}));
-    Image::read(&Place::Layout(opened.layout().clone()), made.clone(), Some(&"linux/amd64".parse().unwrap()))
+    Image::read(&Storage::Layout(opened.layout().clone()), made.clone(), Some(&"linux/amd64".parse().unwrap()))
         .await
         .unwrap();
 
@@ -154,22 +155,22 @@ async fn archives_and_registries_hold_it_as_others_expect() {
         let told: Value = serde_json::from_str(&told).unwrap();
         assert_eq!((&told["Digest"], &told["Labels"]["what"]), (&json!(made.digest), &json!("x")));
         assert_eq!(told["Layers"].as_array().unwrap().len(), 2);
-        // This unpacks every layer, and compares it with what the configuration says.
+        // This unpacks every layer and compares it with the digests in the configuration.
         let docker = format!("docker-archive:{}:x:1", dir.path().join("docker.tar").display());
         skopeo(dir.path(), &["copy", &format!("oci-archive:{}", archive.display()), &docker]);
     }
 
     let Some(registry) = Registry::open().await else { return };
     let (client, name) = (client(&registry.host), reference(&registry.host, "team/plumbline:v1"));
-    let place = Place::Registry(client.clone(), name.clone());
+    let place = Storage::Registry(client.clone(), name.clone());
     let pushed = read.append(&addition(dir.path()), &place).await.unwrap();
     client.put_manifest(&name, &pushed).await.unwrap();
     assert_eq!(pushed.digest, made.digest, "the same, wherever it is");
-    // And from there, with a further layer, to a layout.
+    // Copy it back to a layout, with another layer.
     let root = client.manifest(&name).await.unwrap();
     let third = Image::read(&place, root, None).await.unwrap();
     let further = Layout::create(&dir.path().join("further")).unwrap();
-    let made = third.append(&addition(dir.path()), &Place::Layout(further)).await.unwrap();
+    let made = third.append(&addition(dir.path()), &Storage::Layout(further)).await.unwrap();
     assert_eq!(image(&made).layers.len(), 3);
 }
 
@@ -179,17 +180,17 @@ async fn what_is_no_image_is_named() {
     let told = async |name: &str, change: fn(&mut Value), platform: Option<&str>| {
         let (from, root) = base(&dir.path().join(name), change);
         let platform = platform.map(|text| text.parse().unwrap());
-        let place = Place::Layout(from);
+        let place = Storage::Layout(from);
         let read = match Image::read(&place, root, platform.as_ref()).await {
             Ok(read) => read,
             Err(error) => return error.cause.to_string(),
         };
-        let to = Place::Layout(Layout::create(&dir.path().join(format!("{name}-to"))).unwrap());
+        let to = Storage::Layout(Layout::create(&dir.path().join(format!("{name}-to"))).unwrap());
         read.append(&addition(dir.path()), &to).await.unwrap_err().cause.to_string()
     };
     let lies = told("lies", |config| config["rootfs"]["diff_ids"] = json!([]), None).await;
     assert_eq!(lies, "its configuration names 0 layers, and its manifest 1");
-    assert!(told("bundle", |config| *config = json!({"name": "x"}), None).await.contains("no container image"));
+    assert!(told("bundle", |config| *config = json!({"name": "x"}), None).await.contains("not a container image"));
     assert!(told("text", |config| *config = json!("x"), None).await.contains("none of a container image"));
     let other = told("other", |_| {}, Some("linux/arm64")).await;
     assert_eq!(other, "it is for linux/amd64, and linux/arm64 is wanted");

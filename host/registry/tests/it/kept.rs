@@ -1,4 +1,4 @@
-//! What is named by digest comes once.
+//! Tests that references by digest are downloaded only once.
 
 use plumbline_registry::{Cause, Client, Descriptor, Digest, Settings, media, pull};
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::{reference, settings};
 const TAR: &[u8] = b"the bundle";
 const CONFIG: &[u8] = b"{}";
 
-/// The manifest of a bundle with these contents.
+/// Returns the manifest of a bundle with these blobs.
 fn manifest() -> String {
     let of = |kind: &str, bytes: &[u8]| {
         let it = Descriptor::of(kind, bytes);
@@ -54,7 +54,7 @@ async fn by_digest_the_registry_is_not_asked_again_and_by_tag_for_the_digest_onl
     assert_eq!(asked(&server).len(), 3, "nothing more");
     assert_eq!(read(pull(&client, &reference(&server.host, "n:1")).await.unwrap()), TAR);
     assert_eq!(asked(&server)[3..], ["manifests"]);
-    // What was had from one place is not taken to be in another.
+    // The cache of one repository is not used for another.
     let error = pull(&client, &reference(&server.host, &exact.replacen('n', "m", 1))).await.unwrap_err();
     assert!(matches!(*error.cause, Cause::NotFound(_)), "{error:?}");
 }

@@ -1,4 +1,4 @@
-//! From a registry onto a stick, and into another registry.
+//! Tests that copy artifacts from a registry to a layout and on to another registry.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ async fn what_is_saved_is_loaded_elsewhere_with_its_signatures() {
     let (root, copied) = save(&client, &name, &layout).await.unwrap();
     assert_eq!((root.digest, copied.manifests, copied.referrers, copied.blobs), (pushed.manifest, 2, 1, 4));
     save(&client, &other, &layout).await.unwrap();
-    // Again: all is there already.
+    // A second copy finds all blobs.
     assert_eq!(save(&client, &name, &layout).await.unwrap().1.blobs, 0);
     let tar = dir.join("stick.tar");
     let bytes = write_archive(&layout, &tar).unwrap();
@@ -38,7 +38,7 @@ async fn what_is_saved_is_loaded_elsewhere_with_its_signatures() {
     let opened = open_layout(&tar, None).unwrap();
     let entries = opened.layout().entries().unwrap();
     let names: Vec<_> = entries.iter().map(|entry| entry.name.clone().unwrap()).collect();
-    // The one that was saved again is the last now.
+    // The artifact that was saved again is now the last entry.
     assert_eq!(names, [other.bare(), name.bare()]);
     let inside = unwrap_entry(opened.layout(), &entries[1]).await.unwrap();
     assert_eq!((inside.kind, std::fs::read(inside.file.path()).unwrap()), (Kind::Bundle, b"the tar".to_vec()));
@@ -50,7 +50,7 @@ async fn what_is_saved_is_loaded_elsewhere_with_its_signatures() {
     let found = target.referrers(&to, pushed.manifest, Some(media::DSSE)).await.unwrap();
     assert_eq!(found.iter().map(|one| one.digest).collect::<Vec<_>>(), [signature]);
 
-    // Others read our archive, too.
+    // Other tools can read the archive too.
     let source = format!("oci-archive:{}:{}", tar.display(), name.bare());
     let Some(raw) = skopeo(dir, &["inspect", "--raw", &source]) else { return };
     assert_eq!(Digest::of(raw.as_bytes()), pushed.manifest);

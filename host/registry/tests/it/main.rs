@@ -1,4 +1,4 @@
-//! Against servers on loopback: some that lie, and a real registry that others wrote.
+//! Integration tests with servers on the loopback interface: malicious ones, and a real registry.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod credentials;
@@ -19,14 +19,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plumbline_registry::{Client, CredentialFiles, Patience, Reference, Settings};
+use plumbline_registry::{Client, CredentialFiles, Reference, Settings, Timeouts};
 
-/// Settings that reach one host without encryption, find no credentials, and do not wait long.
+/// Returns settings for one host with plain HTTP, without credentials, and with short timeouts.
 fn settings(host: &str) -> Settings {
     Settings {
         insecure: vec![host.to_owned()],
         proxies: false,
-        patience: Patience { attempts: 3, first_pause: Duration::from_millis(1), ..Patience::default() },
+        patience: Timeouts { attempts: 3, first_pause: Duration::from_millis(1), ..Timeouts::default() },
         ..Settings::default()
     }
 }
@@ -39,7 +39,7 @@ fn reference(host: &str, rest: &str) -> Reference {
     format!("oci://{host}/{rest}").parse().unwrap()
 }
 
-/// A file of credentials for hosts, each with `user:secret`.
+/// Writes a credential file with `user:secret` for each host.
 fn login(dir: &Path, hosts: &[&str]) -> CredentialFiles {
     // `user:secret` in base64.
     let entries: BTreeMap<&str, serde_json::Value> =
@@ -49,10 +49,10 @@ fn login(dir: &Path, hosts: &[&str]) -> CredentialFiles {
     CredentialFiles { files: vec![path], ..CredentialFiles::default() }
 }
 
-/// What `user:secret` looks like to a server.
+/// Authorization header for `user:secret`.
 const BASIC: &str = "Basic dXNlcjpzZWNyZXQ=";
 
-/// A file with this content.
+/// Writes a file and returns its path.
 fn file(dir: &Path, name: &str, content: &[u8]) -> PathBuf {
     let path = dir.join(name);
     std::fs::write(&path, content).unwrap();

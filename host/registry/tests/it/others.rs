@@ -1,4 +1,4 @@
-//! What we push, others read; what others push, we read.
+//! Interoperability tests: other tools read what we push, and we read what they push.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,8 @@ use plumbline_registry::{
 use crate::server::{Registry, skopeo};
 use crate::{file, reference};
 
-/// Writes a manifest as it stands: through a layout, as a program would that has one.
+/// Pushes a manifest with exactly this text. It goes through a layout, like the manifest of another
+/// program.
 pub(crate) async fn put_text(client: &Client, name: &Reference, text: &str) {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::create(dir.path()).unwrap();
@@ -48,7 +49,7 @@ async fn skopeo_reads_what_we_push_byte_for_byte() {
         skopeo(dir, &["copy", "--src-tls-verify=false", &source, &format!("oci:{}:x", layout.display())]).unwrap();
         assert_eq!(blob(&layout, pushed.content), content);
         assert_eq!(blob(&layout, pushed.manifest), raw.as_bytes());
-        // Its layout is one of ours.
+        // We can read its layout.
         let opened = Layout::open(&layout).unwrap();
         let entries = opened.entries().unwrap();
         assert_eq!(
@@ -70,7 +71,7 @@ async fn what_skopeo_pushes_we_pull() {
     let pushed = push_module(&client, &name, &wasm, &ModuleFields::default(), BTreeMap::new()).await.unwrap();
     let layout = Layout::create(&dir.join("layout")).unwrap();
     save(&client, &name, &layout).await.unwrap();
-    // Out of our layout, to another name: by skopeo alone.
+    // From our layout to another name, with skopeo only.
     let other = reference(&registry.host, "second:1");
     let source = format!("oci:{}:{}", layout.dir().display(), name.bare());
     if skopeo(dir, &["copy", "--dest-tls-verify=false", &source, &format!("docker://{}", other.bare())]).is_none() {

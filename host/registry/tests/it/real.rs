@@ -1,4 +1,4 @@
-//! Against a real registry.
+//! Tests with a real registry.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -21,7 +21,7 @@ fn config() -> BundleConfig {
     BundleConfig { name: "check".into(), version: Some("1.2".into()), modules: vec![module], ..BundleConfig::default() }
 }
 
-/// Some bytes that are more than one piece.
+/// Returns more bytes than fit into one chunk.
 fn content() -> Vec<u8> {
     (0..3_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
@@ -34,7 +34,7 @@ async fn a_bundle_is_pushed_and_pulled_by_tag_and_by_digest() {
     let annotations = BTreeMap::from([("org.opencontainers.image.version".to_owned(), "1.2".to_owned())]);
     let pushed = push_bundle(&client, &name, &tar, &config(), annotations.clone()).await.unwrap();
     assert_eq!((pushed.content, pushed.bytes, pushed.there), (Digest::of(&content()), 3_000_000, false));
-    // The same again: the same digest, and nothing is uploaded.
+    // The same content has the same digest, and nothing is uploaded.
     let again = push_bundle(&client, &name, &tar, &config(), annotations.clone()).await.unwrap();
     assert_eq!((again.manifest, again.there), (pushed.manifest, true));
 
@@ -163,13 +163,14 @@ async fn signatures_are_attached_and_found_under_the_tag() {
     let first = client.attach(&name, bundle, media::DSSE, envelope("one")).await.unwrap();
     let second = client.attach(&name, bundle, media::DSSE, envelope("two")).await.unwrap();
     let note = client.attach(&name, bundle, "text/plain", envelope("note")).await.unwrap();
-    // Once is enough.
+    // Attaching it again has no effect.
     assert_eq!(client.attach(&name, bundle, media::DSSE, envelope("one")).await.unwrap(), first);
 
     let digests = |found: Vec<Descriptor>| found.into_iter().map(|one| one.digest).collect::<Vec<_>>();
     assert_eq!(digests(client.referrers(&name, bundle, Some(media::DSSE)).await.unwrap()), [first, second]);
     assert_eq!(digests(client.referrers(&name, bundle, None).await.unwrap()), [first, second, note]);
-    // This registry has no list of its own: the one under the tag is what was read.
+    // This registry does not maintain the list itself, so the client has read the one under the
+    // tag.
     let tagged = client.manifest(&name.with_tag(&format!("sha256-{}", bundle.hex())).unwrap()).await.unwrap();
     let Manifest::Index(index) = tagged.manifest else { panic!("no index") };
     assert_eq!(index.manifests.len(), 3);
@@ -182,10 +183,10 @@ async fn signatures_are_attached_and_found_under_the_tag() {
     assert!(error.is_not_found(), "{error:?}");
 }
 
-/// Tells the child of the test below where the registry is.
+/// Variable that passes the registry to the child process of the test below.
 const CHILD: &str = "PLUMBLINE_TEST_REGISTRY_OF_CHILD";
 
-/// `SSL_CERT_FILE` counts for a whole process: it is set for one of its own.
+/// `SSL_CERT_FILE` affects a whole process, so the test runs in a child process.
 #[tokio::test]
 async fn the_systems_authorities_may_stand_in_another_file() {
     let Some(registry) = Registry::closed().await else { return };
@@ -205,7 +206,7 @@ async fn the_systems_authorities_may_stand_in_another_file() {
     assert!(!succeeds("other.pem"));
 }
 
-/// Does something only as a child of the test above.
+/// Runs only in the child process of the test above.
 #[tokio::test]
 async fn pulls_with_the_systems_authorities() {
     let Ok(name) = std::env::var(CHILD) else { return };

@@ -1,4 +1,4 @@
-//! Where a registry sends, and what goes along.
+//! Tests of redirects, and of the credentials that are sent along.
 
 use plumbline_registry::{Cause, Client, Descriptor, Settings, media};
 
@@ -9,7 +9,7 @@ fn wanted() -> Descriptor {
     Descriptor::of(media::WASM, b"content")
 }
 
-/// Wants a password, and sends to `to` then.
+/// Requires a password, and then redirects to `to`.
 fn sends(to: String) -> impl Fn(&Seen, &str, usize) -> axum::response::Response + Clone {
     move |seen, _, _| match &seen.authorization {
         None => answer(401, &[("www-authenticate", "Basic realm=x")], ""),
@@ -30,7 +30,7 @@ async fn credentials_do_not_go_to_another_host() {
     let dir = tempfile::tempdir().unwrap();
     let storage = Double::start(|_, _, _| answer(200, &[], "content")).await;
     let server = Double::start(sends(format!("http://{}/bucket/x?signature=s", storage.host))).await;
-    // Even if there are some for it: it was not asked for.
+    // Credentials for the other host exist, but it did not ask for them.
     let credentials = login(dir.path(), &[&server.host, &storage.host]);
     let mut settings = Settings { credentials, ..settings(&server.host) };
     settings.insecure.push(storage.host.clone());

@@ -1,4 +1,4 @@
-//! What belongs to a manifest, at registries that keep the list and at those that do not.
+//! Tests of referrers, with registries that maintain the list and others that do not.
 
 use plumbline_registry::{Descriptor, Digest, Index, media};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Busy registries and broken connections.
+//! Tests with busy registries and interrupted connections.
 
 use plumbline_registry::{Cause, Descriptor, media};
 
@@ -29,7 +29,7 @@ async fn one_that_stays_busy_is_given_up_and_named() {
     assert!(matches!(*error.cause, Cause::Status { status: 429, .. }), "{error:?}");
     assert!(error.cause.to_string().contains("TOOMANYREQUESTS") && error.hint().unwrap().contains("later"));
     assert_eq!(server.seen().len(), 3);
-    // What is refused for good is not asked for again.
+    // A permanent error is not retried.
     let server = Double::start(|_, _, _| answer(404, &[], "")).await;
     client(&server.host).manifest(&reference(&server.host, "n:1")).await.unwrap_err();
     assert_eq!(server.seen().len(), 1);

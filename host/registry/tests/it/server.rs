@@ -1,5 +1,5 @@
-//! A real registry: Debian's `docker-registry`, where `PLUMBLINE_DOCKER_REGISTRY` names its program; and `skopeo`, where `PLUMBLINE_SKOPEO`
-//! does.
+//! A real registry and client: Debian's `docker-registry`, with its path in
+//! `PLUMBLINE_DOCKER_REGISTRY`, and `skopeo`, with its path in `PLUMBLINE_SKOPEO`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use crate::{file, login, settings};
 
-/// Entries as `htpasswd -B` writes them: `user` with the password `secret`.
+/// Entry as `htpasswd -B` writes it: `user` with the password `secret`.
 const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
 
-/// A registry of its own for one test, ended with it.
+/// A registry for one test, which stops when this value is dropped.
 pub(crate) struct Registry {
     child: Child,
     /// `127.0.0.1:PORT`.
@@ -24,13 +24,14 @@ pub(crate) struct Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may already have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The program behind a variable. `None`: it is not here, and the test says so.
+/// Returns the program in an environment variable. If it is not set, returns `None` and prints a
+/// message.
 pub(crate) fn program(variable: &str) -> Option<PathBuf> {
     let named = std::env::var_os(variable).filter(|named| !named.is_empty());
     if named.is_none() {
@@ -40,12 +41,13 @@ pub(crate) fn program(variable: &str) -> Option<PathBuf> {
 }
 
 impl Registry {
-    /// Without encryption and open to everybody.
+    /// Starts a registry with plain HTTP and without authentication.
     pub(crate) async fn open() -> Option<Self> {
         Self::start(false).await
     }
 
-    /// With a certificate of its own (`ca.pem` in its directory), and for `user` with the password `secret` only.
+    /// Starts a registry with its own CA (`ca.pem` in its directory) and authentication as `user`
+    /// with the password `secret`.
     pub(crate) async fn closed() -> Option<Self> {
         Self::start(true).await
     }
@@ -53,12 +55,12 @@ impl Registry {
     async fn start(secure: bool) -> Option<Self> {
         let program = program("PLUMBLINE_DOCKER_REGISTRY")?;
         let dir = tempfile::tempdir().unwrap();
-        // A port that was free a moment ago: the server does not tell which one it took.
+        // Use a port that was free a moment ago, because the server does not report its port.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let host = format!("127.0.0.1:{port}");
         let storage = dir.path().join("storage");
         let mut http = serde_json::json!({"addr": host, "secret": "of a test"});
-        // JSON is YAML.
+        // JSON is valid YAML.
         let mut config = serde_json::json!({
             "version": "0.1", "log": {"level": "error"}, "storage": {"filesystem": {"rootdirectory": storage}},
         });
@@ -93,7 +95,7 @@ impl Registry {
         panic!("the registry does not listen");
     }
 
-    /// Settings with which everything is allowed.
+    /// Returns settings that allow access to this registry.
     pub(crate) fn settings(&self) -> Settings {
         let settings = settings(&self.host);
         if !self.secure {
@@ -108,7 +110,8 @@ impl Registry {
     }
 }
 
-/// Runs `skopeo` with these arguments, away from the user's own settings; what it printed. `None`: it is not here.
+/// Runs `skopeo` with these arguments, isolated from the user's settings, and returns its output.
+/// `None` if it is not installed.
 pub(crate) fn skopeo(dir: &Path, arguments: &[&str]) -> Option<String> {
     let program = program("PLUMBLINE_SKOPEO")?;
     let mut command = Command::new(program);

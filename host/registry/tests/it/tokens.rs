@@ -1,4 +1,4 @@
-//! Tokens, as most registries on the internet want them.
+//! Tests of bearer tokens, which most public registries use.
 
 use plumbline_registry::{Cause, Client, CredentialFiles, Descriptor, Settings, media};
 
@@ -7,7 +7,7 @@ use crate::{BASIC, client, file, login, reference, settings};
 
 const MANIFEST: &str = r#"{"schemaVersion":2,"manifests":[]}"#;
 
-/// Gives the token `t` at `/token`, and takes nothing else.
+/// Issues the token `t` at `/token`, and accepts only that token.
 fn registry(seen: &Seen, host: &str, _: usize) -> axum::response::Response {
     if seen.path.starts_with("/token") {
         return answer(200, &[], r#"{"access_token":"t"}"#);
@@ -76,7 +76,7 @@ async fn a_password_does_not_go_to_a_token_server_without_encryption() {
     assert!(thief.seen().is_empty());
 }
 
-/// A registry that sends everybody to the token server at `host`, and the client's settings for
+/// Starts a registry whose token server is at `host`, and returns it with the client's settings for
 /// both.
 async fn elsewhere(host: &str) -> (Double, Settings) {
     let challenge = format!(r#"Bearer realm="http://{host}/token",service="s""#);
@@ -133,10 +133,10 @@ async fn a_token_server_elsewhere_serves_strangers() {
 #[tokio::test]
 async fn token_servers_that_answer_rubbish_are_named() {
     for (status, body, expected) in [
-        (200, "", "no token"),
+        (200, "", "not a token"),
         (200, "{}", "without a token"),
         (200, r#"{"token":"a\nb"}"#, "characters"),
-        (200, r#"{"token":["a"]}"#, "no token"),
+        (200, r#"{"token":["a"]}"#, "not a token"),
         (401, r#"{"details":"who are you"}"#, "who are you"),
     ] {
         let server = Double::start(move |seen, host, _| match seen.path.starts_with("/token") {

@@ -1,4 +1,4 @@
-//! A directory that only this user may write to, and files in it that are as trustworthy.
+//! A directory that only this user may write to, and its equally trusted files.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
 
-/// Permission to write for somebody else than the owner.
+/// Write permission for users other than the owner.
 const OTHERS_WRITE: u32 = 0o022;
-/// What the names of unfinished files begin with.
+/// The prefix of names of incomplete files.
 const UNFINISHED: &str = ".new-";
 
-/// The directory, held open: whatever happens to its path, these are the files that were checked.
+/// An open directory. Even if its path changes, the files are those of the directory that was
+/// checked.
 #[derive(Debug)]
 pub(super) struct PrivateDir(OwnedFd);
 
@@ -23,26 +24,27 @@ pub(super) struct PrivateDir(OwnedFd);
 pub(super) struct Listed {
     pub(super) name: String,
     pub(super) bytes: u64,
-    /// Seconds since 1970.
+    /// The modification time in seconds since 1970.
     pub(super) modified: i64,
-    /// Somebody is writing it, or was killed while doing so.
+    /// Whether the file is being written, or was left behind by a killed process.
     pub(super) unfinished: bool,
 }
 
 impl PrivateDir {
-    /// Opens it; makes it with mode 0700 where it is not there.
+    /// Opens the directory, and creates it with mode 0700 if it does not exist.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-        // The last part may not be a link: what it points to could be exchanged by who owns the link.
+        // The last component must not be a link, because the owner of a link could exchange its
+        // target.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
         check_owner(&file)?;
         Ok(Self(file.into()))
     }
 
-    /// The content of a file, of at most `max` bytes. `None`: there is none.
+    /// Reads a file of at most `max` bytes. Returns `None` if it does not exist.
     pub(super) fn read(&self, name: &str, max: u64) -> io::Result<Option<Vec<u8>>> {
-        // Without waiting: somebody could have put a pipe there.
+        // Do not block if someone has put a pipe there.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
@@ -59,18 +61,19 @@ impl PrivateDir {
         }
         let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
         Read::by_ref(&mut file).take(max).read_to_end(&mut content)?;
-        // It was used just now: this is what decides who goes first when room is needed. A failure costs a compilation later.
+        // Mark the file as just used, which determines the order of eviction. A failure only costs
+        // a compilation later.
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let _ = rustix::fs::futimens(&file, &Timestamps { last_access: now, last_modification: now });
         Ok(Some(content))
     }
 
-    /// Writes a file whole: who reads it sees the old content or the new, nothing between.
+    /// Writes a file atomically: readers see either the old or the new content.
     pub(super) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let unfinished = format!("{UNFINISHED}{}-{}", rustix::process::getpid(), NEXT.fetch_add(1, Ordering::Relaxed));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // A process of the same number may have been killed here before.
+        // A process with the same ID may have been killed here before.
         self.remove(&unfinished)?;
         let mut file = File::from(rustix::fs::openat(&self.0, &unfinished, flags, Mode::RUSR | Mode::WUSR)?);
         let written =
@@ -81,7 +84,7 @@ impl PrivateDir {
         written
     }
 
-    /// Removes a file; none there is as well.
+    /// Removes a file if it exists.
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
         match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
             Err(rustix::io::Errno::NOENT) | Ok(()) => Ok(()),
@@ -89,7 +92,7 @@ impl PrivateDir {
         }
     }
 
-    /// All regular files.
+    /// Lists all regular files.
     pub(super) fn list(&self) -> io::Result<Vec<Listed>> {
         let mut files = Vec::new();
         for entry in Dir::read_from(&self.0)? {

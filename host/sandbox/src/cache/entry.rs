@@ -1,36 +1,37 @@
-//! One entry: compiled code, with what it was made of and by whom.
+//! A cache entry: compiled code together with its component and engine.
 
 use sha2::{Digest, Sha256};
 
-/// Which format this is; a later one ends in another number.
+/// The file format. A later format ends with another number.
 const MAGIC: &[u8; 16] = b"plumbline-code\0\x01";
 const DIGEST: usize = 32;
 
-/// What compiled code belongs to.
+/// The identity of compiled code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
-    /// [`fingerprint`](crate::engine::fingerprint) of the engine that compiled it.
+    /// The [`fingerprint`](crate::engine::fingerprint) of the engine that compiled it.
     pub(crate) engine: [u8; DIGEST],
-    /// SHA-256 of the component.
+    /// The SHA-256 digest of the component.
     pub(crate) component: [u8; DIGEST],
 }
 
 impl Key {
-    /// The name of the file: the engine's part first, so that entries of one engine stand together.
+    /// Returns the name of the file. It starts with the engine, so that entries of one engine are
+    /// adjacent.
     pub(crate) fn file_name(&self) -> String {
         let engine = self.engine.first_chunk::<8>().map_or_else(String::new, hex::encode);
         format!("{engine}-{}.code", hex::encode(self.component))
     }
 }
 
-/// An entry: a head (what it is, key, digest of the code), then the code.
+/// An entry: a header (format, key, digest of the code), followed by the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
     digest: [u8; DIGEST],
     pub(crate) code: &'a [u8],
 }
 
-/// Why some bytes are not the entry that was looked for.
+/// Why data is not the requested entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EntryError {
     #[error("it is not compiled code of this kind, or cut off")]
@@ -44,7 +45,7 @@ pub(crate) enum EntryError {
 }
 
 impl<'a> Entry<'a> {
-    /// The entry of `key`; whether its content is whole is not looked at.
+    /// Parses the entry of `key` without verifying its digest.
     pub(crate) fn read(bytes: &'a [u8], key: &Key) -> Result<Self, EntryError> {
         fn digest(bytes: &mut &[u8]) -> Result<[u8; DIGEST], EntryError> {
             let (digest, rest) = bytes.split_first_chunk().ok_or(EntryError::NoEntry)?;
@@ -61,7 +62,7 @@ impl<'a> Entry<'a> {
         Ok(Self { digest: digest(&mut rest)?, code: rest })
     }
 
-    /// The entry of `key`, whole.
+    /// Parses the entry of `key` and verifies its digest.
     pub(crate) fn read_verified(bytes: &'a [u8], key: &Key) -> Result<Self, EntryError> {
         let entry = Self::read(bytes, key)?;
         if Sha256::digest(entry.code).as_slice() != entry.digest {
@@ -70,12 +71,12 @@ impl<'a> Entry<'a> {
         Ok(entry)
     }
 
-    /// The bytes of the entry of `key` with `code`.
+    /// Returns the bytes of the entry of `key` with `code`.
     pub(crate) fn write(key: &Key, code: &[u8]) -> Vec<u8> {
         [&Self::head(key, code), code].concat()
     }
 
-    /// What is in front of `code` in the entry of `key`.
+    /// Returns the header that precedes `code` in the entry of `key`.
     pub(crate) fn head(key: &Key, code: &[u8]) -> Vec<u8> {
         let digest: [u8; DIGEST] = Sha256::digest(code).into();
         [&MAGIC[..], &key.engine, &key.component, &digest].concat()

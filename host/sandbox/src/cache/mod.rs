@@ -1,8 +1,15 @@
-//! Compiled code on disk: compiling a component of a language runtime takes seconds, loading its code milliseconds.
+//! The cache of compiled code on disk. Compiling a component with a language runtime takes seconds,
+//! and loading its code takes milliseconds.
 //!
-//! Machine code is believed, not checked, by whoever runs it. So an entry is used only if it lies in a directory that belongs to this
-//! user and that nobody else may write to, belongs to this user itself, was made by an engine of the same fingerprint from the
-//! very component that is loaded, and still has the digest that it was written with. Everything else counts as absent.
+//! Machine code is executed without any check, so an entry is used only if all of these conditions
+//! hold:
+//!
+//! * Its directory belongs to this user, and nobody else may write to it.
+//! * The file itself belongs to this user.
+//! * An engine with the same fingerprint compiled it from exactly the component to load.
+//! * It still has the digest with which it was written.
+//!
+//! Any other entry counts as missing.
 
 mod dir;
 mod entry;

@@ -1,4 +1,5 @@
-//! Entries by key, within a size. What goes wrong costs a compilation, never a run: it is logged, and the entry counts as absent.
+//! A size-limited store of entries by key. An error costs a compilation and never a run: it is
+//! logged, and the entry counts as missing.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,10 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::dir::{Listed, PrivateDir};
 use super::entry::{Entry, Key};
 
-/// Seconds after which an unfinished file has been left behind by a process that was killed: no write takes that long.
+/// The age in seconds after which an incomplete file was left behind by a killed process. No write
+/// takes that long.
 const ABANDONED: i64 = 3600;
 
-/// The cache.
+/// A cache of compiled code in a directory.
 #[derive(Debug)]
 pub(crate) struct Cache {
     dir: PrivateDir,
@@ -19,15 +21,18 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// A cache in the directory `path`, of at most `max_bytes`.
+    /// Opens a cache in the directory `path` of at most `max_bytes`.
     ///
     /// # Errors
-    /// When the directory cannot be made or opened, or others may write to it.
+    ///
+    /// Returns an error if the directory cannot be created or opened, or if other users may write
+    /// to it.
     pub(crate) fn open(path: &Path, max_bytes: u64) -> io::Result<Self> {
         Ok(Self { dir: PrivateDir::open(path)?, path: path.to_owned(), max_bytes })
     }
 
-    /// The bytes of the entry of `key`, verified, for `take` to use. `None`: there is none that can be used, or `take` could not.
+    /// Passes the verified entry of `key` to `take`. Returns `None` if there is no usable entry, or
+    /// if `take` fails.
     pub(crate) fn get<R>(&self, key: &Key, take: impl FnOnce(Entry<'_>) -> Result<R, String>) -> Option<R> {
         let name = key.file_name();
         let bytes = match self.dir.read(&name, self.max_bytes) {
@@ -41,7 +46,7 @@ impl Cache {
         taken.inspect_err(|reason| self.discard(&name, reason)).ok()
     }
 
-    /// Keeps `code` for `key`; makes room for it.
+    /// Stores `code` for `key` and evicts other entries to make room.
     pub(crate) fn put(&self, key: &Key, code: &[u8]) {
         let bytes = Entry::write(key, code);
         let size = bytes.len() as u64;
@@ -61,7 +66,8 @@ impl Cache {
         }
     }
 
-    /// Removes what was not used for longest until `size` more bytes fit, and what was left behind.
+    /// Removes the least recently used entries until `size` more bytes fit, and incomplete files
+    /// that were left behind.
     fn make_room(&self, size: u64) -> io::Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let now = i64::try_from(now).unwrap_or(i64::MAX);

@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use crate::failure::Stop;
 use crate::failure::Unit;
 
-/// How long a call may take, from its start; time spent in the host counts.
+/// The time limit of a call. It starts with the call, and time spent in the host counts.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
     start: Instant,
-    /// `None`: later than this machine can count.
+    /// `None` if the deadline exceeds the range of the clock.
     deadline: Option<Instant>,
     seconds: u64,
     given_up: Arc<AtomicBool>,
 }
 
 impl Clock {
-    /// A clock that starts now. The call ends before its time when `given_up` is set.
+    /// Starts a clock. The call ends early when `given_up` is set.
     pub(crate) fn start(seconds: u64, given_up: Arc<AtomicBool>) -> Self {
         let start = Instant::now();
         Self { start, deadline: start.checked_add(Duration::from_secs(seconds)), seconds, given_up }
@@ -28,12 +28,12 @@ impl Clock {
         self.start.elapsed()
     }
 
-    /// What is left, at least zero. `None`: no end in sight.
+    /// Returns the remaining time, at least zero. `None` means that there is no deadline.
     pub(crate) fn left(&self) -> Option<Duration> {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// Whether the call may go on.
+    /// Returns an error if the call must end.
     pub(crate) fn check(&self) -> Result<(), Stop> {
         if self.given_up.load(Ordering::Relaxed) {
             return Err(Stop::Gone);

@@ -1,4 +1,4 @@
-//! Items from modules, checked against the rules of `types.wit` and the limits of the call.
+//! Checks items from modules against the rules of `types.wit` and the limits of the call.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,17 @@ use crate::call::json::{self, JsonError};
 use crate::failure::{STATUSES, Stop};
 use crate::failure::{Unit, cut};
 
-/// Bytes of an item's name. Some test frameworks put whole parameters into names; beyond this it is no name any more.
+/// The maximum length of an item's name in bytes. Some test frameworks put whole parameters into
+/// names, but longer text is not a name any more.
 pub(crate) const MAX_NAME: usize = 64 << 10;
-/// Bytes of a status of the module's own, as the WIT says.
+/// The maximum length of a custom status in bytes, as in the WIT.
 const MAX_STATUS: usize = 256;
-/// Bytes of a text that is quoted in a message.
+/// The maximum length in bytes of a string that a message quotes.
 const MAX_QUOTED: usize = 100;
-/// What a key with its value costs beside the texts, and an item likewise: their places in memory, roughly.
+/// The approximate memory in bytes of an item, or of a key with its value, without the strings.
 pub(crate) const ENTRY_BYTES: u64 = 32;
 
-/// An item as a module of any generation sends it, unchecked.
+/// An unchecked item, in the form common to all generations.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RawItem {
     pub(crate) depth: u32,
@@ -30,7 +31,7 @@ pub(crate) struct RawItem {
     pub(crate) details: Vec<(String, RawDetail)>,
 }
 
-/// The value of a detail, unchecked.
+/// The unchecked value of a detail.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RawDetail {
     Text(String),
@@ -44,7 +45,7 @@ pub(crate) struct Emitter {
     items: u64,
     bytes: u64,
     last_depth: Option<u32>,
-    /// Statuses of the module's own so far.
+    /// The custom statuses so far.
     statuses: BTreeSet<String>,
 }
 
@@ -61,7 +62,7 @@ impl Emitter {
         self.bytes
     }
 
-    /// Checks the next item. After an error the call is over.
+    /// Checks the next item. An error ends the call.
     pub(crate) fn check(&mut self, raw: RawItem) -> Result<FlatItem, Stop> {
         let limits = &self.limits;
         if self.items >= limits.items {
@@ -89,7 +90,7 @@ impl Emitter {
         budget.pay(ENTRY_BYTES)?;
         budget.pay(name.len() as u64)?;
         let RawItem { depth, name, status, meta: raw_meta, details: raw_details } = raw;
-        // A status of the module's own that is spelt like a standard one is that one.
+        // A custom status with the text of a standard one is that standard one.
         let status = status.map(|status| match status {
             Status::Custom(text) => Status::from(text),
             standard => standard,
@@ -145,12 +146,12 @@ impl Emitter {
     }
 }
 
-/// How an item is called in a message.
+/// Formats an item for a message.
 fn label(number: u64, name: &str) -> String {
     format!("item {number} (`{}`)", cut(name, MAX_QUOTED).escape_debug())
 }
 
-/// What is left of the limit on one item.
+/// The remaining size limit of one item.
 struct Budget {
     left: u64,
     limit: u64,
@@ -294,7 +295,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever depths a module sends: what is let through is a tree.
+        /// Any sequence of depths that passes forms a tree.
         #[test]
         fn what_passes_is_a_tree(depths in prop::collection::vec(0u32..6, 0..30)) {
             let mut emitter = Emitter::new(&ModuleLimits { depth: 4, ..ModuleLimits::default() });

@@ -7,10 +7,10 @@ use crate::call::io::{InputFile, OpenFile};
 use crate::failure::Stop;
 use crate::failure::Unit;
 
-/// Bytes that one read gives at most, as the WIT says.
+/// The maximum number of bytes that one read returns, as in the WIT.
 const MAX_READ: usize = 1 << 20;
 
-/// The type behind the WIT resource `file`: a handle's number is the file's place in the list.
+/// The type behind the WIT resource `file`. The number of a handle is the index of the file.
 #[derive(Debug)]
 #[expect(unreachable_pub, reason = "the generated bindings name it in a `pub use`; their module keeps it inside")]
 pub struct FileHandle;
@@ -36,7 +36,7 @@ enum Content {
 }
 
 impl Files {
-    /// `limit`: bytes that may be read from all of them together.
+    /// `limit` is the number of bytes that may be read from all files together.
     pub(crate) fn new(files: Vec<InputFile>, limit: u64) -> Self {
         let file = |InputFile { path, size, open }| Some(File { path, size, content: Content::Unopened(open) });
         Self { files: files.into_iter().map(file).collect(), read: 0, limit }
@@ -68,8 +68,8 @@ impl Files {
         self.files.get(usize::try_from(index).ok()?)?.as_ref()
     }
 
-    /// The next bytes of a file: as many as asked for unless it ends before, so that a module makes few calls. The inner error is
-    /// for the module.
+    /// Reads the next bytes of a file. It returns as many as requested unless the file ends, so
+    /// that a module makes few calls. The inner error is passed to the module.
     pub(crate) fn read(&mut self, index: u32, max: u32, clock: &Clock) -> Result<Result<Vec<u8>, String>, Stop> {
         clock.check()?;
         let slot = usize::try_from(index).ok().and_then(|index| self.files.get_mut(index));
@@ -99,7 +99,8 @@ impl File {
                     bytes.truncate(length);
                     if let Some(reason) = failed {
                         self.content = Content::Failed(reason.clone());
-                        // What could be read before the failure is worth having; the next call tells of the failure.
+                        // Data from before the error is still useful. The next call returns the
+                        // error.
                         if length == 0 {
                             return Ok(Err(reason));
                         }
@@ -115,7 +116,7 @@ impl File {
     }
 
     fn open(&mut self) {
-        // `End` stands in for the moment between taking the old and putting the new.
+        // `End` is a placeholder while the old value is moved out.
         self.content = match std::mem::replace(&mut self.content, Content::End) {
             Content::Unopened(open) => match open() {
                 Ok(reader) => Content::Open(reader),
@@ -160,7 +161,7 @@ mod tests {
         Clock::start(1000, Arc::default())
     }
 
-    /// Gives a byte at a time, then fails.
+    /// Returns one byte at a time and then fails.
     struct Flaky(u8);
 
     impl Read for Flaky {

@@ -1,4 +1,4 @@
-//! What callers give to a call, and what they get from it.
+//! The inputs and outputs of calls.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -8,18 +8,19 @@ use plumbline_core::item::FlatItem;
 use plumbline_core::{Check, ModuleLimits, Node, Ruling};
 use serde_json::Value;
 
-/// What a module is told about the plugin that it works for (`plugin-info` of the WIT).
+/// What a module knows about the plugin that it works for (`plugin-info` in the WIT).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PluginInfo {
-    /// The plugin's name.
+    /// The name of the plugin.
     pub name: String,
     /// `Job`, `DaemonSet` or `Process`.
     pub driver: String,
-    /// The `result-format` of the definition, as written; empty when it names none.
+    /// The `result-format` of the definition as written, empty if there is none.
     pub format: String,
-    /// How many results the run expects of this plugin.
+    /// The number of results that the run expects from this plugin.
     pub expected_results: u32,
-    /// The options that the definition gives its module: a JSON object. `null` stands for an empty one.
+    /// The options that the definition passes to its modules: a JSON object. `null` means an empty
+    /// object.
     pub options: Value,
 }
 
@@ -29,21 +30,24 @@ pub struct PostProcess<'a> {
     pub plugin: &'a PluginInfo,
     /// The files of the result set, in lexical order of their paths.
     pub files: Vec<InputFile>,
-    /// What the call may use. Memory and table elements are never more than the sandbox was configured for, and the stack is the
-    /// sandbox's ([`SandboxConfig::stack`](crate::SandboxConfig::stack)), whatever stands here: one engine has one.
+    /// The limits of the call. Memory and table elements never exceed the sandbox configuration.
+    /// The stack is always that of the sandbox
+    /// ([`SandboxConfig::stack`](crate::SandboxConfig::stack)), because an engine has only one
+    /// size.
     pub limits: &'a ModuleLimits,
 }
 
-/// Opens a file; called when the module reads it for the first time, if it ever does.
+/// Opens a file. Called when the module first reads the file, if at all.
 pub type OpenFile = Box<dyn FnOnce() -> io::Result<Box<dyn Read + Send>> + Send>;
 
 /// A file of a result set.
 pub struct InputFile {
-    /// Where it is, relative to the plugin's directory, `/`-separated.
+    /// The path relative to the plugin's directory, with `/` as separator.
     pub path: String,
-    /// Its size in bytes; what the module is told, not a limit.
+    /// The size in bytes that the module sees. It is not a limit.
     pub size: u64,
-    /// Opens it. The error reaches the module as a sentence, which it reports in the file's item.
+    /// Opens the file. An error is passed to the module as text, which reports it in the item of
+    /// the file.
     pub open: OpenFile,
 }
 
@@ -63,9 +67,10 @@ impl fmt::Debug for PostProcess<'_> {
 pub struct Summarize<'a> {
     /// The plugin.
     pub plugin: &'a PluginInfo,
-    /// The items of all its result sets. Dropped when the call ends, or when the module lets go of it.
+    /// The items of all result sets. Dropped when the call ends, or when the module drops it.
     pub results: Box<dyn ResultSource>,
-    /// What the call may use; as in [`PostProcess::limits`]. What is read counts as [`ModuleLimits::input_bytes`].
+    /// The limits of the call, as in [`PostProcess::limits`]. What is read counts as
+    /// [`ModuleLimits::input_bytes`].
     pub limits: &'a ModuleLimits,
 }
 
@@ -75,35 +80,38 @@ impl fmt::Debug for Summarize<'_> {
     }
 }
 
-/// An item of a plugin's tree (`entry` of the WIT).
+/// An item of a plugin's tree (`entry` in the WIT).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Entry {
-    /// Whose it is: the node's name, or `global`.
+    /// The result set: the name of a node, or `global`.
     pub set: String,
-    /// The item; depth 0 is a root of the result set.
+    /// The item. Depth 0 is a root of the result set.
     pub item: FlatItem,
 }
 
-/// Gives the items of a plugin's result sets, set by set, in pre-order. Runs on the module's thread.
+/// Yields the items of a plugin's result sets in pre-order, one set after the other. Runs on the
+/// module's thread.
 pub trait ResultSource: Send {
-    /// The next one; `None` at the end, after which it is not asked again.
+    /// Returns the next entry, or `None` at the end. It is not called again after that.
     ///
     /// # Errors
-    /// When it cannot be read. The module is told, and it is not asked again.
+    ///
+    /// Returns an error if the entry cannot be read. The error is passed to the module, and this
+    /// function is not called again.
     fn next(&mut self) -> io::Result<Option<Entry>>;
 }
 
 /// A call of the role `judge`.
 pub struct Judge<'a> {
-    /// The plugin; its options are those of the entry of the chain.
+    /// The plugin. Its options are those of the entry in the chain.
     pub plugin: &'a PluginInfo,
-    /// The items of its finished tree. Dropped when the call ends, or when the module lets go of it.
+    /// The items of the finished tree. Dropped when the call ends, or when the module drops it.
     pub tree: Box<dyn TreeSource>,
-    /// The files that the entry of the chain names, in the order in which the module is to see them.
+    /// The files that the entry in the chain selects, in the order for the module.
     pub evidence: Vec<InputFile>,
-    /// What the call may use; as in [`PostProcess::limits`]. Items and evidence that are read count as
-    /// [`ModuleLimits::input_bytes`], each by itself; rulings and checks count as [`ModuleLimits::items`], their texts as
-    /// [`ModuleLimits::output_bytes`].
+    /// The limits of the call, as in [`PostProcess::limits`]. Items and evidence that are read each
+    /// count separately as [`ModuleLimits::input_bytes`]. Rulings and checks count as
+    /// [`ModuleLimits::items`], and their strings as [`ModuleLimits::output_bytes`].
     pub limits: &'a ModuleLimits,
 }
 
@@ -113,47 +121,53 @@ impl fmt::Debug for Judge<'_> {
     }
 }
 
-/// An item of a finished tree (`judged-item` of the WIT); its number is counted by the sandbox.
+/// An item of a finished tree (`judged-item` in the WIT). The sandbox counts its number.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TreeItem {
-    /// Whose it is: the node's name, or `global`; empty for what a summarizer added.
+    /// The result set: the name of a node, or `global`. Empty for items that a summarizer added.
     pub set: String,
-    /// The item; depth 0 is a root of the result set.
+    /// The item. Depth 0 is a root of the result set.
     pub item: FlatItem,
-    /// Whether it has no children: only then it can be ruled on.
+    /// Whether the item has no children. Only leaves can be ruled on.
     pub leaf: bool,
-    /// What an earlier judge of the chain said of it.
+    /// The ruling of an earlier judge in the chain.
     pub ruling: Option<Ruling>,
 }
 
-/// Gives the items of a plugin's finished tree: set by set, in pre-order, then those of the summarizer. Runs on the module's thread.
+/// Yields the items of a plugin's finished tree: one set after the other in pre-order, then those
+/// of the summarizer. Runs on the module's thread.
 pub trait TreeSource: Send {
-    /// The next one; `None` at the end, after which it is not asked again.
+    /// Returns the next item, or `None` at the end. It is not called again after that.
     ///
     /// # Errors
-    /// When it cannot be read. The module is told, and it is not asked again.
+    ///
+    /// Returns an error if the item cannot be read. The error is passed to the module, and this
+    /// function is not called again.
     fn next(&mut self) -> io::Result<Option<TreeItem>>;
 }
 
-/// Takes what a judge says, already checked, in the order in which it is said. Runs on the caller's thread while the module goes on.
+/// Receives the checked output of a judge in order. Runs on the caller's thread while the module
+/// continues.
 pub trait RulingSink {
-    /// Takes a ruling on the item that [`TreeSource`] gave as number `index`, counted from 0: a leaf. A later ruling on an item takes
-    /// the place of an earlier one.
+    /// Receives a ruling on a leaf. `index` is its position in the output of [`TreeSource`],
+    /// counted from 0. A later ruling on an item replaces an earlier one.
     ///
     /// # Errors
-    /// As for [`ItemSink::item`].
+    ///
+    /// Returns the same errors as [`ItemSink::item`].
     fn ruling(&mut self, index: u64, ruling: Ruling) -> io::Result<()>;
 
-    /// Takes a check. No other check of this call has its id.
+    /// Receives a check. Its ID is unique in the call.
     ///
     /// # Errors
-    /// As for [`ItemSink::item`].
+    ///
+    /// Returns the same errors as [`ItemSink::item`].
     fn check(&mut self, check: Check) -> io::Result<()>;
 }
 
-/// What a call gets to see beside its arguments.
+/// The input of a call besides its arguments.
 pub(crate) enum Input {
-    /// Nothing, and it emits nothing.
+    /// No input. Such a call emits nothing.
     Nothing,
     /// The files of a result set.
     Files(Vec<InputFile>),
@@ -168,25 +182,27 @@ pub(crate) enum Input {
 pub struct Expect<'a> {
     /// The plugin.
     pub plugin: &'a PluginInfo,
-    /// The definition's `podSpec`; `None` when it has none.
+    /// The definition's `podSpec`, or `None` if it has none.
     pub pod_spec: Option<&'a Value>,
     /// The nodes of the cluster, or this machine.
     pub nodes: &'a [Node],
-    /// What the call may use; as in [`PostProcess::limits`].
+    /// The limits of the call, as in [`PostProcess::limits`].
     pub limits: &'a ModuleLimits,
 }
 
-/// Takes the items of a call, in pre-order, already checked. Runs on the caller's thread while the module goes on.
+/// Receives the checked items of a call in pre-order. Runs on the caller's thread while the module
+/// continues.
 pub trait ItemSink {
-    /// Takes one item.
+    /// Receives one item.
     ///
     /// # Errors
-    /// When the item cannot be kept, because a disk is full for instance. It ends the call as
-    /// [`ModuleFailure::Host`](crate::ModuleFailure::Host).
+    ///
+    /// Returns an error if the item cannot be stored, for example because a disk is full. It ends
+    /// the call as [`ModuleFailure::Host`](crate::ModuleFailure::Host).
     fn item(&mut self, item: FlatItem) -> io::Result<()>;
 }
 
-/// Keeps everything in memory; for small result sets.
+/// Keeps all items in memory, for small result sets.
 impl ItemSink for Vec<FlatItem> {
     fn item(&mut self, item: FlatItem) -> io::Result<()> {
         self.push(item);
@@ -194,27 +210,28 @@ impl ItemSink for Vec<FlatItem> {
     }
 }
 
-/// How much a line of the log matters.
+/// The level of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
-    /// For who writes the module.
+    /// For authors of modules.
     Debug,
-    /// For who wants to know. Standard output comes like this, behind `stdout: `.
+    /// For interested users. Standard output is logged at this level, with the prefix `stdout: `.
     Info,
-    /// Something is odd, and the result is still good. Standard error comes like this, behind `stderr: `.
+    /// Something is suspicious, but the result is valid. Standard error is logged at this level,
+    /// with the prefix `stderr: `.
     Warning,
     /// Something is wrong with the result.
     Error,
 }
 
-/// Takes the log of a call: bounded, one line at a time, without line ends; other control characters are escaped, so that a line can
-/// be shown on a terminal.
+/// Receives the size-limited log of a call, one line at a time without line ends. Other control
+/// characters are escaped, so that a line is safe to print on a terminal.
 pub trait LogSink {
-    /// Takes one line.
+    /// Receives one line.
     fn line(&mut self, level: LogLevel, text: &str);
 }
 
-/// Throws the log away.
+/// Discards the log.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoLog;
 
@@ -228,19 +245,19 @@ impl LogSink for Vec<(LogLevel, String)> {
     }
 }
 
-/// What a call used.
+/// The resources that a call used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallStats {
-    /// Wall clock, without waiting for a slot.
+    /// The wall-clock time, without waiting for a slot.
     pub wall: Duration,
-    /// The most linear memory in use, in bytes.
+    /// The peak of linear memory, in bytes.
     pub memory: u64,
-    /// Bytes of files, or of other result sets' items, that were read.
+    /// The number of bytes read from files, or from items of result sets.
     pub input_bytes: u64,
-    /// Items emitted; of a judge, rulings and checks.
+    /// The number of emitted items, or for a judge, of rulings and checks.
     pub items: u64,
-    /// Bytes of these.
+    /// Their size in bytes.
     pub output_bytes: u64,
-    /// Bytes of the log that were dropped.
+    /// The number of dropped bytes of the log.
     pub log_dropped: u64,
 }

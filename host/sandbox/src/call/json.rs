@@ -1,4 +1,4 @@
-//! JSON from modules: parsed under a budget, because a few bytes of text can become many bytes of tree.
+//! Parses JSON from modules within a budget, because a few bytes of text can become a large tree.
 
 use std::cell::Cell;
 use std::fmt;
@@ -6,22 +6,22 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Levels of nesting. Whatever walks the value later recurses this deep.
+/// The maximum nesting depth. Code that walks the value later recurses this deep.
 pub(crate) const MAX_DEPTH: u32 = 100;
-/// What a value costs beside its text: its place in the tree.
+/// The memory in bytes of a value in the tree, without its text.
 const VALUE_BYTES: u64 = 32;
 
-/// Why a text was not taken.
+/// Why JSON was rejected.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum JsonError {
-    /// It is not JSON, or nested too deeply.
+    /// It is not valid JSON, or nested too deeply.
     Invalid(String),
-    /// It is larger than the budget.
+    /// It exceeds the budget.
     TooLarge,
 }
 
-/// Parses `text` (RFC 8259) and takes what it costs from `budget`: the bytes of its texts, and [`VALUE_BYTES`] for every value. Of a key
-/// that occurs twice, the last value is kept.
+/// Parses `text` (RFC 8259) and deducts its cost from `budget`: the bytes of its strings, and
+/// [`VALUE_BYTES`] for every value. If a key occurs twice, the last value is kept.
 pub(crate) fn parse(text: &str, budget: &mut u64) -> Result<Value, JsonError> {
     let left = Cell::new(Some(*budget));
     let mut json = serde_json::Deserializer::from_str(text);
@@ -33,7 +33,7 @@ pub(crate) fn parse(text: &str, budget: &mut u64) -> Result<Value, JsonError> {
     value.map_err(|error| JsonError::Invalid(error.to_string()))
 }
 
-/// `left` is `None` once the budget is gone.
+/// Deserializes a value. `left` is `None` once the budget is exhausted.
 #[derive(Clone, Copy)]
 struct Seed<'a> {
     left: &'a Cell<Option<u64>>,

@@ -1,4 +1,5 @@
-//! What a judge reads and says, checked against the rules of `types.wit` and the limits of the call.
+//! Checks the input and output of a judge against the rules of `types.wit` and the limits of the
+//! call.
 
 use std::collections::HashSet;
 
@@ -10,23 +11,25 @@ use crate::call::reading::{Next, Size, item_size};
 use crate::failure::Stop;
 use crate::failure::{Unit, cut};
 
-/// Bytes of a class, as the WIT says.
+/// The maximum length of a class in bytes, as in the WIT.
 const MAX_CLASS: usize = 64;
-/// Bytes of every other text of a ruling or check but a check's id, as the WIT says.
+/// The maximum length in bytes of every other string of a ruling or check, except for a check's ID,
+/// as in the WIT.
 const MAX_TEXT: usize = 4 << 10;
-/// Characters of a check's id, as the WIT says.
+/// The maximum length of a check's ID in characters, as in the WIT.
 const MAX_ID: usize = 64;
-/// Checks of one call, as the WIT says: a person reads them one by one, and the host remembers every id.
+/// The maximum number of checks in one call, as in the WIT. Users read them one by one, and the
+/// host remembers every ID.
 const MAX_CHECKS: usize = 10_000;
-/// Bytes of a text that is quoted in a message.
+/// The maximum length in bytes of a string that a message quotes.
 const MAX_QUOTED: usize = 100;
 
-/// The type behind the WIT resource `tree`. There is one for each call.
+/// The type behind the WIT resource `tree`. Each call has one.
 #[derive(Debug)]
 #[expect(unreachable_pub, reason = "the generated bindings name it in a `pub use`; their module keeps it inside")]
 pub struct TreeHandle;
 
-/// The source of a judge, which lives until nothing is read from it any more.
+/// Wraps the source of a judge, which lives until reading ends.
 pub(crate) fn tree(mut source: Box<dyn TreeSource>) -> Next<TreeItem> {
     Box::new(move || source.next())
 }
@@ -39,11 +42,11 @@ impl Size for TreeItem {
     }
 }
 
-/// Counts what a judge is given, and checks what it says of it. After an error the call is over.
+/// Counts the items that a judge reads, and checks its output. An error ends the call.
 #[derive(Debug)]
 pub(crate) struct Ruler {
     limits: ModuleLimits,
-    given: Given,
+    given: ReadItems,
     said: u64,
     bytes: u64,
     ids: HashSet<String>,
@@ -51,10 +54,10 @@ pub(crate) struct Ruler {
 
 impl Ruler {
     pub(crate) fn new(limits: &ModuleLimits) -> Self {
-        Self { limits: limits.clone(), given: Given::default(), said: 0, bytes: 0, ids: HashSet::new() }
+        Self { limits: limits.clone(), given: ReadItems::default(), said: 0, bytes: 0, ids: HashSet::new() }
     }
 
-    /// Rulings and checks.
+    /// Returns the number of rulings and checks.
     pub(crate) fn said(&self) -> u64 {
         self.said
     }
@@ -63,7 +66,7 @@ impl Ruler {
         self.bytes
     }
 
-    /// The number of the next item.
+    /// Registers the next item and returns its number.
     pub(crate) fn give(&mut self, leaf: bool) -> u64 {
         self.given.push(leaf)
     }
@@ -112,7 +115,7 @@ impl Ruler {
         Ok(check)
     }
 
-    /// Counts something that was said like an item that is emitted.
+    /// Counts a ruling or check like an emitted item.
     fn pay(&mut self, texts: &[&String]) -> Result<(), Stop> {
         let limits = &self.limits;
         if self.said >= limits.items {
@@ -148,14 +151,15 @@ fn quoted(text: &str) -> String {
     format!("`{}`", cut(text, MAX_QUOTED).escape_debug())
 }
 
-/// Which of the items that were given are leaves: a bit each, since a judge may rule on the first when it has read the last.
+/// Remembers which of the items are leaves, with one bit each, because a judge may rule on the
+/// first item after it has read the last.
 #[derive(Debug, Default)]
-struct Given {
+struct ReadItems {
     leaves: Vec<u64>,
     count: u64,
 }
 
-impl Given {
+impl ReadItems {
     fn push(&mut self, leaf: bool) -> u64 {
         let index = self.count;
         if index.is_multiple_of(u64::from(u64::BITS)) {
@@ -168,7 +172,7 @@ impl Given {
         index
     }
 
-    /// `None`: there was no such item.
+    /// Returns whether the item is a leaf, or `None` if it does not exist.
     fn leaf(&self, index: u64) -> Option<bool> {
         if index >= self.count {
             return None;
@@ -276,10 +280,11 @@ mod tests {
     }
 
     proptest! {
-        /// However many items there are: each is known for what it is, and the one after the last is not.
+        /// Every item is remembered correctly, however many there are, and no item exists after the
+        /// last.
         #[test]
         fn what_was_given_is_remembered(leaves in prop::collection::vec(any::<bool>(), 0..300)) {
-            let mut given = Given::default();
+            let mut given = ReadItems::default();
             for (index, leaf) in (0u64..).zip(&leaves) {
                 prop_assert_eq!(given.push(*leaf), index);
             }

@@ -1,12 +1,13 @@
-//! Memory and tables of one call.
+//! The memory and tables of one call.
 
 use wasmtime::ResourceLimiter;
 
 use crate::failure::Stop;
 use crate::failure::Unit;
 
-/// Counts what all memories and tables of an instance use together. Growth beyond a limit ends the call, with the limit's name,
-/// rather than failing inside the guest: a guest would give up too, but nobody would learn why.
+/// Counts the memory and tables of an instance together. Growth beyond a limit ends the call with
+/// the name of the limit. A failed allocation in the guest would end it too, but without the
+/// reason.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     memory: Meter,
@@ -22,7 +23,7 @@ struct Meter {
 }
 
 impl Limiter {
-    /// At most `memory` bytes and `table_elements` elements.
+    /// Limits memory to `memory` bytes and tables to `table_elements` elements.
     pub(crate) fn new(memory: u64, table_elements: u64) -> Self {
         Self {
             memory: Meter { name: "memory", unit: Unit::Bytes, limit: memory, used: 0 },
@@ -30,7 +31,8 @@ impl Limiter {
         }
     }
 
-    /// Bytes of memory in use. Memories never shrink, so this is the most that was in use.
+    /// Returns the number of bytes of memory in use. Memories never shrink, so this is also the
+    /// peak.
     pub(crate) fn memory(&self) -> u64 {
         self.memory.used
     }
@@ -43,7 +45,7 @@ impl Meter {
             return Err(Stop::limit(self.name, self.limit, self.unit).into());
         }
         if maximum.is_some_and(|maximum| desired > maximum) {
-            // The module's own declaration forbids it: that is between the module and itself.
+            // The module's own declaration forbids the growth, so the guest handles it.
             return Ok(false);
         }
         self.used = used;

@@ -1,4 +1,4 @@
-//! The log of one call: log lines, standard output and standard error, bounded together.
+//! The log of one call: log lines, standard output and standard error, with a common size limit.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,14 +9,14 @@ use crate::call::io::LogLevel;
 use crate::call::outbox::{Message, Outbox};
 use crate::failure::Stop;
 
-/// Which of the two standard streams.
+/// One of the two standard streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
     Out,
     Err,
 }
 
-/// The log of one call. Clones are the same log.
+/// The log of one call. Clones share the same log.
 #[derive(Debug, Clone)]
 pub(crate) struct Lines(Arc<Mutex<State>>);
 
@@ -26,13 +26,14 @@ struct State {
     limit: u64,
     left: u64,
     dropped: u64,
-    /// What has come of the current line of each stream.
+    /// The incomplete current line of each stream.
     out: Vec<u8>,
     err: Vec<u8>,
 }
 
 impl Lines {
-    /// A log of at most `limit` bytes. A line counts one byte more than its text, so that empty ones are bounded too.
+    /// Creates a log of at most `limit` bytes. A line counts one byte more than its text, so that
+    /// empty lines are limited too.
     pub(crate) fn new(outbox: Outbox, limit: u64) -> Self {
         Self(Arc::new(Mutex::new(State { outbox, limit, left: limit, dropped: 0, out: Vec::new(), err: Vec::new() })))
     }
@@ -41,7 +42,7 @@ impl Lines {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A message of the interface `log`.
+    /// Writes a message of the interface `log`.
     pub(crate) fn write(&self, level: LogLevel, message: &str) -> Result<(), Stop> {
         let mut state = self.lock();
         for line in message.strip_suffix('\n').unwrap_or(message).split('\n') {
@@ -56,7 +57,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Bytes of a standard stream. Lines come out when they end.
+    /// Writes bytes of a standard stream. Complete lines are sent.
     pub(crate) fn stream(&self, stream: Stream, bytes: &[u8]) -> Result<(), Stop> {
         let mut state = self.lock();
         let kept = usize::try_from(state.admit(bytes.len() as u64)?).unwrap_or(usize::MAX);
@@ -71,7 +72,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Sends what has come of unfinished lines. Returns the bytes that were dropped in all.
+    /// Sends the incomplete lines and returns the total number of dropped bytes.
     pub(crate) fn finish(&self) -> u64 {
         let mut state = self.lock();
         for stream in [Stream::Out, Stream::Err] {
@@ -84,7 +85,8 @@ impl Lines {
 }
 
 impl State {
-    /// How many of `bytes` may still come. The first time that something is dropped, the log says so.
+    /// Returns how many of `bytes` fit into the limit. The log says so when the first bytes are
+    /// dropped.
     fn admit(&mut self, bytes: u64) -> Result<u64, Stop> {
         let kept = bytes.min(self.left);
         self.left -= kept;
@@ -116,7 +118,8 @@ impl State {
     }
 }
 
-/// Escapes what steers a terminal, other than tabs: a log is shown on terminals.
+/// Escapes characters that control a terminal, except for tabs, because logs are printed on
+/// terminals.
 fn printable(text: &str) -> String {
     let text = text.strip_suffix('\r').unwrap_or(text);
     let mut shown = String::with_capacity(text.len());
@@ -143,7 +146,7 @@ mod tests {
                 .iter()
                 .map(|message| match message {
                     Message::Line(level, text) => (level, text),
-                    Message::Said(_) => panic!("no items here"),
+                    Message::ModuleOutput(_) => panic!("no items here"),
                 })
                 .collect();
             (lines, writer.join().unwrap())

@@ -1,4 +1,4 @@
-//! One call of a module: what goes in, what it may use, what comes out.
+//! One call of a module: its inputs, limits and outputs.
 
 pub(crate) mod clock;
 pub(crate) mod emit;

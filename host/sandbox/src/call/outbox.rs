@@ -1,4 +1,4 @@
-//! The way out of a running call, to the thread that asked for it.
+//! The channel from a running call to the calling thread.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -8,31 +8,31 @@ use plumbline_core::{Check, Ruling};
 use crate::call::io::LogLevel;
 use crate::failure::Stop;
 
-/// Batches that wait between module and sink: enough that both work at the same time, and few enough that a hostile module cannot
-/// fill the host's memory with them.
+/// The number of batches that wait between module and sink. It is large enough for both to work in
+/// parallel, and small enough that a malicious module cannot fill the host's memory.
 const WAITING: usize = 2;
 
-/// What leaves a call.
+/// A message from a running call.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// A batch of what the module is there to say.
-    Said(Said),
-    /// A line of the log.
+    /// A batch of the module's output.
+    ModuleOutput(ModuleOutput),
+    /// A log line.
     Line(LogLevel, String),
 }
 
-/// A batch, checked.
+/// A checked batch of output.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum ModuleOutput {
     /// Items.
     Items(Vec<FlatItem>),
-    /// Rulings, with the numbers of what they are on.
+    /// Rulings with the numbers of their items.
     Rulings(Vec<(u64, Ruling)>),
     /// Checks.
     Checks(Vec<Check>),
 }
 
-/// Where messages are put. Blocks while the other side is behind.
+/// Sends messages. Blocks while the receiver is behind.
 #[derive(Debug, Clone)]
 pub(crate) struct Outbox(SyncSender<Message>);
 

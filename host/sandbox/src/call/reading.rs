@@ -1,4 +1,4 @@
-//! A stream of entries from the host, as the module reads it: in batches, within a limit.
+//! A stream of entries from the host, which the module reads in batches within a limit.
 
 use std::io;
 
@@ -11,23 +11,24 @@ use crate::call::io::{Entry, ResultSource};
 use crate::failure::Stop;
 use crate::failure::Unit;
 
-/// Entries that one call gives at most, as the WIT says.
+/// The maximum number of entries that one call returns, as in the WIT.
 const MAX_BATCH: usize = 1024;
-/// Bytes of texts after which a batch ends: with one item's limit this bounds what host and module hold at once.
+/// The size in bytes after which a batch ends. Together with the limit on one item, this bounds the
+/// memory of host and module.
 const BATCH_BYTES: u64 = 1 << 20;
 
-/// The type behind the WIT resource `items`. There is one for each call.
+/// The type behind the WIT resource `items`. Each call has one.
 #[derive(Debug)]
 #[expect(unreachable_pub, reason = "the generated bindings name it in a `pub use`; their module keeps it inside")]
 pub struct ItemsHandle;
 
-/// Gives the next entry; `None` at the end, after which it is not asked again, nor after an error.
+/// Returns the next entry, or `None` at the end. It is not called again after the end or an error.
 pub(crate) type Next<T> = Box<dyn FnMut() -> io::Result<Option<T>> + Send>;
 
-/// What is left to read in one call.
+/// The remaining input of one call.
 pub(crate) struct Reading<T> {
     content: Content<T>,
-    /// Read from the source, and not in the batch that was full.
+    /// The number of bytes read so far.
     read: u64,
     limit: u64,
 }
@@ -38,34 +39,34 @@ enum Content<T> {
     Failed(String),
 }
 
-/// What counts against the limit on reading.
+/// A value that counts toward the reading limit.
 pub(crate) trait Size {
-    /// Bytes, roughly: of the texts, and of the places that they take.
+    /// Returns the approximate size in bytes, with the strings and their memory overhead.
     fn size(&self) -> u64;
 }
 
-/// The source of a summarizer, which lives until nothing is read from it any more.
+/// Wraps the source of a summarizer, which lives until reading ends.
 pub(crate) fn results(mut source: Box<dyn ResultSource>) -> Next<Entry> {
     Box::new(move || source.next())
 }
 
 impl<T: Size> Reading<T> {
-    /// `limit`: bytes that may be read of all entries together.
+    /// `limit` is the number of bytes that may be read from all entries together.
     pub(crate) fn new(next: Option<Next<T>>, limit: u64) -> Self {
         Self { content: next.map_or(Content::End, Content::Open), read: 0, limit }
     }
 
-    /// What was read, in bytes.
+    /// Returns the number of bytes read.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.read
     }
 
-    /// Nothing will be read any more: gives the source back to whoever lent what it reads.
+    /// Ends reading and drops the source, which releases what it borrows.
     pub(crate) fn close(&mut self) {
         self.content = Content::End;
     }
 
-    /// The next entries; none at the end. The inner error is for the module.
+    /// Returns the next entries, or none at the end. The inner error is passed to the module.
     pub(crate) fn next(&mut self, max: u32, clock: &Clock) -> Result<Result<Vec<T>, String>, Stop> {
         clock.check()?;
         let next = match &mut self.content {
@@ -88,7 +89,8 @@ impl<T: Size> Reading<T> {
                 Err(error) => {
                     let reason = format!("failed to read the results: {error}");
                     self.content = Content::Failed(reason.clone());
-                    // What could be read before the failure is worth having; the next call tells of the failure.
+                    // Entries from before the error are still useful. The next call returns the
+                    // error.
                     if batch.is_empty() {
                         return Ok(Err(reason));
                     }
@@ -111,7 +113,7 @@ impl Size for Entry {
     }
 }
 
-/// Counted like the items that a module emits.
+/// Returns the size of an item, counted as for emitted items.
 pub(crate) fn item_size(item: &FlatItem) -> u64 {
     let FlatItem { name, meta, details, .. } = item;
     let meta = meta.iter().map(|(key, value)| ENTRY_BYTES + key.len() as u64 + value.len() as u64);
@@ -119,7 +121,8 @@ pub(crate) fn item_size(item: &FlatItem) -> u64 {
     ENTRY_BYTES + name.len() as u64 + meta.sum::<u64>() + details.sum::<u64>()
 }
 
-/// Bytes of a value, roughly. Not deep: what was emitted went through the limit on nesting of [`crate::call::json`].
+/// Returns the approximate size of a value in bytes. Recursion is limited: emitted values passed
+/// the nesting limit of [`crate::call::json`].
 fn weight(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.len() as u64,
@@ -135,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives so many entries of so many bytes, then an error if there is one.
+    /// Yields a number of entries of a given size, and then an optional error.
     struct Made(u32, usize, Option<&'static str>);
 
     impl ResultSource for Made {

@@ -1,4 +1,4 @@
-//! What the host keeps beside an instance while a call runs: the data of its store.
+//! The host's state during a call: the data of its store.
 
 use plumbline_core::{Check, ModuleLimits, Ruling};
 use wasmtime::UpdateDeadline;
@@ -10,12 +10,13 @@ use crate::call::io::{CallStats, Entry, Input, TreeItem};
 use crate::call::judgement::{self, Ruler};
 use crate::call::limiter::Limiter;
 use crate::call::lines::Lines;
-use crate::call::outbox::{Message, Outbox, Said};
+use crate::call::outbox::{Message, ModuleOutput, Outbox};
 use crate::call::reading::{self, Reading};
 use crate::failure::Stop;
 use crate::wasi::WasiState;
 
-/// Handles to resources that a module may hold beside its files. WASI hands some out for clocks and streams.
+/// The maximum number of resource handles of a module, besides its files. WASI uses handles for
+/// clocks and streams.
 const MAX_HANDLES: usize = 10_000;
 
 /// The data of a call's store.
@@ -27,15 +28,15 @@ pub(crate) struct CallState {
     pub(crate) tree: Reading<TreeItem>,
     pub(crate) lines: Lines,
     pub(crate) wasi: WasiState,
-    /// `None`: this call is not one that emits items.
+    /// `None` if the role of the call does not emit items.
     emitter: Option<Emitter>,
-    /// `None`: this call is not one that judges.
+    /// `None` if the call is not that of a judge.
     ruler: Option<Ruler>,
     outbox: Outbox,
 }
 
 impl CallState {
-    /// A call with nothing to read emits nothing either.
+    /// Creates the state of a call. A call without anything to read cannot emit anything.
     pub(crate) fn new(limits: &ModuleLimits, input: Input, clock: Clock, outbox: Outbox) -> Self {
         let emitter = matches!(input, Input::Files(_) | Input::Results(_)).then(|| Emitter::new(limits));
         let ruler = matches!(input, Input::Tree(..)).then(|| Ruler::new(limits));
@@ -60,15 +61,16 @@ impl CallState {
         }
     }
 
-    /// A store for one instance, with every limit in place before anything of the module runs.
+    /// Creates a store for one instance. Every limit is in place before any code of the module
+    /// runs.
     pub(crate) fn into_store(self, engine: &wasmtime::Engine, limits: &ModuleLimits) -> wasmtime::Store<Self> {
         let handles = self.files.len().saturating_add(MAX_HANDLES);
         let mut store = wasmtime::Store::new(engine, self);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(usize::try_from(limits.hostcall_bytes).unwrap_or(usize::MAX));
         store.set_max_component_handles(handles);
-        // At every tick the guest looks at the real clock: a tick that comes late or not at all then delays the end, and never
-        // moves it.
+        // The guest checks the real clock at every tick. A late or missing tick therefore delays
+        // the end of a call, but never moves the deadline.
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|context| {
             context.data().clock.check()?;
@@ -77,7 +79,7 @@ impl CallState {
         store
     }
 
-    /// Items of one batch: all are checked before the first goes out.
+    /// Emits the items of one batch. All of them are checked before the first is sent.
     pub(crate) fn emit(&mut self, batch: impl ExactSizeIterator<Item = RawItem>) -> Result<(), Stop> {
         self.clock.check()?;
         let Some(emitter) = &mut self.emitter else {
@@ -90,18 +92,19 @@ impl CallState {
         for raw in batch {
             items.push(emitter.check(raw)?);
         }
-        self.send(items, Said::Items)
+        self.send(items, ModuleOutput::Items)
     }
 
-    /// The next items of the finished tree with their numbers; none at the end. The inner error is for the module.
+    /// Returns the next items of the finished tree with their numbers, or none at the end. The
+    /// inner error is passed to the module.
     pub(crate) fn next_of_tree(&mut self, max: u32) -> Result<Result<Vec<(u64, TreeItem)>, String>, Stop> {
         let batch = self.tree.next(max, &self.clock)?;
-        // There is no tree but in a judge's call.
+        // Only the call of a judge has a tree.
         let Some(ruler) = &mut self.ruler else { return Ok(Ok(Vec::new())) };
         Ok(batch.map(|items| items.into_iter().map(|item| (ruler.give(item.leaf), item)).collect()))
     }
 
-    /// Rulings of one batch: all are checked before the first goes out.
+    /// Makes the rulings of one batch. All of them are checked before the first is sent.
     pub(crate) fn rule(&mut self, batch: impl ExactSizeIterator<Item = (u64, Ruling)>) -> Result<(), Stop> {
         self.clock.check()?;
         let ruler = self.ruler.as_mut().ok_or_else(|| no_judge("rule"))?;
@@ -109,10 +112,10 @@ impl CallState {
         for (index, ruling) in batch {
             rulings.push(ruler.ruling(index, ruling)?);
         }
-        self.send(rulings, Said::Rulings)
+        self.send(rulings, ModuleOutput::Rulings)
     }
 
-    /// Checks of one batch: all are looked at before the first goes out.
+    /// Reports the checks of one batch. All of them are validated before the first is sent.
     pub(crate) fn report(&mut self, batch: impl ExactSizeIterator<Item = Check>) -> Result<(), Stop> {
         self.clock.check()?;
         let ruler = self.ruler.as_mut().ok_or_else(|| no_judge("report"))?;
@@ -120,14 +123,14 @@ impl CallState {
         for check in batch {
             checks.push(ruler.check(check)?);
         }
-        self.send(checks, Said::Checks)
+        self.send(checks, ModuleOutput::Checks)
     }
 
-    fn send<T>(&self, batch: Vec<T>, said: impl FnOnce(Vec<T>) -> Said) -> Result<(), Stop> {
-        if batch.is_empty() { Ok(()) } else { self.outbox.send(Message::Said(said(batch))) }
+    fn send<T>(&self, batch: Vec<T>, said: impl FnOnce(Vec<T>) -> ModuleOutput) -> Result<(), Stop> {
+        if batch.is_empty() { Ok(()) } else { self.outbox.send(Message::ModuleOutput(said(batch))) }
     }
 
-    /// Sends what is left of the log and says what the call used.
+    /// Sends the rest of the log and returns the resources that the call used.
     pub(crate) fn finish(&mut self) -> CallStats {
         CallStats {
             log_dropped: self.lines.finish(),

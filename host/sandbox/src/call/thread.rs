@@ -1,5 +1,7 @@
-//! A call runs on a thread of its own, and the caller's thread feeds the sinks meanwhile: the guest's stack has its size whatever thread
-//! the caller is on, sinks may borrow, and parsing and writing overlap.
+//! Runs a call on a separate thread, while the caller's thread feeds the sinks.
+//!
+//! The size of the guest's stack is therefore independent of the caller's thread, sinks may borrow,
+//! and parsing and writing overlap.
 
 use std::io;
 use std::panic;
@@ -11,10 +13,12 @@ use crate::call::io::LogSink;
 use crate::call::outbox::{Message, Outbox};
 use crate::call::sink::Sink;
 
-/// Runs `guest` with a stack of `stack` bytes. It sends to the outbox and ends soon after the flag is set.
+/// Runs `guest` with a stack of `stack` bytes. The guest sends to the outbox and ends soon after
+/// the flag is set.
 ///
 /// # Errors
-/// When there is no thread to be had, or the sink fails.
+///
+/// Returns an error if no thread can be started, or if the sink fails.
 pub(crate) fn run<R: Send>(
     stack: usize,
     mut sink: Sink<'_>,
@@ -29,15 +33,16 @@ pub(crate) fn run<R: Send>(
             .name("module".into())
             .stack_size(stack)
             .spawn_scoped(scope, move || guest(outbox, theirs))?;
-        // Also when a sink panics: the scope waits for the guest, which must not go on for minutes.
+        // Also if a sink panics: the scope waits for the guest, which must not continue for
+        // minutes.
         let guard = GiveUp(given_up);
         for message in messages {
             match message {
-                Message::Said(said) => sink.take(said)?,
+                Message::ModuleOutput(said) => sink.take(said)?,
                 Message::Line(level, text) => log.line(level, &text),
             }
         }
-        // The outbox is closed: the guest has ended.
+        // The outbox is closed, so the guest has ended.
         let result = thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
         drop(guard);
         Ok(result)

@@ -1,4 +1,4 @@
-//! The side that compiles.
+//! The child process, which compiles.
 
 use std::io::{self, Read, Write};
 use std::panic::catch_unwind;
@@ -11,14 +11,16 @@ use super::{INVALID, NO_MEMORY};
 use crate::cache::{Entry, Key};
 use crate::engine;
 
-/// Compiles the component on standard input and writes its code to standard output, within `memory` bytes and `cpu_seconds` of processor
-/// time. Returns the exit code of the process.
+/// Compiles the component on standard input and writes its code to standard output. Limits itself
+/// to `memory` bytes and `cpu_seconds` of CPU time. Returns the exit code of the process.
 ///
 /// # Errors
-/// When the limits cannot be set, or input or output fail.
+///
+/// Returns an error if the limits cannot be set, or if input or output fail.
 pub fn compile_stdin(memory: u64, cpu_seconds: u64) -> io::Result<i32> {
     limit(Resource::Data, memory, 0)?;
-    // At the first of the two, the signal says what was used up. At the second, the process is killed.
+    // At the soft limit, the signal shows which resource was exhausted. At the hard limit, the
+    // process is killed.
     limit(Resource::Cpu, cpu_seconds, 5)?;
     limit(Resource::Core, 0, 0)?;
 
@@ -41,15 +43,16 @@ pub fn compile_stdin(memory: u64, cpu_seconds: u64) -> io::Result<i32> {
         Ok(Err(error)) => {
             let reason = format!("{error:#}");
             writeln!(io::stderr(), "{reason}")?;
-            // As the system words ENOMEM, which the engine passes on as text.
+            // The system's message for ENOMEM, which the engine passes on as text.
             Ok(if reason.contains("Cannot allocate memory") { NO_MEMORY } else { INVALID })
         }
-        // The panic stands on standard error.
+        // The panic message is on standard error.
         Err(_) => Ok(INVALID),
     }
 }
 
-/// Sets the soft limit to `value` and the hard limit `more` above it. Neither goes above the hard limit that the process has.
+/// Sets the soft limit to `value` and the hard limit to `more` above it. Neither exceeds the
+/// current hard limit of the process.
 fn limit(resource: Resource, value: u64, more: u64) -> io::Result<()> {
     let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
     let limit = Rlimit { current: Some(value.min(most)), maximum: Some(value.saturating_add(more).min(most)) };

@@ -1,7 +1,8 @@
-//! Compiling in a process of its own: the compiler reads bytes of strangers, and a few kilobytes can cost it gigabytes and minutes.
+//! Compiles in a separate process. The compiler reads untrusted data, and a few kilobytes can take
+//! it gigabytes and minutes.
 //!
-//! The process is this very program with a subcommand that calls [`compile_stdin`]. It limits itself before it reads anything, and
-//! answers with the code in the form of a cache entry.
+//! The process runs the same program, with a subcommand that calls [`compile_stdin`]. It limits its
+//! own resources before it reads anything, and returns the code in the form of a cache entry.
 
 mod child;
 mod parent;
@@ -12,24 +13,28 @@ pub(crate) use parent::CompilerError;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Bytes of compiled code that are taken from the process: 128 MiB. The code of CPython has 60 MiB.
+/// The maximum size of compiled code from the process, in bytes: 128 MiB. The code of CPython has
+/// 60 MiB.
 const MAX_CODE_BYTES: u64 = 128 << 20;
-/// Threads that compile. More would need more memory, and each has a stack of its own.
+/// The number of threads that compile. More threads need more memory, and each has a stack of its
+/// own.
 const THREADS: usize = 4;
-/// The component is not valid, and standard error says why.
+/// The exit code for an invalid component. Standard error has the reason.
 const INVALID: i32 = 2;
-/// There was not enough memory.
+/// The exit code for insufficient memory.
 const NO_MEMORY: i32 = 3;
 
-/// How components are compiled in a process of its own.
+/// The settings of the separate process that compiles components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompilerProcess {
-    /// The program.
+    /// The path of the program.
     pub program: PathBuf,
-    /// Its arguments. Bytes of memory and seconds of processor time follow: what [`compile_stdin`] is called with.
+    /// The arguments. The limits for [`compile_stdin`] are appended: bytes of memory and seconds of
+    /// CPU time.
     pub args: Vec<OsString>,
-    /// Memory that compiling one component may take, in bytes.
+    /// The memory that compiling one component may take, in bytes.
     pub memory: u64,
-    /// Processor time that compiling one component may take, in seconds. The wall clock may be four times as long.
+    /// The CPU time that compiling one component may take, in seconds. The wall-clock limit is four
+    /// times as long.
     pub cpu_seconds: u64,
 }

@@ -1,4 +1,4 @@
-//! The side that wants code.
+//! The parent process, which requests code.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -12,29 +12,29 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::{CompilerProcess, INVALID, MAX_CODE_BYTES, NO_MEMORY, THREADS};
 use crate::cache::{Entry, Key};
 
-/// Bytes of standard error that are kept.
+/// The maximum length of standard error in bytes.
 const MAX_REASON: u64 = 4 << 10;
-/// What Rust prints before it aborts for lack of memory.
+/// The message that Rust prints before it aborts because of insufficient memory.
 const OUT_OF_MEMORY: &str = "memory allocation of";
 
-/// Why there is no code.
+/// Why compiling failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CompilerError {
-    /// The component is not valid.
+    /// The component is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// Compiling took more than it may.
+    /// Compiling exceeded a limit.
     #[error("more than {0}")]
     Limit(String),
-    /// The process was ended from outside, crashed, or answered with something else.
+    /// The process was terminated, crashed, or returned unexpected output.
     #[error("the compiler process failed: {0}")]
     Failed(String),
-    /// The process could not be started or talked to.
+    /// The process could not be started, or communication with it failed.
     #[error("failed to run the compiler process: {0}")]
     Io(#[from] io::Error),
 }
 
-/// What came of a process.
+/// The output of the process.
 struct Answer {
     status: ExitStatus,
     code: Vec<u8>,
@@ -43,7 +43,7 @@ struct Answer {
 }
 
 impl CompilerProcess {
-    /// The code of the component `wasm`, whose key is `key`.
+    /// Compiles the component `wasm`, whose key is `key`.
     pub(crate) fn compile(&self, key: &Key, wasm: &[u8]) -> Result<Vec<u8>, CompilerError> {
         let child = Command::new(&self.program)
             .arg0("plumbline")
@@ -96,18 +96,19 @@ impl CompilerProcess {
     }
 }
 
-/// Gives the process its input and takes its output, until it ends or `time` is over.
+/// Writes the input of the process and reads its output, until it ends or `time` is over.
 fn talk(mut child: Child, wasm: &[u8], time: Duration) -> io::Result<Answer> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let (ended, end) = channel::<()>();
     scope(|scope| {
-        // Input that is not read to its end fails here; the end of the process says why.
+        // This fails if the process does not read all of its input. The end of the process shows
+        // the reason.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(wasm)));
         let errors = scope.spawn(move || read(stderr, MAX_REASON));
         let late = scope.spawn(move || {
             let late = end.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
-            // It is not waited for yet, so the number is still its own.
+            // The process has not been waited for yet, so its ID cannot have been reused.
             if let (true, Some(id)) = (late, id) {
                 let _ = kill_process(id, Signal::KILL);
             }
@@ -130,7 +131,8 @@ fn talk(mut child: Child, wasm: &[u8], time: Duration) -> io::Result<Answer> {
     })
 }
 
-/// At most `max` bytes. Dropping the rest closes the pipe, which ends a process that goes on writing.
+/// Reads at most `max` bytes. Dropping the rest closes the pipe, which ends a process that
+/// continues to write.
 fn read(from: Option<impl Read>, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(from) = from {

@@ -1,4 +1,4 @@
-//! From a core module to a component.
+//! Turns a core module into a component.
 
 use std::borrow::Cow;
 
@@ -13,19 +13,24 @@ use crate::componentize::core_module::CoreModule;
 use crate::componentize::error::ComponentizeError;
 use crate::componentize::recipe::Recipe;
 
-/// What every WebAssembly file begins with.
+/// The first bytes of every WebAssembly file.
 const MAGIC: &[u8] = b"\0asm";
-/// The layer field of components; core modules have 0.
+/// The layer field of components. Core modules have 0.
 const LAYER_COMPONENT: u16 = 1;
 
-/// The component of `wasm`: itself if it is one. A core module that carries its types is encoded by them; one without is taken for a
-/// module of the recipe's world. One that imports WASI preview 1 gets an adapter to WASI 0.2, which is linked into the component. The same
-/// bytes give the same component.
+/// Returns the component of `wasm`, which is `wasm` itself if it already is one.
 ///
-/// That it is a component does not mean that a host takes it: [`crate::Sandbox::load`] says that.
+/// A core module with embedded types is encoded accordingly. One without types is treated as a
+/// module of the recipe's world. If it imports WASI preview 1, an adapter to WASI 0.2 is linked
+/// into the component. The same input yields the same component.
+///
+/// Whether a host accepts the component is a separate question, which [`crate::Sandbox::load`]
+/// answers.
 ///
 /// # Errors
-/// When the bytes are not WebAssembly, too large, or do not fit the world; see [`ComponentizeError`].
+///
+/// Returns a [`ComponentizeError`] if the data is not WebAssembly, is too large, or does not match
+/// the world.
 pub fn component(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, ComponentizeError> {
     if is_component(wasm)? {
         return Ok(wasm.to_vec());
@@ -45,10 +50,11 @@ pub fn component(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, Componenti
     encode().map_err(|error| explain(&core, &typed, format!("{error:#}")))
 }
 
-/// Whether these are the bytes of a component; `false`: of a core module.
+/// Returns whether the data is a component (`true`) or a core module (`false`).
 ///
 /// # Errors
-/// When they are neither, or too many.
+///
+/// Returns an error if it is neither, or too large.
 pub fn is_component(wasm: &[u8]) -> Result<bool, ComponentizeError> {
     let size = wasm.len() as u64;
     if size > MAX_COMPONENT_BYTES {
@@ -66,7 +72,7 @@ pub fn is_component(wasm: &[u8]) -> Result<bool, ComponentizeError> {
     }
 }
 
-/// The core module, with the types of the recipe's world.
+/// Embeds the types of the recipe's world in the core module.
 fn with_types(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, ComponentizeError> {
     let name = recipe.world.ok_or(ComponentizeError::NoTypes)?;
     let (resolve, world) = contract::world(recipe.wit, name)?;
@@ -76,7 +82,8 @@ fn with_types(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, ComponentizeE
     Ok(typed)
 }
 
-/// The encoder stops at the first thing that is wrong and names it in its own terms: say what a person can look for.
+/// Replaces an error of the encoder, which reports the first problem in its own terms, by one that
+/// users can act on.
 fn explain(core: &CoreModule, typed: &[u8], reason: String) -> ComponentizeError {
     let imports = core.strange_imports();
     if !imports.is_empty() {

@@ -1,4 +1,4 @@
-//! The contract's types, as they are inside this program or in a directory.
+//! The types of the contract, embedded in this program or in a directory.
 
 use std::fs;
 use std::path::Path;
@@ -14,22 +14,24 @@ pub const CONTRACT: [(&str, &str); 2] = [
     ("types.wit", include_str!("../../../../wit/types.wit")),
 ];
 
-/// The world of most modules: a post-processor and nothing else.
+/// The world of most modules, with only a post-processor.
 pub const DEFAULT_WORLD: &str = "post-processor-module";
 
-/// Bytes of all files in a directory of WIT. The contract has about 15 KiB, all of WASI about 300.
+/// The maximum size of all files in a WIT directory, in bytes. The contract has about 15 KiB, and
+/// all of WASI about 300.
 const MAX_WIT_BYTES: u64 = 4 << 20;
 
-/// The names of the worlds in the contract inside this program.
+/// Returns the names of the worlds in the embedded contract.
 ///
 /// # Errors
-/// None in a program that was built from a contract that parses.
+///
+/// Never fails in a program that was built from a valid contract.
 pub fn worlds() -> Result<Vec<String>, ComponentizeError> {
     let (resolve, package) = resolve(Wit::Embedded)?;
     Ok(names(&resolve, package))
 }
 
-/// The world of that name.
+/// Resolves the world with this name.
 pub(crate) fn world(wit: Wit<'_>, name: &str) -> Result<(Resolve, WorldId), ComponentizeError> {
     let (resolve, package) = resolve(wit)?;
     match resolve.select_world(&[package], Some(name)) {
@@ -38,7 +40,7 @@ pub(crate) fn world(wit: Wit<'_>, name: &str) -> Result<(Resolve, WorldId), Comp
     }
 }
 
-/// The exports of a core module that the world asks for, as compilers name them.
+/// Returns the exports that the world requires of a core module, with the names that compilers use.
 pub(crate) fn wanted_exports(resolve: &Resolve, world: WorldId) -> Vec<String> {
     let Some(world) = resolve.worlds.get(world) else { return Vec::new() };
     let mut wanted = Vec::new();
@@ -81,7 +83,8 @@ fn resolve(wit: Wit<'_>) -> Result<(Resolve, PackageId), ComponentizeError> {
     Ok((resolve, package))
 }
 
-/// Bytes of the files in a directory and `levels` below it: as deep as a parser of WIT looks.
+/// Returns the size of the files in a directory and `levels` below it, the depth that a WIT parser
+/// reads.
 fn size(directory: &Path, levels: u32) -> std::io::Result<u64> {
     let mut bytes: u64 = 0;
     for entry in fs::read_dir(directory)? {

@@ -1,4 +1,4 @@
-//! What a core module asks for and offers, read without compiling it.
+//! The imports and exports of a core module, read without compiling it.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,23 @@ use wasmparser::{BinaryReaderError, Parser, Payload};
 
 use crate::componentize::error::ComponentizeError;
 
-/// Where a module for WASI preview 1 looks for the system.
+/// The import module of WASI preview 1.
 pub(crate) const PREVIEW1: &str = "wasi_snapshot_preview1";
-/// What compilers call the sections that carry the types of a component-to-be; each language adds something of its own.
+/// The prefix of sections with the types of the future component. Each language adds its own
+/// suffix.
 const TYPES: &str = "component-type";
-/// Imports, and exports, that are kept. A module of a large language runtime has some hundreds.
+/// The maximum number of imports and exports. A module of a large language runtime has a few
+/// hundred.
 const MAX_NAMES: usize = 100_000;
 
-/// The outside of a core module.
+/// The external interface of a core module.
 #[derive(Debug, Default)]
 pub(crate) struct CoreModule {
-    /// Names of what it imports, by the module that they are imported from.
+    /// The names of its imports, by import module.
     pub(crate) imports: BTreeMap<String, Vec<String>>,
-    /// Names of what it exports.
+    /// The names of its exports.
     pub(crate) exports: Vec<String>,
-    /// Whether it carries the types of the component that it is to become.
+    /// Whether it embeds the types of the component that it will become.
     pub(crate) typed: bool,
 }
 
@@ -55,18 +57,18 @@ impl CoreModule {
         Ok(found)
     }
 
-    /// Whether it is made for WASI preview 1.
+    /// Returns whether it is built for WASI preview 1.
     pub(crate) fn wants_preview1(&self) -> bool {
         self.imports.contains_key(PREVIEW1)
     }
 
-    /// Whether it is a program, which begins, ends, and is dead then; a module is called again and again.
+    /// Returns whether it is a program, which runs once. A module is called repeatedly.
     pub(crate) fn is_program(&self) -> bool {
         let exports = |name: &str| self.exports.iter().any(|export| export == name);
         exports("_start") && !exports("_initialize")
     }
 
-    /// Imports that neither the contract nor an adapter can give, as sentences.
+    /// Lists the imports that neither the contract nor an adapter provides, formatted for messages.
     pub(crate) fn strange_imports(&self) -> Vec<String> {
         let strange = |module: &&String| !FAMILIAR.iter().any(|familiar| module.starts_with(familiar));
         let shown = |module: &String| {
@@ -79,11 +81,11 @@ impl CoreModule {
     }
 }
 
-/// Names that are shown of a list that may be long.
+/// The maximum number of names that a message lists.
 const MAX_SHOWN: usize = 8;
 
-/// What the names of modules begin with that something can be imported from: the contract's interfaces, WASI, what tools add for
-/// resources, and the names of the component model's own ABI.
+/// Prefixes of known import modules: the contract's interfaces, WASI, what tools add for resources,
+/// and the names of the component model's own ABI.
 const FAMILIAR: [&str; 6] = [PREVIEW1, "plumbline:plugin/", "wasi:", "[", "$", "cm32p2"];
 
 fn broken(error: BinaryReaderError) -> ComponentizeError {

@@ -1,80 +1,80 @@
-//! Why there is no component.
+//! Errors of creating components.
 
 use crate::InspectError;
 
-/// Why some bytes cannot be made a component, or be told what they are.
+/// Error while turning data into a component, or while writing its metadata.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ComponentizeError {
-    /// Something else than WebAssembly.
+    /// The data is not WebAssembly.
     #[error("it is not WebAssembly: {what}")]
     NotWasm {
-        /// What there is instead.
+        /// What was found instead.
         what: String,
     },
-    /// More than the sandbox compiles.
+    /// The data exceeds the size that the sandbox compiles.
     #[error("it is too large: {size} bytes (limit: {limit})")]
     TooLarge {
-        /// Its size in bytes.
+        /// The size in bytes.
         size: u64,
-        /// The limit, which is the sandbox's.
+        /// The limit of the sandbox in bytes.
         limit: u64,
     },
-    /// The structure is broken.
+    /// The structure is invalid.
     #[error("it is not valid WebAssembly: {reason}")]
     Broken {
-        /// Where and why.
+        /// The position and reason.
         reason: String,
     },
-    /// A core module that does not say which functions it has, and nobody else does.
+    /// A core module without embedded types, and no world was specified.
     #[error("it is a core module without types, and no world is named that it was built for")]
     NoTypes,
-    /// A program, not a library.
+    /// The module is a program and not a library.
     #[error("it is a program (it exports `_start`), not a library that can be called (`_initialize`)")]
     Program,
-    /// No such world.
+    /// The contract does not have this world.
     #[error("world `{name}` is not in the contract (there: {})", known.join(", "))]
     World {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names that there are.
+        /// The known names.
         known: Vec<String>,
     },
-    /// The types cannot be read.
+    /// The types of the contract cannot be read.
     #[error("failed to read the contract {place}: {reason}")]
     Wit {
-        /// Where it is.
+        /// Where the contract is.
         place: String,
-        /// The cause, as the parser words it.
+        /// The message of the parser.
         reason: String,
     },
-    /// It does not have the functions that its world asks for.
-    #[error("it lacks what its world wants: {}; it exports {}", missing.join(", "), shown(exports))]
+    /// The module lacks functions that its world requires.
+    #[error("it lacks exports that its world requires: {}; it exports {}", missing.join(", "), shown(exports))]
     Exports {
-        /// What is missing, as compilers name it.
+        /// The missing exports, with the names that compilers use.
         missing: Vec<String>,
-        /// What it exports.
+        /// The actual exports.
         exports: Vec<String>,
     },
-    /// It asks for what nobody gives.
+    /// The module has imports that nothing provides.
     #[error("it imports what modules do not get: {}", imports.join(", "))]
     Imports {
-        /// The modules that it imports from, with some of the names.
+        /// The import modules, with some of the names.
         imports: Vec<String>,
     },
-    /// Something else about it is wrong.
+    /// The encoder rejected the module for another reason.
     #[error("it cannot be made a component: {reason}")]
     Encode {
-        /// The cause, as the encoder words it.
+        /// The message of the encoder.
         reason: String,
     },
-    /// What it is to say of itself cannot be said.
-    #[error("what it is to say of itself cannot be used: {0}")]
+    /// The metadata is invalid.
+    #[error("invalid module metadata: {0}")]
     Metadata(InspectError),
 }
 
 impl ComponentizeError {
-    /// What to do about it, where there is something to say.
+    /// Returns how to fix the problem, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
@@ -105,7 +105,7 @@ impl ComponentizeError {
     }
 }
 
-/// Some names of a list that may be long.
+/// Formats the first names of a list.
 fn shown(names: &[String]) -> String {
     const MAX: usize = 20;
     match names.len() {

@@ -1,4 +1,4 @@
-//! The section in which a module says what it is.
+//! The section with the metadata of a module.
 
 use crate::{METADATA_SECTION, inspect};
 use serde_json::{Map, Value};
@@ -8,30 +8,32 @@ use wasmparser::{BinaryReader, BinaryReaderError};
 use crate::componentize::component::is_component;
 use crate::componentize::error::ComponentizeError;
 
-/// The bytes before the first section: magic and version.
+/// The length of the file header: magic and version.
 const HEADER: usize = 8;
-/// The id of custom sections.
+/// The ID of custom sections.
 const CUSTOM: u8 = 0;
 
-/// What a module says of itself: the section `plumbline:module`.
+/// The metadata of a module: the section `plumbline:module`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Metadata {
-    /// Its name.
+    /// The name of the module.
     pub name: String,
-    /// The result formats that it answers to.
+    /// The result formats that it handles.
     pub formats: Vec<String>,
-    /// Glob patterns of the files that it takes when a definition names none.
+    /// Glob patterns of the files that it reads if a definition does not select any.
     pub default_files: Vec<String>,
-    /// The rules by which the host detects its files, as they are written in the section; empty: none.
+    /// The rules by which the host detects its files, as written in the section. Empty if there are
+    /// none.
     pub detect: Vec<Value>,
-    /// The limits that it asks for, with the keys and values of a definition; empty: none.
+    /// The limits that it requests, with the keys and values of a definition. Empty if there are
+    /// none.
     pub limits: Map<String, Value>,
     /// A JSON Schema of its options.
     pub schema: Option<Value>,
 }
 
 impl Metadata {
-    /// The section's content.
+    /// Returns the content of the section.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut fields = Map::new();
@@ -51,10 +53,12 @@ impl Metadata {
     }
 }
 
-/// The component, saying `metadata` of itself in place of what it said before. All else stays byte for byte.
+/// Returns the component with `metadata` in place of its previous metadata. Everything else stays
+/// the same, byte for byte.
 ///
 /// # Errors
-/// When the bytes are not a component, or a host would not understand what it says.
+///
+/// Returns an error if the data is not a component, or if a host would not understand the metadata.
 pub fn set_metadata(component: &[u8], metadata: &Metadata) -> Result<Vec<u8>, ComponentizeError> {
     if !is_component(component)? {
         let what = "a core module can say nothing where a host looks first".to_owned();
@@ -71,7 +75,8 @@ pub fn set_metadata(component: &[u8], metadata: &Metadata) -> Result<Vec<u8>, Co
     Ok(out)
 }
 
-/// A copy without the sections of that name at the top level. Only the frames of sections are read: what is in them stays as it is.
+/// Returns a copy without the top-level metadata sections. Only section headers are parsed, and the
+/// contents are copied unchanged.
 fn without_section(component: &[u8]) -> Result<Vec<u8>, BinaryReaderError> {
     let mut out = component.get(..HEADER).unwrap_or(component).to_vec();
     let mut reader = BinaryReader::new(component.get(HEADER..).unwrap_or_default(), HEADER);

@@ -1,5 +1,6 @@
-//! Makes components of core WebAssembly modules: those that carry the contract's types, and those for WASI preview 1 with an adapter. Writes
-//! into a component what it is (the section `plumbline:module`).
+//! Turns core WebAssembly modules into components: those with embedded types of the contract, and
+//! those for WASI preview 1 by means of an adapter. Also writes the metadata of a component (the
+//! section `plumbline:module`).
 //!
 //! ```no_run
 //! use plumbline_sandbox::componentize::{Metadata, Recipe, component, set_metadata};

@@ -1,29 +1,31 @@
-//! What a core module is to become.
+//! The settings for turning a core module into a component.
 
 use std::path::Path;
 
-/// Where the types of the contract come from.
+/// The source of the contract's types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wit<'a> {
-    /// The copy inside this program.
+    /// The copy embedded in this program.
     #[default]
     Embedded,
     /// A directory of WIT files, such as a project's own `wit/`.
     Directory(&'a Path),
 }
 
-/// How a component is made of a core module. A component, and a core module that carries its types, need nothing of it.
+/// The settings for turning a core module into a component. A component, and a core module with
+/// embedded types, need none of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recipe<'a> {
-    /// The world that a core module without types was built for, such as [`DEFAULT_WORLD`](plumbline_sandbox::componentize::DEFAULT_WORLD). `None`: such a core
-    /// module is refused.
+    /// The world of a core module without embedded types, such as
+    /// [`DEFAULT_WORLD`](plumbline_sandbox::componentize::DEFAULT_WORLD). With `None`, such a
+    /// module is rejected.
     pub world: Option<&'a str>,
-    /// Where that world is described.
+    /// The source of this world.
     pub wit: Wit<'a>,
 }
 
 impl<'a> Recipe<'a> {
-    /// The world of that name in the contract inside this program.
+    /// Selects a world of the embedded contract.
     #[must_use]
     pub fn world(name: &'a str) -> Self {
         Self { world: Some(name), wit: Wit::Embedded }

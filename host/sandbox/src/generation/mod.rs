@@ -1,30 +1,33 @@
-//! Generations of the WIT package `plumbline:plugin`. A component names the one that it was made for; the host adapts each in one folder
-//! here, and says so when it knows nothing of a component's.
+//! The generations of the WIT package `plumbline:plugin`. A component declares the generation for
+//! which it was built. The host adapts each generation in one directory here, and reports unknown
+//! ones.
 
 pub(crate) mod v0_1;
 
 use crate::error::LoadError;
 
-/// The newest version of `plumbline:plugin` that this host speaks. It takes modules of every `0.1.x`.
+/// The latest version of `plumbline:plugin` that this host supports. It accepts modules of every
+/// `0.1.x`.
 pub const HOST_GENERATION: &str = "0.1.0";
 
-/// What the names of the package's interfaces begin with.
+/// The prefix of the package's interface names.
 pub(crate) const PACKAGE: &str = "plumbline:plugin/";
 /// The interface of the role that turns files into items.
 pub(crate) const POST_PROCESSOR: &str = "plumbline:plugin/post-processor";
-/// The interface of the role that says which results must arrive.
+/// The interface of the role that determines the expected results.
 pub(crate) const EXPECTATIONS: &str = "plumbline:plugin/expectations";
-/// The interface of the role that says what all results of a plugin come to.
+/// The interface of the role that summarizes all results of a plugin.
 pub(crate) const SUMMARIZER: &str = "plumbline:plugin/summarizer";
-/// The interface of the role that says what of a finished tree counts.
+/// The interface of the role that decides what in a finished tree counts.
 pub(crate) const JUDGE: &str = "plumbline:plugin/judge";
 
-/// `namespace:package/interface@version` without and with its version; the version is empty if there is none.
+/// Splits `namespace:package/interface@version` into name and version. The version is empty if
+/// there is none.
 pub(crate) fn split_name(name: &str) -> (&str, &str) {
     name.split_once('@').unwrap_or((name, ""))
 }
 
-/// Refuses a component that names a version which this host does not speak.
+/// Rejects a component with a version that this host does not support.
 pub(crate) fn check(module: &str, generations: &[String]) -> Result<(), LoadError> {
     match generations.iter().find(|version| compare(version) != Known::Spoken) {
         None => Ok(()),
@@ -36,8 +39,9 @@ pub(crate) fn check(module: &str, generations: &[String]) -> Result<(), LoadErro
     }
 }
 
-/// The refusal of a component that names a later version than the host's, although of a generation that the host speaks; `None` for any
-/// other. Asked when something that the component wants is not there: it may have come with that version.
+/// Returns the error for a component that declares a later version of a supported generation, or
+/// `None` for any other component. It applies if something that the component needs is missing,
+/// since that version may have introduced it.
 pub(crate) fn later(module: &str, generations: &[String]) -> Option<LoadError> {
     let patch = |version: &str| version.split(['+', '.']).nth(2).and_then(|patch| patch.parse::<u64>().ok());
     let found = generations.iter().find(|version| patch(version) > patch(HOST_GENERATION))?.clone();
@@ -52,7 +56,7 @@ enum Known {
 }
 
 fn compare(version: &str) -> Known {
-    // Build metadata does not matter; a pre-release of a version is not that version.
+    // Build metadata is ignored. A pre-release of a version differs from the version itself.
     let version = version.split_once('+').map_or(version, |(version, _)| version);
     let mut parts = version.splitn(3, '.');
     let mut number = || parts.next().and_then(|part| part.parse::<u64>().ok());

@@ -1,14 +1,14 @@
-//! The first eight bytes: what kind of file this is.
+//! Detects the kind of a file from its first eight bytes.
 
 use crate::error::InspectError;
 
-/// The layer field of components; core modules have 0.
+/// The layer field of components. Core modules have 0.
 const LAYER_COMPONENT: u16 = 1;
-/// The version field of the component format as it is used since 2023.
+/// The version field of the component format in use since 2023.
 const VERSION_COMPONENT: u16 = 0x0d;
 const VERSION_CORE: u16 = 1;
 
-/// Refuses what is not a component, and says what it is instead.
+/// Rejects a file that is not a component, and reports what it is.
 pub(super) fn check(wasm: &[u8]) -> Result<(), InspectError> {
     if wasm.is_empty() {
         return Err(InspectError::Empty);

@@ -1,4 +1,4 @@
-//! What a component is, for those who choose among modules.
+//! The metadata of a component, used to select modules.
 
 use plumbline_core::definition::LimitsRequest;
 use serde_json::Value;
@@ -11,40 +11,43 @@ use super::{encoding, walk};
 use crate::error::InspectError;
 use crate::generation::{EXPECTATIONS, JUDGE, PACKAGE, POST_PROCESSOR, SUMMARIZER, split_name};
 
-/// What a component is. From [`inspect`] it is what the file itself says; from [`Module::info`](crate::Module::info), what was left
-/// out is filled in: the name is the one that it was loaded under, the formats are that name, the default files are all.
+/// The metadata of a component.
+///
+/// [`inspect`] returns what the file itself declares. [`Module::info`](crate::Module::info) fills
+/// in missing values: the name is the one under which it was loaded, the formats consist of that
+/// name, and the default files are all files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModuleInfo {
-    /// Its name. `None`: it says none.
+    /// The name of the module, if declared.
     pub name: Option<String>,
-    /// The result formats that it answers to.
+    /// The result formats that it handles.
     pub formats: Vec<String>,
-    /// Glob patterns of the files that it takes when a definition names none.
+    /// Glob patterns of the files that it reads if a definition does not select any.
     pub default_files: Vec<String>,
-    /// How files of its formats are detected; empty: they are not.
+    /// The rules for detecting files of its formats. Empty if they cannot be detected.
     pub detect: Vec<DetectRule>,
-    /// Limits that it asks for: a wish. What a call gets is decided by who makes it, within the operator's cap
-    /// ([`effective_limits`](plumbline_core::definition::effective_limits)).
+    /// The limits that it requests. The caller decides which limits a call gets, within the
+    /// operator's cap ([`effective_limits`](plumbline_core::definition::effective_limits)).
     pub limits: LimitsRequest,
-    /// The version of `plumbline:plugin` that it was made for, such as `0.1.0`; the first one if it names several. `None`: it
-    /// names none.
+    /// The version of `plumbline:plugin` for which it was built, such as `0.1.0`. If there are
+    /// several, the first one. `None` if it declares none.
     pub generation: Option<String>,
-    /// The roles that it can play.
+    /// The roles that it implements.
     pub roles: Roles,
-    /// What it imports, as it names it.
+    /// The names of its imports.
     pub imports: Vec<String>,
-    /// What it exports, as it names it.
+    /// The names of its exports.
     pub exports: Vec<String>,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// SHA-256 of its bytes, in hexadecimal.
+    /// The SHA-256 digest in hexadecimal.
     pub digest: String,
     /// A JSON Schema of its options.
     pub schema: Option<Value>,
 }
 
 impl ModuleInfo {
-    /// What the file left out, as for a module that is loaded as `name`.
+    /// Fills in missing values for a module that is loaded as `name`.
     pub(crate) fn fill_in(&mut self, name: &str) {
         let own = self.name.get_or_insert_with(|| name.to_owned());
         if self.formats.is_empty() {
@@ -56,38 +59,42 @@ impl ModuleInfo {
     }
 }
 
-/// The roles that a module can play: the interfaces of `plumbline:plugin` that it exports, in any version.
+/// The roles that a module implements: the interfaces of `plumbline:plugin` that it exports, in any
+/// version.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Roles {
-    /// It turns files into items.
+    /// Whether it turns files into items.
     pub post_processor: bool,
-    /// It says which results must arrive.
+    /// Whether it determines the expected results.
     pub expectations: bool,
-    /// It says what all results of a plugin come to.
+    /// Whether it summarizes all results of a plugin.
     pub summarizer: bool,
-    /// It says what of a finished tree counts.
+    /// Whether it decides what in a finished tree counts.
     pub judge: bool,
 }
 
-/// Reads what a component is, without compiling or running it. Takes time in proportion to the size.
+/// Reads the metadata of a component without compiling or running it. Takes time in proportion to
+/// the size.
 ///
 /// # Errors
-/// When the bytes are not a component, are cut off or broken, or hold metadata that cannot be understood. That a component can be
-/// inspected does not mean that it is valid: [`Sandbox::load`](crate::Sandbox::load) checks that.
+///
+/// Returns an error if the data is not a component, is truncated or invalid, or has invalid
+/// metadata. Inspection does not prove that a component is valid, which
+/// [`Sandbox::load`](crate::Sandbox::load) checks.
 pub fn inspect(wasm: &[u8]) -> Result<ModuleInfo, InspectError> {
     inspect_all(wasm).map(|inspected| inspected.info)
 }
 
-/// [`ModuleInfo`], and what only loading needs.
+/// A [`ModuleInfo`], and data that only loading needs.
 #[derive(Debug)]
 pub(crate) struct Inspected {
     pub(crate) info: ModuleInfo,
-    /// SHA-256 of the bytes.
+    /// The SHA-256 digest of the file.
     pub(crate) digest: [u8; 32],
-    /// Every version of `plumbline:plugin` that is named.
+    /// All declared versions of `plumbline:plugin`.
     pub(crate) generations: Vec<String>,
     /// Imports that are not instances: functions, modules, components.
-    pub(crate) odd_imports: Vec<String>,
+    pub(crate) non_instance_imports: Vec<String>,
     /// The size of one instance.
     pub(crate) shape: Shape,
 }
@@ -105,7 +112,7 @@ pub(crate) fn inspect_all(wasm: &[u8]) -> Result<Inspected, InspectError> {
         roles.summarizer |= *instance && interface == SUMMARIZER;
         roles.judge |= *instance && interface == JUDGE;
     }
-    // Exports first: a role's version is what the host will be held to.
+    // Exports come first, because the version of a role determines how the host calls it.
     let names = found.exports.iter().map(|(name, _)| name).chain(found.imports.iter().map(|import| &import.name));
     let mut generations: Vec<String> = Vec::new();
     for name in names {
@@ -132,6 +139,7 @@ pub(crate) fn inspect_all(wasm: &[u8]) -> Result<Inspected, InspectError> {
         digest: hex::encode(digest),
         schema: metadata.schema,
     };
-    let odd_imports = found.imports.into_iter().filter(|import| !import.instance).map(|import| import.name).collect();
-    Ok(Inspected { info, digest, generations, odd_imports, shape: found.shape })
+    let non_instance_imports =
+        found.imports.into_iter().filter(|import| !import.instance).map(|import| import.name).collect();
+    Ok(Inspected { info, digest, generations, non_instance_imports, shape: found.shape })
 }

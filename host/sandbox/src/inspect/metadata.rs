@@ -1,4 +1,4 @@
-//! The custom section in which a module says what it is.
+//! The custom section with the metadata of a module.
 
 use std::fmt;
 
@@ -9,19 +9,25 @@ use serde_json::Value;
 
 use crate::error::InspectError;
 
-/// Name of the custom section: JSON, `{"name", "formats": [], "default-files": [globs], "detect": [rules], "limits": {…}, "schema": {…}}`.
-/// Every key but `name` is optional, and unknown keys are ignored. `limits` is written as in a definition. The host looks for the section
-/// at the top level of the component first, then in its core modules.
+/// The name of the custom section with the metadata of a module.
+///
+/// It contains JSON: `{"name", "formats": [], "default-files": [globs], "detect": [rules],
+/// "limits": {…}, "schema": {…}}`. Every key but `name` is optional, and unknown keys are ignored.
+/// `limits` has the same form as in a definition.
+///
+/// The host looks for the section at the top level of the component first, and then in its core
+/// modules.
 pub const METADATA_SECTION: &str = "plumbline:module";
 
-/// Bytes of the section. Names, patterns and a JSON Schema fit many times over.
+/// The maximum size of the section in bytes, many times more than names, patterns and a JSON Schema
+/// need.
 pub(super) const MAX_SECTION: usize = 64 << 10;
-/// Names and patterns of each list.
+/// The maximum number of names or patterns in each list.
 const MAX_ENTRIES: usize = 64;
-/// Bytes of a name or a pattern; as long as a DNS-1123 subdomain may be.
+/// The maximum length of a name or pattern in bytes, that of a DNS-1123 subdomain.
 const MAX_TEXT: usize = 253;
 
-/// The section, checked.
+/// The validated section.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Metadata {
     pub(super) name: String,
@@ -76,10 +82,12 @@ impl Metadata {
     }
 }
 
-/// The glob of a pattern in `default-files`. `*` matches within one directory, `**` any directories.
+/// Compiles a pattern of `default-files`. `*` matches within one directory, and `**` matches any
+/// directories.
 ///
 /// # Errors
-/// The pattern is not a valid glob.
+///
+/// Returns an error if the pattern is not a valid glob.
 pub fn file_pattern(pattern: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(pattern).literal_separator(true).build()
 }
@@ -97,7 +105,7 @@ pub(super) fn check_text(key: &str, text: &str) -> Result<(), InspectError> {
     Ok(())
 }
 
-/// Names stand in definitions, in paths of files (`NAME.wasm`) and in messages.
+/// Checks a name. Names appear in definitions, file paths (`NAME.wasm`) and messages.
 fn check_name(key: &str, text: &str) -> Result<(), InspectError> {
     check_text(key, text)?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -108,39 +116,43 @@ fn check_name(key: &str, text: &str) -> Result<(), InspectError> {
     Err(InspectError::Metadata { reason })
 }
 
-/// Bytes at the start of a file that rules may look at: 64 KiB.
+/// The number of bytes at the start of a file that rules may check: 64 KiB.
 pub const DETECT_BYTES: usize = 64 << 10;
 
-/// Rules of one module. Five formats with a handful of dialects fit many times over.
+/// The maximum number of rules per module, many times more than five formats with a handful of
+/// dialects need.
 const MAX_RULES: usize = 16;
-/// Texts in one list of a rule.
+/// The maximum number of strings in one list of a rule.
 const MAX_TEXTS: usize = 16;
-/// Bytes of a text in a rule.
+/// The maximum length of a string of a rule in bytes.
 const MAX_BYTES: usize = 253;
 
-/// One rule. A file matches if it meets every condition that the rule gives; a rule gives at least one on the content.
+/// A rule that detects files. A file matches if it meets every condition of the rule. A rule has at
+/// least one condition on the content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct DetectRule {
-    /// The format's name for people, such as `JUnit`. Empty: the module's name.
+    /// The display name of the format, such as `JUnit`. If empty, the name of the module.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// Glob patterns, one of which the file's path below the result directory matches. Empty: any path.
+    /// Glob patterns for the path of the file in the result directory, one of which must match. If
+    /// empty, any path matches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Texts, with one of which the content starts, after a byte order mark and white space.
+    /// Strings, one of which must be at the start of the content, after a byte order mark and
+    /// whitespace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prefix: Vec<String>,
-    /// Texts, all of which occur in the first [`DETECT_BYTES`] bytes.
+    /// Strings that must all occur in the first [`DETECT_BYTES`] bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contains: Vec<String>,
-    /// Local names, one of which the root element of an XML document has.
+    /// Local names, one of which the root element of an XML document must have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub xml_root: Vec<String>,
 }
 
 impl fmt::Display for DetectRule {
-    /// The rule in one line, such as `JUnit: the XML root is testsuites or testsuite`.
+    /// Formats the rule as one line, such as `JUnit: the XML root is testsuites or testsuite`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { title, files, prefix, contains, xml_root } = self;
         let quoted = |texts: &[String]| texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
@@ -159,7 +171,7 @@ impl fmt::Display for DetectRule {
     }
 }
 
-/// Refuses rules that are too many, too long, or go by a file's name alone.
+/// Rejects rules that are too many or too long, or that only check the name of a file.
 pub(super) fn check(rules: &[DetectRule]) -> Result<(), InspectError> {
     if rules.len() > MAX_RULES {
         return Err(malformed(format!("`detect` has {} rules (limit: {MAX_RULES})", rules.len())));

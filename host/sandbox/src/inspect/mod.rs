@@ -1,4 +1,4 @@
-//! Reads what a component is, without compiling or running it.
+//! Reads the metadata of a component without compiling or running it.
 
 mod encoding;
 mod info;

@@ -1,25 +1,27 @@
-//! How large a component is once it is instantiated: counted before anything is compiled, because components nest, and a few
-//! hundred bytes can stand for millions of instances.
+//! The size of an instantiated component.
+//!
+//! It is computed before compilation: components nest, and a few hundred bytes can represent
+//! millions of instances.
 
-/// What a core module or component brings along with each instance of it.
+/// The size of one instance of a core module or component.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Core instances, itself included.
+    /// The number of core instances, including itself.
     pub(crate) core_instances: u64,
-    /// Component instances, itself not included.
+    /// The number of component instances, excluding itself.
     pub(crate) component_instances: u64,
-    /// Linear memories.
+    /// The number of linear memories.
     pub(crate) memories: u64,
-    /// Bytes of linear memory that it starts with.
+    /// The initial size of linear memory in bytes.
     pub(crate) memory_bytes: u64,
-    /// Tables.
+    /// The number of tables.
     pub(crate) tables: u64,
-    /// Elements of tables that it starts with.
+    /// The initial number of table elements.
     pub(crate) table_elements: u64,
 }
 
 impl Shape {
-    /// Adds another part. Saturates: a bomb is larger than any limit all the same.
+    /// Adds another part. Sums saturate, because a bomb exceeds any limit anyway.
     pub(super) fn add(&mut self, part: Shape) {
         let Self { core_instances, component_instances, memories, memory_bytes, tables, table_elements } = self;
         *core_instances = core_instances.saturating_add(part.core_instances);

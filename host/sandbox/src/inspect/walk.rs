@@ -1,4 +1,4 @@
-//! One pass over the structure of a component.
+//! Traverses the structure of a component in one pass.
 
 use wasmparser::{
     BinaryReaderError, ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind,
@@ -9,40 +9,42 @@ use super::metadata::METADATA_SECTION;
 use super::shape::Shape;
 use crate::error::InspectError;
 
-/// Components within components. Tools that compose components stay below five.
+/// The maximum nesting depth of components. Tools that compose components stay below five.
 const MAX_NESTING: usize = 16;
-/// Imports, and exports, at the top level. A component with all of WASI has about forty.
+/// The maximum number of top-level imports and exports. A component with all of WASI has about
+/// forty.
 const MAX_EXTERNS: usize = 1_000;
-/// A page of linear memory.
+/// The size of a page of linear memory.
 const PAGE: u64 = 64 << 10;
 
-/// What was found.
+/// The result of the traversal.
 #[derive(Debug, Default)]
 pub(super) struct Found<'a> {
-    /// Names of the top level's imports; those that are not instances in a form that no interface has.
+    /// The top-level imports.
     pub(super) imports: Vec<Import>,
-    /// Names of the top level's exports, and whether they are instances.
+    /// The names of the top-level exports, and whether they are instances.
     pub(super) exports: Vec<(String, bool)>,
-    /// The metadata section.
+    /// The content of the metadata section.
     pub(super) metadata: Option<&'a [u8]>,
-    /// The size of one instance of it all.
+    /// The size of one instance of the component.
     pub(super) shape: Shape,
 }
 
-/// An import of the top level.
+/// A top-level import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Import {
     pub(super) name: String,
     pub(super) instance: bool,
 }
 
-/// A core module or component that is being read.
+/// The core module or component that is being read.
 enum Frame {
     Core(Shape),
     Component(Space),
 }
 
-/// The index spaces of a component, as far as sizes need them. `None`: handed in from outside, so its size is not known here.
+/// The index spaces of a component that determine its size. `None` means that the entry is
+/// imported, so its size is unknown.
 #[derive(Default)]
 struct Space {
     modules: Vec<Option<Shape>>,
@@ -50,7 +52,7 @@ struct Space {
     total: Shape,
 }
 
-/// Reads `wasm`, which begins like a component.
+/// Traverses `wasm`, which has the header of a component.
 pub(super) fn walk(wasm: &[u8]) -> Result<Found<'_>, InspectError> {
     let mut found = Found::default();
     let mut in_core: Option<&[u8]> = None;
@@ -132,18 +134,19 @@ fn core(frames: &mut [Frame], part: Shape) {
     }
 }
 
-/// A module or component ends: it becomes an entry of the component around it.
+/// Adds a completed module or component to the component around it.
 fn close(frames: &mut [Frame], done: Frame, found: &mut Found<'_>) {
     match (frames.last_mut(), done) {
         (Some(Frame::Component(around)), Frame::Core(shape)) => around.modules.push(Some(shape)),
         (Some(Frame::Component(around)), Frame::Component(space)) => around.components.push(Some(space.total)),
         (None, Frame::Component(space)) => found.shape = space.total,
-        // A core module holds nothing, and `encoding::check` has seen that the outermost is a component.
+        // A core module contains no others, and `encoding::check` has verified that the outermost
+        // one is a component.
         _ => {}
     }
 }
 
-/// The sections that define or instantiate modules and components.
+/// Handles the sections that define or instantiate modules and components.
 fn component_section(frames: &mut [Frame], payload: &Payload<'_>) -> Result<(), InspectError> {
     let Some((Frame::Component(space), outer)) = frames.split_last_mut() else {
         return Ok(());
@@ -158,7 +161,7 @@ fn component_section(frames: &mut [Frame], payload: &Payload<'_>) -> Result<(), 
                 }
             }
         }
-        // An export is also a new name for what it exports.
+        // An export also creates a new index for what it exports.
         Payload::ComponentExportSection(section) => {
             for export in section.clone() {
                 let export = export.map_err(broken)?;
@@ -212,12 +215,13 @@ fn component_section(frames: &mut [Frame], payload: &Payload<'_>) -> Result<(), 
     Ok(())
 }
 
-/// An index out of range is as good as one that is not known: the component is invalid, which the compiler will say.
+/// Looks up an entry. An index out of range counts as unknown: the component is invalid, which the
+/// compiler reports.
 fn get(list: &[Option<Shape>], index: u32) -> Option<Shape> {
     list.get(usize::try_from(index).ok()?).copied().flatten()
 }
 
-/// Looks something up in the component `count` levels around this one; 0 is this one itself.
+/// Looks up an entry in the component `count` levels further out. 0 is the current component.
 fn from_outer(outer: &[Frame], space: &Space, count: u32, find: impl Fn(&Space) -> Option<Shape>) -> Option<Shape> {
     let Some(up) = usize::try_from(count).ok()?.checked_sub(1) else {
         return find(space);
@@ -230,7 +234,7 @@ fn from_outer(outer: &[Frame], space: &Space, count: u32, find: impl Fn(&Space) 
 
 fn broken(error: BinaryReaderError) -> InspectError {
     let at = error.offset() as u64;
-    // The parser marks running out of bytes by no kind of its own.
+    // The parser has no separate error kind for truncated data.
     if error.message().starts_with("unexpected end") {
         InspectError::Truncated { at }
     } else {

@@ -1,4 +1,4 @@
-//! Offers exactly the interfaces that [`imports`](crate::imports) lets through.
+//! Links exactly the interfaces that [`imports`](crate::imports) allows.
 
 use wasmtime::component::{HasData, Linker, ResourceTable};
 use wasmtime_wasi::WasiView as _;

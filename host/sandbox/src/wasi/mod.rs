@@ -1,5 +1,7 @@
-//! WASI for language runtimes that cannot start without it: there, and empty. No arguments, no environment, no directories; clocks and
-//! random numbers; standard output and standard error go, bounded, to the log of the call.
+//! A minimal WASI for language runtimes that cannot start without it.
+//!
+//! There are no arguments, environment variables or directories. Clocks and random numbers work.
+//! Standard output and standard error go to the size-limited log of the call.
 
 mod link;
 mod state;

@@ -1,4 +1,4 @@
-//! The state of WASI in one call.
+//! The WASI state of one call.
 
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView};
@@ -7,12 +7,13 @@ use super::stdio::Pipe;
 use crate::call::clock::Clock;
 use crate::call::lines::{Lines, Stream};
 
-/// Things of the host that a module may hold through WASI at once: streams, timers, errors.
+/// The maximum number of host resources that a module may hold through WASI at once: streams,
+/// timers, errors.
 const MAX_RESOURCES: usize = 10_000;
-/// Random bytes that one call gives.
+/// The maximum number of random bytes per call.
 const MAX_RANDOM: u64 = 1 << 20;
 
-/// Made when it is first used: a module without WASI never does, and most have none.
+/// The WASI state, created on first use. Most modules never use it.
 pub(crate) struct WasiState {
     lines: Lines,
     pub(super) clock: Clock,

@@ -1,4 +1,4 @@
-//! Standard output and standard error of a guest: lines of the log.
+//! Standard output and standard error of a guest, which become lines of the log.
 
 use bytes::Bytes;
 use tokio::io::AsyncWrite;
@@ -7,7 +7,7 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
 use crate::call::lines::{Lines, Stream};
 
-/// Bytes that a guest may write at once.
+/// The maximum number of bytes that a guest may write at once.
 const PERMIT: usize = 64 << 10;
 
 /// One of the two streams.
@@ -34,7 +34,7 @@ impl StdoutStream for Pipe {
         Box::new(self.clone())
     }
 
-    /// For WASI 0.3, which is not offered.
+    /// Only needed for WASI 0.3, which is not provided.
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
         Box::new(tokio::io::sink())
     }
@@ -56,6 +56,6 @@ impl OutputStream for Pipe {
 
 #[wasmtime_wasi::async_trait]
 impl Pollable for Pipe {
-    /// Always: what is over the limit is dropped, not waited for.
+    /// Returns immediately, because excess output is dropped and never waits.
     async fn ready(&mut self) {}
 }

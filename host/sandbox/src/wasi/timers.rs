@@ -1,4 +1,5 @@
-//! The monotonic clock of WASI, whose timers end with the call: a guest that sleeps is inside the host, where the epoch does not reach.
+//! The monotonic clock of WASI. Its timers end with the call: a sleeping guest is inside the host,
+//! where the epoch has no effect.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ pub(crate) struct Timers<'a> {
     pub(super) clock: Clock,
 }
 
-/// Names [`Timers`] to the linker.
+/// The type by which the linker refers to [`Timers`].
 pub(crate) struct HasTimers;
 
 impl HasData for HasTimers {
@@ -23,8 +24,8 @@ impl HasData for HasTimers {
 }
 
 impl Timers<'_> {
-    /// Nanoseconds that are left of the call. A timer that is cut to this fires when the call's time is over, and the guest ends as soon
-    /// as it goes on.
+    /// Returns the remaining time of the call in nanoseconds. A timer that is shortened to it fires
+    /// when the call's time is over, and the guest ends as soon as it resumes.
     fn left(&self) -> u64 {
         nanoseconds(self.clock.left())
     }

@@ -1,4 +1,4 @@
-//! A call as WASI sees it.
+//! The WASI view of a call.
 
 use wasmtime_wasi::clocks::WasiClocksView as _;
 use wasmtime_wasi::{WasiCtxView, WasiView};
@@ -13,7 +13,7 @@ impl WasiView for CallState {
 }
 
 impl CallState {
-    /// The clock that ticks for modules: no timer outlives the call.
+    /// Returns the clock for modules, whose timers do not outlive the call.
     pub(super) fn timers(&mut self) -> Timers<'_> {
         let clock = self.wasi.clock.clone();
         Timers { clocks: self.clocks(), clock }

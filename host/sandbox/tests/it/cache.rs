@@ -1,4 +1,5 @@
-//! Compiled code on disk: used when it is right, made anew when it is not, never run when it is wrong.
+//! Tests for compiled code on disk: valid code is used, missing code is compiled again, and invalid
+//! code never runs.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -12,7 +13,7 @@ use plumbline_sandbox::{Sandbox, SandboxConfig, Stats};
 use crate::handmade::{component, core};
 use crate::support::{call, guest_file, plugin};
 
-/// The directory for a process that [`racer`] runs in.
+/// The variable with the cache directory for the process that runs [`racer`].
 const RACE_DIR: &str = "PLUMBLINE_TEST_RACE_DIR";
 
 fn sandbox(cache: &Path) -> Sandbox {
@@ -20,7 +21,7 @@ fn sandbox(cache: &Path) -> Sandbox {
         .unwrap()
 }
 
-/// Loads the guest in a new sandbox and calls it; says where its code came from.
+/// Loads the guest in a new sandbox and calls it. Returns where its code came from.
 fn load(cache: &Path) -> Stats {
     let sandbox = sandbox(cache);
     let module = sandbox.load("misbehave", &guest_file("misbehave.wasm")).unwrap();
@@ -31,7 +32,7 @@ fn load(cache: &Path) -> Stats {
 const COMPILED: Stats = Stats { compiled: 1, cached: 0, precompiled: 0 };
 const CACHED: Stats = Stats { compiled: 0, cached: 1, precompiled: 0 };
 
-/// The entries, unfinished ones included.
+/// Lists the entries, including incomplete ones.
 fn entries(cache: &Path) -> Vec<PathBuf> {
     let mut entries: Vec<PathBuf> = fs::read_dir(cache).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();

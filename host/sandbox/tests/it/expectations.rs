@@ -1,4 +1,4 @@
-//! The role `expectations`.
+//! Tests for the role `expectations`.
 
 use plumbline_core::{ModuleLimits, Node, NodeName};
 use plumbline_guest_misbehave::Behaviour;

@@ -1,6 +1,8 @@
-//! Modules of the contract's generations, on the host of today. Those of the first are built from sources of their own
-//! (`guests/since-v0.1.0/`) against the frozen contract, without an SDK; what comes of them stands here and does not change, whatever
-//! becomes of the host.
+//! Tests for modules of all contract generations on the current host.
+//!
+//! Those of the first generation are built from their own sources (`guests/since-v0.1.0/`) against
+//! the frozen contract, without an SDK. The expected output is recorded here and must not change
+//! when the host changes.
 
 use std::fmt::Write as _;
 use std::io;
@@ -30,7 +32,7 @@ fn plugin() -> PluginInfo {
     }
 }
 
-/// Everything of the items, a line each.
+/// Formats all fields of the items, one line each.
 fn shown(items: &[FlatItem]) -> String {
     let mut text = String::new();
     for item in items {
@@ -88,7 +90,7 @@ fn a_post_processor_of_the_first_generation_makes_the_items_that_it_made() {
     let files = vec![file("results/global/a.old", lines), failing, file("results/global/c.old", "")];
     let called = call(&module("post-processor"), &plugin(), files, &ModuleLimits::default());
     called.result.as_ref().unwrap();
-    // How the host words its own trouble is no part of the contract.
+    // The host's own error text is not part of the contract.
     let shown = shown(&called.items).replace("failed to open the file: ", "");
     assert_eq!(
         shown,
@@ -165,7 +167,7 @@ fn an_expectation_of_the_first_generation_names_the_nodes_that_it_named() {
     assert_eq!(expected(None, &nodes[3..4]).unwrap_err(), r#"no node can answer: d ["zone=z"] ["gpu=yes:NoSchedule"]"#);
 }
 
-/// Gives these entries, then an error if there is one.
+/// Yields these entries, and then an optional error.
 struct Given(std::vec::IntoIter<Entry>, Option<&'static str>);
 
 impl ResultSource for Given {
@@ -226,12 +228,13 @@ fn a_later_module_of_this_generation_runs_if_it_asks_for_nothing_new() {
     let called = call(&module, &plugin(), files, &ModuleLimits::default());
     called.result.as_ref().unwrap();
     assert_eq!(called.items[0].name, "item");
-    // A later generation is told apart, with what to do.
+    // A later generation is detected, with a hint.
     let error = later("0.2.0", "", "(call $emit_item)").unwrap_err();
     assert_eq!(error.hint(), Some("update plumbline, or build the module against the older interface"));
 }
 
-/// A component for `version` that imports an interface of the contract with a function in it, and plays a role.
+/// Loads a component for `version` that imports a function of a contract interface and implements a
+/// role. Returns the error.
 fn asking_for(version: &str, interface: &str, function: &str, role: &str) -> String {
     let wat = format!(
         r#"(component
@@ -246,18 +249,18 @@ fn asking_for(version: &str, interface: &str, function: &str, role: &str) -> Str
 fn a_later_module_that_asks_for_more_is_told_that_the_host_is_older() {
     let newer = "module `later` is newer than this host: it speaks `plumbline:plugin@0.1.7`, this host `0.1.0`; \
                  update plumbline, or build the module against the older interface";
-    // An interface that came later, as an import or as a role.
+    // An interface that was added later, as an import or as a role.
     assert_eq!(asking_for("0.1.7", "charts", "draw", "post-processor"), newer);
     assert_eq!(asking_for("0.1.7", "log", "write", "oracle"), newer);
-    // A function that came later.
+    // A function that was added later.
     let said = asking_for("0.1.7", "log", "flush", "post-processor");
     assert!(said.contains("flush") && said.contains("may need a newer plumbline"), "{said}");
-    // Of this very version it is no newer module, but a wrong one.
+    // With the host's own version, the module is not newer but invalid.
     let said = asking_for("0.1.0", "charts", "draw", "post-processor");
     assert!(
-        said.starts_with("module `later` asks for what modules do not get: plumbline:plugin/charts@0.1.0; "),
+        said.starts_with("module `later` imports interfaces that modules do not get: plumbline:plugin/charts@0.1.0; "),
         "{said}"
     );
     let said = asking_for("0.1.0", "log", "write", "oracle");
-    assert!(said.starts_with("module `later` plays no role: "), "{said}");
+    assert!(said.starts_with("module `later` implements no role: "), "{said}");
 }

@@ -1,4 +1,4 @@
-//! Components written by hand, for what no compiler would make.
+//! Tests with handwritten components that no compiler would produce.
 
 use plumbline_core::ModuleLimits;
 use plumbline_sandbox::{Module, ModuleFailure, PluginInfo};
@@ -11,7 +11,7 @@ const WORLD: &str = include_str!("../data/handmade.wit");
 const TYPES: &str = include_str!("../../../../wit/types.wit");
 const ROLES: &str = include_str!("../../../../wit/roles.wit");
 
-/// A component of a core module in text, made for `version` of `plumbline:plugin`.
+/// Turns a core module in text form into a component for `version` of `plumbline:plugin`.
 pub(crate) fn component(version: &str, wat: &str) -> Vec<u8> {
     let header = "package plumbline:plugin@0.1.0;";
     let interfaces = format!("package plumbline:plugin@{version};\n{}", [TYPES, ROLES].concat().replace(header, ""));
@@ -24,8 +24,10 @@ pub(crate) fn component(version: &str, wat: &str) -> Vec<u8> {
     ComponentEncoder::default().validate(true).module(&core).unwrap().encode().unwrap()
 }
 
-/// A core module whose `process` does `body`; `more` are further fields. At 64 lies `text`, at 512 an item called `item`; what a
-/// function of the host returns can be put at 1024; memory from 4096 on is given out by `$realloc`.
+/// Returns a core module whose `process` runs `body`. `more` contains further fields.
+///
+/// `text` is at offset 64, and an item named `item` at 512. Return values of host functions may be
+/// placed at 1024. `$realloc` allocates memory from 4096 on.
 pub(crate) fn core(imports: &str, more: &str, body: &str) -> String {
     core_with_realloc(imports, more, body, "")
 }
@@ -168,7 +170,7 @@ fn files_that_were_closed_cannot_be_read() {
     let imports = r#"
         (import "plumbline:plugin/input@0.1.0" "[resource-drop]file" (func $close (param i32)))
         (import "plumbline:plugin/input@0.1.0" "[method]file.read" (func $read (param i32 i32 i32)))"#;
-    // The list of files is the tenth parameter; its first element is a handle.
+    // The list of files is the tenth parameter, and its first element is a handle.
     let body =
         "(call $close (i32.load (local.get 9))) (call $read (i32.load (local.get 9)) (i32.const 10) (i32.const 1024))";
     let called = plain(&core(imports, "", body));

@@ -1,4 +1,4 @@
-//! The role `judge`.
+//! Tests for the role `judge`.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use plumbline_sandbox::{
 use crate::handmade;
 use crate::support::{file, misbehave, one_second, plugin};
 
-/// Gives these items, then an error if there is one.
+/// Yields these items, and then an optional error.
 struct Given(std::vec::IntoIter<TreeItem>, Option<&'static str>);
 
 impl TreeSource for Given {
@@ -25,7 +25,7 @@ impl TreeSource for Given {
     }
 }
 
-/// Never ends; counts how often it was asked, and tells when it is gone.
+/// Never ends. Counts the calls, and records when it is dropped.
 struct Endless(Arc<AtomicU64>, Arc<AtomicBool>);
 
 impl TreeSource for Endless {
@@ -45,7 +45,7 @@ impl Drop for Endless {
 struct Kept {
     rulings: Vec<(u64, Ruling)>,
     checks: Vec<Check>,
-    /// How much fits before the disk is full.
+    /// How many entries fit before the disk is full.
     room: Option<usize>,
 }
 
@@ -93,7 +93,7 @@ fn item(set: &str, depth: u32, name: &str, status: Status, leaf: bool) -> TreeIt
     TreeItem { set: set.into(), item, leaf, ruling: None }
 }
 
-/// A suite with a test that failed and one that passed.
+/// Returns a test suite with one failed and one passed test.
 fn suite() -> Vec<TreeItem> {
     vec![
         item("n1", 0, "suite", Status::Failed, false),
@@ -325,7 +325,7 @@ fn a_sink_that_fails_ends_the_call() {
     assert_eq!(judged.kept.rulings.len(), 300);
 }
 
-/// A component that was built before there was this role, and does not know of it.
+/// A component that was built before this role existed.
 #[test]
 fn a_module_without_the_role_is_not_called() {
     let module = handmade::load(&handmade::core("", "", "(call $emit_item)"));
@@ -334,6 +334,6 @@ fn a_module_without_the_role_is_not_called() {
     let tree = Box::new(Given(Vec::new().into_iter(), None));
     let call = Judge { plugin: &plugin, tree, evidence: Vec::new(), limits: &ModuleLimits::default() };
     let failure = module.judge(call, &mut Kept::default(), &mut NoLog).unwrap_err();
-    assert_eq!(failure.to_string(), "module `handmade` does not play the role `judge`");
+    assert_eq!(failure.to_string(), "module `handmade` does not implement the role `judge`");
     assert!(misbehave().info().roles.judge);
 }

@@ -1,4 +1,4 @@
-//! What is refused before anything of it runs.
+//! Tests for components that are rejected before any code of them runs.
 
 use plumbline_sandbox::{InspectError, LoadError, Sandbox, SandboxConfig, inspect};
 use wasmparser::BinaryReader;
@@ -10,7 +10,7 @@ fn refused(wasm: &[u8]) -> LoadError {
     sandbox().load("suspect", wasm).unwrap_err()
 }
 
-/// A component with an instance of these functions, exported as a role.
+/// Parses a component with these fields.
 fn wat(fields: &str) -> Vec<u8> {
     wat::parse_str(format!("(component {fields})")).unwrap()
 }
@@ -30,7 +30,7 @@ fn what_is_no_component_is_named() {
     assert_eq!(core.hint(), Some("make it a component: `plumbline plugin build` in its project"));
 }
 
-/// Where the sections of a component end.
+/// Returns the offsets at which the sections of a component end.
 fn section_ends(wasm: &[u8]) -> Vec<usize> {
     let header = 8;
     let mut reader = BinaryReader::new(wasm.get(header..).unwrap(), header);
@@ -51,7 +51,8 @@ fn components_that_are_cut_off_or_broken_never_load() {
     for length in (0..whole.len()).step_by(whole.len() / 50).filter(|length| !ends.contains(length)) {
         assert!(matches!(refused(&whole[..length]), LoadError::Inspect { .. } | LoadError::NoRole { .. }), "{length}");
     }
-    // Cut between two sections it is a component again: one with fewer exports, or without its last notes.
+    // Cut between two sections, the file is a component again, with fewer exports or without its
+    // last custom sections.
     let all = inspect(&whole).unwrap().exports;
     for length in ends {
         match sandbox().load("suspect", &whole[..length]) {
@@ -62,7 +63,8 @@ fn components_that_are_cut_off_or_broken_never_load() {
     for at in (8..whole.len()).step_by(whole.len() / 20) {
         let mut broken = whole.clone();
         broken[at] ^= 0xff;
-        // Some bytes carry no structure; it is enough that nothing panics and no error lacks the name.
+        // Some bytes carry no structure. It is enough that nothing panics and every error has the
+        // name.
         if let Err(error) = sandbox().load("suspect", &broken) {
             assert!(error.to_string().contains("`suspect`"), "{error}");
         }
@@ -71,7 +73,7 @@ fn components_that_are_cut_off_or_broken_never_load() {
 
 #[test]
 fn size_is_looked_at_before_anything_else() {
-    // A valid component: 200 MB of a custom section.
+    // A valid component with a custom section of 200 MB.
     let size: u32 = 200_000_000;
     let mut wasm = b"\0asm\x0d\0\x01\0\0".to_vec();
     let mut rest = size;
@@ -116,7 +118,9 @@ fn network_and_unknown_imports_are_refused_with_the_whole_list() {
     ];
     assert!(matches!(&error, LoadError::Refused { imports, .. } if *imports == expected), "{error}");
     assert!(
-        error.to_string().starts_with("module `suspect` asks for what modules do not get: wasi:sockets/tcp@0.2.0, ")
+        error
+            .to_string()
+            .starts_with("module `suspect` imports interfaces that modules do not get: wasi:sockets/tcp@0.2.0, ")
     );
     assert!(error.hint().unwrap().contains("without network"));
 }
@@ -149,14 +153,14 @@ fn a_newer_module_with_a_new_interface_is_newer_not_forbidden() {
 fn without_a_role_it_is_of_no_use() {
     let error = refused(&wat(r#"(instance $i) (export "acme:other/thing@1.0.0" (instance $i))"#));
     assert!(matches!(error, LoadError::NoRole { .. }), "{error}");
-    // The name alone does not make it one: its functions are checked.
+    // The name alone is not enough: the functions of the role are checked.
     let error = refused(&wat(ROLE));
     assert!(matches!(error, LoadError::Link { .. }), "{error}");
 }
 
 #[test]
 fn components_that_unfold_are_counted_before_they_are_compiled() {
-    // Ten levels, each twice the one inside: 1,024 instances of one core module.
+    // Ten levels, each with twice the one inside: 1,024 instances of one core module.
     let mut inner = "(core module $m (memory 1)) (core instance (instantiate $m))".to_owned();
     for _ in 0..10 {
         inner = format!("(component $c {inner}) (instance (instantiate $c)) (instance (instantiate $c))");
@@ -165,7 +169,8 @@ fn components_that_unfold_are_counted_before_they_are_compiled() {
     assert!(matches!(error, LoadError::TooMany { what: "core instances", count: 1024, limit: 256, .. }), "{error}");
 }
 
-/// No core module at all, and no component inside another: 1.7 KB that took 9.4 GiB to compile.
+/// A component without core modules, and without nested components: 1.7 KB that took 9.4 GiB to
+/// compile.
 #[test]
 fn component_instances_are_counted_before_they_are_compiled() {
     let mut levels = "(component $c0)".to_owned();

@@ -1,4 +1,5 @@
-//! The sandbox with real components: those that misbehave, those that ask for too much, and those that are none.
+//! Tests of the sandbox with real components: ones that misbehave, ones with forbidden imports, and
+//! invalid ones.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like the tests themselves")]
 
 mod cache;

@@ -1,4 +1,5 @@
-//! Every behaviour of the guest `misbehave`, in the role `post-processor` unless it belongs to another.
+//! Tests every behavior of the guest `misbehave`, in the role `post-processor` unless it belongs to
+//! another one.
 
 use plumbline_core::{ModuleLimits, Status};
 use plumbline_guest_misbehave::Behaviour;
@@ -7,7 +8,7 @@ use plumbline_sandbox::{LogLevel, ModuleFailure};
 use crate::support::{Called, endless_file, file, one_second, run};
 use crate::{expectations, judge, summarizer};
 
-/// A test for each behaviour; one without a test does not compile.
+/// Generates a test for each behavior. A behavior without a test does not compile.
 macro_rules! tests {
     ($($variant:ident => $test:ident $body:block)+) => {
         $(
@@ -29,19 +30,19 @@ macro_rules! tests {
     };
 }
 
-/// Calls it without files, under the default limits.
+/// Calls the guest without files and with the default limits.
 fn plain(behaviour: Behaviour) -> Called {
     run(behaviour, Vec::new(), &ModuleLimits::default())
 }
 
-/// Fails with exactly this sentence, having emitted so many items.
+/// Asserts that the call failed with exactly this message after a number of items.
 #[track_caller]
 fn fails(called: &Called, sentence: &str, items: usize) {
     assert_eq!(called.failure(), sentence);
     assert_eq!(called.items.len(), items);
 }
 
-/// Fails with a sentence that begins like this.
+/// Asserts that the call failed with a message that starts with `beginning`.
 #[track_caller]
 fn fails_like(called: &Called, beginning: &str, items: usize) {
     let sentence = called.failure();
@@ -109,7 +110,8 @@ tests! {
         |behaviour| {
             let limits = ModuleLimits { items: 10_000, ..ModuleLimits::default() };
             let called = run(behaviour, Vec::new(), &limits);
-            // The batch that goes over the limit is dropped whole; all before it are kept.
+            // The batch that exceeds the limit is dropped completely, and all previous ones are
+            // kept.
             fails(&called, "module `misbehave` went over its limit `items`: 10000 items", 10_000 / 256 * 256);
         }
     }

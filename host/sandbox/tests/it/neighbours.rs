@@ -1,4 +1,4 @@
-//! Calls side by side: what one does wrong, others never notice.
+//! Tests that parallel calls do not affect each other.
 
 use std::io;
 use std::sync::Barrier;
@@ -51,7 +51,7 @@ fn good_calls_come_out_right_between_bad_ones() {
 
 #[test]
 fn nothing_is_left_of_a_call_for_the_next() {
-    // One slot: every call gets the memory of the one before.
+    // With one slot, every call gets the memory of the previous one.
     let module = small_sandbox(1).load("misbehave", &guest_file("misbehave.wasm")).unwrap();
     let memory = |behaviour| {
         call(&module, &plugin(behaviour), Vec::new(), &ModuleLimits::default()).result.map(|stats| stats.memory)
@@ -92,7 +92,7 @@ fn a_sink_that_fails_ends_the_call() {
 
 #[test]
 fn items_come_while_the_module_goes_on() {
-    // The sink sees the first items of a module that never ends by itself, and ends it.
+    // The sink receives the first items of a module that never ends by itself, and then stops it.
     struct First(std::sync::mpsc::Sender<String>);
     impl ItemSink for First {
         fn item(&mut self, item: FlatItem) -> io::Result<()> {

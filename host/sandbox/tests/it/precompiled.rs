@@ -1,4 +1,4 @@
-//! Code that was compiled ahead of time.
+//! Tests for precompiled code.
 
 use plumbline_core::ModuleLimits;
 use plumbline_guest_misbehave::Behaviour;
@@ -7,7 +7,7 @@ use plumbline_sandbox::{Module, Stats};
 use crate::handmade::{component, core};
 use crate::support::{call, guest_file, plugin, small_sandbox};
 
-/// As if it were part of the program.
+/// Makes bytes static, as if they were embedded in the program.
 fn embedded(bytes: Vec<u8>) -> &'static [u8] {
     Box::leak(bytes.into_boxed_slice())
 }
@@ -40,7 +40,7 @@ fn what_does_not_fit_is_compiled() {
     let wasm = guest_file("misbehave.wasm");
     let whole = guest_file("misbehave.cwasm");
     let other = small_sandbox(1).precompile("other", &component("0.1.0", &core("", "", ""))).unwrap();
-    // The head names the engine, with its whole version, from byte 16 on.
+    // The header contains the engine with its full version from byte 16 on.
     let mut other_engine = whole.clone();
     other_engine[16] ^= 1;
     let cut_off = whole[..whole.len() / 2].to_vec();

@@ -1,4 +1,4 @@
-//! The role `summarizer`.
+//! Tests for the role `summarizer`.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::handmade;
 use crate::support::{Called, misbehave, one_second, plugin};
 
-/// Gives these entries, then an error if there is one.
+/// Yields these entries, and then an optional error.
 struct Given(std::vec::IntoIter<Entry>, Option<&'static str>);
 
 impl ResultSource for Given {
@@ -24,7 +24,7 @@ impl ResultSource for Given {
     }
 }
 
-/// Never ends; counts how often it was asked, and tells when it is gone.
+/// Never ends. Counts the calls, and records when it is dropped.
 struct Endless(Arc<AtomicU64>, Arc<AtomicBool>);
 
 impl ResultSource for Endless {
@@ -143,7 +143,7 @@ fn a_source_that_fails_is_told_to_the_module() {
     assert_eq!(called.items.len(), 1);
 }
 
-/// A component that was built before there was this role, and does not know of it.
+/// A component that was built before this role existed.
 #[test]
 fn a_module_without_the_role_is_not_called() {
     let module = handmade::load(&handmade::core("", "", "(call $emit_item)"));
@@ -153,7 +153,7 @@ fn a_module_without_the_role_is_not_called() {
     let results = Box::new(Given(Vec::new().into_iter(), None));
     let call = Summarize { plugin: &plugin, results, limits: &ModuleLimits::default() };
     let failure = module.summarize(call, &mut Vec::new(), &mut NoLog).unwrap_err();
-    assert_eq!(failure.to_string(), "module `handmade` does not play the role `summarizer`");
+    assert_eq!(failure.to_string(), "module `handmade` does not implement the role `summarizer`");
     let roles = misbehave().info().roles;
     assert!(roles.post_processor && roles.expectations && roles.summarizer);
 }

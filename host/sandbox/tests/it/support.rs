@@ -1,4 +1,4 @@
-//! What the tests share: the guest, a sandbox, and calls of modules.
+//! Shared helpers: the guest, a sandbox, and calls of modules.
 
 use std::fs;
 use std::io::{self, Cursor, Read};
@@ -12,7 +12,7 @@ use plumbline_sandbox::{
 };
 use serde_json::json;
 
-/// The file of a packed guest.
+/// Reads the file of a built guest.
 pub(crate) fn guest_file(name: &str) -> Vec<u8> {
     let modules = std::env::var_os("PLUMBLINE_MODULES")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), PathBuf::from);
@@ -20,24 +20,24 @@ pub(crate) fn guest_file(name: &str) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("guest {}: {error}; run `cargo xtask setup` first", path.display()))
 }
 
-/// One sandbox for most tests: what goes wrong in one call must not matter to another, so they may as well share it.
+/// Returns a sandbox that most tests share, since an error in one call must not affect another.
 pub(crate) fn sandbox() -> &'static Sandbox {
     static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
     SANDBOX.get_or_init(|| Sandbox::new(SandboxConfig::default()).unwrap())
 }
 
-/// A sandbox of its own, with as many slots.
+/// Returns a separate sandbox with this number of slots.
 pub(crate) fn small_sandbox(max_instances: u32) -> Sandbox {
     Sandbox::new(SandboxConfig { max_instances, ..SandboxConfig::default() }).unwrap()
 }
 
-/// The module that does what it is told, which is nothing good.
+/// Returns the module with all misbehaviors.
 pub(crate) fn misbehave() -> &'static Module {
     static MODULE: OnceLock<Module> = OnceLock::new();
     MODULE.get_or_init(|| sandbox().load("misbehave", &guest_file("misbehave.wasm")).unwrap())
 }
 
-/// What a plugin is like that asks for `behaviour`.
+/// Returns a plugin whose options select `behaviour`.
 pub(crate) fn plugin(behaviour: Behaviour) -> PluginInfo {
     PluginInfo {
         name: "suspect".into(),
@@ -48,7 +48,7 @@ pub(crate) fn plugin(behaviour: Behaviour) -> PluginInfo {
     }
 }
 
-/// A file with this content.
+/// Returns a file with this content.
 pub(crate) fn file(path: &str, content: impl Into<Vec<u8>>) -> InputFile {
     let content = content.into();
     InputFile {
@@ -58,12 +58,12 @@ pub(crate) fn file(path: &str, content: impl Into<Vec<u8>>) -> InputFile {
     }
 }
 
-/// A file without an end.
+/// Returns an endless file.
 pub(crate) fn endless_file(path: &str) -> InputFile {
     InputFile { path: path.into(), size: 1, open: Box::new(|| Ok(Box::new(io::repeat(b'x')) as Box<dyn Read + Send>)) }
 }
 
-/// What came of a call.
+/// The outcome of a call.
 pub(crate) struct Called {
     pub(crate) result: Result<CallStats, ModuleFailure>,
     pub(crate) items: Vec<FlatItem>,
@@ -71,7 +71,7 @@ pub(crate) struct Called {
 }
 
 impl Called {
-    /// The failure, as a person reads it.
+    /// Returns the message of the failure.
     pub(crate) fn failure(&self) -> String {
         self.result.as_ref().unwrap_err().to_string()
     }
@@ -89,7 +89,7 @@ pub(crate) fn run(behaviour: Behaviour, files: Vec<InputFile>, limits: &ModuleLi
     call(misbehave(), &plugin(behaviour), files, limits)
 }
 
-/// Limits with a wall clock for modules that do not end by themselves.
+/// Returns limits with a short wall-clock time, for modules that do not end by themselves.
 pub(crate) fn one_second() -> ModuleLimits {
     ModuleLimits { wall_seconds: 1, ..ModuleLimits::default() }
 }

@@ -1,4 +1,4 @@
-//! WASI: there for runtimes that want it, and empty.
+//! Tests for WASI: present for runtimes that need it, but empty.
 
 use plumbline_core::ModuleLimits;
 use plumbline_sandbox::LogLevel;
@@ -24,7 +24,7 @@ fn it_is_all_there_and_holds_nothing() {
         (import "wasi:random/random@0.2.0" "get-random-u64" (func $random (result i64)))
         (import "wasi:clocks/monotonic-clock@0.2.0" "now" (func $now (result i64)))
         (import "wasi:clocks/wall-clock@0.2.0" "now" (func $today (param i32)))"#;
-    // Each check logs its number when it holds: what is missing in the log did not.
+    // Each check that holds logs its number, so a missing number is a failed check.
     let more = r#"
         (global $number (mut i32) (i32.const 48))
         (func $holds (param i32)
@@ -62,7 +62,7 @@ fn standard_streams_are_lines_of_the_log() {
 
 #[test]
 fn a_flood_on_standard_output_is_dropped_and_said_once() {
-    // 10,000 times 4 KiB of zeros, from one stream.
+    // Writes 4 KiB of zeros 10,000 times to one stream.
     let body = "
         (local $stream i32) (local $left i32)
         (local.set $stream (call $stdout))
@@ -83,7 +83,7 @@ fn who_sleeps_wakes_when_the_time_is_over() {
     let imports = r#"
         (import "wasi:clocks/monotonic-clock@0.2.0" "subscribe-duration" (func $timer (param i64) (result i32)))
         (import "wasi:io/poll@0.2.0" "[method]pollable.block" (func $block (param i32)))"#;
-    // Years.
+    // A timer of many years.
     let called = run(&core(imports, "", "(call $block (call $timer (i64.const 0x7fffffffffffffff)))"), &one_second());
     assert_eq!(called.failure(), "module `handmade` went over its limit `wall-seconds`: 1 second");
 }

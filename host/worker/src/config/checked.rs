@@ -1,4 +1,4 @@
-//! The checked configuration.
+//! The validated configuration.
 
 use std::env::VarError;
 use std::fmt;
@@ -16,76 +16,82 @@ use super::error::{ConfigError, Problem};
 use super::key::Key;
 use super::raw::{Given, Raw};
 
-/// Where plugin and worker meet if nothing else is said (docs/protocol.md, «Environment»).
+/// The default results directory, which plugin and worker share (docs/protocol.md, "Environment").
 pub const DEFAULT_RESULTS_DIR: &str = "/tmp/sonobuoy/results";
 
-/// The port of the progress relay if nothing else is said (docs/protocol.md, «Environment»).
+/// The default port of the progress relay (docs/protocol.md, "Environment").
 pub const DEFAULT_PROGRESS_PORT: u16 = 8099;
 
-/// How long a done file must have been there before it is believed, if nothing else is said: 5 s. A sidecar that wants to work on
-/// the results first has this long to take the file away.
+/// The default settle delay of a done file: 5 s. A sidecar that first needs to process the results
+/// has this long to remove the file.
 pub const DEFAULT_DONE_FILE_DELAY: Duration = Duration::from_secs(5);
 
-/// The longest settle delay that is taken: a day. More is a mistake of units.
+/// Maximum settle delay: one day. A larger value is probably in the wrong unit.
 const MAX_DONE_FILE_DELAY: Duration = Duration::from_secs(24 * 3600);
 
-/// What the worker stands beside.
+/// The kind of plugin that the worker serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A plugin that runs once for the whole cluster.
     Global {
-        /// As below. Only a worker that is a native sidecar stays: it would be started again until the plugin ends.
+        /// As below. This is only set for a native sidecar, which would be restarted until the
+        /// plugin ends.
         sleep: i64,
     },
     /// A plugin that runs once on each node.
     SingleNode {
-        /// Seconds to stay after a successful upload: 0 ends at once, less than 0 stays until told to end. A pod of a DaemonSet
-        /// that ends is started again, and would run its plugin a second time.
+        /// How long to keep running after a successful upload, in seconds.
+        ///
+        /// Zero exits at once. A negative value keeps running until asked to stop, because a
+        /// DaemonSet's pod that ends is restarted, and would run its plugin again.
         sleep: i64,
     },
 }
 
-/// What a worker must know, checked.
+/// The validated configuration of a worker.
 #[derive(Clone)]
 pub struct WorkerConfig {
-    /// Where the aggregator listens: `https://HOST[:PORT]`. A path is ignored.
+    /// The URL of the aggregator: `https://HOST[:PORT]`. A path is ignored.
     pub aggregator_url: String,
     /// The plugin whose results are sent.
     pub plugin: PluginName,
-    /// The node this is; there if the mode is [`Mode::SingleNode`].
+    /// The name of this node, which is set if the mode is [`Mode::SingleNode`].
     pub node: Option<NodeName>,
-    /// Where plugin and worker meet; absolute.
+    /// The results directory that plugin and worker share, as an absolute path.
     pub results_dir: PathBuf,
-    /// The port of the progress relay; 0 lets the system choose one.
+    /// The port of the progress relay. With 0, the system chooses one.
     pub progress_port: u16,
-    /// The addresses that the progress relay listens on. Only loopback unless told otherwise: containers of a pod share it, and
-    /// nobody else has business there.
+    /// The addresses on which the progress relay listens.
+    ///
+    /// The default is loopback only. The containers of a pod share it, and nobody else needs
+    /// access.
     pub progress_bind: Vec<IpAddr>,
-    /// How long a done file must have been there before it is believed.
+    /// The settle delay: how long a done file must exist before it is read.
     pub done_file_delay: Duration,
-    /// Where the worker looks how far the plugin is when it does not say so; `None`: nowhere.
+    /// The log in which to count progress if the plugin does not report it, or `None`.
     pub log_progress: Option<LogProgress>,
-    /// The certificate of the run's CA, PEM.
+    /// The certificate of the run's CA, in PEM format.
     pub ca_cert: String,
-    /// The plugin's certificate, PEM.
+    /// The plugin's certificate, in PEM format.
     pub client_cert: String,
-    /// The key of that certificate, PEM (SEC1 or PKCS#8).
+    /// The private key of that certificate, in PEM format (SEC1 or PKCS#8).
     pub client_key: String,
 }
 
 impl WorkerConfig {
-    /// The configuration of this process: from its environment, and from `file` for what the environment does not say.
+    /// Loads the configuration of this process from its environment, and from `file` for variables
+    /// that are not set.
     ///
     /// # Errors
-    /// [`ConfigError`], with everything that is missing or wrong in one.
+    /// Returns a [`ConfigError`] with all missing and invalid values at once.
     pub fn load(mode: Mode, file: Option<&Path>) -> Result<Self, ConfigError> {
         Self::from_sources(mode, file, &|name| std::env::var(name))
     }
 
-    /// Like [`WorkerConfig::load`], with the environment as a function.
+    /// Like [`WorkerConfig::load`], with a function in place of the environment.
     ///
     /// # Errors
-    /// As [`WorkerConfig::load`].
+    /// Returns the same errors as [`WorkerConfig::load`].
     pub fn from_sources(
         mode: Mode,
         file: Option<&Path>,
@@ -138,7 +144,7 @@ impl WorkerConfig {
         }
     }
 
-    /// The key of the result that this worker sends.
+    /// Returns the key of the result that this worker sends.
     #[must_use]
     pub fn key(&self) -> ResultKey {
         match &self.node {
@@ -148,7 +154,8 @@ impl WorkerConfig {
     }
 }
 
-/// What cannot be used is told and left out: a result without progress is still a result.
+/// Reads the settings for progress from a log. Invalid ones are logged and ignored, because a
+/// result without progress is still a result.
 fn log_progress(environment: &dyn Fn(&str) -> Result<String, VarError>) -> Option<LogProgress> {
     let text = match environment(PROGRESS_VARIABLE) {
         Ok(text) if !text.trim().is_empty() => text,
@@ -163,13 +170,13 @@ fn log_progress(environment: &dyn Fn(&str) -> Result<String, VarError>) -> Optio
     None
 }
 
-/// Both loopback addresses: `localhost` is one or the other, depending on the machine.
+/// Returns both loopback addresses, because `localhost` may mean either of them.
 fn loopback() -> Vec<IpAddr> {
     vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)]
 }
 
 impl fmt::Debug for WorkerConfig {
-    /// Without certificates and key: a configuration ends up in logs.
+    /// Omits certificates and key, because a configuration may be logged.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WorkerConfig")
             .field("aggregator_url", &self.aggregator_url)
@@ -232,8 +239,10 @@ fn aggregator_url(text: &str) -> Result<String, String> {
     }
 }
 
-/// Checks only that it is PEM of the right kind, so that a file name or a swapped key and certificate is told apart early; what is
-/// inside is for the TLS library. The text itself never goes into a message.
+/// Checks only for a PEM block of the right kind. This detects a file name, or swapped key and
+/// certificate, early.
+///
+/// The TLS library checks the content. The text itself never appears in a message.
 fn pem(text: &str, labels: &[&str]) -> Result<String, String> {
     if labels.iter().any(|label| text.contains(&format!("-----BEGIN {label}-----"))) {
         return Ok(text.to_owned());
@@ -252,7 +261,7 @@ fn progress_port(text: &str) -> Result<u16, String> {
 
 fn done_file_delay(text: &str) -> Result<Duration, String> {
     let delay = match parse_duration(text) {
-        // No wait at all, as Sonobuoy's workers take it.
+        // A negative value means no delay, as in Sonobuoy's workers.
         Err(DurationError::Negative(_)) => Duration::ZERO,
         delay => delay.map_err(|error| error.to_string())?,
     };

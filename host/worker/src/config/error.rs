@@ -1,4 +1,4 @@
-//! What can be wrong with a worker's configuration. All of it is told at once.
+//! Errors in a worker's configuration. All of them are reported at once.
 
 use std::fmt;
 use std::io;
@@ -6,15 +6,15 @@ use std::path::PathBuf;
 
 use super::key::Key;
 
-/// Why a configuration cannot be used.
+/// Error in a worker's configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("cannot read the worker's configuration file `{}`", path.display())]
+    /// The file could not be read.
+    #[error("failed to read the worker's configuration file `{}`", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
     /// The file is larger than [`MAX_CONFIG_BYTES`](super::MAX_CONFIG_BYTES).
@@ -25,26 +25,26 @@ pub enum ConfigError {
         /// The limit in bytes.
         limit: u64,
     },
-    /// The file does not hold one JSON object.
+    /// The file does not contain a JSON object.
     #[error("the worker's configuration file `{}` is not a JSON object", path.display())]
     NotAnObject {
         /// The file.
         path: PathBuf,
-        /// What the parser said; `None` if it is JSON, but no object.
+        /// The parse error, or `None` if it is valid JSON but not an object.
         source: Option<serde_json::Error>,
     },
-    /// Values are missing or wrong.
-    #[error("the worker's configuration is not complete and valid: {}", List(problems))]
+    /// Values are missing or invalid.
+    #[error("invalid configuration of the worker: {}", List(problems))]
     Invalid {
         /// Every problem found, missing values first.
         problems: Vec<Problem>,
-        /// Set when the environment has the address under its old name only.
+        /// Whether the environment has the URL under its old name only.
         old_name_set: bool,
     },
 }
 
 impl ConfigError {
-    /// What a person can do, where that is known.
+    /// Returns how to fix the problem, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -59,18 +59,18 @@ impl ConfigError {
     }
 }
 
-/// One thing that is wrong with one value.
+/// A problem with one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// A required value is not given, or empty.
+    /// A required value is missing or empty.
     Missing(Key),
-    /// A value is given and cannot be used.
+    /// A value is invalid.
     Wrong {
-        /// Which value.
+        /// The key of the value.
         key: Key,
-        /// Where it came from: a variable or a key of the file.
+        /// The source of the value: a variable, or a key of the file.
         from: String,
-        /// What is wrong with it. Never contains a secret.
+        /// The reason. It never contains a secret.
         why: String,
     },
 }

@@ -3,28 +3,28 @@
 /// One value of a worker's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// Where the aggregator listens.
+    /// The URL of the aggregator.
     AggregatorUrl,
-    /// The plugin.
+    /// The name of the plugin.
     ResultType,
-    /// The node, for a worker that runs on each node.
+    /// The name of the node, for a worker that runs on each node.
     NodeName,
-    /// The certificate of the run's CA, PEM.
+    /// The certificate of the run's CA, in PEM format.
     CaCert,
-    /// The plugin's certificate, PEM.
+    /// The plugin's certificate, in PEM format.
     ClientCert,
-    /// The key of that certificate, PEM.
+    /// The private key of that certificate, in PEM format.
     ClientKey,
-    /// Where plugin and worker meet.
+    /// The results directory that plugin and worker share.
     ResultsDir,
     /// The port of the progress relay.
     ProgressPort,
-    /// How long a done file must have settled.
+    /// The settle delay of the done file.
     DoneFileDelay,
 }
 
 impl Key {
-    /// All of them, in the order in which problems are told.
+    /// All keys, in the order in which problems are reported.
     pub const ALL: [Self; 9] = [
         Self::AggregatorUrl,
         Self::ResultType,
@@ -37,7 +37,8 @@ impl Key {
         Self::DoneFileDelay,
     ];
 
-    /// The environment variables that may hold it; the first one that is set and not empty wins.
+    /// Returns the environment variables that may contain the value. The first one that is set and
+    /// not empty applies.
     #[must_use]
     pub const fn variables(self) -> &'static [&'static str] {
         match self {
@@ -53,7 +54,7 @@ impl Key {
         }
     }
 
-    /// The key in a configuration file, in lower case; files may write it in any case.
+    /// Returns the key in a configuration file, in lower case. Files may use any case.
     #[must_use]
     pub const fn file_key(self) -> Option<&'static str> {
         match self {

@@ -1,4 +1,4 @@
-//! What a worker must know: read from its environment and from an optional file, and checked once.
+//! The configuration of a worker, from its environment and an optional file, validated once.
 
 mod checked;
 mod error;

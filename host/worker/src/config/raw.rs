@@ -1,4 +1,4 @@
-//! The values as texts, with the place where each was found.
+//! The raw values, and the source of each.
 
 use std::collections::BTreeMap;
 use std::env::VarError;
@@ -9,10 +9,11 @@ use std::path::Path;
 use super::error::{ConfigError, Problem};
 use super::key::Key;
 
-/// The largest configuration file, in bytes: 1 MiB. Three PEM texts and a few names need less than 10 KiB.
+/// Maximum size of a configuration file: 1 MiB. Three PEM texts and a few names need less than 10
+/// KiB.
 pub const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// A text and where it came from.
+/// A string and its source.
 #[derive(Clone)]
 pub(super) struct Given {
     pub(super) text: String,
@@ -27,8 +28,10 @@ pub(super) struct Raw {
 }
 
 impl Raw {
-    /// Reads the file, if any, and then the environment over it: the environment belongs to this one container, while a file is
-    /// often part of an image or shared by many.
+    /// Reads the file, if any, and then the environment, which takes precedence.
+    ///
+    /// The environment belongs to this container, while a file is often part of an image or shared
+    /// by many containers.
     pub(super) fn read(
         file: Option<&Path>,
         environment: &dyn Fn(&str) -> Result<String, VarError>,
@@ -84,7 +87,7 @@ impl Raw {
             return;
         };
         let from = format!("`{name}` in `{}`", path.display());
-        // A port is a number to most people, though the reference gives it as a text.
+        // Many users write a port as a number, although the reference specifies a string.
         let text = match value {
             serde_json::Value::String(text) => text.clone(),
             serde_json::Value::Number(number) if key == Key::ProgressPort => number.to_string(),

@@ -1,4 +1,4 @@
-//! Looking at the done file and reading it. It is written by a plugin, so nothing about it is believed.
+//! Reads the done file. A plugin writes it, so it is untrusted.
 
 use std::fs::{FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -7,45 +7,46 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-/// The name of the file, in the results directory.
+/// The name of the done file in the results directory.
 pub const DONE_FILE: &str = "done";
 
-/// The largest done file, in bytes: 4 KiB, the longest path that Linux takes.
+/// Maximum size of a done file in bytes: 4 KiB, the longest path on Linux.
 pub const MAX_DONE_BYTES: u64 = 4096;
 
-/// Why a done file cannot be used.
+/// Error while reading a done file.
 #[derive(Debug, thiserror::Error)]
 pub enum DoneError {
-    /// The system does not let us read it.
-    #[error("cannot read the done file `{}`", path.display())]
+    /// The file could not be read.
+    #[error("failed to read the done file `{}`", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// It is something else than a regular file. Links are not followed: what they lead to is not the plugin's to show.
+    /// It is not a regular file. Links are not followed, because the plugin may lack access to
+    /// their target.
     #[error("the done file `{}` is a {kind}, not a regular file", path.display())]
     NotAFile {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// The actual type.
         kind: &'static str,
     },
-    /// It holds more than a path.
+    /// It is larger than a path can be.
     #[error("the done file `{}` has more than {MAX_DONE_BYTES} bytes: it must hold one path and nothing else", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
     },
-    /// It does not hold text.
+    /// It is not UTF-8 text.
     #[error("the done file `{}` does not hold a path: it is not UTF-8 text", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
     },
-    /// The directory that it would lie in was taken away, and did not come back.
-    #[error("the results directory `{}` is gone: nothing can come of it any more", path.display())]
+    /// The results directory was removed, and did not come back.
+    #[error("the results directory `{}` was removed, so the plugin can have no result", path.display())]
     Gone {
         /// The directory.
         path: PathBuf,
@@ -61,7 +62,7 @@ pub enum DoneError {
     },
 }
 
-/// What kind of thing a file is, in words.
+/// Returns the type of a file for messages.
 pub(crate) fn kind_of(file_type: FileType) -> &'static str {
     if file_type.is_dir() {
         "directory"
@@ -78,7 +79,7 @@ pub(crate) fn kind_of(file_type: FileType) -> &'static str {
     }
 }
 
-/// Whether the done file is there, whatever it is. `Ok(None)`: it is not.
+/// Returns the metadata of the done file, whatever its type, or `Ok(None)` if it does not exist.
 pub(super) fn look(path: &Path) -> io::Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(metadata) => Ok(Some(metadata)),
@@ -87,14 +88,15 @@ pub(super) fn look(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// The text of the done file without surrounding white space. `Ok(None)`: it is not there any more.
+/// Returns the text of the done file without surrounding white space, or `Ok(None)` if it no longer
+/// exists.
 pub(super) fn read(path: &Path) -> Result<Option<String>, DoneError> {
     let read_error = |source| DoneError::Read { path: path.to_owned(), source };
     let Some(metadata) = look(path).map_err(read_error)? else { return Ok(None) };
     if !metadata.is_file() {
         return Err(DoneError::NotAFile { path: path.to_owned(), kind: kind_of(metadata.file_type()) });
     }
-    // Not following links and not blocking: it may have become a link or a pipe since.
+    // Do not follow links or block: the file may have become a link or a pipe in the meantime.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,

@@ -1,36 +1,37 @@
-//! From what a done file says to a file or directory inside the results directory, and nowhere else.
+//! Resolves the path in a done file to a file or directory inside the results directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::file::{DONE_FILE, kind_of};
 
-/// Where results directories are by custom. A path below one of these that leads nowhere is looked for in the results directory in
-/// use: plugins have one or the other written into them.
+/// The common results directories. Plugins have one of them hard-coded.
+///
+/// A path below one of them that does not exist is searched in the actual results directory.
 pub const KNOWN_RESULTS_DIRS: [&str; 2] = ["/tmp/sonobuoy/results", "/tmp/results"];
 
-/// Something that can be sent.
+/// A file or directory that can be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
-    /// Its path without any link: below the resolved results directory.
+    /// Its path without links, below the resolved results directory.
     pub path: PathBuf,
-    /// What it is.
+    /// Whether it is a file or a directory.
     pub kind: Kind,
 }
 
-/// What is to be sent.
+/// The kind of result to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A file, as it is.
+    /// A file, sent unchanged.
     File,
-    /// A directory, to be packed first.
+    /// A directory, which is packed first.
     Directory,
 }
 
-/// Why the path in a done file cannot be used.
+/// Error while resolving the path in a done file.
 #[derive(Debug, thiserror::Error)]
 pub enum LocateError {
-    /// There is nothing at this path.
+    /// The path does not exist.
     #[error(
         "the done file names `{named}`, which does not exist: it must be a path below `{}`, the directory that plugin and worker share",
         results_dir.display()
@@ -38,45 +39,47 @@ pub enum LocateError {
     Missing {
         /// The path as written.
         named: String,
-        /// The results directory in use.
+        /// The actual results directory.
         results_dir: PathBuf,
     },
-    /// It leads out of the results directory: directly, by `..`, or through a link.
+    /// The path leads out of the results directory: directly, through `..`, or through a link.
     #[error("the done file names `{named}`, which is outside of the results directory `{}`", results_dir.display())]
     Outside {
         /// The path as written.
         named: String,
-        /// The results directory in use.
+        /// The actual results directory.
         results_dir: PathBuf,
     },
-    /// It is the done file.
+    /// The path is the done file itself.
     #[error("the done file names itself (`{named}`): it must name the file or directory with the results")]
     Itself {
         /// The path as written.
         named: String,
     },
-    /// It is neither file nor directory.
+    /// The path is neither a file nor a directory.
     #[error("the done file names `{named}`, which is a {kind}: only regular files and directories can be sent")]
     NotSendable {
         /// The path as written.
         named: String,
-        /// What it is.
+        /// The actual type.
         kind: &'static str,
     },
-    /// The system does not let us see it.
+    /// The path could not be accessed.
     #[error("the done file names `{named}`, which cannot be read")]
     Io {
         /// The path as written.
         named: String,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
 }
 
-/// Finds what a done file names. A relative path counts from `results_dir`. Links are followed, and may lead anywhere inside.
+/// Resolves the path in a done file. A relative path starts at `results_dir`. Links are followed,
+/// as long as they stay inside.
 ///
 /// # Errors
-/// [`LocateError`].
+/// Returns [`LocateError`] if the path does not lead to a file or directory inside the results
+/// directory.
 pub fn locate(results_dir: &Path, named: &str) -> Result<Located, LocateError> {
     let io_error = |source| LocateError::Io { named: named.to_owned(), source };
     let root = results_dir.canonicalize().map_err(io_error)?;
@@ -104,9 +107,10 @@ pub fn locate(results_dir: &Path, named: &str) -> Result<Located, LocateError> {
     Err(if outside { LocateError::Outside { named, results_dir } } else { LocateError::Missing { named, results_dir } })
 }
 
-/// The path itself, and then, if it lies below a customary results directory, the same place in ours.
+/// Returns the path itself, and, if it is below a common results directory, the same path in the
+/// actual one.
 fn candidates(results_dir: &Path, named: &str) -> Vec<PathBuf> {
-    // Joining an absolute path gives that path.
+    // Joining an absolute path returns that path.
     let mut candidates = vec![results_dir.join(named)];
     for known in KNOWN_RESULTS_DIRS {
         if let Ok(below) = Path::new(named).strip_prefix(known) {
@@ -171,7 +175,7 @@ mod tests {
         let place = place();
         symlink(place.results.join("a.json"), place.results.join("latest")).unwrap();
         assert_eq!(found(&place, "latest"), place.results.join("a.json"));
-        // The results directory itself may be reached through a link, from either side.
+        // The results directory itself may be a link, on either side.
         symlink(&place.results, place.outer.join("alias")).unwrap();
         let through = place.outer.join("alias/a.json");
         assert_eq!(found(&place, through.to_str().unwrap()), place.results.join("a.json"));

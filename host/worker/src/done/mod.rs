@@ -1,4 +1,5 @@
-//! The done file: how a plugin says that it has finished, and what is to be sent (docs/protocol.md, «Done file»).
+//! The done file, by which a plugin says that it has finished, and what to send (docs/protocol.md,
+//! "Done file").
 
 mod file;
 mod locate;

@@ -1,31 +1,32 @@
-//! The done-file protocol as a state machine, without files and clocks.
+//! The done-file protocol as a state machine, without files or clocks.
 
 use std::time::Duration;
 
-/// The times of the protocol.
+/// The intervals of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Between two looks. Default 1 s: nobody notices it, and a look is one system call.
+    /// Interval between checks. The default is 1 s, and a check costs one system call.
     pub poll: Duration,
-    /// How long the file must have been there before it is read.
+    /// How long the file must exist before it is read.
     pub settle: Duration,
-    /// How often an empty file is looked at again before it counts as a mistake. Default 10: a shell creates the file before it
-    /// writes into it.
+    /// How often an empty file is checked again before it counts as an error.
+    ///
+    /// The default is 10. A shell creates the file before it writes to it.
     pub empty_looks: u32,
 }
 
 impl Timing {
-    /// The default times with this settle delay.
+    /// Returns the default intervals with this settle delay.
     #[must_use]
     pub fn with_settle(settle: Duration) -> Self {
         Self { poll: Duration::from_secs(1), settle, empty_looks: 10 }
     }
 }
 
-/// What to do after a look.
+/// What to do after a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AfterLook {
-    /// Wait this long, then look again.
+    /// Wait this long, then check again.
     Sleep(Duration),
     /// Read the file at once.
     Read,
@@ -34,25 +35,25 @@ pub(super) enum AfterLook {
 /// What to do after reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AfterRead {
-    /// Wait this long, then look again.
+    /// Wait this long, then check again.
     Sleep(Duration),
-    /// The plugin has finished, and this is what it wants to have sent.
+    /// The plugin has finished, and wants this path to be sent.
     Submit(String),
-    /// The file stays empty: give up.
+    /// The file stays empty, which is an error.
     GiveUp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// No done file yet.
+    /// There is no done file yet.
     Waiting,
-    /// It was seen; whoever wants to take it away has the settle delay to do so.
+    /// The file was seen. During the settle delay, a sidecar may remove it.
     Settling,
-    /// It was read and held nothing, this many times.
+    /// The file was read and was empty, this many times.
     Empty(u32),
 }
 
-/// Where a worker stands in the protocol.
+/// The state of the protocol.
 #[derive(Debug, Clone)]
 pub(super) struct Protocol {
     timing: Timing,
@@ -60,13 +61,16 @@ pub(super) struct Protocol {
 }
 
 impl Protocol {
-    /// At the beginning: the first look is to be taken at once, since a worker may have been started again after the plugin ended.
+    /// Returns the initial state.
+    ///
+    /// The first check should happen at once, because the worker may have been restarted after the
+    /// plugin ended.
     #[must_use]
     pub(super) fn new(timing: Timing) -> Self {
         Self { timing, state: State::Waiting }
     }
 
-    /// Takes whether the done file was there.
+    /// Processes a check: whether the done file exists.
     pub(super) fn looked(&mut self, there: bool) -> AfterLook {
         match (self.state, there) {
             (_, false) => AfterLook::Sleep(self.gone()),
@@ -78,7 +82,8 @@ impl Protocol {
         }
     }
 
-    /// Takes the text that was read, without surrounding white space; `None` if the file had gone by then.
+    /// Processes the text that was read, without surrounding white space, or `None` if the file was
+    /// gone by then.
     pub(super) fn read(&mut self, text: Option<String>) -> AfterRead {
         match text {
             None => AfterRead::Sleep(self.gone()),
@@ -91,8 +96,8 @@ impl Protocol {
         }
     }
 
-    /// Back to the beginning, also from the settle delay: a sidecar took the file away to work on the results, and will write it
-    /// again.
+    /// Returns to the initial state, even during the settle delay. A sidecar removed the file to
+    /// process the results, and will write it again.
     fn gone(&mut self) -> Duration {
         self.state = State::Waiting;
         self.timing.poll
@@ -140,8 +145,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens to the file: it is read only if it was there at the look before too, and what is submitted is what was
-        /// read, and is not empty.
+        /// For any sequence of events, the file is only read if it also existed at the previous
+        /// check. Only non-empty text that was read is submitted.
         #[test]
         fn never_reads_too_early(seen in proptest::collection::vec((any::<bool>(), proptest::option::of("a?")), 1..80)) {
             let mut protocol = Protocol::new(TIMING);

@@ -1,4 +1,4 @@
-//! Waiting for the done file.
+//! Waits for the done file.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,20 +8,24 @@ use tokio::time::Instant;
 use super::file::{DONE_FILE, DoneError, look, read};
 use super::protocol::{AfterLook, AfterRead, Protocol, Timing};
 
-/// How long the results directory may be away before nobody waits for it any more. A plugin may make it anew; that it stays away means that
-/// its run was removed, on a machine where nobody ended the worker with it.
+/// How long the results directory may be missing before waiting ends.
+///
+/// A plugin may recreate it. If it stays missing, its run was removed on a machine where nobody
+/// stopped the worker.
 const AWAY: Duration = Duration::from_secs(60);
 
-/// Waits until the plugin has finished, and gives what it wants to have sent, as written. Looks at once, then every
-/// [`Timing::poll`]; a done file must have stayed for [`Timing::settle`] before it is read. Waits for ever, unless the results directory is
-/// taken away: the caller bounds it.
+/// Waits until the plugin has finished, and returns the path to send as written in the done file.
 ///
-/// Polling, because a look once a second costs nothing, while change notification does not work on all file systems that a results
-/// directory may lie on. The looks are made on the async thread: they are single system calls on a local file system, and a worker
-/// has nothing better to do.
+/// Checks at once, then every [`Timing::poll`]. A done file must exist for [`Timing::settle`]
+/// before it is read. Waits without limit, unless the results directory is removed. The caller sets
+/// a limit.
+///
+/// This polls, because a check per second costs nothing, and change notification does not work on
+/// every file system. The checks run on the async thread. They are single system calls on a local
+/// file system, and the worker has nothing else to do.
 ///
 /// # Errors
-/// [`DoneError`]: the file is there, and cannot be used; or its directory is gone.
+/// Returns [`DoneError`] if the file exists but is unusable, or if its directory is gone.
 pub async fn wait_for_done(results_dir: &Path, timing: Timing) -> Result<String, DoneError> {
     let path = results_dir.join(DONE_FILE);
     let mut protocol = Protocol::new(timing);
@@ -37,9 +41,10 @@ pub async fn wait_for_done(results_dir: &Path, timing: Timing) -> Result<String,
         let there = match look(&path) {
             Ok(there) => there.is_some(),
             Err(error) => {
-                // May heal: a plugin may still change owner or mode of the directory.
+                // This may recover, because a plugin may still change owner or mode of the
+                // directory.
                 if !complained {
-                    tracing::warn!(file = %path.display(), %error, "cannot see whether the done file is there");
+                    tracing::warn!(file = %path.display(), %error, "failed to check for the done file");
                 }
                 complained = true;
                 false

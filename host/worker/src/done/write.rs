@@ -1,4 +1,4 @@
-//! Writing the done file, for plugins that are roles of this program: their image has no shell.
+//! Writes the done file for plugins that are roles of this program, whose image has no shell.
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -8,11 +8,13 @@ use plumbline_archive::atomic::AtomicFile;
 
 use super::file::DONE_FILE;
 
-/// Says in `results_dir` that `result`, a file or directory in it, is complete. Whoever reads meanwhile sees no done file, or the whole
-/// one. Everybody may read it: the worker need not be the same user.
+/// Declares in `results_dir` that `result`, a file or directory in it, is complete.
+///
+/// The write is atomic: a reader sees no done file, or the whole one. All users may read it,
+/// because the worker may run as a different user.
 ///
 /// # Errors
-/// What the system says.
+/// Returns the I/O error if the file could not be written.
 pub fn write_done(results_dir: &Path, result: &Path) -> io::Result<()> {
     let mut file = AtomicFile::create(&results_dir.join(DONE_FILE))?.readable_by_all()?;
     file.write_all(result.as_os_str().as_bytes())?;
@@ -30,7 +32,7 @@ mod tests {
         let result = dir.path().join("a b.json");
         write_done(dir.path(), &result).unwrap();
         assert_eq!(read(&dir.path().join(DONE_FILE)).unwrap().as_deref(), result.to_str());
-        // Once more, after a container was started again.
+        // Write it again, as after a restart of the container.
         write_done(dir.path(), &dir.path().join("c")).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
         assert!(write_done(&dir.path().join("nowhere"), &result).is_err());

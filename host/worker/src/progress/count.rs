@@ -1,4 +1,4 @@
-//! Counts tests in a log as it is written, including in a line that has not ended yet.
+//! Counts tests in a log while it is written, including in an unfinished line.
 
 use plumbline_core::definition::{LogFormat, LogProgress};
 
@@ -6,17 +6,17 @@ use super::counts::Counts;
 use super::ginkgo::Ginkgo;
 use super::patterns::{PatternError, Patterns};
 
-/// Checks what a worker would find out only when it needs the patterns.
+/// Validates the settings that a worker would otherwise check only when it needs the patterns.
 ///
 /// # Errors
-/// [`PatternError`] for the first pattern that is not a usable regular expression.
+/// Returns [`PatternError`] for the first invalid regular expression.
 pub fn check_log_progress(progress: &LogProgress) -> Result<(), PatternError> {
     Counter::new(progress).map(drop)
 }
 
-/// Counts in the bytes of a log. However the bytes are split into pieces, the counts are the same.
+/// Counts tests in the bytes of a log. The counts do not depend on how the bytes are split.
 pub(super) enum Counter {
-    /// What Ginkgo prints.
+    /// Ginkgo's output.
     Ginkgo(Box<Ginkgo>),
     /// Matches of regular expressions.
     Patterns(Box<Patterns>),
@@ -30,7 +30,7 @@ impl Counter {
         })
     }
 
-    /// The counts of everything read so far. An unfinished line counts as if it ended here.
+    /// Returns the counts of everything read so far. An unfinished line counts as if it ended here.
     pub(super) fn counts(&self) -> Counts {
         match self {
             Self::Ginkgo(ginkgo) => ginkgo.counts(),
@@ -38,7 +38,8 @@ impl Counter {
         }
     }
 
-    /// The names of failed tests, if the log shows them: not all of them, if there are many.
+    /// Returns the names of failed tests, if the log shows them. If there are many, some are
+    /// omitted.
     pub(super) fn failures(&self) -> &[String] {
         match self {
             Self::Ginkgo(ginkgo) => ginkgo.failures(),
@@ -54,7 +55,7 @@ impl Counter {
         }
     }
 
-    /// Ends an unfinished line: what follows is another file.
+    /// Ends an unfinished line, because another file follows.
     pub(super) fn end_line(&mut self) {
         match self {
             Self::Ginkgo(ginkgo) => ginkgo.end_line(),

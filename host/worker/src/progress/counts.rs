@@ -1,14 +1,14 @@
-//! Tests, counted.
+//! Numbers of tests.
 
-/// The counts of a log.
+/// The numbers of tests in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Counts {
-    /// Tests that will run, or have run; 0 if unknown.
+    /// Number of tests that will run or have run, or 0 if unknown.
     pub(super) total: u64,
-    /// Tests that ended, whether they passed or failed.
+    /// Number of tests that ended, whether they passed or failed.
     pub(super) ended: u64,
-    /// Tests that failed.
+    /// Number of tests that failed.
     pub(super) failed: u64,
-    /// Whether the log has printed its own final counts, which these are.
+    /// Whether these are the final counts that the log printed itself.
     pub(super) finished: bool,
 }

@@ -1,9 +1,9 @@
-//! Terminal escape sequences, recognised byte by byte.
+//! Recognizes terminal escape sequences byte by byte.
 
 /// The byte that starts an escape sequence.
 const ESCAPE: u8 = 0x1b;
 
-/// Where the next byte stands with respect to escape sequences (`ESC [ parameters letter`, which set colours).
+/// The state with respect to escape sequences (`ESC [ parameters letter`, which set colours).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Escapes {
     #[default]
@@ -13,7 +13,7 @@ pub(super) enum Escapes {
 }
 
 impl Escapes {
-    /// Whether `byte` is text, rather than part of an escape sequence.
+    /// Returns true if `byte` is text, and not part of an escape sequence.
     pub(super) fn is_text(&mut self, byte: u8) -> bool {
         let (next, text) = match (*self, byte) {
             (_, ESCAPE) => (Self::Escape, false),

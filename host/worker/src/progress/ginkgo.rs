@@ -1,8 +1,9 @@
-//! Counts tests in what Ginkgo prints, versions 1 and 2.
+//! Counts tests in the output of Ginkgo 1 and 2.
 //!
-//! A test that ended is a mark at the beginning of a line or right behind other marks: `•` ran, `↺` passed after a retry, `S` skipped,
-//! `P` pending. Marks come one by one (`SS•S`), and the line may stay unfinished for as long as the next test runs. A test that failed
-//! or has output gets a line of its own, which says more behind the mark:
+//! A finished test is a mark at the start of a line or directly after other marks: `•` ran, `↺`
+//! passed after a retry, `S` skipped, `P` pending. Marks come one by one (`SS•S`), and the line may
+//! stay unfinished while the next test runs. A test that failed or has output gets a line of its
+//! own, with more text after the mark:
 //!
 //! ```text
 //! • [4.567 seconds]                    S [SKIPPED] [0.001 seconds]
@@ -10,8 +11,9 @@
 //! • Failure [60.3 seconds]             •! Panic [1.2 seconds]             (version 1)
 //! ```
 //!
-//! Tests print text of their own, also with bullets. Ginkgo indents it, except what a test writes to its process's standard output or
-//! error, so a mark must look like one of Ginkgo's, and the summary at the end has the last word.
+//! Tests also print text of their own, which may contain bullets. Ginkgo indents it, except what a
+//! test writes to the standard output or error of its process. Therefore only text in Ginkgo's
+//! format counts as a mark, and the final summary takes precedence.
 
 use std::sync::LazyLock;
 
@@ -20,45 +22,48 @@ use regex::bytes::Regex;
 use super::counts::Counts;
 use super::escape::Escapes;
 
-/// Names of failed tests that are kept. More help nobody.
+/// Maximum number of names of failed tests. More are of no use.
 const MAX_NAMES: usize = 1_000;
 
-/// Bytes of a name; the rest is cut off.
+/// Maximum size of a name in bytes. The rest is cut off.
 const MAX_NAME: usize = 500;
 
-/// Bytes of a line's text that are looked at: 4 KiB. Marks are not part of it, so there may be any number of them.
+/// Maximum size of a line's text that is examined: 4 KiB. Marks are not part of it, so their number
+/// is not limited.
 const MAX_TEXT: usize = 4 << 10;
 
 const RAN: &[u8] = "•".as_bytes();
 const RETRIED: &[u8] = "↺".as_bytes();
 
-/// The patterns are constants, so they compile: a test compiles them all.
+/// The patterns are constants, so they compile. A test compiles all of them.
 macro_rules! pattern {
     ($name:ident, $pattern:expr) => {
         static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($pattern).ok());
     };
 }
 
-// How many tests will run: the start of a suite.
+// The start of a suite, with the number of tests that will run.
 pattern!(START, r"^Will run (\d+) of \d+ specs");
 // The start of a suite with `--succinct`, whose marks follow on the same line.
 pattern!(SUCCINCT, r"^\[\d+\] .* - (\d+)/\d+ specs (?:- \d+ procs )?$");
-// A test's line behind text that the test did not end with a newline.
+// A test's line after text that the test did not end with a newline.
 pattern!(BEHIND_TEXT, r"\S(?:•|↺)((?: \[[A-Z][^\]]*\][^\[]*)?) \[[\d.]+ seconds\]\s*$");
-// What follows the mark of a test that failed.
+// The text after the mark of a failed test.
 pattern!(FAILED, r"^(?: \[(?:FAILED|PANICKED!?|TIMEDOUT|INTERRUPTED|ABORTED)\]| Failure\b|! |\.\.\. Timeout\b)");
-// The part of a failed test in its name: which of its nodes failed.
+// The part of a failed test's name that says which of its nodes failed.
 pattern!(
     NODE,
     r"(?:^TOP-LEVEL )?\[(?:It|(?:Just)?(?:Before|After)Each|(?:Before|After)All|DeferCleanup \([^)]*\))\] ?"
 );
-// The labels behind a test's name: several, or one.
+// The labels after a test's name.
 pattern!(LABELS, r" \[([^\[\]]+)\]\s*$");
-// What may follow the mark of a test: a state or a time, or what another process prints, but no other words.
+// What may follow the mark of a test: a state, a time, or the output of another process, but no
+// other words.
 pattern!(STATE, r"^(?:(?-u:[^ ])| ?$| \[| Failure\b| SUCCESS!)");
-// What follows the mark of a test that ran and skipped itself. Without a time, the test did not run.
+// The text after the mark of a test that ran and skipped itself. Without a time, the test did not
+// run.
 pattern!(SKIPPED_ITSELF, r"^ \[SKIPP(?:ED|ING)\].*\[[\d.]+ seconds\]\s*$");
-// The summary, in one line or, if there are several reasons for a failure, in two.
+// The summary, which has one line, or two if there are several reasons for a failure.
 pattern!(SUMMARY, r"^Ran \d+ of \d+ Specs in ");
 pattern!(VERDICT, r"^(?:SUCCESS!|FAIL!)(?: - (?P<reason>[^|]*?))?(?: -- (?P<counts>.*))?\s*$");
 pattern!(FINAL_COUNTS, r"^(\d+) Passed \| (\d+) Failed \| ");
@@ -72,7 +77,7 @@ fn number(pattern: &LazyLock<Option<Regex>>, group: usize, text: &[u8]) -> Optio
     std::str::from_utf8(digits).ok()?.parse().ok().filter(|&number: &u64| i64::try_from(number).is_ok())
 }
 
-/// A mark.
+/// The mark of a finished test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
     /// The test ran.
@@ -81,41 +86,41 @@ enum Mark {
     Skipped,
 }
 
-/// How much of the summary was read.
+/// The part of the summary that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Summary {
-    /// Nothing.
+    /// Nothing was read yet.
     #[default]
     None,
-    /// Its first line.
+    /// The first line.
     Begun,
-    /// Its first line, and the line with the reasons why the suite failed.
+    /// The first line, and the line with the reasons why the suite failed.
     Reasons,
 }
 
-/// What is known of the current line.
+/// The state of the current line.
 #[derive(Debug, Clone, Default)]
 struct Line {
     escapes: Escapes,
-    /// The last mark, whose text follows. It is not in [`Ginkgo::counts`] yet.
+    /// The last mark, whose text follows. It is not counted in [`Ginkgo::counts`] yet.
     mark: Option<Mark>,
-    /// The text behind the marks; or, as long as it is part of a mark in UTF-8, the mark.
+    /// The text after the marks, or an incomplete UTF-8 mark.
     text: Vec<u8>,
-    /// Whether `text` is text: no marks can follow.
+    /// Whether `text` is text, so that no marks can follow.
     is_text: bool,
-    /// Whether the line is the first of a suite with `--succinct`.
+    /// Whether this is the first line of a suite with `--succinct`.
     succinct: bool,
 }
 
-/// Counts in the bytes of a log.
+/// Counts tests in the bytes of a log.
 #[derive(Debug, Default)]
 pub(super) struct Ginkgo {
     counts: Counts,
     line: Line,
     summary: Summary,
-    /// Names of failed tests, as far as the log shows them.
+    /// Names of failed tests that the log shows.
     failures: Vec<String>,
-    /// Whether the line before was that of a failed test: this one is its name.
+    /// Whether the previous line was a failed test, so that this one is its name.
     failed: bool,
 }
 
@@ -160,7 +165,7 @@ impl Ginkgo {
         self.failed = self.counts.failed > before;
         match line.mark {
             None => self.plain(&line.text),
-            // Words may start with S: that of the summary does.
+            // Words may start with S, such as the first word of the verdict.
             Some(Mark::Skipped) => self.plain(&[b"S", line.text.as_slice()].concat()),
             Some(Mark::Ran) => {}
         }
@@ -183,12 +188,12 @@ impl Ginkgo {
             }
         };
         line.text.clear();
-        // The mark before it stands alone.
+        // The previous mark stands alone.
         self.counts.ended += u64::from(line.mark == Some(Mark::Ran));
         line.mark = Some(mark);
     }
 
-    /// Reads the first line of a suite with `--succinct` up to its marks.
+    /// Processes the first line of a suite with `--succinct` up to its marks.
     fn succinct(&mut self) {
         let line = &mut self.line;
         if line.mark.is_some() || !line.text.ends_with(b"specs ") && !line.text.ends_with(b"procs ") {
@@ -202,7 +207,7 @@ impl Ginkgo {
         }
     }
 
-    /// A line without marks.
+    /// Processes a line without marks.
     fn plain(&mut self, text: &[u8]) {
         if let Some(total) = number(&START, 1, text) {
             self.start(total);
@@ -213,14 +218,14 @@ impl Ginkgo {
         }
     }
 
-    /// A suite that starts again in the same log is counted from the beginning.
+    /// Resets the counts, because a suite has started again in the same log.
     fn start(&mut self, total: u64) {
         self.counts = Counts { total, ..Counts::default() };
         self.summary = Summary::None;
         self.failures.clear();
     }
 
-    /// A line of the summary.
+    /// Processes a line of the summary.
     fn summary(&mut self, text: &[u8]) {
         let verdict = VERDICT.as_ref().and_then(|verdict| verdict.captures(text));
         let reason = self.summary == Summary::Reasons
@@ -233,7 +238,7 @@ impl Ginkgo {
             counts.and_then(|counts| Some((number(&FINAL_COUNTS, 1, counts)?, number(&FINAL_COUNTS, 2, counts)?)))
         {
             let ended = passed.saturating_add(failed);
-            // A suite that ran to its end has nothing left to run: what it did not run has skipped itself.
+            // A suite that ran to its end has no tests left. The missing tests skipped themselves.
             let total = if reason { self.counts.total.max(ended) } else { ended };
             self.counts = Counts { total, ended, failed, finished: true };
             self.summary = Summary::None;
@@ -243,8 +248,9 @@ impl Ginkgo {
     }
 }
 
-/// The name of a failed test in the line behind its mark: without the node that failed, and without labels, which the name repeats or
-/// of which there are several.
+/// Returns the name of a failed test from the line after its mark.
+///
+/// The failed node is removed. So are the labels if the name repeats them or if there are several.
 fn name(text: &[u8]) -> Option<String> {
     let node = NODE.as_ref()?;
     if !node.is_match(text) {
@@ -266,13 +272,13 @@ fn name(text: &[u8]) -> Option<String> {
     Some(name).filter(|name| !name.is_empty())
 }
 
-/// Adds to `counts` what a line says, or says so far.
+/// Adds the tests of a line, or of its text so far, to `counts`.
 fn add(counts: &mut Counts, line: &Line) {
     let text = if line.is_text { line.text.as_slice() } else { &[] };
     let state = match line.mark {
         Some(Mark::Ran) if is_match(&STATE, text) => Some(text),
         Some(Mark::Skipped) if is_match(&SKIPPED_ITSELF, text) => {
-            // It neither passed nor failed, and is not waited for.
+            // The test neither passed nor failed, and is no longer expected.
             counts.total = counts.total.saturating_sub(1);
             None
         }

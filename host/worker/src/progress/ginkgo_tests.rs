@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Logs of real suites, with the counts of their last line: tests to run at the end, passed, failed.
+/// Logs of real suites, with the counts of their last line: total, passed, failed.
 macro_rules! logs {
     ($($name:literal: $total:literal, $passed:literal, $failed:literal;)*) => {
         [$(Log {
@@ -35,8 +35,9 @@ fn counts(total: u64, ended: u64, failed: u64) -> Counts {
 }
 
 fn all() -> Vec<Log> {
-    // Those of Kubernetes are from the conformance image v1.37.2, in a cluster that rejects quotas. The others are of 38 tests that pass,
-    // fail, panic, time out, skip themselves, are flaky, and print bullets.
+    // The Kubernetes logs are from the conformance image v1.37.2, in a cluster that rejects quotas.
+    // The others are from 38 tests that pass, fail, panic, time out, skip themselves, are flaky,
+    // and print bullets.
     logs! {
         "kubernetes-serial": 40, 24, 16;
         "kubernetes-parallel": 40, 24, 16;
@@ -89,7 +90,7 @@ fn while_it_runs_no_test_is_missed_or_counted_twice() {
             assert!(now.ended + 1 >= before.ended && now.failed >= before.failed, "{}: {before:?} {now:?}", log.name);
             before = now;
         }
-        // Marks alone, before the summary.
+        // These are the counts from marks alone, before the summary.
         assert_eq!((before.ended, before.failed), (log.last.ended, log.last.failed), "{}", log.name);
     }
 }
@@ -124,7 +125,7 @@ fn marks_are_counted_before_their_line_ends() {
     let mut ginkgo = Ginkgo::default();
     ginkgo.read("Will run 4 of 9 specs\nSS•S".as_bytes());
     assert_eq!(ginkgo.counts(), counts(4, 1, 0));
-    // A mark in two pieces.
+    // The mark arrives in two pieces.
     ginkgo.read(&"•".as_bytes()[..2]);
     assert_eq!(ginkgo.counts().ended, 1);
     ginkgo.read(&"•".as_bytes()[2..]);

@@ -1,4 +1,5 @@
-//! Following a file that a plugin writes. Nothing about it is believed: it may be a link, a pipe, be replaced or cut.
+//! Follows a log file that a plugin writes. It is untrusted: it may be a link or a pipe, and may be
+//! replaced or truncated.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,10 +11,10 @@ use rustix::fs::OFlags;
 use super::count::Counter;
 use crate::done::{Kind, LocateError, locate};
 
-/// Bytes that are read at once.
+/// Size of the read buffer in bytes.
 const PIECE: usize = 64 << 10;
 
-/// Bytes that are read in one look: 16 MiB. A log that grows faster is caught up with when it grows more slowly.
+/// Maximum number of bytes per call: 16 MiB. If a log grows faster, counting catches up later.
 const MAX_LOOK: u64 = 16 << 20;
 
 /// A log below the results directory.
@@ -35,16 +36,18 @@ impl LogFile {
         Self { results_dir: results_dir.to_owned(), name: name.to_owned(), open: None }
     }
 
-    /// Gives what is new in the log to `counter`; whether that was all of it. A file that is not there has nothing new.
+    /// Passes the new bytes of the log to `counter`. Returns true if these were all. A missing file
+    /// has no new bytes.
     ///
-    /// The reads are made on the async thread, as those of the done file are: they are of a local file system, and a worker that waits has
-    /// nothing better to do. It yields between them.
+    /// Reads run on the async thread, like those of the done file. They are on a local file system,
+    /// and a waiting worker has nothing else to do. It yields between them.
     ///
     /// # Errors
-    /// When the file cannot be read, leads out of the results directory, or is none.
+    /// Returns an error if the path cannot be read, leads out of the results directory, or is not a
+    /// regular file.
     pub(super) async fn look(&mut self, counter: &mut Counter) -> io::Result<bool> {
         let mut left = MAX_LOOK;
-        // What is left of the old file first: it may have been renamed since.
+        // Read the rest of the old file first, because it may have been renamed.
         if let Some(open) = &mut self.open {
             open.rest(counter, &mut left).await?;
         }
@@ -57,7 +60,7 @@ impl LogFile {
         Ok(left > 0)
     }
 
-    /// The file that has the name now.
+    /// Opens the file that has the name now.
     fn there(&self) -> io::Result<Option<(File, (u64, u64))>> {
         let located = match locate(&self.results_dir, &self.name) {
             Ok(located) => located,
@@ -70,7 +73,7 @@ impl LogFile {
         if located.kind != Kind::File {
             return Err(io::Error::other("it is a directory"));
         }
-        // Not following links and not blocking: it may have become a link or a pipe since.
+        // Do not follow links or block: the file may have become a link or a pipe in the meantime.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let file = match OpenOptions::new().read(true).custom_flags(flags).open(&located.path) {
             Ok(file) => file,
@@ -88,7 +91,7 @@ impl LogFile {
 impl Open {
     async fn rest(&mut self, counter: &mut Counter, left: &mut u64) -> io::Result<()> {
         if self.file.metadata()?.len() < self.read {
-            // It was cut, and is written from its beginning.
+            // The file was truncated, and is written again from its start.
             self.file.seek(SeekFrom::Start(0))?;
             self.read = 0;
             counter.end_line();
@@ -142,17 +145,17 @@ mod tests {
         append(&path, "k\n");
         log.look(&mut counter).await.unwrap();
         assert_eq!(counter.counts().ended, 3);
-        // Rotated: the end of the old one, then the new one.
+        // After a rotation, the end of the old file is read before the new one.
         append(&path, "ok\n");
         fs::rename(&path, dir.path().join("a.log.1")).unwrap();
         append(&path, "ok\nok\n");
         log.look(&mut counter).await.unwrap();
         assert_eq!(counter.counts().ended, 6);
-        // Cut, as some tools rotate.
+        // Some tools truncate the file to rotate it.
         fs::write(&path, "ok\n").unwrap();
         log.look(&mut counter).await.unwrap();
         assert_eq!(counter.counts().ended, 7);
-        // Away, and back.
+        // The file disappears and comes back.
         fs::remove_file(&path).unwrap();
         log.look(&mut counter).await.unwrap();
         append(&path, "ok\n");

@@ -1,4 +1,4 @@
-//! How far a plugin is, counted in its log (docs/protocol.md, «Progress from a log»).
+//! Counts a plugin's progress in its log (docs/protocol.md, "Progress from a log").
 
 mod count;
 mod counts;
@@ -11,5 +11,5 @@ mod watch;
 
 pub use count::check_log_progress;
 pub use patterns::PatternError;
-pub(crate) use posts::{Posted, Posts};
+pub(crate) use posts::{Posted, PostedUpdates};
 pub(crate) use watch::LogWatch;

@@ -1,4 +1,4 @@
-//! Counts tests with regular expressions, which match in one line at a time.
+//! Counts tests with regular expressions, which match within one line.
 
 use plumbline_core::definition::LogPatterns;
 use regex::bytes::{Regex, RegexBuilder};
@@ -6,19 +6,21 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::counts::Counts;
 use super::escape::Escapes;
 
-/// Bytes of a line that patterns are matched on: 64 KiB. The rest of a longer line is ignored.
+/// Maximum size of a line that patterns are matched against: 64 KiB. The rest of a longer line is
+/// ignored.
 const MAX_LINE: usize = 64 << 10;
 
-/// Bytes that a compiled pattern may take: 1 MiB, a tenth of what a worker may have. One for a line of a log takes some 10 KiB.
+/// Maximum size of a compiled pattern: 1 MiB, a tenth of a worker's memory. A typical pattern for a
+/// log line takes some 10 KiB.
 const MAX_COMPILED: usize = 1 << 20;
 
-/// A pattern is not a usable regular expression.
+/// Error for an invalid regular expression.
 #[derive(Debug, thiserror::Error)]
 #[error("`plumbline.progress.{key}` cannot be used as a regular expression: {cause}")]
 pub struct PatternError {
-    /// `total`, `completed` or `failed`.
+    /// The key: `total`, `completed` or `failed`.
     pub key: &'static str,
-    /// What is wrong with it.
+    /// The parse error.
     pub cause: regex::Error,
 }
 
@@ -28,7 +30,7 @@ pub(super) struct Patterns {
     completed: Regex,
     failed: Option<Regex>,
     counts: Counts,
-    /// The line that has not ended yet, without escape sequences.
+    /// The unfinished line, without escape sequences.
     line: Vec<u8>,
     escapes: Escapes,
 }
@@ -68,12 +70,12 @@ impl Patterns {
         self.escapes = Escapes::default();
     }
 
-    /// The counts after `line`.
+    /// Returns the counts after `line`.
     fn with(&self, line: &[u8]) -> Counts {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let mut counts = self.counts;
         if let Some(total) = self.total.as_ref().and_then(|total| number(total, line)) {
-            // A suite that starts again in the same log is counted from the beginning.
+            // The suite has started again in the same log, so the counts are reset.
             counts = Counts { total, ..Counts::default() };
         }
         counts.ended += matches(&self.completed, line);
@@ -82,14 +84,15 @@ impl Patterns {
     }
 }
 
-/// Each match counts: with `^` that is one per line, without it as many as there are dots.
+/// Counts all matches. A pattern with `^` matches once per line, and one without may match for each
+/// dot.
 fn matches(pattern: &Regex, line: &[u8]) -> u64 {
     pattern.find_iter(line).count() as u64
 }
 
 fn number(pattern: &Regex, line: &[u8]) -> Option<u64> {
     let digits = pattern.captures(line)?.get(1)?.as_bytes();
-    // What fits into the counter of an update.
+    // The number must fit into the counter of an update.
     std::str::from_utf8(digits).ok()?.parse::<u64>().ok().filter(|&number| i64::try_from(number).is_ok())
 }
 

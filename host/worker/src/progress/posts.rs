@@ -6,16 +6,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use plumbline_core::progress::{ProgressError, ProgressUpdate, combine};
 use tokio::sync::{MutexGuard, Notify};
 
-/// Bytes of the names of failed tests that are kept: 256 KiB, so that they fit into an update.
+/// Maximum size of the names of failed tests: 256 KiB, so that they fit into an update.
 const MAX_NAME_BYTES: usize = 256 << 10;
 
-/// The updates that a plugin posts. The relay, which receives them, and the log watch, which adds them to its counts, share it.
+/// The updates that a plugin posts. The relay receives them, and the log watch adds them to its
+/// counts.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Posts(Arc<Shared>);
+pub(crate) struct PostedUpdates(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Held while an update is on its way to the aggregator. Tasks get it in the order in which they ask.
+    /// Held while an update is sent to the aggregator. Tasks get it in the order of their requests.
     turn: tokio::sync::Mutex<()>,
     state: Mutex<State>,
     changed: Notify,
@@ -23,41 +24,41 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether a log watch asks for the posts.
+    /// Whether a log watch needs the updates.
     watched: bool,
     /// Whether that watch counts tests, and reports for the plugin.
     counting: bool,
     said: Option<ProgressUpdate>,
 }
 
-/// What to do with an update that was posted.
+/// What to do with a posted update.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Posted {
-    /// Pass it on to the aggregator.
+    /// Forward it to the aggregator.
     PassOn,
-    /// Nothing: the log watch reports it.
+    /// Nothing, because the log watch reports it.
     Kept,
-    /// It is not an update.
+    /// It is not a valid update.
     Invalid(ProgressError),
 }
 
-impl Posts {
-    /// Waits until no other update is on its way to the aggregator.
+impl PostedUpdates {
+    /// Waits until no other update is being sent to the aggregator.
     pub(crate) async fn turn(&self) -> MutexGuard<'_, ()> {
         self.0.turn.lock().await
     }
 
-    /// Keeps what is posted from now on, for a log watch.
+    /// Stores updates from now on, for a log watch.
     pub(super) fn watch(&self) {
         self.with(|state| state.watched = true);
     }
 
-    /// Whether a log watch reports for the plugin.
+    /// Sets whether a log watch reports for the plugin.
     pub(super) fn set_counting(&self, counting: bool) {
         self.with(|state| state.counting = counting);
     }
 
-    /// Takes an update. The caller has the turn.
+    /// Processes an update. The caller must hold the turn.
     pub(crate) fn take(&self, body: &[u8]) -> Posted {
         let posted = self.with(|state| {
             if !state.watched {
@@ -66,7 +67,7 @@ impl Posts {
             match ProgressUpdate::from_body(body) {
                 Ok(update) => state.said = Some(joined(state.said.take(), update)),
                 Err(error) if state.counting => return Posted::Invalid(error),
-                // The aggregator answers it.
+                // The update is forwarded, and the aggregator reports the error.
                 Err(_) => {}
             }
             if state.counting { Posted::Kept } else { Posted::PassOn }
@@ -80,7 +81,7 @@ impl Posts {
         self.0.changed.notified().await;
     }
 
-    /// What the updates add up to.
+    /// Returns the combined state of all updates.
     pub(super) fn said(&self) -> Option<ProgressUpdate> {
         self.with(|state| state.said.clone())
     }
@@ -90,7 +91,9 @@ impl Posts {
     }
 }
 
-/// The state after `update`, with the names of all tests that failed in any update: each process of a parallel suite posts only its own.
+/// Returns the state after `update`, with the names of all tests that failed in any update.
+///
+/// Each process of a parallel suite posts only its own failures.
 fn joined(old: Option<ProgressUpdate>, update: ProgressUpdate) -> ProgressUpdate {
     let mut said = combine(old.as_ref(), update);
     if let Some(old) = old {
@@ -99,7 +102,7 @@ fn joined(old: Option<ProgressUpdate>, update: ProgressUpdate) -> ProgressUpdate
         said.failures = old.failures.iter().cloned().chain(new).collect();
     }
     said.trim_names(MAX_NAME_BYTES);
-    // What was left out is counted in the log.
+    // The omitted names are counted in the log.
     said.omitted = 0;
     said
 }

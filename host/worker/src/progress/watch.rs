@@ -1,4 +1,4 @@
-//! Reports how far a plugin is by its log.
+//! Reports a plugin's progress from its log.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,20 +14,24 @@ use super::count::Counter;
 use super::counts::Counts;
 use super::log::LogFile;
 use super::patterns::PatternError;
-use super::posts::Posts;
+use super::posts::PostedUpdates;
 use crate::error::chain;
-use crate::heartbeat::Doing;
+use crate::heartbeat::CurrentPhase;
 
-/// How long an update may take to the aggregator and back. The last one may delay the result that long.
+/// Timeout of an update. The last one may delay the result that long.
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Between an update of the plugin and the next look into its log: Ginkgo reports a test before it prints it.
+/// Delay between an update of the plugin and the next read of its log, because Ginkgo reports a
+/// test before it prints it.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// How often a look into a log that grows all the time is repeated. One look reads 16 MiB.
+/// Maximum number of reads in a row from a log that keeps growing. Each reads up to 16 MiB.
 const MAX_LOOKS: usize = 64;
 
-/// Follows the log of a plugin. As soon as tests are counted in it, the relay keeps the plugin's own updates, and this reports instead.
+/// Follows the log of a plugin.
+///
+/// As soon as tests are counted in it, the relay stops forwarding the plugin's own updates, and
+/// this reports instead.
 pub(crate) struct LogWatch {
     client: Client,
     key: ResultKey,
@@ -35,25 +39,25 @@ pub(crate) struct LogWatch {
     log: LogFile,
     counter: Counter,
     interval: Duration,
-    posts: Posts,
-    /// The last update that the aggregator took.
+    posts: PostedUpdates,
+    /// The last update that the aggregator accepted.
     reported: Option<Value>,
-    /// Whether the log could not be read.
+    /// Whether a failure to read the log was already reported.
     complained: bool,
 }
 
 impl LogWatch {
-    /// Prepares to follow the log of `progress` in `results_dir`, which is looked into every `interval`.
+    /// Prepares to follow the log of `progress` in `results_dir`, at intervals of `interval`.
     ///
     /// # Errors
-    /// [`PatternError`] for a pattern that cannot be used.
+    /// Returns [`PatternError`] for an invalid pattern.
     pub(crate) fn new(
         client: Client,
         key: ResultKey,
         progress: &LogProgress,
         results_dir: &Path,
         interval: Duration,
-        posts: Posts,
+        posts: PostedUpdates,
     ) -> Result<Self, PatternError> {
         posts.watch();
         Ok(Self {
@@ -69,15 +73,16 @@ impl LogWatch {
         })
     }
 
-    /// Reports until the plugin is done, and then once more what its whole log says. `finished` is dropped after that, or when the
-    /// aggregator does not know progress.
-    pub(crate) async fn watch(mut self, mut doing: watch::Receiver<Doing>, finished: oneshot::Sender<()>) {
+    /// Reports until the plugin is done, and then once more from the complete log.
+    ///
+    /// `finished` is dropped after that, or if the aggregator does not support progress.
+    pub(crate) async fn watch(mut self, mut doing: watch::Receiver<CurrentPhase>, finished: oneshot::Sender<()>) {
         while self.look().await {
             tokio::select! {
                 () = tokio::time::sleep(self.interval) => {}
                 () = self.posts.changed() => tokio::time::sleep(SETTLE.min(self.interval)).await,
                 done = async { doing.wait_for(|doing| doing.phase != Phase::Waiting).await.is_ok() } => {
-                    // Otherwise the worker has ended, without a result.
+                    // Otherwise the worker has ended without a result.
                     if done {
                         self.look().await;
                     }
@@ -88,7 +93,8 @@ impl LogWatch {
         drop(finished);
     }
 
-    /// Reads what is new in the log and reports what changed. Whether the aggregator knows progress.
+    /// Reads the new part of the log and reports changes. Returns false if the aggregator does not
+    /// support progress.
     async fn look(&mut self) -> bool {
         for _ in 0..MAX_LOOKS {
             match self.log.look(&mut self.counter).await {
@@ -96,7 +102,8 @@ impl LogWatch {
                 Ok(false) => {}
                 Err(error) => {
                     if !std::mem::replace(&mut self.complained, true) {
-                        // It may heal: a plugin may still change owner or mode of the file.
+                        // This may recover, because a plugin may still change owner or mode of the
+                        // file.
                         tracing::warn!(key = %self.key, file = self.file, %error, "failed to read progress from the log");
                     }
                     break;
@@ -120,7 +127,7 @@ impl LogWatch {
                 self.posts.set_counting(false);
                 return false;
             }
-            // The next look tries again.
+            // The next read retries.
             Ok(Ok(answer)) => tracing::debug!(status = answer.status.as_u16(), "the aggregator rejected progress"),
             Ok(Err(error)) => tracing::debug!(error = chain(&error), "failed to send progress"),
             Err(_) => tracing::debug!("failed to send progress: no answer within {POST_TIMEOUT:?}"),
@@ -130,8 +137,10 @@ impl LogWatch {
     }
 }
 
-/// The update for `counts`, with the names of failed tests from the log or from what the plugin `said`, whichever are more. The plugin
-/// may be a test ahead of its log.
+/// Returns the update for `counts`. The names of failed tests come from the log or from the
+/// plugin's updates (`said`), whichever has more.
+///
+/// The plugin may be one test ahead of its log.
 fn update(file: &str, mut counts: Counts, names: &[String], said: Option<&ProgressUpdate>) -> Value {
     let said_names = said.map(|said| said.failures.as_slice()).unwrap_or_default();
     let mut failures = if said_names.len() < names.len() { names } else { said_names };

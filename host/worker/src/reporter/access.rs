@@ -1,4 +1,5 @@
-//! The way to the API server: one request at a time, bounded in time, with credentials that are renewed when they are refused.
+//! Access to the API server: one request at a time, with a timeout, and with credentials that are
+//! renewed after a rejection.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,49 +12,50 @@ use kube::core::WatchEvent;
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, Refusal, ask};
 use serde_json::Value;
 
-/// How long one request may take. A connection that broke without a word is noticed by nothing else.
+/// Timeout of one request. Only this timeout detects a connection that broke silently.
 const ATTEMPT: Duration = Duration::from_secs(10);
 
-/// What a request is to do.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Verb<'a> {
-    /// Read.
+    /// Read an object.
     Get,
-    /// Create, from this object.
+    /// Create this object.
     Create(&'a Value),
-    /// Change, by a JSON merge patch (RFC 7396).
+    /// Apply a JSON merge patch (RFC 7396).
     Merge(&'a Value),
 }
 
-/// The way to the API server.
+/// Access to the API server.
 pub struct Access {
     cluster: Mutex<Cluster>,
-    /// How it was found; `None`: it was given.
+    /// How the configuration was found, or `None` for a client that was passed in.
     options: Option<ConnectOptions>,
 }
 
 impl Access {
-    /// By the service account of the pod that this runs in, unless a kubeconfig or a context is named or this is no pod.
+    /// Connects with the service account of this pod, unless a kubeconfig or context is given, or
+    /// this is not a pod.
     ///
     /// # Errors
-    /// When there is no usable configuration.
+    /// Returns an error if there is no usable configuration.
     pub async fn connect(options: ConnectOptions) -> Result<Self, ClusterError> {
         let cluster = Mutex::new(find(&options).await?);
         Ok(Self { cluster, options: Some(options) })
     }
 
-    /// By a client that is there already.
+    /// Uses an existing client.
     #[must_use]
     pub fn with(cluster: Cluster) -> Self {
         Self { cluster: Mutex::new(cluster), options: None }
     }
 
     fn cluster(&self) -> Cluster {
-        // A clone of a client cannot be half-written.
+        // The guarded value is replaced as a whole, so a panic cannot leave it half-written.
         self.cluster.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the credentials anew: a token that was rotated is in its file before the old one is refused.
+    /// Reloads the credentials. A rotated token is in its file before the old one is rejected.
     async fn renew(&self) {
         let Some(options) = &self.options else { return };
         match find(options).await {
@@ -62,7 +64,8 @@ impl Access {
         }
     }
 
-    /// One request; the answer as JSON. `what` reads after «failed to».
+    /// Sends one request, and returns the response as JSON. `what` completes the message "failed to
+    /// …".
     pub(crate) async fn once(&self, what: &str, verb: Verb<'_>, path: &str) -> Result<Value, Refusal> {
         let request = request(what, verb, path)?;
         let answer = match tokio::time::timeout(ATTEMPT, ask(&self.cluster(), what, request)).await {
@@ -78,7 +81,7 @@ impl Access {
         answer
     }
 
-    /// Watches objects; the stream ends when the server ends it.
+    /// Watches objects. The stream ends when the server ends it.
     pub(crate) async fn watch(
         &self,
         request: Request<Vec<u8>>,
@@ -90,7 +93,7 @@ impl Access {
 async fn find(options: &ConnectOptions) -> Result<Cluster, ClusterError> {
     let in_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some_and(|host| !host.is_empty());
     match *options == ConnectOptions::default() && in_pod {
-        // What lies in a home directory of the image is not meant for this.
+        // A kubeconfig in the image's home directory is not intended for the reporter.
         true => Cluster::in_pod(),
         false => Cluster::connect(options).await,
     }

@@ -1,14 +1,14 @@
-//! The one condition on the Job's status, merged into those that are there.
+//! Merges the reporter's condition into the existing conditions of the Job's status.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// What the condition is to say.
+/// The condition to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// Its type.
+    /// The condition type.
     pub kind: String,
-    /// Status `True`, else `False`.
+    /// Whether the status is `True`, or else `False`.
     pub success: bool,
     /// The reason.
     pub reason: String,
@@ -22,18 +22,20 @@ impl Condition {
     }
 }
 
-/// The conditions with this one among them; `None`: it is there already, word for word. Others stay as they are and where they are.
-/// `lastTransitionTime` moves only if the status does, `lastProbeTime` with everything that is written.
+/// Returns the conditions including this one, or `None` if it already exists with the same content.
+///
+/// Other conditions keep their content and order. `lastTransitionTime` changes only with the
+/// status, and `lastProbeTime` with every write.
 #[must_use]
 pub fn merge(existing: &[Value], new: &Condition, now: Timestamp) -> Option<Vec<Value>> {
-    // As Kubernetes writes times: whole seconds.
+    // Kubernetes writes times in whole seconds.
     let now = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let said = |condition: &Value, field: &str| condition.get(field).and_then(Value::as_str).map(str::to_owned);
     let place = existing.iter().position(|condition| said(condition, "type").as_ref() == Some(&new.kind));
     let before = place.and_then(|place| existing.get(place)).and_then(Value::as_object).cloned().unwrap_or_default();
     let old = Value::Object(before.clone());
     let same_status = said(&old, "status").as_deref() == Some(new.status());
-    // An empty text may be left out.
+    // An empty field may be omitted.
     let same = |field: &str, text: &str| said(&old, field).unwrap_or_default() == text;
     if place.is_some() && same_status && same("reason", &new.reason) && same("message", &new.message) {
         return None;

@@ -1,101 +1,107 @@
-//! What the environment says. Values are trimmed, and an empty one is as good as none.
+//! The configuration of the reporter, from environment variables. Values are trimmed, and an empty
+//! value counts as unset.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-/// Where the result is if nothing is said.
+/// The default path of the result.
 const DEFAULT_PATH: &str = "/results/adapter-result.json";
-/// Seconds between looks at the file.
+/// Default interval between checks of the file, in seconds.
 const DEFAULT_POLL: u64 = 2;
-/// Seconds until the adapter must have produced a result.
+/// Default time limit for the adapter's result, in seconds.
 const DEFAULT_WAIT: u64 = 300;
-/// Seconds for which a file in the contract's JSON must not have changed to be called invalid while the adapter still runs.
+/// Default settle time of a file in the contract's JSON, in seconds. It must not change for this
+/// long before it is rejected while the adapter is running.
 const DEFAULT_SETTLE: u64 = 5;
-/// The same for other formats, where half a file may look whole: programs that write as they go pause for longer.
+/// Default settle time for other formats, in seconds. There, half a file may look complete, because
+/// programs that write incrementally pause for longer.
 const DEFAULT_SETTLE_FORMAT: u64 = 30;
-/// The type of the condition.
+/// The default condition type.
 const DEFAULT_CONDITION: &str = "Available";
-/// Characters of an object's name (a DNS subdomain, RFC 1123).
+/// Maximum length of an object name (a DNS subdomain, RFC 1123).
 const MAX_NAME: usize = 253;
-/// Conditions by which Kubernetes itself tells how a Job goes.
+/// Condition types that Kubernetes itself sets on a Job.
 const OWN_CONDITIONS: [&str; 5] = ["Complete", "Failed", "Suspended", "FailureTarget", "SuccessCriteriaMet"];
 
-/// Everything that can be set.
+/// The configuration of the reporter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The Job (`JOB_NAME`).
+    /// The name of the Job (`JOB_NAME`).
     pub job: String,
-    /// Its namespace (`JOB_NAMESPACE`).
+    /// The namespace of the Job (`JOB_NAMESPACE`).
     pub namespace: String,
     /// The pod of adapter and reporter (`POD_NAME`).
     pub pod: String,
-    /// The result file (`RESULTS_PATH`), absolute, without `.` and `..`.
+    /// The result file (`RESULTS_PATH`), as an absolute path without `.` and `..`.
     pub results_path: PathBuf,
-    /// Between two looks at the file (`POLL_INTERVAL_SECONDS`). Changes are noticed earlier where the system tells of them.
+    /// Interval between checks of the file (`POLL_INTERVAL_SECONDS`). Change notification, where
+    /// available, is faster.
     pub poll_interval: Duration,
-    /// How long the adapter has, from the start of the reporter (`MAX_WAIT_TIME_SECONDS`).
+    /// The time limit for the adapter, from the start of the reporter (`MAX_WAIT_TIME_SECONDS`).
     pub max_wait: Duration,
-    /// The type of the condition (`CONDITION_TYPE`).
+    /// The condition type (`CONDITION_TYPE`).
     pub condition_type: String,
-    /// How much is logged (`LOG_LEVEL`).
+    /// The log level (`LOG_LEVEL`).
     pub log_level: LogLevel,
-    /// The adapter's container (`ADAPTER_CONTAINER_NAME`); `None`: the first that is not the reporter.
+    /// The adapter's container (`ADAPTER_CONTAINER_NAME`), or `None` for the first one that is not
+    /// the reporter.
     pub adapter_container: Option<String>,
-    /// The reporter's own container (`REPORTER_CONTAINER_NAME`); `None`: found by what it is.
+    /// The reporter's own container (`REPORTER_CONTAINER_NAME`), or `None` to detect it.
     pub reporter_container: Option<String>,
-    /// Where the details of the result are kept (`DETAILS_TO`).
+    /// Where to store the details of the result (`DETAILS_TO`).
     pub details_to: DetailsTo,
-    /// The format of the file (`RESULT_FORMAT`); `None`: the JSON of the contract.
+    /// The format of the file (`RESULT_FORMAT`), or `None` for the JSON of the contract.
     pub result_format: Option<String>,
-    /// For how long a file must not have changed before it is judged while the adapter runs (`RESULT_SETTLE_SECONDS`).
+    /// How long a file must not change before it is evaluated while the adapter is running
+    /// (`RESULT_SETTLE_SECONDS`).
     pub settle: Duration,
-    /// What is odd about these settings, for the log.
+    /// Warnings about suspicious settings, for the log.
     pub warnings: Vec<String>,
 }
 
-/// Where the details of a result are kept.
+/// Where to store the details of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DetailsTo {
-    /// Nowhere.
+    /// They are not stored.
     #[default]
     Nowhere,
     /// In an annotation of the Job.
     Annotation,
-    /// In a ConfigMap that belongs to the Job.
+    /// In a ConfigMap that the Job owns.
     ConfigMap,
     /// In the message of the Event.
     Event,
 }
 
-/// How much is logged.
+/// The log level of the reporter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogLevel {
-    /// Only what failed.
+    /// Only errors.
     Error,
-    /// Also what is odd.
+    /// Also warnings.
     Warn,
-    /// Also what happens.
+    /// Also informational messages.
     #[default]
     Info,
-    /// Also why.
+    /// Also debugging information.
     Debug,
     /// Everything.
     Trace,
 }
 
-/// Which variable cannot be used, and why.
+/// Error in an environment variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// It is not set, or blank.
+    /// A required variable is unset or blank.
     #[error("{0}: required")]
     Required(&'static str),
-    /// Its value is wrong.
+    /// The value is invalid.
     #[error("{name}: {why}")]
     Invalid {
         /// The variable.
         name: &'static str,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
 }
@@ -105,10 +111,10 @@ fn invalid(name: &'static str, why: impl Into<String>) -> ConfigError {
 }
 
 impl Config {
-    /// Reads the variables; others are ignored.
+    /// Reads the known variables, and ignores others.
     ///
     /// # Errors
-    /// The first variable that is missing or wrong.
+    /// Returns an error for the first variable that is missing or invalid.
     pub fn from_env(env: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
         let get = |name: &str| env.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
         let required = |name: &'static str| object_name(name, get(name).ok_or(ConfigError::Required(name))?);
@@ -155,7 +161,7 @@ impl Config {
     }
 }
 
-/// A name that can stand in a path of the API: anything else could name another object.
+/// Validates a name for an API path. Anything else could address another object.
 fn object_name(name: &'static str, value: &str) -> Result<String, ConfigError> {
     let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
     let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -177,7 +183,7 @@ fn positive(name: &'static str, text: &str) -> Result<Duration, ConfigError> {
     }
 }
 
-/// An absolute path to a file, cleaned of `.` and `..` by their text alone.
+/// Validates an absolute file path, and removes `.` and `..` lexically.
 fn file_path(name: &'static str, text: &str) -> Result<PathBuf, ConfigError> {
     if text.ends_with('/') {
         return Err(invalid(name, format!("must be a file, not a directory, got `{text}`")));
@@ -202,7 +208,7 @@ fn file_path(name: &'static str, text: &str) -> Result<PathBuf, ConfigError> {
     }
 }
 
-/// A level that is not known is no reason to fail a Job.
+/// Parses the log level. An unknown level is only a warning, because it must not make a Job fail.
 fn log_level(text: Option<&str>, warnings: &mut Vec<String>) -> LogLevel {
     let Some(text) = text else { return LogLevel::default() };
     match text.to_ascii_lowercase().as_str() {
@@ -212,7 +218,7 @@ fn log_level(text: Option<&str>, warnings: &mut Vec<String>) -> LogLevel {
         "warn" | "warning" => LogLevel::Warn,
         "error" | "fatal" | "panic" => LogLevel::Error,
         _ => {
-            warnings.push(format!("LOG_LEVEL: `{text}` is none of trace, debug, info, warn, error; info is used"));
+            warnings.push(format!("LOG_LEVEL: `{text}` is not one of trace, debug, info, warn, error; using info"));
             LogLevel::default()
         }
     }

@@ -1,4 +1,5 @@
-//! Details of a result, kept where somebody asked for them, within what the place takes. To keep them is never a reason to fail.
+//! Stores details of a result in the configured place, within its size limit. Failing to store them
+//! is never an error of the Job.
 
 use plumbline_kubernetes::{ClusterError, Refusal};
 use serde_json::{Value, json};
@@ -6,27 +7,28 @@ use serde_json::{Value, json};
 use crate::reporter::access::{Access, Verb};
 use crate::reporter::config::Config;
 
-/// The annotation on the Job, and on its ConfigMap.
+/// The annotation on the Job and on its ConfigMap.
 pub(crate) const ANNOTATION: &str = "plumbline.dev/adapter-details";
 /// The key in the ConfigMap.
 const KEY: &str = "details.json";
-/// What says whose ConfigMap it is.
+/// The label that marks the ConfigMap as the reporter's.
 const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "plumbline-reporter");
-/// The end of the ConfigMap's name.
+/// The suffix of the ConfigMap's name.
 const SUFFIX: &str = "-adapter-details";
-/// Bytes in an annotation: all annotations of an object hold 256 KiB together, and others need theirs.
+/// Maximum size of an annotation in bytes. All annotations of an object share 256 KiB, and others
+/// need space too.
 const MAX_ANNOTATION: usize = 64 << 10;
-/// Bytes in a ConfigMap: it holds 1 MiB, names and all.
+/// Maximum size of the data in a ConfigMap, in bytes. An object may have 1 MiB, including metadata.
 const MAX_CONFIG_MAP: usize = 768 << 10;
-/// Bytes of the beginning that is kept of what is too large.
+/// Number of bytes to keep from the start of details that are too large.
 const MAX_BEGINNING: usize = 1 << 10;
 
-/// The details for an annotation.
+/// Returns the details for an annotation.
 pub(crate) fn for_annotation(details: &str) -> String {
     bounded(details, MAX_ANNOTATION)
 }
 
-/// What is too large stays JSON: it says so, how large it was, and how it began.
+/// Replaces oversized details with JSON that contains their size and their start.
 fn bounded(details: &str, max: usize) -> String {
     if details.len() <= max {
         return details.to_owned();
@@ -38,7 +40,8 @@ fn bounded(details: &str, max: usize) -> String {
     json!({"truncated": true, "bytes": details.len(), "beginning": details.get(..end).unwrap_or_default()}).to_string()
 }
 
-/// Keeps the details in a ConfigMap that belongs to the Job. One of that name that is not ours is left alone.
+/// Stores the details in a ConfigMap that the Job owns. An existing ConfigMap of that name without
+/// the reporter's label is not changed.
 pub(crate) async fn to_config_map(access: &Access, config: &Config, job: &Value, details: &str) -> Result<(), Refusal> {
     let name = config_map_name(&config.job);
     let what = format!("keep the details in ConfigMap `{name}` in namespace `{}`", config.namespace);
@@ -62,7 +65,7 @@ pub(crate) async fn to_config_map(access: &Access, config: &Config, job: &Value,
     let there = access.once(&what, Verb::Get, &one).await?;
     let label = there.pointer("/metadata/labels").and_then(|labels| labels.get(LABEL.0)).and_then(Value::as_str);
     if label != Some(LABEL.1) {
-        // A code, so that it is not tried again.
+        // Set a status code, so that this is not retried.
         let mut error = ClusterError::new(what, "there is one that somebody else made; it stays as it is");
         error.code = Some(422);
         return Err(Refusal::of(error));
@@ -72,7 +75,7 @@ pub(crate) async fn to_config_map(access: &Access, config: &Config, job: &Value,
     access.once(&what, Verb::Merge(&patch), &one).await.map(|_| ())
 }
 
-/// The name of the ConfigMap of a Job, within the 253 characters of a name.
+/// Returns the name of a Job's ConfigMap, with at most 253 characters.
 fn config_map_name(job: &str) -> String {
     let room = 253 - SUFFIX.len();
     let job: String = job.chars().take(room).collect();

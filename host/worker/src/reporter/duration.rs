@@ -1,8 +1,8 @@
-//! Durations as the messages of conditions have them.
+//! Formats durations for condition messages.
 
 use std::time::Duration;
 
-/// Whole seconds the way Go prints a duration: `45s`, `5m0s`, `1h0m0s`. Parts of a second are left out.
+/// Formats whole seconds as Go prints a duration: `45s`, `5m0s`, `1h0m0s`. Fractions are dropped.
 #[must_use]
 pub fn go_duration(duration: Duration) -> String {
     let seconds = duration.as_secs();

@@ -1,4 +1,5 @@
-//! An Event on the Job that tells the outcome. It is news, not state: without the permission there is none, and that is no error.
+//! An Event on the Job with the outcome. Without the permission to create it, there is none, and
+//! that is not an error.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -7,18 +8,18 @@ use crate::reporter::config::{Config, DetailsTo};
 use crate::reporter::machine::Outcome;
 use crate::reporter::text::clipped;
 
-/// Characters of a message: what Kubernetes takes for events.
+/// Maximum length of a message in characters, which is the limit of Kubernetes for events.
 const MAX_MESSAGE: usize = 1024;
-/// Characters of a reason: the same.
+/// Maximum length of a reason in characters, which is the limit of Kubernetes for events.
 const MAX_REASON: usize = 128;
-/// Who says it.
+/// The reporting component.
 const COMPONENT: &str = "plumbline-reporter";
 
-/// The Event. `job` is the Job as it was read.
+/// Builds the Event. `job` is the Job as it was read.
 pub(crate) fn event(config: &Config, job: &Value, outcome: &Outcome, now: Timestamp) -> Value {
     let field = |path: &str| job.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let time = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    // The way clients name them: unique by the time. Room for it, whatever the Job is called.
+    // Clients name events like this: unique by time. The Job's name is cut to leave space for it.
     let job_name: String = config.job.chars().take(220).collect();
     json!({
         "apiVersion": "v1", "kind": "Event",
@@ -50,7 +51,7 @@ fn message(config: &Config, outcome: &Outcome) -> String {
     if whole.chars().count() <= MAX_MESSAGE {
         return whole;
     }
-    // Half of a JSON document is of no use to anybody.
+    // An incomplete JSON document would be useless.
     let note = format!("; details: {} bytes, too many for an event", details.len());
     format!("{}{note}", clipped(&outcome.message, MAX_MESSAGE - note.len()))
 }

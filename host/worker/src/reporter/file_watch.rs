@@ -1,4 +1,5 @@
-//! Hearing of changes in the results directory. Only a hint to look: what was missed, the next poll finds.
+//! Notifies about changes in the results directory. This is only a hint, because polling finds what
+//! it misses.
 
 use std::path::PathBuf;
 
@@ -23,7 +24,7 @@ impl FileWatch {
         watch
     }
 
-    /// Watches, if it does not: the directory may not have been there before.
+    /// Starts the watch if it is not running, because the directory may not have existed before.
     pub(crate) fn rearm(&mut self) {
         #[cfg(target_os = "linux")]
         if self.inotify.is_none() {
@@ -37,7 +38,7 @@ impl FileWatch {
         tracing::trace!("`{}` is only looked at", self.directory.display());
     }
 
-    /// Returns when something has changed in the directory; never, where nobody tells of that.
+    /// Returns when the directory has changed. Never returns if change notification is unavailable.
     pub(crate) async fn changed(&mut self) {
         #[cfg(target_os = "linux")]
         if let Some(inotify) = &self.inotify {
@@ -60,7 +61,7 @@ mod linux {
     use rustix::io::Errno;
     use tokio::io::unix::AsyncFd;
 
-    /// Bytes read at once: many events.
+    /// Size of the read buffer in bytes, enough for many events.
     const BUFFER: usize = 4096;
 
     pub(super) struct Inotify(AsyncFd<OwnedFd>);
@@ -68,7 +69,8 @@ mod linux {
     impl Inotify {
         pub(super) fn new(directory: &Path) -> std::io::Result<Self> {
             let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-            // Links of volumes are swapped by a rename; everything else is a write that is closed, or one under way.
+            // Volumes swap links by a rename. Everything else is a write that is in progress or
+            // finished.
             let flags = WatchFlags::CLOSE_WRITE
                 | WatchFlags::MODIFY
                 | WatchFlags::CREATE
@@ -85,7 +87,7 @@ mod linux {
             Ok(Self(fd))
         }
 
-        /// Waits for a change; `false`: the directory is not watched any more.
+        /// Waits for a change. Returns false if the directory is no longer watched.
         pub(super) async fn changed(&self) -> bool {
             loop {
                 let Ok(mut ready) = self.0.readable().await else { return false };

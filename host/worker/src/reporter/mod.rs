@@ -1,4 +1,5 @@
-//! The reporter: beside a container of a Job (the adapter), it turns the adapter's result, or its end, into one condition on the Job's status.
+//! The reporter, a sidecar for a container of a Job (the adapter). It turns the adapter's result,
+//! or its end, into one condition on the Job's status.
 //!
 //! ```text
 //! environment ─▶ Config
@@ -7,9 +8,12 @@
 //! SIGTERM, time ─────────────────────────────────────────┘
 //! ```
 //!
-//! * [`Machine`] decides, and is pure: what was seen and the time go in, what to do next comes out.
-//! * [`run`] is the edge: it looks, waits, and writes. Nothing that it found out is lost to an API server that is away for a while.
-//! * A result in another format than the contract's JSON goes through a [`Processor`] that the caller brings.
+//! * [`Machine`] decides, and is pure: its input is observations and the time, and its output is
+//!   the next step.
+//! * [`run`] does the I/O: it observes, waits and writes. If the API server is unavailable for a
+//!   while, no observation is lost.
+//! * A result in a format other than the contract's JSON is parsed by a [`Processor`] that the
+//!   caller provides.
 
 mod access;
 mod condition;
@@ -34,6 +38,6 @@ pub use config::{Config, ConfigError, DetailsTo, LogLevel};
 pub use duration::go_duration;
 pub use machine::{Event, FileLook, Machine, Next, Outcome, Rules, reasons};
 pub use pace::Pace;
-pub use pod::{AdapterState, Exit, Fate, Naming, PodLook, PodNews, look};
+pub use pod::{AdapterState, Disruption, Exit, Naming, PodLook, PodNews, look};
 pub use result::{AdapterResult, FormatError, MAX_FILE, Mark, Read, parse, read};
 pub use run::{Processor, Reported, run};

@@ -1,21 +1,22 @@
-//! How often and how long things are waited for.
+//! The intervals and timeouts of the reporter.
 
 use std::time::Duration;
 
-/// How often, and for how long.
+/// The intervals and timeouts of the reporter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// Between looks at the pod, where it may not be watched.
+    /// Interval between reads of the pod, if it may not be watched.
     pub pod: Duration,
-    /// The same once the reporter is told to end.
+    /// The same interval after the reporter was asked to stop.
     pub hurry: Duration,
-    /// Until a watch that has ended is begun anew.
+    /// Delay before an ended watch is restarted.
     pub again: Duration,
-    /// How long the last look at the pod may take.
+    /// Timeout of the last read of the pod.
     pub last_look: Duration,
-    /// How long the condition is tried to be written.
+    /// How long writing the condition is retried.
     pub patience: Duration,
-    /// The same once the reporter is told to end: less than the 30 seconds that a pod has by default, with the wait before it.
+    /// The same limit after the reporter was asked to stop. Together with the wait before it, it is
+    /// less than a pod's default grace period of 30 s.
     pub last_patience: Duration,
 }
 
@@ -26,7 +27,8 @@ impl Default for Pace {
             hurry: Duration::from_millis(500),
             again: Duration::from_secs(1),
             last_look: Duration::from_secs(3),
-            // An API server that is restarted or moved is back within this time, and so is a token that was rotated.
+            // An API server that restarts or moves is back within this time, and so is a rotated
+            // token.
             patience: Duration::from_secs(120),
             last_patience: Duration::from_secs(15),
         }

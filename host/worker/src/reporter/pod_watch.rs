@@ -1,4 +1,4 @@
-//! Following the pod: by a watch where that is allowed, else by asking again and again.
+//! Follows the pod with a watch if that is permitted, or else by polling.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +14,13 @@ use crate::reporter::access::{Access, Verb};
 use crate::reporter::pace::Pace;
 use crate::reporter::pod::{Naming, PodNews, look};
 
-/// Seconds after which a watch is begun anew. A connection that broke without a word is noticed after this time.
+/// Seconds after which a watch is restarted. A connection that broke silently is noticed after this
+/// time.
 const WATCH_SECONDS: u32 = 60;
-/// What is added to that before the watch is given up from here.
+/// Additional time before the client abandons the watch.
 const WATCH_SLACK: Duration = Duration::from_secs(10);
 
-/// Which pod, and what is looked for in it.
+/// The pod to follow, and how to find the adapter in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     pub(crate) namespace: String,
@@ -37,7 +38,8 @@ impl Subject {
         format!("/api/v1/namespaces/{}/pods", self.namespace)
     }
 
-    /// Asks once; with the pod's version. A pod that is not there is no news by itself: it may not be there yet.
+    /// Reads the pod once, with its resource version. A missing pod is an error and not an
+    /// observation, because it may not exist yet.
     pub(crate) async fn ask(&self, access: &Access) -> Result<(PodNews, String), ClusterError> {
         let path = format!("{}/{}", self.pods(), self.pod);
         let pod = access.once(&self.what(), Verb::Get, &path).await.map_err(|refusal| refusal.error)?;
@@ -50,10 +52,10 @@ impl Subject {
     }
 }
 
-/// Whoever listens is gone.
-struct Unheard;
+/// The receiver is gone.
+struct ReceiverDropped;
 
-/// Follows the pod until it is gone, or nobody listens any more. `hurry`: every moment counts.
+/// Follows the pod until it is gone, or the receiver is dropped. `hurry` shortens the intervals.
 pub(crate) async fn follow(
     access: Arc<Access>,
     subject: Subject,
@@ -66,12 +68,13 @@ pub(crate) async fn follow(
         let pause = match follower.round(&access).await {
             Ok(true) => pace.again,
             Ok(false) => pace.pod,
-            Err(Unheard) => return,
+            Err(ReceiverDropped) => return,
         };
         let pause = if *hurry.borrow() { pause.min(pace.hurry) } else { pause };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            // The sender lives as long as the listener; without it, the next send ends this.
+            // The sender lives as long as the receiver. When it is dropped, the next send ends
+            // this.
             _ = hurry.changed() => {}
         }
     }
@@ -82,22 +85,23 @@ struct Follower {
     news: mpsc::Sender<PodNews>,
     may_watch: bool,
     uid: Option<String>,
-    /// Which trouble was told already.
+    /// The error that was reported last.
     told: Option<String>,
 }
 
 impl Follower {
-    async fn send(&self, news: PodNews) -> Result<(), Unheard> {
-        self.news.send(news).await.map_err(|_| Unheard)
+    async fn send(&self, news: PodNews) -> Result<(), ReceiverDropped> {
+        self.news.send(news).await.map_err(|_| ReceiverDropped)
     }
 
-    /// Looks, and watches from there if it may. `true`: a watch has ended, and the pod is to be looked at again at once.
-    async fn round(&mut self, access: &Access) -> Result<bool, Unheard> {
+    /// Reads the pod, and watches it from there if permitted. Returns true if a watch has ended and
+    /// the pod should be read again at once.
+    async fn round(&mut self, access: &Access) -> Result<bool, ReceiverDropped> {
         let (news, version) = match self.subject.ask(access).await {
             Ok(seen) => seen,
             Err(error) if error.is_not_found() && self.uid.is_some() => {
                 self.send(PodNews::Gone).await?;
-                return Err(Unheard);
+                return Err(ReceiverDropped);
             }
             Err(error) => {
                 self.trouble(&error.to_string());
@@ -113,19 +117,19 @@ impl Follower {
         self.watch(access, &version).await
     }
 
-    /// Tells how the pod is. Another pod under the same name is not ours.
-    async fn tell(&mut self, news: PodNews) -> Result<(), Unheard> {
+    /// Sends the state of the pod. If another pod has its name, the pod is gone.
+    async fn tell(&mut self, news: PodNews) -> Result<(), ReceiverDropped> {
         if let PodNews::Look(look) = &news {
             if self.uid.is_some() && self.uid != look.uid {
                 self.send(PodNews::Gone).await?;
-                return Err(Unheard);
+                return Err(ReceiverDropped);
             }
             self.uid.clone_from(&look.uid);
         }
         self.send(news).await
     }
 
-    async fn watch(&mut self, access: &Access, version: &str) -> Result<bool, Unheard> {
+    async fn watch(&mut self, access: &Access, version: &str) -> Result<bool, ReceiverDropped> {
         let params =
             WatchParams::default().fields(&format!("metadata.name={}", self.subject.pod)).timeout(WATCH_SECONDS);
         let Ok(request) = kube::core::Request::new(self.subject.pods()).watch(&params, version) else {
@@ -161,16 +165,17 @@ impl Follower {
                 Ok(Some(WatchEvent::Deleted(pod))) => {
                     self.tell(self.subject.news(&pod)).await?;
                     self.send(PodNews::Gone).await?;
-                    return Err(Unheard);
+                    return Err(ReceiverDropped);
                 }
                 Ok(Some(WatchEvent::Bookmark(_))) => {}
-                // Ended, broken off, or too old: looked at again, it is as good as new.
+                // The watch ended, was interrupted, or expired. Another read brings the state up to
+                // date.
                 Ok(Some(WatchEvent::Error(_)) | None) | Err(_) => return Ok(true),
             }
         }
     }
 
-    /// Tells a trouble once; it may last.
+    /// Reports a persistent error once.
     fn trouble(&mut self, what: &str) {
         if self.told.as_deref() != Some(what) {
             tracing::warn!("{what}; until that works, only the result file is looked at");

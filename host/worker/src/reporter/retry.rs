@@ -1,4 +1,4 @@
-//! Trying again: as long as it may help, until a deadline.
+//! Retries a request as long as that may help, until a deadline.
 
 use std::time::Duration;
 
@@ -6,14 +6,16 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use plumbline_kubernetes::{ClusterError, Refusal};
 use tokio::time::Instant;
 
-/// The first pause.
+/// The first delay.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// The longest pause: an API server that is back is noticed within this time.
+/// The longest delay. An API server that is back is noticed within this time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// For how long a missing permission is believed to come: role bindings are created beside the Job, and take a moment to be known.
+/// How long a missing permission is retried. Role bindings are created together with the Job, and
+/// take a moment to become effective.
 const FORBIDDEN: Duration = Duration::from_secs(10);
 
-/// Too many requests, failures of the server, no answer at all; somebody else wrote first; a token that is being replaced.
+/// Returns true for errors that may pass: rate limiting, server errors, no response, a conflict, or
+/// a token that is being replaced.
 fn may_pass(error: &ClusterError, tried: Duration) -> bool {
     match error.code {
         Some(401 | 409 | 408) => true,
@@ -22,8 +24,9 @@ fn may_pass(error: &ClusterError, tried: Duration) -> bool {
     }
 }
 
-/// Tries until it works, will not work, or `patience` is over; then the last error is the answer.
-pub(crate) async fn insist<T>(
+/// Retries until `attempt` succeeds, cannot succeed, or `patience` is over. Then returns the last
+/// error.
+pub(crate) async fn send_with_retry<T>(
     patience: Duration,
     mut attempt: impl AsyncFnMut() -> Result<T, Refusal>,
 ) -> Result<T, ClusterError> {
@@ -60,14 +63,14 @@ mod tests {
         Refusal { error, retry_after: retry_after.map(Duration::from_secs) }
     }
 
-    /// How often something is tried that never works, and how long that takes.
+    /// Returns how often a permanently failing attempt is made, and how long that takes.
     async fn tries(code: Option<u16>, retry_after: Option<u64>, patience: u64) -> (usize, Duration) {
         let (mut count, begin) = (0, Instant::now());
         let attempt = async || {
             count += 1;
             Err::<(), _>(refused(code, retry_after))
         };
-        let failed = insist(Duration::from_secs(patience), attempt).await;
+        let failed = send_with_retry(Duration::from_secs(patience), attempt).await;
         assert_eq!(failed.unwrap_err().code, code);
         (count, begin.elapsed())
     }

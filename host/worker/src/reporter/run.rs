@@ -1,4 +1,4 @@
-//! The edge: looks, waits, and writes, as the state machine says.
+//! The I/O of the reporter: observes, waits and writes, as the state machine decides.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -20,34 +20,37 @@ use crate::reporter::pod_watch::{Subject, follow};
 use crate::reporter::result::{AdapterResult, Mark, Read, parse, read};
 use crate::reporter::write;
 
-/// Finds out what a file of another format says: its name and bytes in; a result out, or why it is none. Blocking.
+/// Parses a file of another format: takes its name and bytes, and returns a result or the reason
+/// why it is invalid. Blocks.
 pub type Processor = dyn Fn(&Path, &[u8]) -> Result<AdapterResult, String> + Send + Sync;
 
-/// How long a look at the file may take: a volume that hangs must not hold up the end.
+/// Timeout for reading the file. A volume that hangs must not delay the end.
 const LOOK: Duration = Duration::from_secs(10);
-/// The least time between looks at a file that changes all the time.
+/// Minimum interval between reads of a file that keeps changing.
 const BREATH: Duration = Duration::from_millis(100);
-/// How long a reporter that is told to end tries to write what stands beside the condition.
+/// How long a reporter that was asked to stop tries to write details and Event.
 const BESIDE: Duration = Duration::from_secs(2);
 /// A time beyond every wait.
 const BEYOND: Duration = Duration::from_secs(365 * 24 * 3600);
-/// News of the pod on their way.
+/// Capacity of the queue of pod observations.
 const QUEUE: usize = 16;
 
-/// What was reported.
+/// The outcome of the reporter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reported {
-    /// What the condition says.
+    /// The content of the condition.
     pub outcome: Outcome,
-    /// It said so already: nothing was written.
+    /// Whether the condition already had this content, so that nothing was written.
     pub unchanged: bool,
 }
 
-/// Waits for a result, or for what ends the wait, and writes the condition. `processor` reads results of another format than the contract's;
-/// `terminate` completes when the reporter is told to end.
+/// Waits for a result or the end of the wait, and writes the condition.
+///
+/// `processor` parses results of formats other than the contract's. `terminate` completes when the
+/// reporter is asked to stop.
 ///
 /// # Errors
-/// When the condition could not be written. Everything else is a condition.
+/// Returns an error if the condition could not be written. Every other failure becomes a condition.
 pub async fn run(
     config: &Config,
     access: Arc<Access>,
@@ -79,7 +82,7 @@ pub async fn run(
     tracing::info!("condition `{}` of job `{}` is {state}", config.condition_type, config.job);
 
     let beside = write::beside(&access, config, &outcome, &written);
-    // What stands beside the condition is not worth being killed for.
+    // Details and Event are not worth being killed for.
     let enough = async {
         if !terminated {
             terminate.await;
@@ -93,7 +96,7 @@ pub async fn run(
     Ok(Reported { unchanged: written.unchanged, outcome: outcome.clone() })
 }
 
-/// Goes on writing for as long as a reporter has that is told to end.
+/// Continues writing for the time that a reporter has after it was asked to stop.
 async fn last_try<T>(
     config: &Config,
     pace: Pace,
@@ -111,7 +114,8 @@ async fn last_try<T>(
     }
 }
 
-/// The outcome, the uid of the Job that the pod belongs to, and whether the reporter was told to end.
+/// Returns the outcome, the UID of the Job that owns the pod, and whether the reporter was asked to
+/// stop.
 async fn watched(
     config: &Config,
     access: &Arc<Access>,
@@ -135,7 +139,7 @@ async fn watched(
     let mut machine = Machine::new(Rules { max_wait: config.max_wait, settle: config.settle });
     let mut terminated = false;
     let mut followed = true;
-    let mut heard = Heard::default();
+    let mut heard = WorkerContact::default();
     let mut looked = Instant::now();
     let mut next = machine.on(begin.elapsed(), Event::File(file.look().await));
     let outcome = loop {
@@ -158,7 +162,7 @@ async fn watched(
                 machine.on(begin.elapsed(), Event::File(look))
             }
             Next::Wait(until) => {
-                // Times that no clock reaches are as good as none.
+                // A time that the clock cannot represent counts as no limit.
                 let far = Instant::now() + BEYOND;
                 let poll = looked.checked_add(config.poll_interval).unwrap_or(far);
                 let until = begin.checked_add(until).unwrap_or(far).min(poll);
@@ -182,7 +186,7 @@ async fn watched(
                     },
                     changed = async { tokio::select! { () = files.changed() => true, () = sleep_until(until) => false } } => {
                         if changed {
-                            // Many writes, one look.
+                            // Combine many writes into one read.
                             sleep(BREATH).await;
                         }
                         files.rearm();
@@ -195,13 +199,13 @@ async fn watched(
         };
     };
     follower.abort();
-    // Cancelled, as it was told to.
+    // The task was just cancelled.
     let _ = follower.await;
     let owner = machine.pod().and_then(|pod| pod.job_uid.clone());
     (outcome, owner, terminated)
 }
 
-/// The file, and how it is read.
+/// The file, and how it is parsed.
 struct File {
     path: PathBuf,
     processor: Option<Arc<Processor>>,
@@ -251,11 +255,11 @@ impl File {
     }
 }
 
-/// What the log was told of the pod.
+/// The last logged state of the pod.
 #[derive(Default)]
-struct Heard(String);
+struct WorkerContact(String);
 
-impl Heard {
+impl WorkerContact {
     fn tell(&mut self, news: &PodNews) {
         let text = match news {
             PodNews::Look(look) => {
@@ -264,7 +268,7 @@ impl Heard {
                 format!("adapter container `{name}`: {:?}{fate}", look.state)
             }
             PodNews::Gone => "the pod is gone".to_owned(),
-            // Whoever looked has told it.
+            // The error was already logged where it occurred.
             PodNews::Unknown(_) => return,
         };
         if self.0 != text {

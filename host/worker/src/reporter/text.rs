@@ -1,6 +1,6 @@
-//! Cutting texts.
+//! Truncates strings.
 
-/// At most `max` characters of a text, spaces at its ends not counted.
+/// Returns at most `max` characters of a string, after trimming white space.
 pub(crate) fn clipped(text: &str, max: usize) -> String {
     text.trim().chars().take(max).collect()
 }

@@ -1,4 +1,5 @@
-//! Writing what was found out: the condition first, until it is written; then, for as long as it is worth, what was asked for beside it.
+//! Writes the outcome: first the condition, with retries, and then the optional details and Event
+//! for a limited time.
 
 use std::time::Duration;
 
@@ -10,24 +11,27 @@ use crate::reporter::access::{Access, Verb};
 use crate::reporter::condition::{Condition, merge};
 use crate::reporter::config::{Config, DetailsTo};
 use crate::reporter::machine::Outcome;
-use crate::reporter::retry::insist;
+use crate::reporter::retry::send_with_retry;
 use crate::reporter::{details, event};
 
-/// How long details and Event are tried: the condition is written, and who waits for the Job's end need not wait for them.
+/// How long details and Event are retried. The condition is already written, so nobody has to wait
+/// for them.
 const PATIENCE_BESIDE: Duration = Duration::from_secs(10);
 
-/// What was written.
+/// The result of writing the condition.
 #[derive(Debug)]
 pub(crate) struct Written {
-    /// The Job as it is now.
+    /// The current Job.
     job: Value,
-    /// Nothing was to be written: all of it was there.
+    /// Whether everything was already there, so that nothing was written.
     pub(crate) unchanged: bool,
 }
 
-/// Writes the condition, with the annotation if details go there. `owner`: the uid of the Job that the pod belongs to, if that is known.
+/// Writes the condition, with the annotation if details go there. `owner` is the UID of the Job
+/// that owns the pod, if known.
 ///
-/// One patch of `jobs/status` that names the version of what was read: whatever somebody else writes at the same time, nothing is lost.
+/// This is one patch of `jobs/status` with the resource version that was read, so concurrent writes
+/// of others are not lost.
 pub(crate) async fn condition(
     access: &Access,
     config: &Config,
@@ -37,9 +41,10 @@ pub(crate) async fn condition(
 ) -> Result<Written, ClusterError> {
     let mut annotate = config.details_to == DetailsTo::Annotation;
     let mut tried = false;
-    insist(patience, async || {
+    send_with_retry(patience, async || {
         let written = attempt(access, config, outcome, owner, annotate).await;
-        // Whether a patch arrived whose answer did not, only the next look tells: then it is ours.
+        // If the response to a patch was lost, only the next read shows whether it arrived. Then
+        // the condition is the reporter's own.
         let again = std::mem::replace(&mut tried, true);
         match written {
             Err(refusal) if annotate && matches!(refusal.error.code, Some(413 | 422)) => {
@@ -116,7 +121,7 @@ fn annotation(job: &Value) -> Option<&str> {
     job.pointer("/metadata/annotations").and_then(|all| all.get(details::ANNOTATION)).and_then(Value::as_str)
 }
 
-/// Writes what stands beside the condition: details, and the Event. What fails is told in the log.
+/// Writes details and Event. Failures are logged.
 pub(crate) async fn beside(access: &Access, config: &Config, outcome: &Outcome, written: &Written) {
     if let Some(details) = outcome.details.as_deref()
         && let Err(error) = keep(access, config, &written.job, details).await
@@ -129,10 +134,11 @@ pub(crate) async fn beside(access: &Access, config: &Config, outcome: &Outcome, 
     let event = event::event(config, &written.job, outcome, Timestamp::now());
     let path = format!("/api/v1/namespaces/{}/events", config.namespace);
     let what = format!("create an event on job `{}`", config.job);
-    match insist(PATIENCE_BESIDE, async || match access.once(&what, Verb::Create(&event), &path).await {
-        // Not a permission that will come: whoever wants events grants it beforehand.
+    match send_with_retry(PATIENCE_BESIDE, async || match access.once(&what, Verb::Create(&event), &path).await {
+        // This permission does not appear later, because users grant it in advance if they want
+        // events.
         Err(refusal) if refusal.error.is_forbidden() => Ok(Err(refusal.error)),
-        // An attempt whose answer was lost.
+        // An earlier attempt succeeded, but its response was lost.
         Err(refusal) if refusal.error.is_conflict() => Ok(Ok(())),
         answer => answer.map(|_| Ok(())),
     })
@@ -147,15 +153,15 @@ pub(crate) async fn beside(access: &Access, config: &Config, outcome: &Outcome, 
 async fn keep(access: &Access, config: &Config, job: &Value, details: &str) -> Result<(), ClusterError> {
     match config.details_to {
         DetailsTo::ConfigMap => {
-            insist(PATIENCE_BESIDE, async || details::to_config_map(access, config, job, details).await).await
+            send_with_retry(PATIENCE_BESIDE, async || details::to_config_map(access, config, job, details).await).await
         }
-        // An API server that keeps metadata out of writes to a status wants it in a request of its own.
+        // An API server that ignores metadata in status updates needs a separate request.
         DetailsTo::Annotation if annotation(job).is_none() => {
             let what = format!("keep the details in an annotation of job `{}`", config.job);
             let patch = json!({"metadata": {"annotations": {details::ANNOTATION: details::for_annotation(details)}}});
             let path = job_path(config);
             let patch = async || access.once(&what, Verb::Merge(&patch), &path).await.map(|_| ());
-            insist(PATIENCE_BESIDE, patch).await
+            send_with_retry(PATIENCE_BESIDE, patch).await
         }
         DetailsTo::Annotation | DetailsTo::Event | DetailsTo::Nowhere => Ok(()),
     }

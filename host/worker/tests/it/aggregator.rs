@@ -1,4 +1,4 @@
-//! An aggregator made of real TLS and real HTTP that keeps what it hears and answers as it is told.
+//! A test aggregator with real TLS and HTTP that records requests, and responds as configured.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -14,43 +14,44 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use plumbline_phonehome::{Issued, NodeName, PluginName, RetryPolicy, RunCa, RunId, Timestamp, server_config};
-use plumbline_worker::{Mode, Rhythm, Settings, Worker, WorkerConfig};
+use plumbline_worker::{HeartbeatPolicy, Mode, Settings, Worker, WorkerConfig};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// Of larger bodies only the beginning is kept, so that the aggregator's memory is no part of what is measured.
+/// Only the start of larger bodies is kept, so that the aggregator's memory does not affect the
+/// measurement.
 const KEPT_BYTES: usize = 8 << 20;
 
-/// One request as it arrived.
+/// A received request.
 #[derive(Debug, Clone)]
-pub(crate) struct Heard {
+pub(crate) struct WorkerContact {
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     /// The first 8 MiB of the body.
     pub(crate) body: Bytes,
-    /// All of the body.
+    /// The total size of the body.
     pub(crate) bytes: u64,
 }
 
-impl Heard {
+impl WorkerContact {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// `results`, `progress`, `hello` or `heartbeat`.
+    /// Returns the kind of request: `results`, `progress`, `hello` or `heartbeat`.
     pub(crate) fn kind(&self) -> &str {
         self.path.split('/').nth(3).unwrap_or_default()
     }
 
-    /// One value of a body that is a JSON object.
+    /// Returns one value of a body that is a JSON object.
     pub(crate) fn json(&self, key: &str) -> serde_json::Value {
         serde_json::from_slice::<serde_json::Value>(&self.body).unwrap()[key].take()
     }
 }
 
-type Answers = Arc<Mutex<dyn FnMut(&Heard) -> (StatusCode, String) + Send>>;
+type Answers = Arc<Mutex<dyn FnMut(&WorkerContact) -> (StatusCode, String) + Send>>;
 
 /// The certificates of a run.
 pub(crate) struct Run {
@@ -61,7 +62,7 @@ pub(crate) struct Run {
 
 pub(crate) const PLUGIN: &str = "node-check";
 
-/// An address that no other test takes ports of.
+/// An IP address on which no other test uses ports.
 pub(crate) const ELSEWHERE: &str = "127.0.0.77";
 
 impl Run {
@@ -72,7 +73,7 @@ impl Run {
         Self { ca, server, client }
     }
 
-    /// What a worker of this run is configured with.
+    /// Returns the configuration of a worker of this run.
     pub(crate) fn config(&self, address: SocketAddr, results_dir: &Path) -> WorkerConfig {
         WorkerConfig {
             aggregator_url: format!("https://{address}"),
@@ -89,7 +90,7 @@ impl Run {
         }
     }
 
-    /// A worker of this run with quick times.
+    /// Returns a worker of this run with short intervals.
     pub(crate) fn worker(&self, address: SocketAddr, results_dir: &Path) -> Worker {
         Worker::new(self.config(address, results_dir), Mode::Global { sleep: 0 }, quick()).unwrap()
     }
@@ -103,11 +104,11 @@ pub(crate) fn node() -> NodeName {
     "node-7".parse().unwrap()
 }
 
-/// Times that make tests quick; none of them is asserted on.
+/// Returns short intervals for tests. No test checks their values.
 pub(crate) fn quick() -> Settings {
     Settings {
         poll: Duration::from_millis(5),
-        rhythm: Rhythm {
+        rhythm: HeartbeatPolicy {
             first_retry: Duration::from_millis(5),
             longest_retry: Duration::from_millis(20),
             heartbeat: Duration::from_millis(20),
@@ -122,7 +123,7 @@ pub(crate) fn quick() -> Settings {
     }
 }
 
-/// Waits for what must happen, and fails instead of hanging where it does not.
+/// Waits for something that must happen, and panics after a minute.
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(Duration::from_secs(60), future).await {
         Ok(value) => value,
@@ -132,17 +133,18 @@ pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 
 pub(crate) struct Aggregator {
     pub(crate) address: SocketAddr,
-    heard: mpsc::UnboundedReceiver<Heard>,
+    heard: mpsc::UnboundedReceiver<WorkerContact>,
     _tasks: JoinSet<()>,
 }
 
 impl Aggregator {
-    /// Answers everything with 200.
+    /// Responds to everything with 200.
     pub(crate) async fn start(run: &Run) -> Self {
         Self::answering(run, |_| (StatusCode::OK, String::new())).await
     }
 
-    /// Answers results with these codes, one after the other, and the last one from then on; everything else with 200.
+    /// Responds to results with these codes in order, where the last one repeats, and to everything
+    /// else with 200.
     pub(crate) async fn of_results(run: &Run, codes: &[u16]) -> Self {
         let mut codes = codes.to_vec();
         Self::answering(run, move |heard| {
@@ -155,7 +157,7 @@ impl Aggregator {
         .await
     }
 
-    /// One that knows results and progress, and no signs of life.
+    /// Returns an aggregator that supports results and progress, but no hellos or heartbeats.
     pub(crate) async fn plain(run: &Run) -> Self {
         Self::answering(run, |heard| match heard.kind() {
             "results" | "progress" => (StatusCode::OK, String::new()),
@@ -166,7 +168,7 @@ impl Aggregator {
 
     pub(crate) async fn answering(
         run: &Run,
-        answers: impl FnMut(&Heard) -> (StatusCode, String) + Send + 'static,
+        answers: impl FnMut(&WorkerContact) -> (StatusCode, String) + Send + 'static,
     ) -> Self {
         Self::on(TcpListener::bind("127.0.0.1:0").await.unwrap(), run, answers)
     }
@@ -174,7 +176,7 @@ impl Aggregator {
     pub(crate) fn on(
         listener: TcpListener,
         run: &Run,
-        answers: impl FnMut(&Heard) -> (StatusCode, String) + Send + 'static,
+        answers: impl FnMut(&WorkerContact) -> (StatusCode, String) + Send + 'static,
     ) -> Self {
         let answers: Answers = Arc::new(Mutex::new(answers));
         let acceptor = TlsAcceptor::from(Arc::new(server_config(&run.ca, &run.server).unwrap()));
@@ -198,13 +200,13 @@ impl Aggregator {
         Self { address, heard, _tasks: tasks }
     }
 
-    /// The next request of this kind; others before it are forgotten.
-    pub(crate) async fn next(&mut self, kind: &str) -> Heard {
+    /// Returns the next request of this kind, and drops others before it.
+    pub(crate) async fn next(&mut self, kind: &str) -> WorkerContact {
         self.next_of(&[kind]).await
     }
 
-    /// The next request of one of these kinds; others before it are forgotten.
-    pub(crate) async fn next_of(&mut self, kinds: &[&str]) -> Heard {
+    /// Returns the next request of one of these kinds, and drops others before it.
+    pub(crate) async fn next_of(&mut self, kinds: &[&str]) -> WorkerContact {
         soon(&kinds.join(" or "), async {
             loop {
                 let heard = self.heard.recv().await.unwrap();
@@ -216,8 +218,8 @@ impl Aggregator {
         .await
     }
 
-    /// All that was heard and not asked for yet, of this kind.
-    pub(crate) fn rest(&mut self, kind: &str) -> Vec<Heard> {
+    /// Returns all remaining requests of this kind.
+    pub(crate) fn rest(&mut self, kind: &str) -> Vec<WorkerContact> {
         let mut rest = Vec::new();
         while let Ok(heard) = self.heard.try_recv() {
             rest.push(heard);
@@ -229,19 +231,19 @@ impl Aggregator {
 
 async fn answer(
     request: Request<Incoming>,
-    tell: mpsc::UnboundedSender<Heard>,
+    tell: mpsc::UnboundedSender<WorkerContact>,
     answers: Answers,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (parts, mut incoming) = request.into_parts();
     let (mut body, mut bytes) = (BytesMut::new(), 0);
     while let Some(frame) = incoming.frame().await {
-        // What breaks off was not heard.
+        // An interrupted request is not recorded.
         let Ok(frame) = frame else { return Ok(Response::new(Full::default())) };
         let Some(data) = frame.data_ref() else { continue };
         bytes += data.len() as u64;
         body.extend_from_slice(&data[..data.len().min(KEPT_BYTES - body.len())]);
     }
-    let heard = Heard { path: parts.uri.path().to_owned(), headers: parts.headers, body: body.freeze(), bytes };
+    let heard = WorkerContact { path: parts.uri.path().to_owned(), headers: parts.headers, body: body.freeze(), bytes };
     let (status, text) = (*answers.lock().unwrap())(&heard);
     let _ = tell.send(heard);
     let mut response = Response::new(Full::from(text));

@@ -1,4 +1,4 @@
-//! What a worker's configuration may look like, and what is said when it is wrong.
+//! Valid configurations of a worker, and the errors of invalid ones.
 
 use std::collections::BTreeMap;
 use std::env::VarError;
@@ -82,7 +82,7 @@ fn the_environment_is_enough() {
 fn a_global_worker_needs_no_node() {
     let config = load(Mode::Global { sleep: 0 }, None, &without(complete(), &["NODE_NAME"])).unwrap();
     assert_eq!(config.key().to_string(), "systemd-logs/global");
-    // And ignores one, since variables are set for both kinds alike.
+    // It also ignores a node name, because both kinds of workers get the same variables.
     let config = load(Mode::Global { sleep: 0 }, None, &with(complete(), "NODE_NAME", "Not A Node")).unwrap();
     assert_eq!(config.key().to_string(), "systemd-logs/global");
 }
@@ -129,7 +129,7 @@ fn everything_that_is_missing_is_told_at_once() {
     let error = load(NODE, None, &Env::new()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the worker's configuration is not complete and valid: \
+        "invalid configuration of the worker: \
          `AGGREGATOR_URL` (in the file: `aggregatorurl`) is not set; \
          `RESULT_TYPE` (in the file: `resulttype`) is not set; \
          `NODE_NAME` (in the file: `nodename`) is not set; \
@@ -145,7 +145,7 @@ fn the_old_name_of_the_address_is_not_read_but_hinted_at() {
     let env = with(without(complete(), &["AGGREGATOR_URL"]), "MASTER_URL", "https://10.0.0.1:8080");
     let error = load(NODE, None, &env).unwrap_err();
     assert_eq!(error.hint(), Some("`MASTER_URL` is set, but that name is no longer read: set `AGGREGATOR_URL`"));
-    // No hint where the new name is set as well.
+    // There is no hint if the new name is set as well.
     assert!(load(NODE, None, &with(complete(), "MASTER_URL", "x")).is_ok());
 }
 

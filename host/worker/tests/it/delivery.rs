@@ -1,4 +1,4 @@
-//! A file on its way home: what the aggregator hears, and what the worker makes of its answers.
+//! The upload of a file: what the aggregator receives, and how the worker handles its responses.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::aggregator::{Aggregator, Run, node, quick, soon};
 
-/// A results directory with one file and a done file that names it.
+/// Creates a results directory with one file and a done file that names it.
 fn finished(file: &str, content: &[u8]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join(file), content).unwrap();
@@ -22,7 +22,7 @@ pub(crate) fn say_done(dir: &Path, text: &str) {
     fs::write(dir.join("done"), text).unwrap();
 }
 
-/// How a worker ends whose plugin has finished.
+/// Runs a worker whose plugin has finished, and returns how it ended.
 pub(crate) async fn end(run: &Run, aggregator: &Aggregator, dir: &Path) -> Result<Ended, WorkerError> {
     soon("the worker's end", run.worker(aggregator.address, dir).run(Shutdown::new())).await
 }
@@ -105,10 +105,11 @@ async fn a_refusal_ends_the_worker_at_once_and_says_what_to_do() {
         assert_eq!((status.as_u16(), body.trim()), (code, format!("because of {code}").as_str()));
         assert_eq!(
             error.to_string(),
-            format!("cannot send `{}` as the result of node-check/global", real(&dir).join("x.json").display())
+            format!("failed to send `{}` as the result of node-check/global", real(&dir).join("x.json").display())
         );
         assert_eq!(error.hint().is_some(), code != 400);
-        // It is not tried again. The aggregator hears why there is no result, unless it does not know this worker.
+        // The upload is not retried. The aggregator is told why there is no result, unless it does
+        // not know this worker.
         let heard = aggregator.rest("results");
         let told: Vec<_> = heard.iter().skip(1).map(|heard| heard.json("error")).collect();
         match code {

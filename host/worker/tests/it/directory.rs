@@ -1,4 +1,4 @@
-//! Directories as results: packed, sent, and cleaned up after.
+//! Directories as results: packed, sent and cleaned up.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,11 +9,11 @@ use flate2::read::GzDecoder;
 use plumbline_phonehome::Outcome;
 use plumbline_worker::{Ended, GatherError, Mode, PACKED_NAME, Settings, Shutdown, Worker, WorkerError, chain};
 
-use crate::aggregator::{Aggregator, Heard, Run, quick, soon};
+use crate::aggregator::{Aggregator, Run, WorkerContact, quick, soon};
 use crate::delivery::{end, say_done};
 
-/// Names and contents of the members, in order; a directory has no content.
-fn members(heard: &Heard) -> Vec<(String, Option<String>)> {
+/// Returns the names and contents of the members in order. A directory has no content.
+fn members(heard: &WorkerContact) -> Vec<(String, Option<String>)> {
     let mut archive = tar::Archive::new(GzDecoder::new(&heard.body[..]));
     let member = |entry: std::io::Result<tar::Entry<'_, _>>| {
         let mut entry = entry.unwrap();
@@ -79,7 +79,7 @@ async fn the_results_directory_itself_is_sent_without_an_earlier_archive_and_the
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("sub")).unwrap();
     fs::write(dir.path().join("x.json"), "{}").unwrap();
-    // Only the archive itself is left out, not what has the same name elsewhere.
+    // Only the archive itself is left out, and not a file of the same name elsewhere.
     fs::write(dir.path().join("sub").join(PACKED_NAME), "mine").unwrap();
     let named = dir.path().to_str().unwrap().to_owned();
     say_done(dir.path(), &named);
@@ -115,7 +115,7 @@ async fn a_directory_that_packs_to_too_much_is_told_and_leaves_nothing_behind() 
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();
-    // Numbers that do not repeat: packed they are still far more than allowed.
+    // These numbers do not repeat, so their archive far exceeds the limit.
     let content: Vec<u8> = (0..200_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     fs::write(dir.path().join("large.bin"), content).unwrap();
     say_done(dir.path(), ".");
@@ -149,7 +149,7 @@ async fn packing_ends_when_the_worker_is_told_to_end() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();
-    // Takes minutes to pack.
+    // Packing this file takes minutes.
     File::create(dir.path().join("endless.bin")).unwrap().set_len(1 << 40).unwrap();
     say_done(dir.path(), ".");
     let shutdown = Shutdown::new();

@@ -1,4 +1,4 @@
-//! When a done file is believed, with a clock that runs by itself.
+//! When a done file is read, with simulated time.
 
 use std::path::Path;
 use std::time::Duration;
@@ -50,7 +50,7 @@ async fn a_sidecar_may_take_the_file_and_write_it_anew() {
     std::fs::write(&done, "finished").unwrap();
     let (named, after) = task.await.unwrap();
     assert_eq!(named.unwrap(), "finished");
-    // The delay counts from when the file came back.
+    // The delay starts again when the file comes back.
     assert!(after >= Duration::from_secs(603) + SETTLE, "{after:?}");
 }
 
@@ -99,7 +99,7 @@ async fn a_results_directory_that_is_taken_away_ends_the_wait() {
     std::fs::create_dir(&results).unwrap();
     let task = waiting(&results);
     seconds(5.0).await;
-    // Made anew, it is the same to whoever waits.
+    // A recreated directory is as good as the old one.
     std::fs::remove_dir(&results).unwrap();
     seconds(30.0).await;
     std::fs::create_dir(&results).unwrap();

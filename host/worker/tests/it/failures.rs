@@ -1,4 +1,4 @@
-//! What becomes of a plugin that says that it has finished, and names nothing that can be sent.
+//! Plugins that report that they have finished, but do not name anything that can be sent.
 
 use std::fs;
 use std::os::unix::fs::symlink;

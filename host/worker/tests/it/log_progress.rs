@@ -10,11 +10,11 @@ use plumbline_phonehome::Outcome;
 use plumbline_worker::{Ended, Mode, Settings, Shutdown, Worker};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::aggregator::{Aggregator, Heard, Run, quick, soon};
+use crate::aggregator::{Aggregator, Run, WorkerContact, quick, soon};
 use crate::delivery::say_done;
 
 fn worker(run: &Run, aggregator: &Aggregator, dir: &Path, log_interval: Duration) -> (Worker, u16) {
-    // A free port, for a test that posts: the relay takes it a moment later.
+    // A free port for a test that posts updates. The relay binds it a moment later.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut config = run.config(aggregator.address, dir);
     config.log_progress = Some(LogProgress { file: "e2e.log".to_owned(), format: LogFormat::Ginkgo });
@@ -37,8 +37,8 @@ async fn post(port: u16, body: &str) {
 const OFTEN: Duration = Duration::from_millis(5);
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// Total, completed, and failed tests of an update.
-fn numbers(heard: &Heard) -> (u64, u64, u64) {
+/// Returns the total, completed and failed tests of an update.
+fn numbers(heard: &WorkerContact) -> (u64, u64, u64) {
     let number = |key| heard.json(key).as_u64().unwrap_or_default();
     let names = heard.json("failures").as_array().map_or(0, Vec::len) as u64;
     (number("total"), number("completed"), number("omitted") + names)
@@ -110,7 +110,7 @@ async fn updates_are_passed_on_until_the_log_counts() {
     assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
 }
 
-/// Each process of a parallel suite posts only what it ran itself.
+/// Each process of a parallel suite posts only the tests that it ran itself.
 #[tokio::test]
 async fn processes_of_a_parallel_suite_add_names_to_what_the_log_counts() {
     let run = Run::new();

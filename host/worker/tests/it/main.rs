@@ -1,5 +1,7 @@
-//! A worker against an aggregator of real TLS on loopback: in this process where times are to be chosen, and as a process of its
-//! own where signals, environment, exit codes and memory are the subject.
+//! A worker with a real TLS aggregator on loopback.
+//!
+//! It runs in this process if the test controls time, and as a separate process to test signals,
+//! environment, exit codes and memory.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 mod aggregator;

@@ -1,4 +1,4 @@
-//! How small a worker is, and stays.
+//! The memory use of a worker.
 
 use std::fs::{self, File};
 
@@ -11,10 +11,10 @@ use crate::process::{WorkerProcess, complete};
 const MIB: u64 = 1 << 20;
 /// Far more than a worker may use.
 const LARGE: u64 = 200 * MIB;
-/// The target for a worker that waits, and all that sending may add to it. Resident pages are mostly those of the program's own
-/// file, and unoptimised code with a test harness has more of them.
+/// The limit for a waiting worker, and for the additional memory of an upload. Resident pages are
+/// mostly those of the executable, and unoptimised code with a test harness has more of them.
 const SMALL: u64 = if cfg!(debug_assertions) { 16 * MIB } else { 10 * MIB };
-/// What a worker that waits may hold beside its program.
+/// The limit for a waiting worker's memory other than its executable.
 const OWN: u64 = 2 * MIB;
 
 #[tokio::test]
@@ -33,7 +33,7 @@ async fn a_worker_that_waits_is_small() {
     assert_eq!(worker.end().await.0, 0);
 }
 
-/// What the worker held at most, until its result was home.
+/// Returns the peak memory use of the worker until its result was uploaded.
 async fn peak(named: &str, prepare: impl FnOnce(&std::path::Path)) -> (u64, u64) {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;

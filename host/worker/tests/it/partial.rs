@@ -1,4 +1,4 @@
-//! The aggregator wants what the plugin has so far.
+//! The aggregator asks for the partial result.
 
 use http::StatusCode;
 use plumbline_worker::{Ended, Shutdown};

@@ -1,4 +1,4 @@
-//! A worker as a process: this very test program, started again with the environment of a pod.
+//! A worker as a process. It is this test executable, started again with the environment of a pod.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use tokio::process::{Child, ChildStderr, Command};
 
 use crate::aggregator::{PLUGIN, Run, node, soon};
 
-/// What makes the test below a worker: `global`, or the seconds of sleep of a worker on a node.
+/// Turns the test below into a worker: `global`, or the sleep in seconds of a worker on a node.
 const MODE: &str = "PLUMBLINE_TEST_WORKER_MODE";
 /// The configuration file of that worker, if any.
 const CONFIG: &str = "PLUMBLINE_TEST_WORKER_CONFIG";
@@ -51,7 +51,7 @@ pub(crate) struct WorkerProcess {
     log: Lines<BufReader<ChildStderr>>,
 }
 
-/// A worker that has nothing in its environment yet.
+/// Returns the command of a worker with an empty environment.
 pub(crate) fn bare(mode: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -65,7 +65,7 @@ pub(crate) fn bare(mode: &str) -> Command {
     command
 }
 
-/// A worker with all that it needs.
+/// Returns the command of a worker with a complete environment.
 pub(crate) fn complete(mode: &str, run: &Run, aggregator: impl std::fmt::Display, results_dir: &Path) -> Command {
     let mut command = bare(mode);
     command
@@ -81,7 +81,7 @@ pub(crate) fn complete(mode: &str, run: &Run, aggregator: impl std::fmt::Display
     command
 }
 
-/// Like an entry of `command`, which takes a file instead.
+/// Adds a configuration file to the command.
 pub(crate) fn with_file(mut command: Command, file: &Path) -> Command {
     command.env(CONFIG, file);
     command
@@ -111,7 +111,7 @@ impl WorkerProcess {
         kill_process(Pid::from_raw(self.child.id().unwrap().cast_signed()).unwrap(), signal).unwrap();
     }
 
-    /// Its exit code, and the rest of its log.
+    /// Returns the exit code and the rest of the log.
     pub(crate) async fn end(mut self) -> (i32, String) {
         soon("the end of the worker's process", async {
             let mut rest = String::new();
@@ -124,7 +124,7 @@ impl WorkerProcess {
         .await
     }
 
-    /// A value of `/proc/PID/status`, in bytes.
+    /// Returns a value of `/proc/PID/status` in bytes.
     pub(crate) fn memory(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id().unwrap())).unwrap();
         let line = status.lines().find(|line| line.starts_with(name)).unwrap();

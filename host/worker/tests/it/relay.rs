@@ -1,4 +1,4 @@
-//! What plugins see of the progress relay.
+//! The progress relay from a plugin's perspective.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -33,12 +33,12 @@ async fn relay(run: &Run, aggregator: SocketAddr) -> (SocketAddr, CancellationTo
     (address, stop, task)
 }
 
-/// Status code and the whole answer.
+/// Returns the status code and the whole response.
 async fn request(address: SocketAddr, head: &str, body: &[u8]) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let head = format!("{head} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
     stream.write_all(head.as_bytes()).await.unwrap();
-    // A refusal may come, and the connection be closed, before all of it has left.
+    // The relay may reject the request and close the connection before all of it is sent.
     let _ = stream.write_all(body).await;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
@@ -59,7 +59,8 @@ async fn an_update_arrives_unchanged_and_the_answer_comes_back() {
     assert_eq!(heard.body, update);
 }
 
-/// `printf 'POST /progress HTTP/1.1…' | nc localhost 8099`: the end of the input closes one direction of the connection.
+/// `printf 'POST /progress HTTP/1.1…' | nc localhost 8099` closes one direction of the connection
+/// at the end of its input.
 #[tokio::test]
 async fn a_client_that_closes_its_half_of_the_connection_is_answered() {
     let run = Run::new();
@@ -130,7 +131,7 @@ async fn too_large_an_update_is_refused_here() {
     let largest = vec![b' '; MAX_PROGRESS_BYTES];
     assert_eq!(request(address, "POST /progress", &largest).await.0, 200);
     assert_eq!(aggregator.next("progress").await.body.len(), MAX_PROGRESS_BYTES);
-    // The length alone decides, before the body is sent.
+    // The declared length alone decides, before the body is sent.
     let mut stream = TcpStream::connect(address).await.unwrap();
     let head = format!("POST /progress HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", MAX_PROGRESS_BYTES + 1);
     stream.write_all(head.as_bytes()).await.unwrap();
@@ -138,11 +139,11 @@ async fn too_large_an_update_is_refused_here() {
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
 
-    // A body that does not say its length is cut off where it becomes too long.
+    // A body without a declared length is cut off where it exceeds the limit.
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(b"POST /progress HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").await.unwrap();
     let chunk = [b"10000\r\n".as_slice(), &vec![b' '; 0x10000], b"\r\n"].concat();
-    // It may well hang up before it got all of this.
+    // The relay may close the connection before it has received all of this.
     for _ in 0..=MAX_PROGRESS_BYTES / 0x10000 {
         let _ = stream.write_all(&chunk).await;
     }
@@ -154,7 +155,7 @@ async fn too_large_an_update_is_refused_here() {
 
 #[tokio::test]
 async fn other_machines_do_not_reach_it() {
-    // The address that this machine would use towards others; nothing is sent.
+    // This is the address that this machine would use for others. Nothing is sent.
     let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
     let outside = socket.connect("192.0.2.1:9").and_then(|()| socket.local_addr());
     let Some(outside) = outside.ok().map(|address| address.ip()).filter(|address| !address.is_loopback()) else {

@@ -1,4 +1,4 @@
-//! Being told to end, with and without a done file.
+//! Requests to stop, with and without a done file.
 
 use std::fs;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::aggregator::{Aggregator, Run, quick, soon};
 use crate::delivery::say_done;
 
-/// A port of loopback where nobody listens.
+/// Returns a loopback address on which nothing listens.
 fn nowhere() -> std::net::SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
@@ -42,7 +42,7 @@ async fn a_result_that_is_finished_in_that_time_is_sent() {
     let worker = tokio::spawn(run.worker(aggregator.address, dir.path()).run(shutdown.clone()));
     aggregator.next("heartbeat").await;
     shutdown.drain();
-    // Still alive, and still waiting.
+    // The worker is still running and waiting.
     for _ in 0..3 {
         assert_eq!(aggregator.next("heartbeat").await.json("phase"), "waiting");
     }

@@ -73,7 +73,7 @@ async fn hellos_are_repeated_until_one_is_heard() {
     let dir = tempfile::tempdir().unwrap();
     let shutdown = Shutdown::new();
     let worker = tokio::spawn(run.worker(aggregator.address, dir.path()).run(shutdown.clone()));
-    // Neither do heartbeats end because some were not taken.
+    // Rejected heartbeats do not end the heartbeats either.
     for _ in 0..5 {
         aggregator.next("heartbeat").await;
     }

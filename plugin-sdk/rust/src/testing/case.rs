@@ -19,7 +19,7 @@ use crate::{
     Expectations, Expected, InputFile, Item, Node, Output, PluginInfo, PostProcessor, Results, Ruling, Summarizer,
 };
 
-/// What a module is given: the plugin, the files, the nodes, the results.
+/// The input of a module: the plugin, the files, the nodes, the results.
 #[derive(Debug, Clone)]
 pub struct Case {
     plugin: PluginInfo,
@@ -30,17 +30,17 @@ pub struct Case {
     nodes: Vec<Node>,
     pub(super) results: Vec<Entry>,
     pub(super) broken_results: Option<String>,
-    /// What earlier judges said, by the number of the item.
+    /// The rulings of earlier judges, by the number of the item.
     pub(super) ruled: BTreeMap<u64, Ruling>,
 }
 
 #[derive(Clone)]
 enum Content {
     Bytes(Vec<u8>),
-    /// These bytes, and then an error.
+    /// These bytes, followed by an error.
     Broken(Vec<u8>, String),
     Disk(PathBuf),
-    /// So many bytes, made anew for each run.
+    /// A number of bytes, generated again for each run.
     Generated(u64, Rc<dyn Fn() -> Box<dyn Read>>),
 }
 
@@ -62,7 +62,7 @@ impl Default for Case {
 }
 
 impl Case {
-    /// A plugin `test` of driver `Job`, no options, no files, no nodes.
+    /// Creates a case for a plugin `test` with the driver `Job`, without options, files or nodes.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -84,28 +84,28 @@ impl Case {
         }
     }
 
-    /// The plugin's name.
+    /// Sets the name of the plugin.
     #[must_use]
     pub fn plugin(mut self, name: impl Into<String>) -> Self {
         self.plugin.name = name.into();
         self
     }
 
-    /// The driver: `Job`, `DaemonSet`, `Process`.
+    /// Sets the driver: `Job`, `DaemonSet` or `Process`.
     #[must_use]
     pub fn driver(mut self, driver: impl Into<String>) -> Self {
         self.plugin.driver = driver.into();
         self
     }
 
-    /// The `result-format`.
+    /// Sets the `result-format`.
     #[must_use]
     pub fn format(mut self, format: impl Into<String>) -> Self {
         self.plugin.format = format.into();
         self
     }
 
-    /// How many results the run expects of the plugin.
+    /// Sets the number of results that the run expects from the plugin.
     #[must_use]
     pub fn expected_results(mut self, count: u32) -> Self {
         self.plugin.expected_results = count;
@@ -119,15 +119,15 @@ impl Case {
         self
     }
 
-    /// Adds a file. The path is the one in the archive, such as `results/global/a.xml`. Files reach the module in the order in
-    /// which they are added.
+    /// Adds a file. The path is the one in the archive, such as `results/global/a.xml`. The module
+    /// receives files in the order in which you add them.
     #[must_use]
     pub fn file(mut self, path: impl Into<String>, content: impl Into<Vec<u8>>) -> Self {
         self.files.push((path.into(), Content::Bytes(content.into())));
         self
     }
 
-    /// Adds a file that gives `content` and then fails with `error`.
+    /// Adds a file whose reading fails with `error` after `content`.
     #[must_use]
     pub fn broken_file(
         mut self,
@@ -139,14 +139,16 @@ impl Case {
         self
     }
 
-    /// Adds a file of the disk under the path that it is to have in the archive; it is opened when it is read first.
+    /// Adds a file from disk. `path` is its path in the archive. The harness opens the file when
+    /// the module first reads it.
     #[must_use]
     pub fn file_from(mut self, path: impl Into<String>, disk: impl Into<PathBuf>) -> Self {
         self.files.push((path.into(), Content::Disk(disk.into())));
         self
     }
 
-    /// Adds a file that `make` makes while it is read: for files larger than memory. `size` is what the module is told.
+    /// Adds a file that `make` generates while the module reads it, for files larger than memory.
+    /// `size` is the size that the module sees.
     #[must_use]
     pub fn generated_file<R: Read + 'static>(
         mut self,
@@ -158,12 +160,12 @@ impl Case {
         self
     }
 
-    /// Adds the files below the plugin's directory `root` whose path below it `select` accepts, in lexical order, as the host
-    /// does it.
+    /// Adds the files below the plugin's directory `root` whose relative path `select` accepts, in
+    /// lexical order as the host does.
     ///
     /// # Errors
     ///
-    /// A directory that cannot be read.
+    /// A directory cannot be read.
     pub fn directory(mut self, root: impl AsRef<Path>, select: impl Fn(&str) -> bool) -> io::Result<Self> {
         let mut found = Vec::new();
         walk(root.as_ref(), "", &mut found)?;
@@ -176,15 +178,15 @@ impl Case {
         Ok(self)
     }
 
-    /// Gives the module at most `bytes` with each read, in place of all that it asks for: what is read must not depend on where
-    /// the host cuts.
+    /// Limits each read to `bytes`. Use it to test that the output does not depend on where the
+    /// host splits a file.
     #[must_use]
     pub fn chunk(mut self, bytes: u32) -> Self {
         self.chunk = Some(bytes.max(1));
         self
     }
 
-    /// The definition's `podSpec`.
+    /// Sets the definition's `podSpec`.
     #[must_use]
     pub fn pod_spec(mut self, pod_spec: impl Into<Value>) -> Self {
         self.pod_spec = Some(pod_spec.into());
@@ -198,9 +200,12 @@ impl Case {
         self
     }
 
-    /// Adds the items of a result set (a node's name, or `global`), for a summarizer or a judge; those of a [`Run`] are what a post-processor
-    /// made of it. Sets reach the module in the order in which they are added. Items have the status that they are given here: the
-    /// harness rolls nothing up, which the host does before a summarizer is called.
+    /// Adds the items of a result set (the name of a node, or `global`), for a summarizer or a
+    /// judge.
+    ///
+    /// To test a summarizer on real items, pass those of a [`Run`] of the post-processor. The
+    /// module receives sets in the order in which you add them. Items keep the status that they
+    /// have here: unlike the host, the harness does not roll statuses up.
     #[must_use]
     pub fn results(mut self, set: impl Into<String>, items: impl IntoIterator<Item = Item>) -> Self {
         let set = set.into();
@@ -208,7 +213,7 @@ impl Case {
         self
     }
 
-    /// After the results that were added, reading fails with `error`.
+    /// Makes reading fail with `error` after the added results.
     #[must_use]
     pub fn broken_results(mut self, error: impl Into<String>) -> Self {
         self.broken_results = Some(error.into());
@@ -238,13 +243,13 @@ impl Case {
         self.gather(|out| P::process(&self.info(), self.inputs(), out))
     }
 
-    /// What `call` emits, checked as the host checks it.
+    /// Collects what `call` emits, and checks it as the host does.
     #[expect(clippy::panic, reason = "a failed test, as the documentation of the callers says")]
     fn gather(&self, call: impl FnOnce(&mut Output) -> Result<(), String>) -> Run {
         let ((items, outcome), log) = log::gather(|| {
             let (sender, emitted) = std::sync::mpsc::channel();
             let mut out = Output::new(Box::new(move |batch| {
-                // The other end lives until all is gathered.
+                // Ignore the error: the receiver lives until everything is collected.
                 let _ = sender.send(std::mem::take(batch));
             }));
             let outcome = call(&mut out);
@@ -261,11 +266,12 @@ impl Case {
         Run { items, outcome, log }
     }
 
-    /// Asks an expectation.
+    /// Runs the expectations of a module.
     ///
     /// # Errors
     ///
-    /// What the module returns, or that it named a result twice or a node that is not there, which the host refuses.
+    /// The module's error, or a result that is listed twice or for an unknown node, which the host
+    /// rejects.
     pub fn expected<E: Expectations>(&self) -> Result<Vec<Expected>, String> {
         let (expected, _log) = log::gather(|| E::expected_results(&self.info(), self.pod_spec.as_ref(), &self.nodes));
         let expected = expected?;
@@ -320,7 +326,7 @@ fn walk(directory: &Path, prefix: &str, found: &mut Vec<(String, PathBuf)>) -> i
     Ok(())
 }
 
-/// Gives what a case has, a few at a time, so that a module sees more than one batch.
+/// Returns the entries of a case, a few at a time, so that a module sees more than one batch.
 struct Given {
     entries: std::vec::IntoIter<Entry>,
     error: Option<String>,

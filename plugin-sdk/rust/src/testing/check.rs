@@ -3,7 +3,8 @@
 use crate::item::{MAX_CUSTOM_STATUS, MAX_NAME};
 use crate::{Detail, Item, Status};
 
-/// What is wrong with `item` after an item of depth `previous`, as a sentence.
+/// Returns the rule that `item` breaks, as a sentence. `previous` is the depth of the item before
+/// it.
 pub(super) fn problem(item: &Item, previous: Option<u32>) -> Option<String> {
     let deepest = previous.map_or(0, |depth| depth.saturating_add(1));
     if item.depth > deepest {

@@ -11,11 +11,12 @@ use crate::judgement::RulingSink;
 use crate::{Check, Entry, Judge, JudgedItem, Ruling, Rulings, Tree};
 
 impl Case {
-    /// What an earlier judge of the chain said of the first leaf of that name, among the results that were added.
+    /// Adds the ruling of an earlier judge of the chain, on the first leaf named `name` among the
+    /// added results.
     ///
     /// # Panics
     ///
-    /// When there is no such leaf yet: add the results first.
+    /// If there is no such leaf yet: add the results first.
     #[must_use]
     #[expect(clippy::panic, reason = "a test that is wrong, as the documentation says")]
     pub fn ruled(mut self, name: &str, ruling: Ruling) -> Self {
@@ -27,8 +28,8 @@ impl Case {
         self
     }
 
-    /// Runs a judge: the results are its tree, the files its evidence. Which items are leaves follows from their depths; items have the
-    /// status that they are given here.
+    /// Runs a judge. The added results are its tree, and the added files its evidence. The harness
+    /// derives from the depths which items are leaves. Items keep the status that they have here.
     ///
     /// # Panics
     ///
@@ -66,7 +67,7 @@ impl Case {
     }
 }
 
-/// Gives what a case has, a few at a time, so that a module sees more than one batch.
+/// Returns the items of a case, a few at a time, so that a module sees more than one batch.
 struct Given {
     items: std::vec::IntoIter<JudgedItem>,
     error: Option<String>,
@@ -82,10 +83,10 @@ impl BatchSource<JudgedItem> for Given {
     }
 }
 
-/// What was said, shared with the test.
+/// The sink of a test: shares the rulings and checks with the harness.
 struct Kept(Rc<RefCell<Said>>);
 
-/// Rulings and checks, in the order in which they came.
+/// Rulings and checks, in the order in which they were made.
 #[derive(Default)]
 struct Said {
     rulings: Vec<(u64, Ruling)>,

@@ -1,4 +1,4 @@
-//! What a native run of a judge gives back.
+//! The result of a native run of a judge.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,49 +7,51 @@ use crate::judgement::{MAX_CHECKS, MAX_CLASS, MAX_ID, MAX_TEXT};
 use crate::log::Level;
 use crate::{Check, JudgedItem, Outcome, Ruling};
 
-/// What a judge said of a case.
+/// The rulings and checks that a judge made in a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// The tree that it was given.
+    /// The tree that the judge read.
     pub tree: Vec<JudgedItem>,
-    /// The rulings, in the order in which they came, with the numbers of their items.
+    /// The rulings with the numbers of their items, in the order in which the judge made them.
     pub rulings: Vec<(u64, Ruling)>,
     /// The checks, in order.
     pub checks: Vec<Check>,
-    /// What the module's function returned.
+    /// The return value of the module's function.
     pub outcome: Result<(), String>,
     /// The log, line by line.
     pub log: Vec<(Level, String)>,
 }
 
 impl Judged {
-    /// What this judge said of the first leaf of that name: the last of its rulings.
+    /// Returns the last ruling of this judge on the first leaf named `name`.
     #[must_use]
     pub fn ruling(&self, name: &str) -> Option<&Ruling> {
         let index = self.tree.iter().find(|judged| judged.leaf && judged.item.name == name)?.index;
         self.last(index)
     }
 
-    /// The check of that id.
+    /// Returns the check with this ID.
     #[must_use]
     pub fn check(&self, id: &str) -> Option<&Check> {
         self.checks.iter().find(|check| check.id == id)
     }
 
-    /// How many items this judge put into a class.
+    /// Counts the items to which this judge gave the class.
     #[must_use]
     pub fn count(&self, class: &str) -> usize {
         self.ruled().filter(|(_, ruling)| ruling.class == class).count()
     }
 
-    /// A line `set/name: class, counts: reason` (or `excused`) for each item that this judge ruled on, in the order of the tree, then a
-    /// line `id: outcome` for each check. A form to compare with at a glance.
+    /// Returns an outline of the rulings and checks, for assertions.
+    ///
+    /// It has a line `set/name: class, counts: reason` (or `excused`) for each item that this judge
+    /// ruled on, in the order of the tree. A line `id: outcome` for each check follows.
     #[must_use]
     pub fn outline(&self) -> String {
         let mut lines = String::new();
         for (judged, Ruling { class, counts, reason, .. }) in self.ruled() {
             let counts = if *counts { "counts" } else { "excused" };
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(lines, "{}/{}: {class}, {counts}: {reason}", judged.set, judged.item.name);
         }
         for check in &self.checks {
@@ -71,8 +73,8 @@ impl Judged {
         self.rulings.iter().rev().find(|(ruled, _)| *ruled == index).map(|(_, ruling)| ruling)
     }
 
-    /// What the host would end the call for, as a sentence. The whole tree counts as given: what a judge has read of it by the time of a
-    /// ruling is not followed.
+    /// Returns why the host would end the call, as a sentence. The harness does not track how much
+    /// of the tree the judge has read at the time of a ruling: every number of the tree is valid.
     pub(super) fn problem(&self) -> Option<String> {
         self.rulings.iter().find_map(|(index, ruling)| self.problem_of_ruling(*index, ruling)).or_else(|| {
             let mut ids = BTreeSet::new();

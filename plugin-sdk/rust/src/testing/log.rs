@@ -8,7 +8,8 @@ thread_local! {
     static LINES: RefCell<Option<Vec<(Level, String)>>> = const { RefCell::new(None) };
 }
 
-/// Keeps the line for the case that runs on this thread; without one it goes to standard error.
+/// Keeps the line for the case that runs on this thread. Without one, the line goes to standard
+/// error.
 pub(crate) fn write_log(level: Level, message: &str) {
     LINES.with_borrow_mut(|lines| match lines {
         Some(lines) => lines.push((level, message.to_owned())),

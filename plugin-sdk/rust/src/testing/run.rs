@@ -1,23 +1,24 @@
-//! What a native run gives back.
+//! The result of a native run.
 
 use serde_json::{Map, Value, json};
 
 use crate::log::Level;
 use crate::{Detail, Item, Status};
 
-/// What a module did with a case.
+/// The output of a module in a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// What was emitted, in order.
+    /// The emitted items, in order.
     pub items: Vec<Item>,
-    /// What the module's function returned.
+    /// The return value of the module's function.
     pub outcome: Result<(), String>,
     /// The log, line by line.
     pub log: Vec<(Level, String)>,
 }
 
 impl Run {
-    /// The items as trees, each root with its children; statuses as emitted, not rolled up (that is the host's).
+    /// Returns the items as trees, each root with its children. Statuses are those that the module
+    /// set; the host has not rolled them up.
     #[must_use]
     pub fn tree(&self) -> Vec<Tree> {
         let mut roots = Vec::new();
@@ -30,8 +31,9 @@ impl Run {
         roots
     }
 
-    /// The items as JSON, in the host's spelling: a list of `{"depth", "name", "status", "meta", "details"}`; `status` is null
-    /// where the host is to roll it up, `meta` and `details` are left out when empty.
+    /// Returns the items as JSON, in the host's form: a list of `{"depth", "name", "status",
+    /// "meta", "details"}`. `status` is null if the host is to roll it up. `meta` and `details` are
+    /// omitted if empty.
     ///
     /// # Panics
     ///
@@ -41,8 +43,8 @@ impl Run {
         self.items.iter().map(item_json).collect()
     }
 
-    /// The items as an outline, one line `name: status` each, two spaces per level; `-` where the host is to roll the status up.
-    /// A form to compare with at a glance.
+    /// Returns an outline of the items, for assertions: one line `name: status` each, indented by
+    /// two spaces per level. The status is `-` if the host is to roll it up.
     #[must_use]
     pub fn outline(&self) -> String {
         let mut lines = String::new();
@@ -58,13 +60,13 @@ impl Run {
         lines
     }
 
-    /// The first item of that name.
+    /// Returns the first item with this name.
     #[must_use]
     pub fn item(&self, name: &str) -> Option<&Item> {
         self.items.iter().find(|item| item.name == name)
     }
 
-    /// How many items carry `status`.
+    /// Counts the items with this status.
     #[must_use]
     pub fn count(&self, status: &Status) -> usize {
         self.items.iter().filter(|item| item.status.as_ref() == Some(status)).count()

@@ -1,4 +1,4 @@
-//! Files that are not as they should be.
+//! Tests of invalid files.
 
 use plumbline_module_gojson::{GoJson, MAX_EVENT};
 use plumbline_sdk::Status;
@@ -9,7 +9,7 @@ use crate::events::read;
 
 const GOOD: &str = "{\"Action\":\"pass\",\"Test\":\"A\"}\n";
 
-/// The reason, which stands in an item that is `unknown`, the last one.
+/// Returns the reason, which is in the last item. That item must be `unknown`.
 fn reason(run: &Run) -> &str {
     let item = run.items.last().unwrap();
     assert_eq!(item.status, Some(Status::Unknown), "{}", run.outline());
@@ -88,7 +88,7 @@ proptest! {
         prop_assert_eq!(&whole.outcome, &Ok(()));
         prop_assert!(!whole.items.is_empty());
         let pieces = case.chunk(piece).run::<GoJson>();
-        // What a reason shows of the fault depends on the buffer; the tree does not.
+        // The excerpt in the reason depends on the buffer, but the tree does not.
         let tree = |run: &Run| run.items.iter().map(|item| (item.depth, item.status.clone())).collect::<Vec<_>>();
         prop_assert_eq!(tree(&whole), tree(&pieces));
     }

@@ -1,4 +1,4 @@
-//! What each event does.
+//! Tests of the effect of each event.
 
 use plumbline_module_gojson::{GoJson, MAX_EXCERPT};
 use plumbline_sdk::testing::{Case, Run};
@@ -119,7 +119,7 @@ fn several_files_are_several_items() {
         .file("results/global/b/b.json", r#"{"Action":"fail","Test":"T"}"#)
         .file("results/global/empty.json", "")
         .run::<GoJson>();
-    // An item that nothing stands in is `unknown` when the host rolls up.
+    // The host rolls an item without children up to `unknown`.
     assert_eq!(run.outline(), "a.json: -\n  T: passed\nb.json: -\n  T: failed\nempty.json: -\n");
     assert!(Case::new().run::<GoJson>().items.is_empty());
 }

@@ -1,4 +1,4 @@
-//! What a real Go writes.
+//! Tests with the output of a real Go.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ fn a_module_with_every_kind_of_ending() {
         "FAIL\texample.com/checks/stuck\t0.002s\nTestEnds has not ended:\nleaving\nexit status 3"
     );
     assert!(run.item("TestPasses").unwrap().details.is_empty());
-    // What an event tells of its duration stays, unless nothing ran.
+    // The duration of an event is kept, unless the test was skipped.
     assert_eq!(run.item("TestPasses").unwrap().meta, [("duration".to_owned(), "0".to_owned())]);
     assert!(run.item("TestSkips").unwrap().meta.is_empty());
 }

@@ -1,4 +1,4 @@
-//! The module as a whole.
+//! Tests of the whole module.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod broken;

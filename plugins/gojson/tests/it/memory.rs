@@ -1,4 +1,4 @@
-//! The memory does not grow with the file.
+//! Tests that memory usage does not grow with the file.
 #![cfg(target_os = "linux")]
 
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use plumbline_module_gojson::{GoJson, MAX_KEPT};
 use plumbline_sdk::testing::Case;
 
-/// What tests print that never end, which is the worst that a file can do: one event per test.
+/// Output of tests that never end, with one event per test: the worst case.
 struct Endless {
     left: u32,
     event: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Hostile documents, and results that other modules made.
+//! Tests of hostile documents, and of results of other modules.
 
 use plumbline_module_host_facts::{HostFacts, MAX_DOCUMENT};
 use plumbline_sdk::testing::Case;
@@ -66,7 +66,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A document that is right but for some places.
+/// Generates a valid document with some values replaced.
 fn nearly() -> impl Strategy<Value = Value> {
     let places = [
         "/ansible_facts/ansible_kernel",
@@ -105,7 +105,7 @@ fn any_item() -> impl Strategy<Value = Item> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// The harness checks what the host checks of every item.
+    /// The harness enforces the host's rules for every item.
     #[test]
     fn any_bytes_become_a_tree(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let run = Case::new().file("results/n/host-facts.json", bytes).run::<HostFacts>();

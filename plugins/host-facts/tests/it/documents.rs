@@ -1,4 +1,4 @@
-//! One machine's facts.
+//! Tests of one machine's facts.
 
 use plumbline_module_host_facts::HostFacts;
 use plumbline_sdk::testing::Case;
@@ -28,7 +28,7 @@ fn documents_without_the_prefix_and_without_our_own_key_are_read() {
     assert_eq!(detail(&run, "errors", "errors")[0]["fact"], "product_name");
 }
 
-/// The status of an item, and the one detail that says why.
+/// Returns the status of an item, and the detail with the reason.
 fn judged(changes: &[(&str, Value)], options: &[(&str, Value)], item: &str, why: &str) -> (String, Value) {
     let case = options.iter().fold(Case::new(), |case, (key, value)| case.option(*key, value.clone()));
     let run = case.file("results/n1/host-facts.json", with(changes).to_string()).run::<HostFacts>();

@@ -1,4 +1,4 @@
-//! What differs between nodes.
+//! Tests of differences between nodes.
 
 use plumbline_module_host_facts::HostFacts;
 use plumbline_sdk::testing::Case;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{detail, document, nodes, process, with};
 
-/// Three nodes, of which `c` is as it should not be.
+/// Returns three nodes, of which `c` has these changes.
 fn three(changes: &[(&str, Value)]) -> Case {
     nodes(&[("a", document()), ("b", document()), ("c", with(changes))])
 }

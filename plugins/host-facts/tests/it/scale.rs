@@ -1,4 +1,4 @@
-//! As many nodes as there are in a large cluster.
+//! Tests with as many nodes as a large cluster has.
 
 use std::time::Instant;
 

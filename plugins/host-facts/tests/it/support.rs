@@ -1,11 +1,11 @@
-//! Documents, and what becomes of them.
+//! Documents for tests, and helpers to process them.
 
 use plumbline_core::{FlatItem, Item, flat, rollup};
 use plumbline_module_host_facts::HostFacts;
 use plumbline_sdk::testing::{Case, Run};
 use serde_json::{Value, json};
 
-/// A healthy node.
+/// Returns the document of a healthy node.
 pub(crate) fn document() -> Value {
     json!({
         "ansible_facts": {
@@ -31,7 +31,7 @@ pub(crate) fn document() -> Value {
     })
 }
 
-/// `document` with other values at some places, such as `/plumbline_facts/time`.
+/// Returns `document` with other values in some places, such as `/plumbline_facts/time`.
 pub(crate) fn with(changes: &[(&str, Value)]) -> Value {
     let mut document = document();
     for (pointer, value) in changes {
@@ -46,18 +46,18 @@ pub(crate) fn with(changes: &[(&str, Value)]) -> Value {
     document
 }
 
-/// What becomes of one document.
+/// Processes one document.
 pub(crate) fn process(document: &Value) -> Run {
     Case::new().file("results/n1/host-facts.json", document.to_string()).run::<HostFacts>()
 }
 
-/// A case with what becomes of these documents, one a node.
+/// Returns a case with the items of these documents, one per node.
 pub(crate) fn nodes(documents: &[(&str, Value)]) -> Case {
     let add = |case: Case, (node, document): &(&str, Value)| case.results(*node, process(document).items);
     documents.iter().fold(Case::new().driver("DaemonSet"), add)
 }
 
-/// The tree as the host writes it, rolled up.
+/// Returns the tree as the host writes it, rolled up.
 pub(crate) fn rolled_up(run: &Run) -> Item {
     assert_eq!(run.outcome, Ok(()));
     let items: Vec<FlatItem> = serde_json::from_value(run.to_json()).unwrap();
@@ -66,7 +66,7 @@ pub(crate) fn rolled_up(run: &Run) -> Item {
     root
 }
 
-/// A detail of the first item of that name.
+/// Returns a detail of the first item with this name.
 pub(crate) fn detail(run: &Run, item: &str, key: &str) -> Value {
     let json = run.to_json();
     let found = json.as_array().unwrap().iter().find(|found| found["name"] == item);

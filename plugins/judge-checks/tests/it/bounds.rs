@@ -1,4 +1,4 @@
-//! Hostile checks and logs.
+//! Tests of hostile checks and logs.
 
 use plumbline_module_checks::{Checks, MAX_CHECKS, MAX_FILE_BYTES, MAX_LINE};
 use plumbline_sdk::{Item, Status};
@@ -38,7 +38,7 @@ fn a_line_without_an_end_does_not_fill_the_memory() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// The harness checks what the host checks of each check.
+    /// The harness enforces the host's rules for each check.
     #[test]
     fn no_bytes_stop_the_judge(
         bytes in prop::collection::vec(any::<u8>(), 0..200),

@@ -1,4 +1,4 @@
-//! The health of nodes and pods.
+//! Tests of the health of nodes and pods.
 
 use plumbline_sdk::testing::Case;
 use serde_json::json;
@@ -15,7 +15,7 @@ const LIST: &str = r#"
 - {id: NODES-002, healthy: nodes, want: ">= 3"}
 "#;
 
-/// In the shape that a survey writes.
+/// Returns the health in the format of a survey.
 fn health(pods: u64, bad: u64) -> String {
     let details: Vec<_> = (0..pods)
         .map(|at| match at < bad {
@@ -57,12 +57,12 @@ fn what_nobody_knows_does_not_pass() {
     for (case, says) in [
         (checks(LIST), "there is no `meta/clusterhealth.json`: it is written by runs in a cluster"),
         (with("{}"), "`meta/clusterhealth.json` tells of no pods: they were not looked at"),
-        (with("[1"), "`meta/clusterhealth.json` is not what it should be"),
+        (with("[1"), "`meta/clusterhealth.json` has an unexpected form"),
         (with(r#"{"pod_health": {"total_nodes": 1, "healthy_nodes": 2}}"#), "tells of 2 healthy pods among 1"),
-        (with(r#"{"pod_health": {"total_nodes": "many"}}"#), "is not what it should be"),
+        (with(r#"{"pod_health": {"total_nodes": "many"}}"#), "has an unexpected form"),
         (
             checks(LIST).broken_file("meta/clusterhealth.json", "{", "the disk is gone"),
-            "cannot be read: the disk is gone",
+            "failed to read `meta/clusterhealth.json`: the disk is gone",
         ),
     ] {
         let shown = shown(&case);

@@ -1,11 +1,11 @@
-//! Counts, classes and durations of items.
+//! Tests of counts, classes and durations of items.
 
 use plumbline_sdk::testing::Case;
 use plumbline_sdk::{Item, Ruling, Status};
 
 use crate::support::{checks, shown};
 
-/// Four tests that ran, one that was skipped.
+/// Returns a case with four tests that ran and one that was skipped.
 fn suite(list: &str) -> Case {
     let leaf = |name: &str, status, seconds: &str| Item::new(1, name).status(status).meta("duration", seconds);
     checks(list).results(

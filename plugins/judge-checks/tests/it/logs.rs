@@ -1,4 +1,4 @@
-//! Measures from logs.
+//! Tests of values in logs.
 
 use plumbline_sdk::testing::Case;
 

@@ -1,4 +1,4 @@
-//! The module, run natively.
+//! Tests of the module, run natively.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod bounds;

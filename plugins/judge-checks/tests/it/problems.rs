@@ -1,4 +1,4 @@
-//! Checks that are not as they should be.
+//! Tests of invalid checks.
 
 use plumbline_module_checks::Checks;
 use plumbline_sdk::testing::Case;

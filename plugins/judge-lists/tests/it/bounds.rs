@@ -1,4 +1,4 @@
-//! Hostile lists and trees.
+//! Tests of hostile lists and trees.
 
 use plumbline_module_known_failures::{Lists, MAX_ENTRIES, MAX_LIST_BYTES, MAX_PATTERNS};
 use plumbline_sdk::Status;
@@ -38,7 +38,7 @@ fn long_texts_are_cut_to_what_the_host_takes() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// The harness checks what the host checks of each ruling.
+    /// The harness enforces the host's rules for each ruling.
     #[test]
     fn no_bytes_stop_a_judge(
         name in prop::sample::select(vec!["known-failures", "flaky", "allowed-skips", "reruns"]),

@@ -1,4 +1,4 @@
-//! Baselines and reruns.
+//! Tests of baselines and reruns.
 
 use plumbline_module_known_failures::Lists;
 use plumbline_sdk::testing::Case;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::{judged, leaf, suite};
 
-/// The result tree of a plugin that ran failures again, as the host writes it.
+/// Returns the result tree of a plugin that ran failures again, as the host writes it.
 fn tree(plugin: &str, tests: &[(&str, &str)]) -> String {
     let mut text = format!(
         "name: {plugin}\nstatus: failed\nmeta:\n  type: summary\nitems:\n- name: junit_01.xml\n  status: failed\n"
@@ -86,11 +86,11 @@ fn what_passed_when_it_was_run_again_is_flaky() {
     assert_eq!(said.ruling(udp).unwrap().source, "plugin `e2e-retry-1`");
     assert_eq!(said.ruling(attach).unwrap().source, "plugin `e2e-retry-2`");
     assert_eq!(said.ruling(detach).unwrap().source, "plugin `e2e-retry-1`, plugin `e2e-retry-2`");
-    // A test that was not run again stays as it is.
+    // A test that was not run again gets no ruling.
     let said = judged(&reruns(&[("e2e-retry-1", tree("e2e-retry-1", &[(udp, "skipped"), (attach, "unknown")]))]));
     assert_eq!(said.rulings, []);
     assert_eq!(judged(&reruns(&[])).rulings, []);
-    // Twice in one run, and not passed each time: it has not passed.
+    // A test that occurs twice in one run and does not pass each time has not passed.
     let twice = tree("e2e-retry-1", &[(udp, "failed"), (udp, "passed")]);
     assert_eq!(judged(&reruns(&[("e2e-retry-1", twice)])).count("failed-again"), 1);
 }

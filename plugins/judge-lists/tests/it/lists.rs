@@ -1,4 +1,4 @@
-//! Known failures, flaky tests, allowed skips.
+//! Tests of known failures, flaky tests and allowed skips.
 
 use plumbline_module_known_failures::Lists;
 use plumbline_sdk::Ruling;
@@ -47,7 +47,7 @@ fn from_the_day_after_an_entry_counts_no_more_and_says_so() {
     global/[It] [sig-network] Services should serve UDP: expired, counts: it was a known failure until 2027-03-31, which has passed: the cloud has no UDP load balancers
     global/[It] [sig-storage] CSI should attach [Slow]: known-failure, excused: it is a known failure
     ");
-    // Another entry that holds takes its place.
+    // Another entry that is still valid replaces the expired one.
     let again = format!("{KNOWN}- pattern: UDP\n  reason: it was put off\n");
     let said = judged(&known(&again, "2027-04-01"));
     assert_eq!(said.ruling(UDP).unwrap().reason, "it was put off");
@@ -81,7 +81,7 @@ fn skips_are_allowed_or_not() {
     ");
     let required = |pattern: &str| judged(&skips().option("required", pattern)).count("skip-not-allowed");
     assert_eq!((required(r"\[Conformance\]"), required(r"\[Slow\]")), (1, 0));
-    // Without a list nothing may be skipped.
+    // Without a list, no test may be skipped.
     assert_eq!(judged(&suite("allowed-skips")).count("skip-not-allowed"), 2);
     let until = "- pattern: Windows|windows\n  until: 2020-01-01\n";
     let said = judged(&suite("allowed-skips").file("data/s.yaml", until).option("today", "2026-11-21"));
@@ -95,10 +95,10 @@ fn every_problem_is_named_with_its_place() {
     let said = known(list, "2026-11-21").file("data/other.json", "{}").judge::<Lists>();
     insta::assert_snapshot!(said.outcome.unwrap_err().replace("; ", "\n"), @"
     known.yaml, entry 1: there is no key `untill`: there are `test`, `pattern`, `reason`, `source`, `until`
-    known.yaml, entry 2: the pattern is no regular expression: unclosed group
+    known.yaml, entry 2: the pattern is not a regular expression: unclosed group
     known.yaml, entry 3: it is a list: put names that begin with `[` in quotes
-    known.yaml, entry 5: `until` is no day such as 2027-03-31, but `soon`
-    other.json: it is no list of entries, each beginning with `- `
+    known.yaml, entry 5: `until` is not a day such as 2027-03-31, but `soon`
+    other.json: it is not a list of entries, each beginning with `- `
     ");
 }
 
@@ -107,7 +107,7 @@ fn a_file_that_is_no_list_is_named() {
     let outcome = |list: &str| known(list, "2026-11-21").judge::<Lists>().outcome;
     let unquoted = outcome("- [sig-apps] Deployment should run\n").unwrap_err();
     assert!(unquoted.starts_with("known.yaml: it cannot be read: "), "{unquoted}");
-    assert!(unquoted.ends_with("(names that begin with `[` must stand in quotes)"), "{unquoted}");
+    assert!(unquoted.ends_with("(names that begin with `[` must be quoted)"), "{unquoted}");
     for empty in ["", "# all are mended\n", "[]", "---\n"] {
         assert_eq!(outcome(empty), Ok(()), "{empty}");
     }

@@ -1,15 +1,15 @@
-//! What the tests share.
+//! Shared helpers of the tests.
 
 use plumbline_module_known_failures::Lists;
 use plumbline_sdk::testing::{Case, Judged};
 use plumbline_sdk::{Item, Status};
 
-/// A leaf.
+/// Returns a leaf.
 pub(crate) fn leaf(name: &str, status: Status) -> Item {
     Item::new(1, name).status(status)
 }
 
-/// The judge `name` over a small run of the suite.
+/// Returns a case for the judge `name`, with a small run of the suite.
 pub(crate) fn suite(name: &str) -> Case {
     Case::new().plugin("e2e").format(name).results(
         "global",
@@ -25,7 +25,7 @@ pub(crate) fn suite(name: &str) -> Case {
     )
 }
 
-/// What it says, having come to the end.
+/// Runs the judge, which must not fail.
 pub(crate) fn judged(case: &Case) -> Judged {
     let judged = case.judge::<Lists>();
     assert_eq!(judged.outcome, Ok(()));

@@ -1,4 +1,4 @@
-//! What a file may ask for, and what it gets.
+//! Tests of limits.
 
 use plumbline_module_junit::{MAX_ITEM_TEXT, MAX_TAG, MAX_TEXT};
 use plumbline_sdk::testing::{Case, Run};
@@ -6,7 +6,7 @@ use plumbline_sdk::{Item, Status};
 
 use crate::common;
 
-/// What the host takes of one item.
+/// The host's limit for one item.
 const HOST_ITEM: usize = 16 << 20;
 const MIB: usize = 1 << 20;
 
@@ -14,7 +14,8 @@ fn case(content: &str) -> Run {
     common::read(common::suite(&format!("<testcase name='t'>{content}</testcase>")))
 }
 
-/// What the host counts: 32 bytes for the item and each entry.
+/// Returns the size that the host counts: 32 bytes for the item and for each entry, besides the
+/// strings.
 fn cost(item: &Item) -> usize {
     item.bytes() + 32 * (1 + item.meta.len() + item.details.len())
 }

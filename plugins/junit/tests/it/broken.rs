@@ -1,4 +1,4 @@
-//! Files that are not as they should be: what could be read stays, and the file can never pass.
+//! Tests of damaged files: everything readable is kept, and the file never passes.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn files_that_are_no_junit_become_one_unknown_item() {
         (b"<html><body/></html>", "root element `html` is not `testsuites` or `testsuite`, at byte 0"),
         (b"<testcase name='t'/>", "root element `testcase` is not `testsuites` or `testsuite`, at byte 0"),
         (b"</testsuites>", "`</testsuites>` closes nothing, at byte 0"),
-        (b"<testsuites", "the file is interrupted: "),
+        (b"<testsuites", "the file ends early: "),
         (b"<testsuites>", "the file ends before `</testsuites>`, at byte 12"),
         (b"\x7FELF\x02\x01\x01\x00", "the file has no element"),
         (b"{\"Action\":\"pass\"}", "the file has no element"),
@@ -52,11 +52,11 @@ fn a_test_case_that_breaks_off_has_not_passed() {
     let run = common::read("<testsuite name='a'><testcase name='one'><system-out>begins");
     let item = run.item("one").unwrap();
     assert_eq!(item.status, Some(Status::Unknown));
-    assert_eq!(item.meta, [("error".to_owned(), "the file is interrupted within this test case".to_owned())]);
+    assert_eq!(item.meta, [("error".to_owned(), "the file ends within this test case".to_owned())]);
     assert_eq!(common::text(&run, "one", "system-out"), "begins");
 }
 
-/// Every prefix of a report: nothing that was whole is lost, nothing passes.
+/// Tests every prefix of a report: no complete item is lost, and nothing passes.
 #[test]
 fn a_report_cut_anywhere_is_never_a_pass() {
     let whole = fs::read_to_string(common::data("dialects/surefire.xml")).unwrap();

@@ -1,4 +1,4 @@
-//! The meta key `classname`.
+//! Tests of the metadata key `classname`.
 
 use plumbline_sdk::testing::Run;
 

@@ -1,4 +1,4 @@
-//! What the test files share.
+//! Shared helpers of the tests.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -9,17 +9,17 @@ use plumbline_sdk::testing::{Case, Run};
 use plumbline_sdk::{Detail, Status};
 use serde_json::Value;
 
-/// A path below `tests/data`.
+/// Returns a path below `tests/data`.
 pub(crate) fn data(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
 }
 
-/// What the module makes of one file.
+/// Runs the module on one file.
 pub(crate) fn read(content: impl Into<Vec<u8>>) -> Run {
     run(&Case::new().file("results/global/junit.xml", content))
 }
 
-/// What the module makes of one file that it gets in pieces of so many bytes.
+/// Runs the module on one file that it reads in pieces of this many bytes.
 pub(crate) fn read_in_pieces(content: impl Into<Vec<u8>>, bytes: u32) -> Run {
     run(&Case::new().file("results/global/junit.xml", content).chunk(bytes))
 }
@@ -30,12 +30,12 @@ pub(crate) fn run(case: &Case) -> Run {
     run
 }
 
-/// A suite `s` around some XML.
+/// Returns a suite `s` with this content.
 pub(crate) fn suite(content: &str) -> String {
     format!("<testsuite name=\"s\">{content}</testsuite>")
 }
 
-/// The text of a detail.
+/// Returns the text of a detail.
 pub(crate) fn text<'r>(run: &'r Run, item: &str, key: &str) -> &'r str {
     let item = run.item(item).unwrap_or_else(|| panic!("no item `{item}` in\n{}", run.outline()));
     match item.details.iter().find(|(known, _)| known == key) {
@@ -44,19 +44,20 @@ pub(crate) fn text<'r>(run: &'r Run, item: &str, key: &str) -> &'r str {
     }
 }
 
-/// The reason why the file could not be read, which makes the item that bears it `unknown`.
+/// Returns the reason why the file could not be read. The item with it must be `unknown`.
 pub(crate) fn error(run: &Run) -> &str {
     let item = run.items.last().expect("an item");
     assert_eq!(item.status, Some(Status::Unknown), "{}", run.outline());
     item.meta.iter().find(|(key, _)| key == "error").map(|(_, reason)| reason.as_str()).expect("a reason")
 }
 
-/// The tree as the host writes it: below a root of that name, rolled up.
+/// Returns the tree as the host writes it: rolled up, below a root with this name.
 pub(crate) fn rolled_up(run: &Run, root: &str) -> Value {
     serde_json::to_value(tree(run, root)).expect("a tree is JSON")
 }
 
-/// The same without what other tools do not keep: the meta keys `duration` and `classname`, and messages apart from their bodies.
+/// Returns the tree without what other tools do not keep: the metadata keys `duration` and
+/// `classname`, and separate messages.
 pub(crate) fn without_extras(mut tree: Value) -> Value {
     for (map, extras) in
         [("meta", &["duration", "classname"][..]), ("details", &["failure-message", "error-message"][..])]
@@ -85,7 +86,7 @@ fn tree(run: &Run, root: &str) -> Item {
     root
 }
 
-/// The rolled-up tree for a person: a line per item, its meta and details below it.
+/// Returns the rolled-up tree as text: a line per item, with its metadata and details below it.
 pub(crate) fn shown(run: &Run) -> String {
     let mut lines = String::new();
     for item in &tree(run, "root").items {

@@ -1,5 +1,5 @@
-//! What each tool writes, and the tree that comes of it. After a change on purpose: `INSTA_UPDATE=always cargo test -p
-//! plumbline-module-junit`, and look at the difference.
+//! Tests of the dialect of each tool, as snapshots of the trees. After an intended change, run
+//! `INSTA_UPDATE=always cargo test -p plumbline-module-junit` and review the difference.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn dialect(name: &str) -> Run {
     run
 }
 
-/// How many test cases passed, failed, were skipped.
+/// Returns the numbers of passed, failed and skipped test cases.
 fn counts(run: &Run) -> (usize, usize, usize) {
     use plumbline_sdk::Status::{Failed, Passed, Skipped};
     (run.count(&Passed), run.count(&Failed), run.count(&Skipped))
@@ -50,7 +50,7 @@ fn jest() {
 
 #[test]
 fn gotestsum() {
-    // A package without tests is a suite without test cases: skipped.
+    // A package without tests is a suite without test cases, which is skipped.
     assert_eq!(counts(&dialect("gotestsum")), (2, 2, 2));
 }
 
@@ -61,7 +61,7 @@ fn ginkgo_1() {
 
 #[test]
 fn ginkgo_2() {
-    // The setup node is no test.
+    // The setup node is not a test.
     assert_eq!(counts(&dialect("ginkgo-v2")), (0, 2, 2));
 }
 
@@ -69,7 +69,8 @@ fn ginkgo_2() {
 fn phpunit() {
     let run = dialect("phpunit");
     assert_eq!(counts(&run), (3, 2, 1));
-    // File, the suite without a name, `unit`, the class, the method with data sets, the test.
+    // The levels are the file, the suite without a name, `unit`, the class, the method with data
+    // sets, and the test.
     assert_eq!(run.item("testRounds with data set #0").unwrap().depth, 5);
     assert_eq!(run.items[1].name, "testsuite-001");
 }

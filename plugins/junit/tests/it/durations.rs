@@ -1,4 +1,4 @@
-//! How long test cases took.
+//! Tests of durations.
 
 use plumbline_sdk::testing::Run;
 

@@ -1,4 +1,4 @@
-//! Files in other encodings than UTF-8.
+//! Tests of files in other encodings than UTF-8.
 
 use plumbline_sdk::testing::Run;
 

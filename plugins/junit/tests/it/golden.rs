@@ -1,4 +1,5 @@
-//! The trees that existing users get. What this module adds to them is left out before comparing.
+//! Compares with the trees that existing users get. Additions of this module are removed before the
+//! comparison.
 
 use std::fs;
 
@@ -12,7 +13,7 @@ fn json(path: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(common::data(path)).unwrap()).unwrap()
 }
 
-/// A plugin directory; the host has selected the files named.
+/// Tests a plugin directory, of which the host has selected these files.
 fn case(name: &str, files: &[&str]) {
     let case = Case::new()
         .plugin(name)
@@ -48,8 +49,8 @@ fn an_error_is_no_pass() {
     case("job-junit-falsepositive", &["output.xml"]);
 }
 
-/// Single files: the golden tree is the file's item, without name and meta. Their totals are those of a longer report, which the
-/// module reports.
+/// Tests a single file: the golden tree is the file's item, without name and metadata. The file's
+/// totals belong to a longer report, which the module reports.
 fn file(input: &str, golden: &str) {
     let mut run = common::read(fs::read(common::data(&format!("golden-junit/{input}"))).unwrap());
     let items = run.items.len();
@@ -61,7 +62,7 @@ fn file(input: &str, golden: &str) {
     assert_eq!(bare(&root["items"][0]), golden);
 }
 
-/// Sonobuoy calls a suite passed if all of its tests were skipped. Here nothing ran in it.
+/// Changes suites whose tests were all skipped to `skipped`. Sonobuoy calls them passed.
 fn skip_what_ran_nothing(tree: &mut Value) {
     let Some(items) = tree.get_mut("items").and_then(Value::as_array_mut) else { return };
     items.iter_mut().for_each(skip_what_ran_nothing);

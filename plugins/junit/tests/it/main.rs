@@ -1,4 +1,4 @@
-//! Tests of the module as its author runs them: natively, on files.
+//! Tests of the module, run natively on files as its author does.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod bounds;

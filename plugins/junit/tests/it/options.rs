@@ -1,4 +1,4 @@
-//! The option `keep`.
+//! Tests of the option `keep`.
 
 use plumbline_module_junit::Junit;
 use plumbline_sdk::Detail;

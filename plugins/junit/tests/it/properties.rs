@@ -1,4 +1,4 @@
-//! Whatever the bytes are.
+//! Property tests with arbitrary bytes.
 
 use std::fs;
 
@@ -10,10 +10,11 @@ use proptest::sample::Index;
 
 use crate::common;
 
-/// Documents per property: about a second together.
+/// Number of documents per property: about a second in total.
 const CASES: u32 = 1_000;
 
-/// Reads without a panic, the same however the host cuts, and with a verdict.
+/// Checks that the module reads the bytes without a panic, with the same result for any piece size,
+/// and with a verdict.
 fn check(bytes: &[u8], piece: u32) -> Result<Run, TestCaseError> {
     let run = common::read_in_pieces(bytes, 1 << 20);
     let cut = common::read_in_pieces(bytes, piece);
@@ -26,7 +27,7 @@ fn check(bytes: &[u8], piece: u32) -> Result<Run, TestCaseError> {
     Ok(run)
 }
 
-/// Pieces of XML, whole and broken.
+/// Generates valid and broken pieces of XML.
 fn token() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "<testsuites>",
@@ -210,12 +211,12 @@ impl Suite {
 #[derive(Debug, Clone)]
 struct Test {
     name: String,
-    /// The element that says how it ended, with its message and text.
+    /// The element with the outcome, with its message and text.
     outcome: Option<(&'static str, String, String)>,
     output: Option<String>,
 }
 
-/// Any text that XML can hold and that is not changed by reading line ends.
+/// Generates text that XML can represent and that normalizing line breaks does not change.
 fn words() -> impl Strategy<Value = String> {
     vec(
         prop_oneof![
@@ -264,7 +265,7 @@ impl Suite {
     }
 }
 
-/// Writes the same report in ever different ways.
+/// Writes the same report in many different styles.
 struct Writer {
     xml: String,
     style: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What Ginkgo reports of the code around its tests.
+//! Tests of Ginkgo's setup nodes.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! Reports with a failure that is easy to miss.
+//! Tests of failures that are easy to miss.
 
 use plumbline_sdk::Status;
 
@@ -33,7 +33,7 @@ fn other_content_after_the_report_makes_the_file_unknown() {
         ("<html/>", "element `html` follows the end of the report, at byte"),
         ("<testcase name='x'><failure/></testcase>", "element `testcase` follows the end of the report, at byte"),
         ("</testsuite>", "`</testsuite>` closes nothing, at byte"),
-        ("<", "the file is interrupted"),
+        ("<", "the file ends early"),
     ] {
         let document = format!("{PASSED}{rest}");
         assert_eq!(status(&document), "unknown", "{rest}");
@@ -56,7 +56,7 @@ fn totals_above_what_is_listed_are_never_green() {
         ("tests='1' failures='1'", "<testcase name='t'><failure/></testcase>", "failed"),
         // One element for each failed assertion, and totals that count these.
         ("tests='9' failures='3'", "<testcase name='t'><failure/><failure/><failure/></testcase>", "failed"),
-        // Totals that count failed attempts which a later one made up for.
+        // Totals that count failed attempts before a successful one.
         ("tests='1' failures='1'", "<testcase name='t'><flakyFailure/></testcase>", "passed"),
         ("tests='1' failures='1'", "<error message='teardown'/><testcase name='t'/>", "failed"),
         ("tests='many' failures='' errors='-1'", "<testcase name='t'/>", "passed"),

@@ -1,4 +1,4 @@
-//! How texts and names are put together.
+//! Tests of how texts and names are composed.
 
 use plumbline_sdk::Status;
 

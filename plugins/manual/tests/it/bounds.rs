@@ -1,4 +1,4 @@
-//! What hostile files can do, and what they cannot.
+//! Tests of hostile files.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::shapes::{read, reason};
 
-/// Items inside of items, so many levels of them below the file's.
+/// Returns nested items, with this many levels below that of the file.
 fn nested(levels: usize) -> String {
     let mut text = String::new();
     for level in 0..levels {
@@ -38,7 +38,7 @@ fn endless_nesting_ends() {
     ] {
         assert!(!reason(&read(content)).is_empty());
     }
-    // Below the bound details may be as deep as they like.
+    // Within the limit, details may have any depth.
     let run = read(format!("details: {{a: {}1{}}}", "[".repeat(60), "]".repeat(60)));
     assert_eq!(run.items.len(), 1);
     assert!(matches!(&run.items[0].details[0].1, Detail::Json(json) if json.len() == 121));
@@ -55,7 +55,7 @@ fn bombs_of_aliases_do_not_go_off() {
     assert!(reason(&read(bomb)).starts_with("not a result tree: "));
     let many = format!("items:\n- &a {{name: a, status: passed}}\n{}", "- *a\n".repeat(200_000));
     assert!(reason(&read(many)).starts_with("not a result tree: "));
-    // An honest number of them is fine.
+    // A moderate number of aliases is accepted.
     let some = format!("items:\n- &a {{name: a, status: passed}}\n{}", "- *a\n".repeat(10_000));
     assert_eq!(read(some).items.len(), 10_002);
 }

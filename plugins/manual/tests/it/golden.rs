@@ -1,4 +1,4 @@
-//! The trees that existing users get.
+//! Compares with the trees that existing users get.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use plumbline_module_manual::Manual;
 use plumbline_sdk::testing::{Case, Run};
 use serde_json::Value;
 
-/// The tree as the host writes it: below a root of that name, rolled up.
+/// Returns the tree as the host writes it: rolled up, below a root with this name.
 pub(crate) fn rolled_up(run: &Run, root: &str) -> Value {
     assert_eq!(run.outcome, Ok(()));
     let items: Vec<FlatItem> = serde_json::from_value(run.to_json()).unwrap();
@@ -17,7 +17,8 @@ pub(crate) fn rolled_up(run: &Run, root: &str) -> Value {
     serde_json::to_value(&root).unwrap()
 }
 
-/// A plugin directory; the host has selected the files: those named, or all YAML where none is.
+/// Tests a plugin directory, of which the host has selected these files, or all YAML files if none
+/// are given.
 fn case(name: &str, files: &[&str]) {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
     let selected = |path: &str| {

@@ -1,4 +1,4 @@
-//! What documents may look like, and what they may not.
+//! Tests of valid and invalid documents.
 
 use plumbline_module_manual::Manual;
 use plumbline_sdk::Status;
@@ -13,7 +13,7 @@ pub(crate) fn read(content: impl Into<Vec<u8>>) -> Run {
     run
 }
 
-/// The reason why the file is `unknown`; nothing else is emitted for it.
+/// Returns the reason why the file is `unknown`. There must be no other item.
 pub(crate) fn reason(run: &Run) -> &str {
     assert_eq!(run.outline(), "out.yaml: unknown\n", "{:?}", run.items);
     run.items[0].meta.iter().find(|(key, _)| key == "error").map(|(_, reason)| reason.as_str()).unwrap()

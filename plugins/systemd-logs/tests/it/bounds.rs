@@ -1,4 +1,4 @@
-//! Nothing grows with the file.
+//! Tests that memory does not grow with the file.
 
 use plumbline_module_systemd_logs::{MAX_UNITS_KNOWN, SystemdLogs};
 use plumbline_sdk::testing::Case;
@@ -48,7 +48,7 @@ fn long_messages_and_names_are_cut() {
 }
 
 proptest! {
-    /// Whatever the lines are, items come out that the host takes, and every line is accounted for.
+    /// For any lines, the host accepts the items, and every line is counted.
     #[test]
     fn any_lines(lines in proptest::collection::vec(prop_oneof![
         "[ -~]{0,40}",

@@ -1,4 +1,4 @@
-//! What becomes of lines.
+//! Tests of the conversion of lines.
 
 use plumbline_module_systemd_logs::SystemdLogs;
 use plumbline_sdk::testing::{Case, Run};
@@ -52,7 +52,7 @@ fn counts_by_priority_and_units_with_errors() {
             },
         ])
     );
-    // Wherever the host cuts.
+    // The result does not depend on where the host splits the file.
     assert_eq!(run(&case().chunk(7)).items, run(&case()).items);
 }
 
@@ -101,7 +101,7 @@ fn what_the_worker_says_is_no_entry() {
 
     let failed = read(&format!(r#"{LINES}{{"PLUMBLINE_FAILED":"1","MESSAGE":"broke off","PRIORITY":"3"}}"#));
     assert_eq!(failed.outline().lines().nth(1), Some("  incomplete: failed"));
-    assert_eq!(failed.to_json()[1]["meta"]["error"], "was interrupted");
+    assert_eq!(failed.to_json()[1]["meta"]["error"], "broke off");
 
     let none = read(r#"{"PLUMBLINE_NO_JOURNAL":"1","MESSAGE":"there is no journal","PRIORITY":"5"}"#);
     assert_eq!(none.outline(), "systemd_logs: not-read\n");

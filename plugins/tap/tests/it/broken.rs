@@ -1,4 +1,4 @@
-//! Files that are not as they should be.
+//! Tests of invalid files.
 
 use plumbline_module_tap::Tap;
 use plumbline_sdk::Status;

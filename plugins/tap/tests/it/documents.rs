@@ -1,4 +1,4 @@
-//! What becomes of documents that tools print.
+//! Tests of the conversion of documents that tools print.
 
 use plumbline_module_tap::Tap;
 use plumbline_sdk::testing::{Case, Run};

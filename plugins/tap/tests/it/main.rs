@@ -1,4 +1,4 @@
-//! The module as a whole.
+//! Tests of the whole module.
 #![expect(clippy::panic, reason = "a test that fails panics")]
 
 mod broken;

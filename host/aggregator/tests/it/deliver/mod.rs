@@ -1,4 +1,4 @@
-//! Against servers on loopback: an HTTP server of our own, and a server that speaks S3.
+//! Tests with servers on the loopback interface: our own HTTP server, and an S3 server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod put;
@@ -6,7 +6,7 @@ mod s3;
 
 use plumbline_aggregator::deliver::Archive;
 
-/// A file of that size, with its name and digest. The digest is not looked at by anybody here.
+/// Creates a file of that size, with a name and digest. These tests do not check the digest.
 fn archive(dir: &std::path::Path, bytes: usize) -> (Archive, Vec<u8>) {
     let content: Vec<u8> = (0..bytes).map(|at| u8::try_from((at / 7) % 251).unwrap()).collect();
     let path = dir.join("run.tar.gz");

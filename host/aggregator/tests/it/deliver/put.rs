@@ -1,4 +1,4 @@
-//! `PUT` to an HTTP server.
+//! Tests of `PUT` to an HTTP server.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -32,7 +32,7 @@ async fn body(body: Body) -> Vec<u8> {
     all
 }
 
-/// Answers with `codes` one after the other, then with 201.
+/// Starts a server that answers with `codes` one after another, and then with 201.
 async fn server(codes: &'static [u16]) -> (String, Seen) {
     let seen = Seen::default();
     let kept = seen.clone();

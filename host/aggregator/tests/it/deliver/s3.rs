@@ -1,4 +1,4 @@
-//! S3, against a server that others wrote: `moto`, where `PLUMBLINE_MOTO_SERVER` names its program.
+//! Tests of S3 with the independent server `moto`, whose path is in `PLUMBLINE_MOTO_SERVER`.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
@@ -8,7 +8,7 @@ use plumbline_aggregator::deliver::Destination;
 
 use crate::deliver::archive;
 
-/// The server, ended with the test.
+/// The server, which stops when this value is dropped.
 struct Moto {
     child: Child,
     url: String,
@@ -16,13 +16,13 @@ struct Moto {
 
 impl Drop for Moto {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may already have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// `None`: there is no such server here, and the test says so.
+/// Starts the server. If it is not installed, returns `None` and prints a message.
 async fn moto() -> Option<Moto> {
     let Some(program) = std::env::var_os("PLUMBLINE_MOTO_SERVER") else {
         eprintln!(
@@ -30,7 +30,7 @@ async fn moto() -> Option<Moto> {
         );
         return None;
     };
-    // A port that was free a moment ago: the server takes none from us.
+    // Use a port that was free a moment ago, because the server does not report its port.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let child = Command::new(program)
         .args(["-H", "127.0.0.1", "-p", &port.to_string()])
@@ -63,14 +63,14 @@ fn settings(url: &str) -> BTreeMap<String, String> {
 #[tokio::test]
 async fn small_and_large_archives_arrive_whole() {
     let Some(moto) = moto().await else { return };
-    // It also installs the provider of cryptography that the test's own client needs.
+    // It also installs the crypto provider that the test's own client needs.
     let destination = Destination::parse("s3://audits/nightly/", &settings(&moto.url)).unwrap();
     let http = reqwest::Client::new();
     assert!(http.put(format!("{}/audits", moto.url)).send().await.unwrap().status().is_success());
-    // The test reads without signing its requests.
+    // The test reads with unsigned requests.
     let policy = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"s3:*","Resource":"arn:aws:s3:::audits/*"}]}"#;
     assert!(http.put(format!("{}/audits?policy", moto.url)).body(policy).send().await.unwrap().status().is_success());
-    // One part, and several.
+    // Upload one part, and several.
     for bytes in [1_000, 20 << 20] {
         let dir = tempfile::tempdir().unwrap();
         let (archive, content) = archive(dir.path(), bytes);

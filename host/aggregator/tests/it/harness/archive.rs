@@ -1,4 +1,4 @@
-//! The archive of a finished run, read back.
+//! Reader for the archive of a finished run.
 
 use std::collections::BTreeMap;
 use std::fs::File;

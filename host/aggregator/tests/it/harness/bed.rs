@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use plumbline_aggregator::{Begun, Finished, Launch, Modules, Run, RunError, Settings, Source, State, WorkDir};
+use plumbline_aggregator::{Finished, Launch, Modules, Run, RunError, Settings, Source, StartKind, State, WorkDir};
 use plumbline_core::Definition;
 use plumbline_sandbox::{Sandbox, SandboxConfig};
 use tempfile::TempDir;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::TestDispatcher;
 use super::dispatcher::Launched;
 
-/// The built-in modules in one sandbox for all tests.
+/// Returns the built-in modules, in one sandbox for all tests.
 pub(crate) fn modules() -> Modules {
     static MODULES: OnceLock<Modules> = OnceLock::new();
     MODULES
@@ -25,7 +25,8 @@ pub(crate) fn modules() -> Modules {
         .clone()
 }
 
-/// A plugin. `rest` is further YAML: keys of `sonobuoy-config` indented by two spaces, or sections.
+/// Returns a plugin. `rest` is additional YAML: keys of `sonobuoy-config` indented by two spaces,
+/// or sections.
 pub(crate) fn source(name: &str, driver: &str, rest: &str) -> Source {
     let yaml = format!(
         "sonobuoy-config:\n  driver: {driver}\n  plugin-name: {name}\n{rest}\nspec:\n  name: plugin\n  image: none\n"
@@ -34,12 +35,12 @@ pub(crate) fn source(name: &str, driver: &str, rest: &str) -> Source {
     Source { definition: Arc::new(parsed.definition), bundle: None }
 }
 
-/// The plugin, come from the directory `bundle`.
+/// Returns the plugin with the bundle directory `bundle`.
 pub(crate) fn with_bundle(source: Source, bundle: &Path) -> Source {
     Source { bundle: Some(bundle.to_owned()), ..source }
 }
 
-/// A directory of its own for a run and its archive.
+/// A private directory for a run and its archive.
 pub(crate) struct Bed {
     pub(crate) dir: TempDir,
     pub(crate) settings: Settings,
@@ -56,12 +57,12 @@ impl Bed {
         Self { dir, settings: Settings { output, ..Settings::default() } }
     }
 
-    /// The working directory of the run.
+    /// Returns the working directory of the run.
     pub(crate) fn root(&self) -> PathBuf {
         self.dir.path().join("run")
     }
 
-    /// What the run has on disk at this moment, as if the machine had lost power now.
+    /// Returns a copy of the run's current state on disk, as if the machine had lost power now.
     pub(crate) fn crashed(&self) -> Self {
         let copy = Self::new();
         copy_all(&self.root(), &copy.root());
@@ -72,12 +73,12 @@ impl Bed {
         &self,
         sources: Vec<Source>,
         dispatcher: TestDispatcher,
-    ) -> Result<(Run, Begun), RunError> {
+    ) -> Result<(Run, StartKind), RunError> {
         let work = WorkDir::open(self.root())?;
         Run::begin(work, sources, self.settings.clone(), &modules(), Arc::new(dispatcher)).await
     }
 
-    /// Begins a run or goes on with it, and executes it in a task.
+    /// Starts or resumes a run, and executes it in a task.
     pub(crate) async fn live(&self, sources: Vec<Source>, nodes: &[&str]) -> Live {
         let (dispatcher, launched) = TestDispatcher::new(nodes);
         self.live_with(sources, dispatcher, launched).await
@@ -95,18 +96,18 @@ impl Bed {
 pub(crate) struct Live {
     pub(crate) state: State,
     pub(crate) cancel: CancellationToken,
-    pub(crate) begun: Begun,
+    pub(crate) begun: StartKind,
     pub(crate) launched: Launched,
     task: JoinHandle<Result<Finished, RunError>>,
 }
 
 impl Live {
-    /// The next plugin that is launched.
+    /// Waits for the next launch of a plugin.
     pub(crate) async fn launch(&mut self) -> Launch {
         self.launched.next().await.0
     }
 
-    /// The next `n` plugins that are launched, in the order of their names.
+    /// Waits for the next `n` launches, and returns them sorted by plugin name.
     pub(crate) async fn launches(&mut self, n: usize) -> Vec<Launch> {
         let mut all = Vec::new();
         for _ in 0..n {
@@ -122,14 +123,15 @@ impl Live {
         ended.unwrap().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Ends the run before its time, whatever it has.
+    /// Interrupts the run, and waits for its end.
     pub(crate) async fn interrupt(self) -> Finished {
         self.cancel.cancel();
         self.finished().await
     }
 }
 
-/// Copies a directory that a run may be writing to. Temporary files and directories may go at any time.
+/// Copies a directory that a run may be writing to. Temporary files and directories can disappear
+/// at any time.
 pub(crate) fn copy_all(from: &Path, to: &Path) {
     let missing = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
     let entries = match std::fs::read_dir(from) {

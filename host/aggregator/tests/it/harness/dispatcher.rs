@@ -1,4 +1,4 @@
-//! A dispatcher that launches nothing: it hands launches to the test, which plays the workers.
+//! A dispatcher that launches nothing. It passes launches to the test, which acts as the workers.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -19,10 +19,10 @@ pub(crate) struct TestDispatcher {
     hold: Option<CancellationToken>,
 }
 
-/// What the dispatcher was told to do.
+/// Calls of the dispatcher.
 pub(crate) struct Launched {
     launches: mpsc::UnboundedReceiver<(Launch, mpsc::Sender<Report>)>,
-    /// Plugins that were settled, and at last an empty text for the cleanup.
+    /// Plugins that were settled, and finally an empty string for the cleanup.
     pub(crate) calls: mpsc::UnboundedReceiver<String>,
 }
 
@@ -31,7 +31,7 @@ impl Launched {
         tokio::time::timeout(PATIENCE, self.launches.recv()).await.expect("nothing is launched").unwrap()
     }
 
-    /// The next launch, unless `stopped` is cancelled before.
+    /// Waits for the next launch, unless `stopped` is cancelled before.
     pub(crate) async fn next_within(&mut self, stopped: &CancellationToken) -> Option<Launch> {
         tokio::select! {
             (launch, _) = self.next() => Some(launch),
@@ -43,7 +43,7 @@ impl Launched {
         self.launches.is_empty()
     }
 
-    /// Everything that was told so far.
+    /// Returns all calls so far.
     pub(crate) fn calls(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.calls.try_recv().ok()).collect()
     }
@@ -58,19 +58,19 @@ impl TestDispatcher {
         (Self { nodes, launches, refused, exits, settled, hold: None }, Launched { launches: launched, calls })
     }
 
-    /// The launch of `plugin` fails with this sentence.
+    /// Makes the launch of `plugin` fail with this message.
     pub(crate) fn refuse(mut self, plugin: &str, sentence: &str) -> Self {
         self.refused.insert(plugin.to_owned(), sentence.to_owned());
         self
     }
 
-    /// No plugin is settled before the token is cancelled.
+    /// Settles no plugin before the token is cancelled.
     pub(crate) fn hold(mut self, until: CancellationToken) -> Self {
         self.hold = Some(until);
         self
     }
 
-    /// The execution of `result` ended like this after it had sent its results.
+    /// Sets how the execution of `result` ends after it has sent its results.
     pub(crate) fn exit(self, result: &str, text: &str) -> Self {
         self.exits.lock().unwrap().push(Exit { key: key(result), text: text.to_owned(), success: false });
         self
@@ -94,7 +94,7 @@ impl Dispatcher for TestDispatcher {
             if let Some(sentence) = self.refused.get(launch.definition.name.as_str()) {
                 return Err(DispatchError::new(sentence.clone()));
             }
-            // A test that has ended does not look any more.
+            // The receiver is gone if the test has ended.
             let _ = self.launches.send((launch, reports));
             Ok(())
         })

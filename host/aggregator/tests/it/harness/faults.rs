@@ -1,4 +1,5 @@
-//! A disk that fails, or that stops between two steps and leaves behind what a crash would leave.
+//! A disk that fails, or that stops between two steps and leaves the state that a crash would
+//! leave.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -13,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::bed::copy_all;
 
-/// How steps fail.
+/// How a step fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// No space is left.
+    /// The disk is full.
     Full,
     /// The device reports an error.
     Device,
@@ -27,18 +28,18 @@ pub(crate) enum Failure {
 /// Which data is lost when the disk stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Crash {
-    /// The process: everything that was written stays.
+    /// The process crashes: everything that was written stays.
     Process,
-    /// The machine: everything that was not synced is lost.
+    /// The machine crashes: everything that was not synced is lost.
     Machine,
 }
 
-/// What happens in a run before a step.
+/// Function to call before a step.
 type Event = fn(&State, &Plan);
 
-/// What happens to which steps, counted from 0.
+/// Faults and events by step, counted from 0.
 pub(crate) struct Plan {
-    /// The directory that a crash leaves.
+    /// Directory to copy at a crash.
     root: PathBuf,
     stop: Option<(usize, Crash, PathBuf)>,
     fail: Option<(Range<usize>, Failure)>,
@@ -60,12 +61,12 @@ struct Seen {
 }
 
 impl Plan {
-    /// Stops at step `at`: copies `root` to `copy` as `crash` leaves it, and fails everything from then on.
+    /// Stops at step `at`: copies `root` to `copy` as `crash` leaves it, and fails all later steps.
     pub(crate) fn stop(root: &Path, at: usize, crash: Crash, copy: &Path) -> Self {
         Self { stop: Some((at, crash, copy.to_owned())), ..Self::of(root) }
     }
 
-    /// Fails these steps.
+    /// Makes these steps fail.
     pub(crate) fn fail(root: &Path, steps: Range<usize>, failure: Failure) -> Self {
         Self { fail: Some((steps, failure)), ..Self::of(root) }
     }
@@ -88,13 +89,13 @@ impl Plan {
         }
     }
 
-    /// Stops between two steps, and leaves everything where it is.
+    /// Stops between two steps, and does not change any files.
     pub(crate) fn halt(&self) {
         let _between = self.seen.lock().unwrap();
         self.stopped.cancel();
     }
 
-    /// How many steps there were.
+    /// Returns the number of steps so far.
     pub(crate) fn steps(&self) -> usize {
         self.seen.lock().unwrap().steps
     }
@@ -116,7 +117,7 @@ impl Plan {
 }
 
 impl Faults for Plan {
-    /// One step at a time, so that a copy never shows the middle of one.
+    /// Runs one step at a time, so that a copy never shows an incomplete step.
     fn step(&self, step: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
         let mut seen = self.seen.lock().unwrap();
         let number = seen.steps;
@@ -143,7 +144,7 @@ impl Faults for Plan {
             }
             _ => act()?,
         }
-        // A file that is opened again is as durable as it was.
+        // A file that is opened again keeps its durable length.
         if !existed {
             seen.volatile.note(step);
         }
@@ -158,12 +159,13 @@ impl Faults for Plan {
     }
 }
 
-/// What a power cut loses, at most: bytes of files and entries of directories that were not synced.
+/// The most that a power failure can lose: bytes of files and entries of directories that were not
+/// synced.
 #[derive(Default)]
 struct Volatile {
-    /// Bytes of each file that are durable.
+    /// Durable length of each file.
     lengths: BTreeMap<PathBuf, u64>,
-    /// Changes of directories, in their order.
+    /// Changes of directories, in order.
     entries: Vec<Entry>,
 }
 
@@ -185,7 +187,7 @@ impl Volatile {
                 self.lengths.entry(path.to_owned()).or_default();
             }
             Step::Sync(path) => {
-                // Its directory may have been renamed since it was opened: then nothing reads it any more.
+                // If its directory has been renamed since it was opened, nobody reads it any more.
                 if let Some(length) = length(path) {
                     self.lengths.insert(path.to_owned(), length);
                 }
@@ -203,7 +205,7 @@ impl Volatile {
                 });
             }
             Step::SyncDirectory(directory) => self.sync(directory),
-            // It syncs the whole file system.
+            // This syncs the whole file system.
             Step::SyncTree(_) => {
                 self.lengths.retain(|path, durable| length(path).map(|length| *durable = length).is_some());
                 self.entries.clear();
@@ -211,7 +213,8 @@ impl Volatile {
         }
     }
 
-    /// Entries of `directory` are durable. What was created under a name before a rename has moved for good.
+    /// Marks the entries of `directory` as durable. What was created under a name before a rename
+    /// has moved permanently.
     fn sync(&mut self, directory: &Path) {
         let mut kept: Vec<Entry> = Vec::new();
         for entry in std::mem::take(&mut self.entries) {
@@ -232,7 +235,8 @@ impl Volatile {
         self.entries = kept;
     }
 
-    /// Takes back in the copy what is not durable. What is gone there already was in a directory that is lost.
+    /// Reverts in the copy everything that is not durable. Files that are already missing were in a
+    /// lost directory.
     fn lose(&self, there: &dyn Fn(&Path) -> Option<PathBuf>) {
         for (path, length) in &self.lengths {
             if let Some(file) = there(path).and_then(|path| OpenOptions::new().write(true).open(path).ok()) {
@@ -250,7 +254,7 @@ impl Volatile {
                     if let (Some(from), Some(to)) = (there(from), there(to))
                         && fs::rename(&to, from).is_err()
                     {
-                        // The directory that it came from was temporary.
+                        // The source directory was temporary.
                         remove(&to);
                     }
                 }

@@ -1,4 +1,4 @@
-//! What the tests share: a place for runs, a dispatcher that does as it is told, workers, and clients that behave badly.
+//! Test harness: directories for runs, a scripted dispatcher, workers, and clients that misbehave.
 
 mod archive;
 mod bed;
@@ -18,7 +18,7 @@ use plumbline_aggregator::{State, WorkerAccess};
 use plumbline_core::{Ledger, ResultKey};
 use plumbline_phonehome::{Bytes, Client, ClientConfig, ClientError, Outcome, RetryPolicy, Source, Upload};
 
-/// How long anything may take before a test gives up. Nothing is expected to come near it.
+/// Timeout of every operation in a test. Nothing should come near it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn key(text: &str) -> ResultKey {
@@ -35,17 +35,17 @@ pub(crate) fn client(access: &WorkerAccess) -> Client {
     .unwrap()
 }
 
-/// A file of that name and content, ready to be sent.
+/// Returns a file with this name and content, ready to be sent.
 pub(crate) fn file(name: &str, content: impl Into<Vec<u8>>) -> Upload {
     Upload::result(Source::Bytes(Bytes::from(content.into())), "text/plain", Some(name.to_owned()))
 }
 
-/// Sends `upload` once as the result of `to`.
+/// Sends `upload` once as the result `to`.
 pub(crate) async fn send(access: &WorkerAccess, to: &str, upload: &Upload) -> Result<Outcome, ClientError> {
     client(access).put_result(&key(to), upload, &RetryPolicy::never()).await
 }
 
-/// Waits until the ledger is as wished.
+/// Waits until the ledger satisfies `wish`.
 pub(crate) async fn until(state: &State, mut wish: impl FnMut(&Ledger) -> bool) {
     let mut changes = state.changes();
     let wait = async {

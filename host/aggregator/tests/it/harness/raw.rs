@@ -1,4 +1,4 @@
-//! A client that sends whatever bytes a test wants, over real TLS.
+//! A client that sends arbitrary bytes over real TLS.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ use tokio_rustls::client::TlsStream;
 
 use super::PATIENCE;
 
-/// An answer, read to its end.
+/// A response, read completely.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -22,7 +22,7 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
-/// The head of a `PUT` of `path` (below `/api/v1/results/`) with these further header lines.
+/// Returns the head of a `PUT` of `path` (below `/api/v1/results/`) with additional header lines.
 pub(crate) fn put_head(path: &str, headers: &[&str]) -> String {
     let mut head = format!("PUT /api/v1/results/{path} HTTP/1.1\r\nHost: aggregator\r\n");
     for header in headers {
@@ -57,21 +57,22 @@ impl Raw {
         Ok(Self { stream, seen: Vec::new() })
     }
 
-    /// Sends; a server that has hung up meanwhile is no failure of the test, the answer tells.
+    /// Sends bytes. An error because the server has closed the connection is not a test failure,
+    /// because the response decides.
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.stream.write_all(bytes.as_ref()).await?;
         self.stream.flush().await
     }
 
-    /// The next answer. An interim answer (100) is an answer as well.
+    /// Reads the next response. An interim response (100) counts as a response.
     pub(crate) async fn answer(&mut self) -> Answer {
         tokio::time::timeout(PATIENCE, self.read_answer()).await.expect("no answer")
     }
 
-    /// Sends all of it and reads the answer.
+    /// Sends the whole request and reads the response.
     pub(crate) async fn exchange(access: &WorkerAccess, request: impl AsRef<[u8]>) -> Answer {
         let mut raw = Self::connect(access).await;
-        // A refusal may come before everything was sent.
+        // A rejection can arrive before everything was sent.
         let _ = raw.send(request).await;
         raw.answer().await
     }
@@ -98,7 +99,7 @@ impl Raw {
         Answer { status, headers, body }
     }
 
-    /// Reads until the server closes the connection; everything that came.
+    /// Reads until the server closes the connection, and returns all bytes.
     pub(crate) async fn rest(mut self) -> Vec<u8> {
         let read = async { while self.fill().await > 0 {} };
         tokio::time::timeout(PATIENCE, read).await.expect("the server does not close the connection");
@@ -107,7 +108,7 @@ impl Raw {
 
     async fn fill(&mut self) -> usize {
         let mut buffer = [0; 4096];
-        // An end without a goodbye is an end as well.
+        // An abrupt end of the connection counts as the end too.
         let read = self.stream.read(&mut buffer).await.unwrap_or(0);
         self.seen.extend_from_slice(&buffer[..read]);
         read

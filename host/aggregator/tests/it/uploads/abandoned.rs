@@ -1,4 +1,5 @@
-//! Clients that hang up when all is sent: whatever is acknowledged afterwards is what the archive holds.
+//! Tests of clients that hang up when everything is sent: the archive has whatever is acknowledged
+//! afterwards.
 
 use crate::harness::{Archive, Raw, put_head, send, until};
 
@@ -24,7 +25,7 @@ async fn an_abandoned_upload_never_takes_the_place_of_an_acknowledged_one() {
 
     let small = packed(&[file("a", b"new"), file("b", b"new"), file("c", b"new")]);
     let answer = loop {
-        // Busy until the server has noticed that the first client is gone.
+        // The server is busy until it has noticed that the first client is gone.
         let answer = ground.put(&[GZIP], &small).await;
         if answer.status != 503 {
             break answer;
@@ -38,7 +39,8 @@ async fn an_abandoned_upload_never_takes_the_place_of_an_acknowledged_one() {
     let stored: Vec<&String> = archive.0.keys().filter(|name| name.starts_with("plugins/p/results/n1/")).collect();
     match answer.status {
         200 => assert_eq!(stored, ["a", "b", "c"].map(|name| format!("plugins/p/results/n1/{name}")).each_ref()),
-        // The first one was whole, and was in its place before the client was missed.
+        // The first upload was complete, and was stored before the server noticed that the client
+        // is gone.
         409 => assert_eq!(stored.len(), MANY),
         other => panic!("{other}: {}", answer.body),
     }

@@ -1,4 +1,4 @@
-//! Archives, most of them hostile.
+//! Tests of archives, most of them malicious.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use super::Ground;
 
 const GZIP: &str = "Content-Type: application/gzip";
 
-/// A member whose name is written as it stands, whatever it is.
+/// A member whose name is written unchanged, even if it is invalid.
 pub(super) struct Member<'a> {
     name: &'a str,
     kind: EntryType,
@@ -48,7 +48,8 @@ pub(super) fn packed(members: &[Member<'_>]) -> Vec<u8> {
     gzip.finish().unwrap()
 }
 
-/// Every path below the directory of the test, and the system's directory for temporary files, with this word in it.
+/// Returns every path with this word below the test's directory and the system's temporary
+/// directory.
 fn found(ground: &Ground, word: &str) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![ground.bed.dir.path().to_owned()];

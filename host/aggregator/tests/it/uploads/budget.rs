@@ -1,4 +1,4 @@
-//! What the results of a plugin and of a run may take on disk together.
+//! Tests of the disk space for the results of a plugin and of a run.
 
 use plumbline_core::ReceiveLimits;
 
@@ -23,7 +23,7 @@ async fn a_plugin_that_sends_too_much_is_refused_and_others_are_not() {
     let refused = ground.put_as("by-node/n2/p", &[TEXT, NAMED], &[b'x'; 6_000]).await;
     assert_eq!(refused.status, 413);
     assert!(refused.body.contains("more than 10000 bytes (limit `plugin-bytes`)"), "{}", refused.body);
-    // An archive counts with what it unpacks to.
+    // An archive counts with its unpacked size.
     let bomb = packed(&[file("zeros", &[0; 6_000])]);
     assert!(bomb.len() < 1_000);
     let refused = ground.put_as("by-node/n2/p", &[GZIP], &bomb).await;

@@ -1,4 +1,4 @@
-//! Requests of all forms.
+//! Tests of unusual requests.
 
 use plumbline_core::ledger::KeyState;
 
@@ -95,12 +95,12 @@ async fn a_head_that_does_not_come_to_its_end_ends_the_connection() {
     let mut raw = Raw::connect(&ground.p.access).await;
     raw.send("PUT /api/v1/results/by-node/n1/p HTTP/1.1\r\nX-Slow: ").await.unwrap();
     raw.rest().await;
-    // And one that does not even begin with TLS.
+    // A connection that does not even start TLS.
     let address = ground.p.access.aggregator_url.strip_prefix("https://").unwrap();
     let mut silent = tokio::net::TcpStream::connect(address).await.unwrap();
     let mut nothing = Vec::new();
     let read = tokio::io::AsyncReadExt::read_to_end(&mut silent, &mut nothing);
-    // Reset or closed: it is over either way.
+    // The connection is over, whether it was reset or closed.
     let _ = tokio::time::timeout(crate::harness::PATIENCE, read).await.expect("the connection stays open");
     assert_eq!(ground.put(&[], b"x").await.status, 200);
 }

@@ -1,4 +1,4 @@
-//! Progress, signs of life, and errors in place of results.
+//! Tests of progress, heartbeats, and errors that replace results.
 
 use plumbline_aggregator::WorkerAccess;
 use plumbline_core::ledger::KeyState;
@@ -95,8 +95,8 @@ async fn an_error_in_place_of_a_result() {
     assert!(!ground.place().exists());
 }
 
-/// Sonobuoy's worker sends its errors without our header, without a name, and under the content type of the result that it could not
-/// read.
+/// Sonobuoy's worker sends its errors without our header, without a name, and with the content type
+/// of the unreadable result.
 #[tokio::test]
 async fn an_error_document_without_a_name_is_no_result() {
     for content_type in ["application/json", "application/gzip", "text/plain"] {
@@ -109,7 +109,7 @@ async fn an_error_document_without_a_name_is_no_result() {
         assert_eq!(error.error, "open /tmp/results/x: no such file");
         assert!(!ground.place().exists());
     }
-    // A result that has a name, or that says more, is a result.
+    // A body with a name or with more keys is a result.
     for (headers, body) in [
         (&["Content-Disposition: attachment;filename=a.json"][..], r#"{"error":"x"}"#),
         (&[], r#"{"error":"x","more":1}"#),

@@ -1,4 +1,4 @@
-//! Who may say what.
+//! Tests of authorization.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ async fn a_plugin_speaks_for_itself_and_for_what_is_expected() {
         assert!(unexpected.body.contains("is not expected in this run"), "{path}: {unexpected:?}");
     }
     assert_eq!(ground.state_of("p/n1"), KeyState::Waiting);
-    // A large body of a stranger is not read, and the answer arrives all the same.
+    // A large body of an unauthorized client is not read, but the response arrives.
     let large = Raw::exchange(
         &ground.q.access,
         [put_head("by-node/n1/p", &["Content-Length: 200000"]).as_bytes(), &[b'x'; 200_000]].concat(),
@@ -41,7 +41,7 @@ async fn the_certificate_of_another_run_is_worth_nothing() {
     assert!(matches!(error, ClientError::Tls { .. } | ClientError::Transport { .. }), "{error:?}");
     assert_eq!(ground.state_of("p/n1"), KeyState::Waiting);
 
-    // The other way round the worker does not trust the aggregator.
+    // The other way round, the worker does not trust the aggregator.
     let mut mixed = ground.p.access.clone();
     mixed.ca_cert.clone_from(&other.p.access.ca_cert);
     let error = send(&mixed, "p/n1", &file("a.txt", "a")).await.unwrap_err();
@@ -60,7 +60,7 @@ async fn nobody_is_heard_without_a_certificate() {
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    // With TLS 1.3 the client learns of it only when it reads.
+    // With TLS 1.3, the client only notices when it reads.
     if let Ok(mut raw) = Raw::connect_with(access, config).await {
         let _ = raw.send(put_head("by-node/n1/p", &["Content-Length: 0"])).await;
         assert_eq!(raw.rest().await, b"", "no answer at all");

@@ -1,65 +1,68 @@
-//! Envelopes: a payload, its type, and signatures over both.
+//! DSSE envelopes: a payload, its type, and signatures over both.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::base64;
 
-/// Bytes of a file of envelopes: what is kept with an installed bundle may not be larger either.
+/// Maximum size of a file of envelopes, in bytes. The limit for signatures of an installed bundle
+/// is the same.
 pub(crate) const MAX_FILE: usize = 1 << 20;
-/// Envelopes in one file: keys are few, and each envelope costs verifications.
+/// Maximum number of envelopes in one file. Users have few keys, and every envelope costs
+/// verifications.
 pub const MAX_ENVELOPES: usize = 64;
-/// Signatures in one envelope.
+/// Maximum number of signatures in one envelope.
 const MAX_SIGNATURES: usize = 8;
-/// Bytes of a payload: a statement with a thousand modules has less.
+/// Maximum size of a payload, in bytes. A statement with a thousand modules is smaller.
 const MAX_PAYLOAD: usize = 256 << 10;
-/// Bytes of a payload's type.
+/// Maximum length of a payload type, in bytes.
 const MAX_TYPE: usize = 256;
-/// Bytes of a signature: that of ECDSA over P-256 has at most 72, others are carried along and do not fit.
+/// Maximum size of a signature, in bytes. An ECDSA signature over P-256 has at most 72. Larger
+/// signatures of other algorithms are accepted, but never verify.
 const MAX_SIGNATURE: usize = 1024;
-/// Bytes of a key's name.
+/// Maximum length of a key ID, in bytes.
 const MAX_KEY_ID: usize = 256;
 
-/// An envelope, decoded. Nothing of it is verified.
+/// A decoded envelope. Nothing in it is verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
-    /// What the payload is.
+    /// Type of the payload.
     pub payload_type: String,
-    /// What is signed.
+    /// The signed bytes.
     pub payload: Vec<u8>,
-    /// Signatures over [`pae`](crate::signing::pae) of both.
+    /// Signatures over the [`pae`](crate::signing::pae) of type and payload.
     pub signatures: Vec<Signature>,
 }
 
 /// A signature in an envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// A hint at the key, which nothing protects; empty if there is none.
+    /// Unauthenticated hint at the key. Empty if there is none.
     pub key_id: String,
-    /// The signature itself.
+    /// Bytes of the signature.
     pub bytes: Vec<u8>,
 }
 
-/// Why bytes are no envelopes.
+/// Error while parsing envelopes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// Too much of something.
+    /// A size or number exceeds its limit.
     #[error("there are more than {limit} {what}")]
     TooMuch {
-        /// Of what.
+        /// The things that are too many, such as `bytes`.
         what: &'static str,
-        /// How much is read.
+        /// The limit.
         limit: usize,
     },
-    /// Not JSON of this shape.
+    /// The text is not JSON of the expected structure.
     #[error("it is not a DSSE envelope, nor a list of them: {0}")]
     Json(String),
-    /// A text that is no base64.
+    /// A string is not base64.
     #[error("`{0}` is not base64")]
     Base64(&'static str),
 }
 
-/// The JSON form.
+/// The JSON form of an envelope.
 #[derive(Serialize, Deserialize)]
 struct Document {
     payload: String,
@@ -75,10 +78,10 @@ struct SignatureDocument {
     sig: String,
 }
 
-/// Reads envelopes: a JSON array of them, one alone, or one per line.
+/// Parses envelopes: a JSON array, a single envelope, or one envelope per line.
 ///
 /// # Errors
-/// When the text is something else, or holds more than [`MAX_ENVELOPES`] or otherwise too much.
+/// When the text has another structure, or exceeds [`MAX_ENVELOPES`] or another limit.
 pub fn parse_envelopes(text: &[u8]) -> Result<Vec<Envelope>, EnvelopeError> {
     if text.len() > MAX_FILE {
         return Err(EnvelopeError::TooMuch { what: "bytes", limit: MAX_FILE });
@@ -94,11 +97,11 @@ pub fn parse_envelopes(text: &[u8]) -> Result<Vec<Envelope>, EnvelopeError> {
     documents.into_iter().map(decode).collect()
 }
 
-/// The envelopes of a JSON array to which others may have added anything: those that can be read, the last [`MAX_ENVELOPES`] of them, and how
-/// many entries are left out.
+/// Parses a JSON array of envelopes to which others may have added anything. Returns the last
+/// [`MAX_ENVELOPES`] entries that can be parsed, and the number of entries left out.
 ///
 /// # Errors
-/// When the text is no array, or too long.
+/// When the text is not an array, or is too long.
 pub fn readable_envelopes(text: &[u8]) -> Result<(Vec<Envelope>, usize), EnvelopeError> {
     if text.len() > MAX_FILE {
         return Err(EnvelopeError::TooMuch { what: "bytes", limit: MAX_FILE });
@@ -106,13 +109,13 @@ pub fn readable_envelopes(text: &[u8]) -> Result<(Vec<Envelope>, usize), Envelop
     let entries: Vec<Value> = serde_json::from_slice(text).map_err(|error| EnvelopeError::Json(error.to_string()))?;
     let all = entries.len();
     let read = |entry: Value| decode(serde_json::from_value(entry).ok()?).ok();
-    // New ones are added at the end.
+    // New envelopes are appended at the end.
     let envelopes: Vec<Envelope> = entries.into_iter().rev().filter_map(read).take(MAX_ENVELOPES).collect();
     let left_out = all - envelopes.len();
     Ok((envelopes, left_out))
 }
 
-/// A JSON array of `envelopes`, one per line.
+/// Returns a JSON array of `envelopes`, one per line.
 #[must_use]
 pub fn write_envelopes(envelopes: &[Envelope]) -> String {
     let lines: Vec<String> = envelopes.iter().map(Envelope::to_json).collect();
@@ -120,7 +123,7 @@ pub fn write_envelopes(envelopes: &[Envelope]) -> String {
 }
 
 impl Envelope {
-    /// Its JSON form, on one line.
+    /// Returns the JSON form of the envelope, on one line.
     #[must_use]
     pub fn to_json(&self) -> String {
         let signatures = self.signatures.iter().map(|signature| SignatureDocument {
@@ -132,7 +135,7 @@ impl Envelope {
             payload_type: self.payload_type.clone(),
             signatures: signatures.collect(),
         };
-        // Texts and lists of texts always have a JSON form.
+        // Strings and lists of strings always have a JSON form.
         serde_json::to_string(&document).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! DSSE version 1: what is signed, and the envelope around it.
+//! DSSE version 1: the signed bytes and the envelope around them.
 
 mod base64;
 mod envelope;
@@ -10,5 +10,5 @@ pub use envelope::{
 };
 pub use pae::pae;
 
-/// What the envelopes of this project carry: an in-toto statement.
+/// Payload type of the envelopes of this project: an in-toto statement.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";

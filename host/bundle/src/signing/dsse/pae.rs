@@ -1,6 +1,7 @@
-//! The pre-authentication encoding: the bytes that are signed.
+//! DSSE pre-authentication encoding (PAE): the bytes that are signed.
 
-/// `DSSEv1`, the payload's type and the payload, each with its length before it: so no other pair of type and payload has the same bytes.
+/// Returns the PAE of a payload: `DSSEv1`, the type and the payload, each preceded by its length.
+/// The lengths make the encoding unique for each pair of type and payload.
 #[must_use]
 pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();

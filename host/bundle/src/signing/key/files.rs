@@ -1,4 +1,4 @@
-//! Key files: `NAME.key`, which nobody else reads, and `NAME.pub`.
+//! Key files: `NAME.key`, which only its owner can read, and `NAME.pub`.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -10,26 +10,27 @@ use super::error::KeyFileError;
 use super::private::PrivateKey;
 use super::public::PublicKey;
 
-/// Bytes that are read of a key file: one more than is accepted, so that too long is told from just right.
+/// Bytes to read of a key file: one more than is accepted, to detect a file that is too long.
 const MAX_READ: u64 = (64 << 10) + 1;
 const PRIVATE_MODE: u32 = 0o600;
 const PUBLIC_MODE: u32 = 0o644;
 
-/// A key pair that was written.
+/// A key pair that was written to files.
 #[derive(Debug)]
 pub struct WrittenPair {
-    /// The private key, mode 0600.
+    /// Path of the private key, mode 0600.
     pub private: PathBuf,
-    /// The public key.
+    /// Path of the public key.
     pub public: PathBuf,
     /// The public key itself.
     pub key: PublicKey,
 }
 
-/// Makes a key pair and writes it to `NAME.key` and `NAME.pub`. With `force`, files that are there are replaced.
+/// Generates a key pair and writes it to `NAME.key` and `NAME.pub`. With `force`, existing files
+/// are replaced.
 ///
 /// # Errors
-/// When one of the files is there already (nothing is written then), or cannot be written.
+/// When one of the files already exists (nothing is written then), or cannot be written.
 pub fn write_pair(name: &Path, force: bool) -> Result<WrittenPair, KeyFileError> {
     let (private, public) = (with_suffix(name, ".key"), with_suffix(name, ".pub"));
     for path in [&private, &public] {
@@ -40,7 +41,7 @@ pub fn write_pair(name: &Path, force: bool) -> Result<WrittenPair, KeyFileError>
     let (key, text) = PrivateKey::generate().map_err(KeyFileError::Generate)?;
     write(&private, text.as_bytes(), PRIVATE_MODE, force)?;
     if let Err(error) = write(&public, key.public().to_pem().as_bytes(), PUBLIC_MODE, force) {
-        // Half a pair would only be in the way of the next attempt. The first error is the one that counts.
+        // Half a pair would only make the next attempt fail. The first error is the relevant one.
         let _ = fs::remove_file(&private);
         return Err(error);
     }
@@ -50,7 +51,7 @@ pub fn write_pair(name: &Path, force: bool) -> Result<WrittenPair, KeyFileError>
 /// Reads a private key.
 ///
 /// # Errors
-/// When the file cannot be read or holds no private key that can be used.
+/// When the file is not readable, or does not contain a usable private key.
 pub fn read_private(path: &Path) -> Result<PrivateKey, KeyFileError> {
     PrivateKey::from_pem(&read(path)?).map_err(|source| KeyFileError::Key { path: path.to_owned(), source })
 }
@@ -58,12 +59,13 @@ pub fn read_private(path: &Path) -> Result<PrivateKey, KeyFileError> {
 /// Reads a public key.
 ///
 /// # Errors
-/// When the file cannot be read or holds no public key that can be used.
+/// When the file is not readable, or does not contain a usable public key.
 pub fn read_public(path: &Path) -> Result<PublicKey, KeyFileError> {
     PublicKey::from_pem(&read(path)?).map_err(|source| KeyFileError::Key { path: path.to_owned(), source })
 }
 
-/// Whether others than the owner may read the file. `false` if nobody can say.
+/// Returns whether users other than the owner have any permission on the file. `false` if its
+/// metadata is not readable.
 #[must_use]
 pub fn is_open_to_others(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o077 != 0)
@@ -77,7 +79,8 @@ fn read(path: &Path) -> Result<Vec<u8>, KeyFileError> {
     Ok(bytes)
 }
 
-/// Never through a link and never into a file that is there: a new file under this name, or (`force`) renamed into its place.
+/// Writes a file without following a link or changing an existing file. It creates a new file at
+/// `path`, or with `force` renames a new file to `path`.
 fn write(path: &Path, content: &[u8], mode: u32, force: bool) -> Result<(), KeyFileError> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::AlreadyExists if !force => KeyFileError::Exists(path.to_owned()),
@@ -88,7 +91,7 @@ fn write(path: &Path, content: &[u8], mode: u32, force: bool) -> Result<(), KeyF
         let done = file.write_all(content).and_then(|()| file.sync_all());
         let done = if force { done.and_then(|()| fs::rename(&target, path)) } else { done };
         if done.is_err() {
-            // What is incomplete was made here, just now.
+            // This call created the incomplete file.
             let _ = fs::remove_file(&target);
         }
         done

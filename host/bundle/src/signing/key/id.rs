@@ -1,26 +1,28 @@
-//! What a key is called in envelopes.
+//! Key IDs in envelopes.
 
 use std::fmt;
 
 use ring::digest::{SHA256, digest};
 
-/// `sha256:` and the SHA-256 of the public key (SubjectPublicKeyInfo, DER), in hexadecimal: computed from the key, never chosen.
+/// ID of a key: `sha256:` and the hexadecimal SHA-256 of the public key (SubjectPublicKeyInfo,
+/// DER). It is always computed from the key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyId(String);
 
 impl KeyId {
-    /// Of the public key with this DER form.
+    /// Returns the ID of the public key with this DER form.
     pub(crate) fn of(spki: &[u8]) -> Self {
         Self(format!("sha256:{}", hex::encode(digest(&SHA256, spki))))
     }
 
-    /// The whole id.
+    /// Returns the whole ID.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether an envelope that names its key as `hint` means this one. Other tools leave `sha256:` out.
+    /// Returns whether the key ID `hint` of an envelope refers to this key. Other tools omit
+    /// `sha256:`.
     #[must_use]
     pub fn is_meant_by(&self, hint: &str) -> bool {
         let bare = self.0.strip_prefix("sha256:").unwrap_or(&self.0);

@@ -1,4 +1,4 @@
-//! Keys: ECDSA over P-256, in memory and as files.
+//! ECDSA keys over P-256, in memory and in files.
 
 mod error;
 mod files;

@@ -1,15 +1,17 @@
-//! One key out of a PEM text.
+//! PEM texts with one key.
 
 use super::error::KeyError;
 
-/// Bytes of a PEM text: a P-256 key has less than 400; comments and parameters around it are allowed.
+/// Maximum size of a PEM text, in bytes. A P-256 key has less than 400. Comments and parameters
+/// around it are allowed.
 const MAX_PEM: usize = 64 << 10;
-/// Characters of a foreign tag in a message.
+/// Maximum length of an unknown tag in a message, in characters.
 const MAX_TAG: usize = 64;
-/// The tag of a private key (PKCS #8).
+/// Tag of a private key (PKCS #8).
 pub(super) const PRIVATE_TAG: &str = "PRIVATE KEY";
 
-/// The content of the only `wanted` in `text`. Other blocks (such as `EC PARAMETERS`) are passed over.
+/// Returns the content of the only block with the tag `wanted`. Other blocks, such as `EC
+/// PARAMETERS`, are ignored.
 pub(super) fn only(text: &[u8], wanted: &'static str) -> Result<Vec<u8>, KeyError> {
     if text.len() > MAX_PEM {
         return Err(KeyError::TooLong(MAX_PEM));
@@ -23,7 +25,7 @@ pub(super) fn only(text: &[u8], wanted: &'static str) -> Result<Vec<u8>, KeyErro
     }
 }
 
-/// What is there instead, as far as something can be said of it.
+/// Returns an error that describes which blocks were found instead.
 fn missing(blocks: &[pem::Pem], wanted: &'static str) -> KeyError {
     let tag = |block: &pem::Pem| block.tag().chars().take(MAX_TAG).collect::<String>();
     if let Some(block) = blocks.iter().find(|block| block.tag().starts_with("ENCRYPTED ")) {
@@ -41,7 +43,7 @@ fn missing(blocks: &[pem::Pem], wanted: &'static str) -> KeyError {
     }
 }
 
-/// PEM with line feeds, whatever the system.
+/// Encodes PEM with line feeds on every system.
 pub(super) fn lines(block: &pem::Pem) -> String {
     pem::encode_config(block, pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF))
 }

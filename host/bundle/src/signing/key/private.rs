@@ -1,4 +1,4 @@
-//! A private key: what signs.
+//! Private keys, which create signatures.
 
 use std::fmt;
 
@@ -17,10 +17,11 @@ pub struct PrivateKey {
 }
 
 impl PrivateKey {
-    /// A new key, and its PEM form (PKCS#8, not encrypted): the only place where the key leaves this type.
+    /// Generates a key, and returns it with its PEM form (PKCS#8, not encrypted). No other function
+    /// exports the key.
     ///
     /// # Errors
-    /// When the system gives no random numbers.
+    /// When the system's random number generator fails.
     pub fn generate() -> Result<(Self, String), KeyError> {
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &SystemRandom::new())
             .map_err(|_| KeyError::Random)?;
@@ -28,10 +29,11 @@ impl PrivateKey {
         Ok((key, lines(&pem::Pem::new(PRIVATE_TAG, document.as_ref()))))
     }
 
-    /// Reads `-----BEGIN PRIVATE KEY-----` (PKCS#8), as `openssl genpkey` writes it.
+    /// Parses `-----BEGIN PRIVATE KEY-----` (PKCS#8), as `openssl genpkey` writes it.
     ///
     /// # Errors
-    /// [`KeyError`] names what is there instead: an encrypted key, another algorithm, another form.
+    /// [`KeyError`], which says what was found instead: an encrypted key, another algorithm,
+    /// another form.
     pub fn from_pem(text: &[u8]) -> Result<Self, KeyError> {
         Self::from_der(&pem_text::only(text, PRIVATE_TAG)?)
     }
@@ -47,16 +49,16 @@ impl PrivateKey {
         Ok(Self { pair, public: PublicKey::of(point) })
     }
 
-    /// The public key that belongs to it.
+    /// Returns the matching public key.
     #[must_use]
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// Its signature over `message`, in ASN.1 DER.
+    /// Signs `message` and returns the signature in ASN.1 DER.
     ///
     /// # Errors
-    /// When the system gives no random numbers.
+    /// When the system's random number generator fails.
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
         let signature = self.pair.sign(&SystemRandom::new(), message).map_err(|_| KeyError::Random)?;
         Ok(signature.as_ref().to_vec())

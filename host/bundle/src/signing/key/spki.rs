@@ -1,19 +1,21 @@
-//! The two encodings of keys (RFC 5480, RFC 5958), as far as they are needed: one algorithm has one fixed frame around its point.
+//! Key encodings of RFC 5480 and RFC 5958, limited to P-256. A fixed frame surrounds the point.
 
 use super::error::KeyError;
 
-/// Bytes of an uncompressed point of P-256.
+/// Size of an uncompressed P-256 point, in bytes.
 pub(super) const POINT: usize = 65;
 
-/// SubjectPublicKeyInfo of P-256 before the uncompressed point: sequence, algorithm `id-ecPublicKey`, curve `secp256r1`, bit string.
+/// Bytes before the uncompressed point in a SubjectPublicKeyInfo of P-256: sequence, algorithm
+/// `id-ecPublicKey`, curve `secp256r1`, bit string.
 const FRAME: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
     0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
-/// The same before a compressed point.
+/// First bytes of a SubjectPublicKeyInfo of P-256 with a compressed point.
 const COMPRESSED: [u8; 4] = [0x30, 0x39, 0x30, 0x13];
 
-/// Object identifiers (with tag and length) that tell what a key is for. Curves come before the algorithm that they belong to.
+/// Object identifiers (with tag and length) of the algorithms of keys. Curves come before the
+/// algorithm that they belong to.
 const NAMES: &[(&[u8], &str)] = &[
     (&[0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22], "ECDSA over P-384"),
     (&[0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23], "ECDSA over P-521"),
@@ -25,12 +27,12 @@ const NAMES: &[(&[u8], &str)] = &[
     (&[0x06, 0x03, 0x2b, 0x65, 0x71], "Ed448"),
     (&[0x06, 0x03, 0x2b, 0x65, 0x6e], "X25519"),
 ];
-/// The identifier stands within the first bytes of either encoding.
+/// Number of leading bytes that contain the object identifier in either encoding.
 const HEAD: usize = 48;
-/// `secp256r1`.
+/// Object identifier of `secp256r1`.
 const P256: &[u8] = &[0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
 
-/// The point in the DER form of a public key.
+/// Returns the point in the DER form of a public key.
 pub(super) fn point(der: &[u8]) -> Result<[u8; POINT], KeyError> {
     let point = der.strip_prefix(&FRAME).and_then(|point| <[u8; POINT]>::try_from(point).ok());
     match point {
@@ -39,12 +41,12 @@ pub(super) fn point(der: &[u8]) -> Result<[u8; POINT], KeyError> {
     }
 }
 
-/// The DER form of a public key with this point.
+/// Returns the DER form of a public key with this point.
 pub(super) fn encode(point: &[u8; POINT]) -> Vec<u8> {
     [&FRAME[..], point].concat()
 }
 
-/// What is wrong with a key that could not be read.
+/// Returns the reason why a key could not be parsed.
 pub(super) fn why(der: &[u8]) -> KeyError {
     let head = der.get(..HEAD).unwrap_or(der);
     let holds = |name: &[u8]| head.windows(name.len()).any(|window| window == name);

@@ -1,14 +1,15 @@
-//! Walks over a document of which every key must be known: a policy that is understood by half is none.
+//! Strict access to a document that rejects unknown keys. A policy that is only partly understood
+//! must not be used.
 
 use serde_json::{Map, Value};
 
 use crate::signing::statement::shown;
 use plumbline_core::closest;
 
-/// Where something is wrong, and what.
+/// Error message with the location of the problem.
 pub(super) type Wrong = String;
 
-/// The mapping at `path`, none of whose keys is unknown.
+/// Returns the mapping at `path`. It must have no keys other than `known`.
 pub(super) fn mapping<'a>(value: &'a Value, path: &str, known: &[&str]) -> Result<&'a Map<String, Value>, Wrong> {
     let map = any_mapping(value, path)?;
     match map.keys().find(|key| !known.contains(&key.as_str())) {
@@ -23,12 +24,12 @@ pub(super) fn mapping<'a>(value: &'a Value, path: &str, known: &[&str]) -> Resul
     }
 }
 
-/// The mapping at `path`, whatever its keys.
+/// Returns the mapping at `path`, with arbitrary keys.
 pub(super) fn any_mapping<'a>(value: &'a Value, path: &str) -> Result<&'a Map<String, Value>, Wrong> {
     value.as_object().ok_or_else(|| format!("{} must be a mapping", named(path)))
 }
 
-/// The list at `path`, of at most `limit` entries.
+/// Returns the list at `path`, which may have at most `limit` entries.
 pub(super) fn list<'a>(value: &'a Value, path: &str, limit: usize) -> Result<&'a [Value], Wrong> {
     match value.as_array() {
         Some(list) if list.len() <= limit => Ok(list),
@@ -37,7 +38,7 @@ pub(super) fn list<'a>(value: &'a Value, path: &str, limit: usize) -> Result<&'a
     }
 }
 
-/// The text at `path`, not empty and of at most `limit` bytes.
+/// Returns the string at `path`, which must have between 1 and `limit` bytes.
 pub(super) fn text<'a>(value: &'a Value, path: &str, limit: usize) -> Result<&'a str, Wrong> {
     match value.as_str() {
         Some(text) if text.len() > limit => Err(format!("{} is longer than {limit} bytes", named(path))),
@@ -46,7 +47,7 @@ pub(super) fn text<'a>(value: &'a Value, path: &str, limit: usize) -> Result<&'a
     }
 }
 
-/// A name that is looked up among `known` ones and is not there.
+/// Returns the error for a key name that is not among `known`.
 pub(super) fn unknown<'a>(name: &str, path: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Wrong {
     match closest(name, known.clone()) {
         Some(meant) => format!(
@@ -60,7 +61,7 @@ pub(super) fn unknown<'a>(name: &str, path: &str, known: impl IntoIterator<Item 
     }
 }
 
-/// The path of `key` below `path`.
+/// Returns the path of `key` below `path`.
 pub(super) fn at(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
@@ -70,7 +71,7 @@ fn named(path: &str) -> String {
 }
 
 fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    /// Names that a message tells.
+    /// Maximum number of names in a message.
     const MAX_LISTED: usize = 16;
     names.into_iter().take(MAX_LISTED).map(|name| format!("`{}`", shown(name))).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! Whose signatures count for what.
+//! Policy: which keys are trusted for which names.
 
 mod fields;
 mod model;

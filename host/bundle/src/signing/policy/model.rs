@@ -1,4 +1,4 @@
-//! Keys and rules.
+//! Keys and rules of a policy.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -8,18 +8,18 @@ use jiff::Timestamp;
 
 use crate::signing::key::PublicKey;
 
-/// A key that the policy names.
+/// A key in the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedKey {
-    /// What the policy calls it.
+    /// Name of the key in the policy.
     pub name: String,
     /// The key.
     pub key: PublicKey,
-    /// Until when it counts. `None`: for ever.
+    /// Time after which the key is no longer trusted. `None` if it does not expire.
     pub not_after: Option<Timestamp>,
 }
 
-/// Which keys count for which names.
+/// A rule that says which keys are trusted for which names.
 #[derive(Debug, Clone)]
 pub struct Rule {
     pub(super) names: GlobSet,
@@ -27,24 +27,26 @@ pub struct Rule {
     pub(super) keys: Vec<usize>,
 }
 
-/// Whose signatures count for what.
+/// A policy: which keys are trusted for which names.
 #[derive(Debug, Clone)]
 pub struct Policy {
     pub(super) keys: Vec<TrustedKey>,
     pub(super) rules: Vec<Rule>,
-    /// Every key counts for every name, whatever the rules say.
+    /// Whether every key is trusted for every name, regardless of the rules.
     pub(super) all: bool,
 }
 
 impl Policy {
-    /// One key, for every name: what is verified with a key at hand.
+    /// Returns a policy that trusts one key for every name, for verification with a given key.
     #[must_use]
     pub fn of_key(name: &str, key: PublicKey) -> Self {
         Self { keys: vec![TrustedKey { name: name.to_owned(), key, not_after: None }], rules: Vec::new(), all: true }
     }
 
-    /// The keys that count for the bundle `name`, which came from `reference` (`oci://…`) if it came from a registry: those of the first
-    /// rule that matches either. `None`: no rule does, so nobody may sign it.
+    /// Returns the keys that are trusted for the bundle `name`: those of the first rule that
+    /// matches the name or the repository of `reference`. `reference` (`oci://…`) is the registry
+    /// reference that the bundle came from, if any. `None` if no rule matches, so no key is
+    /// trusted.
     #[must_use]
     pub fn keys_for(&self, name: &str, reference: Option<&str>) -> Option<Vec<&TrustedKey>> {
         if self.all {
@@ -59,17 +61,18 @@ impl Policy {
     }
 }
 
-/// A reference without tag and digest: who may sign does not depend on the version.
+/// Returns a reference without tag and digest, because trust does not depend on the version.
 fn repository(reference: &str) -> &str {
     let named = reference.split_once('@').map_or(reference, |(named, _)| named);
     match named.rsplit_once(':') {
-        // Not the port of a host, nor the scheme.
+        // The colon is not the one of a port or a scheme.
         Some((repository, tag)) if !tag.contains('/') => repository,
         _ => named,
     }
 }
 
-/// Where the policy is if nobody says: `plumbline/policy.yaml` below `$XDG_CONFIG_HOME`, or below `~/.config`. `None` without a home.
+/// Returns the default path of the policy: `plumbline/policy.yaml` below `$XDG_CONFIG_HOME`, or
+/// below `~/.config`. `None` if the user has no home directory.
 #[must_use]
 pub fn default_policy_path(config_home: Option<&OsStr>, home: Option<&OsStr>) -> Option<PathBuf> {
     let absolute = |dir: &OsStr| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());

@@ -1,4 +1,4 @@
-//! Reads a policy file.
+//! Parsing of policy files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,49 +12,50 @@ use super::fields::{self, Wrong};
 use super::model::{Policy, Rule, TrustedKey};
 use crate::signing::key::{PublicKey, read_public};
 
-/// The version of the file that is read.
+/// Supported version of the policy file.
 const VERSION: u64 = 1;
-/// Bytes of the file.
+/// Maximum size of the file, in bytes.
 const MAX_BYTES: usize = 256 << 10;
-/// Keys in it.
+/// Maximum number of keys.
 const MAX_KEYS: usize = 256;
-/// Rules in it.
+/// Maximum number of rules.
 const MAX_RULES: usize = 1024;
-/// Names in one rule.
+/// Maximum number of names in one rule.
 const MAX_NAMES: usize = 256;
-/// Keys of one rule: each is tried on signatures that do not name theirs.
+/// Maximum number of keys in one rule. Signatures without a key ID are verified against each of
+/// them.
 const MAX_KEYS_OF_RULE: usize = 32;
-/// Bytes of a name, a pattern or a path.
+/// Maximum length of a name, a pattern or a path, in bytes.
 const MAX_TEXT: usize = 512;
-/// Bytes of a key in the file.
+/// Maximum size of an inline key, in bytes.
 const MAX_PEM: usize = 4 << 10;
 
-/// Why a policy cannot be used.
+/// Error while reading a policy.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// It cannot be read.
+    /// The file is not readable.
     #[error("failed to read policy `{path}`")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The underlying I/O error.
         source: io::Error,
     },
-    /// Something in it is wrong, so that all of it is.
+    /// The policy is invalid, so none of it is used.
     #[error("invalid policy `{path}`: {what}")]
     Wrong {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where, and what.
+        /// Location and description of the problem.
         what: String,
     },
 }
 
 impl Policy {
-    /// Reads the file at `path`. Key files in it are relative to it.
+    /// Reads the policy at `path`. Paths of key files are relative to its directory.
     ///
     /// # Errors
-    /// When it cannot be read, or anything in it is not understood.
+    /// When the file is not readable, or any part of it is invalid.
     pub fn load(path: &Path) -> Result<Self, PolicyError> {
         let mut text = String::new();
         File::open(path)
@@ -141,7 +142,7 @@ fn read_rule(value: &Value, path: &str, keys: &[TrustedKey]) -> Result<Rule, Wro
     Ok(Rule { names: globs(names, &names_path)?, keys: wanted.collect::<Result<_, _>>()? })
 }
 
-/// `*` stays within a part between slashes, `**` does not.
+/// Compiles globs in which `*` does not match a slash and `**` does.
 fn globs(patterns: &[Value], path: &str) -> Result<GlobSet, Wrong> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
@@ -152,7 +153,7 @@ fn globs(patterns: &[Value], path: &str) -> Result<GlobSet, Wrong> {
     set.build().map_err(|error| format!("`{path}`: {error}"))
 }
 
-/// A moment, or a day: then until its end in UTC.
+/// Parses a timestamp, or a date. A date lasts until its end in UTC.
 fn read_time(value: &Value, path: &str) -> Result<Timestamp, Wrong> {
     let text = fields::text(value, path, MAX_TEXT)?;
     if let Ok(moment) = text.parse::<Timestamp>() {

@@ -1,4 +1,4 @@
-//! Policies that are read, and those that are not.
+//! Tests of valid and invalid policies.
 
 use super::*;
 use crate::signing::key::{PrivateKey, write_pair};
@@ -7,7 +7,7 @@ fn key() -> String {
     PrivateKey::generate().unwrap().0.public().to_pem().replace('\n', "\n      ")
 }
 
-/// A policy with the keys `release` and `ci`.
+/// Returns a policy with the keys `release` and `ci`.
 fn policy(rest: &str) -> Result<Policy, Wrong> {
     let (release, ci) = (key(), key());
     let text = format!(
@@ -45,7 +45,7 @@ fn a_star_stays_within_a_part() {
     let policy = policy("rules: [{names: ['oci://r.example/*/tap', '*'], keys: [ci]}]\n").unwrap();
     let matches = |name, reference| policy.keys_for(name, reference).is_some();
     assert!(matches("anything", None));
-    // The name of a plugin has no slash; one with slashes comes from nowhere.
+    // The name of a plugin has no slash. Only a reference can match a pattern with slashes.
     assert!(!matches("a/b", None));
     assert!(matches("a/b", Some("oci://r.example/x/tap")));
     assert!(!matches("a/b", Some("oci://r.example/x/y/tap")));
@@ -112,11 +112,11 @@ fn keys_that_cannot_be_used_are_named() {
         .join("\n"),
         @"
         1 keys
-        `keys.a`: key `DIR/mine.key` cannot be used: it holds `PRIVATE KEY`, not `PUBLIC KEY`
-        `keys.a`: key `DIR/gone.pub` cannot be read: No such file or directory (os error 2)
+        `keys.a`: invalid key `DIR/mine.key`: it holds `PRIVATE KEY`, not `PUBLIC KEY`
+        `keys.a`: failed to read key `DIR/gone.pub`: No such file or directory (os error 2)
         `keys.b` is the same key as `keys.a`
         `keys.a` needs either `file` or `pem`
-        `keys.a`: it is no PEM text: there is no `-----BEGIN PUBLIC KEY-----` in it
+        `keys.a`: it is not PEM text: there is no `-----BEGIN PUBLIC KEY-----` in it
         `keys.a` needs either `file` or `pem`
         `keys.a.not-after` is neither a day (`2027-12-31`) nor a moment (`2027-12-31T18:00:00Z`)
         `keys.a.not_after` is not a known key: did you mean `not-after`?
@@ -133,7 +133,7 @@ fn a_document_that_is_no_policy_is_refused() {
     assert_eq!(told("keys: {}\nrules: []\n"), "there is no `version: 1`");
     assert_eq!(told("- a\n"), "the document must be a mapping");
     assert!(told(&" ".repeat(300 << 10)).contains("longer than"));
-    // One key twice: which of them was meant, nobody can say.
+    // A duplicate key is ambiguous.
     assert!(parse("version: 1\nkeys: {}\nrules: []\nrules: []\n", Path::new("")).is_err());
     assert!(parse("version: 1\nkeys: &a {}\nrules: [*a]\n", Path::new("")).is_err());
     assert!(parse(&format!("version: 1\nkeys: {}\n", "[".repeat(50_000)), Path::new("")).is_err());

@@ -1,4 +1,4 @@
-//! Files of signatures beside a tar.
+//! Tests of signature files next to a tar.
 
 use std::fs;
 use std::sync::Arc;

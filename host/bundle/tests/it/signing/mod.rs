@@ -1,4 +1,5 @@
-//! Signatures from outside: what the specification publishes, what `openssl` makes, and everything that must not count.
+//! Tests of signatures: the published test vectors, interoperability with `openssl`, and everything
+//! that must not count.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 

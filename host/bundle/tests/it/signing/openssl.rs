@@ -1,4 +1,4 @@
-//! `openssl` reads our keys and signatures, and we read its.
+//! Tests that `openssl` reads our keys and signatures, and that we read those of `openssl`.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use plumbline_bundle::signing::{
 
 use crate::signing::signed::{envelope, key, look};
 
-/// Whether there is an `openssl`; says so if not.
+/// Returns whether `openssl` is installed, and prints a message if not.
 fn is_there(test: &str) -> bool {
     let there = Command::new("openssl").arg("version").output().is_ok_and(|output| output.status.success());
     if !there {
@@ -42,7 +42,7 @@ fn a_signature_by_openssl_is_verified_here() {
     let signatures = vec![Signature { key_id: String::new(), bytes }];
     let signed = Envelope { payload_type: PAYLOAD_TYPE.to_owned(), payload, signatures };
     look(&[signed], &public).unwrap();
-    // Its private key is ours too.
+    // Its private key is readable too.
     let private = read_private(&at("k.key")).unwrap();
     assert_eq!(private.public(), &public);
     look(&[envelope(&private)], &public).unwrap();
@@ -60,7 +60,7 @@ fn our_signature_is_verified_by_openssl() {
     std::fs::write(dir.path().join("sig"), &envelope.signatures[0].bytes).unwrap();
     openssl(dir.path(), &["dgst", "-sha256", "-verify", "k.pub", "-signature", "sig", "pae"]);
     openssl(dir.path(), &["pkey", "-in", "k.key", "-check", "-noout"]);
-    // The key's id is what anybody can compute.
+    // Anybody can compute the ID of the key.
     openssl(dir.path(), &["pkey", "-pubin", "-in", "k.pub", "-outform", "DER", "-out", "der"]);
     openssl(dir.path(), &["dgst", "-sha256", "-out", "id", "der"]);
     let id = std::fs::read_to_string(dir.path().join("id")).unwrap();

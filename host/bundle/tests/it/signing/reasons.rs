@@ -1,18 +1,18 @@
-//! Every signature that does not count has its reason.
+//! Tests that every signature that does not count has its reason.
 
 use plumbline_bundle::signing::{Envelope, PAYLOAD_TYPE, PrivateKey, Refusal, Signature, Subject, pae, verify};
 use serde_json::{Value, json};
 
 use crate::signing::signed::{envelope, key, look, now, subject, trusted};
 
-/// An envelope over `payload` that `key` really has signed.
+/// Returns an envelope over `payload` with a valid signature by `key`.
 fn over(key: &PrivateKey, payload_type: &str, payload: &[u8]) -> Envelope {
     let bytes = key.sign(&pae(payload_type, payload)).unwrap();
     let signatures = vec![Signature { key_id: key.public().id().to_string(), bytes }];
     Envelope { payload_type: payload_type.to_owned(), payload: payload.to_vec(), signatures }
 }
 
-/// The statement of [`envelope`], changed.
+/// Returns the statement of [`envelope`] with changes.
 fn changed(key: &PrivateKey, change: impl FnOnce(&mut Value)) -> Envelope {
     let mut statement: Value = serde_json::from_slice(&envelope(key).payload).unwrap();
     change(&mut statement);
@@ -87,7 +87,7 @@ fn every_reason_is_told() {
         the signature by key `release` does not count: its payload is of type `https://in-toto.io/Statement/v0.1`, not `https://in-toto.io/Statement/v1`
         the signature by key `release` does not count: its statement names no SHA-256 of anything
         what key `release` has signed is of type `text/plain`, not `application/vnd.in-toto+json`
-        the signature by key `release` does not count: its payload is no in-toto statement: invalid type: integer `7`, expected struct Document at line 1 column 1
+        the signature by key `release` does not count: its payload is not an in-toto statement: invalid type: integer `7`, expected struct Document at line 1 column 1
         it is signed by the key `STRANGER`, which is not trusted for this name; what key `release` has signed has the digest sha256:ff; this is sha256:0707070707070707070707070707070707070707070707070707070707070707; what key `release` has signed is of type `a`, not `application/vnd.in-toto+json`; what key `release` has signed is of type `b`, not `application/vnd.in-toto+json`; and 1 more
         "
     );

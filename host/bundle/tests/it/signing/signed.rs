@@ -1,4 +1,4 @@
-//! A bundle that is signed, and somebody who looks.
+//! A signed bundle, and helpers to verify it.
 
 use jiff::Timestamp;
 use plumbline_bundle::signing::{
@@ -26,7 +26,7 @@ pub(crate) fn trusted(name: &str, key: &PublicKey) -> TrustedKey {
     TrustedKey { name: name.to_owned(), key: key.clone(), not_after: None }
 }
 
-/// Looks for a signature by `key` over [`subject`].
+/// Verifies that there is a signature by `key` over [`subject`].
 pub(crate) fn look(envelopes: &[Envelope], key: &PublicKey) -> Result<Verified, NotVerified> {
     let policy = Policy::of_key("release", key.clone());
     verify(envelopes, &subject(), &policy.keys_for("tap", None).unwrap(), now())

@@ -1,4 +1,4 @@
-//! Whatever is changed in what is signed, or in the signature, is noticed.
+//! Tests that any change to the signed bytes or the signature is detected.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::signing::signed::{envelope, key, look};
 
-/// One key and its envelope: made once, changed often.
+/// Returns one key and its envelope, created once for all tests.
 fn made() -> &'static (PrivateKey, Envelope) {
     static MADE: OnceLock<(PrivateKey, Envelope)> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -37,7 +37,7 @@ proptest! {
             0 => flip(&mut bad.payload, at, bit),
             1 => flip(&mut bad.signatures[0].bytes, at, bit),
             _ => {
-                // A type is a text: seven bits, so that it stays one.
+                // Flip only the lower seven bits, so that the type stays a valid string.
                 let mut bytes = bad.payload_type.clone().into_bytes();
                 flip(&mut bytes, at, bit % 7);
                 bad.payload_type = String::from_utf8(bytes).unwrap();
@@ -62,7 +62,8 @@ proptest! {
         let (key, good) = made();
         let mut text = write_envelopes(std::slice::from_ref(good)).into_bytes();
         flip(&mut text, at, bit);
-        // The name of the key is a hint and not protected; everything else that still verifies must be what was signed.
+        // The key ID is a hint and not protected. Everything else that still verifies must be what
+        // was signed.
         if let Ok(envelopes) = parse_envelopes(&text) && look(&envelopes, key.public()).is_ok() {
             prop_assert_eq!(&envelopes[0].payload, &good.payload);
             prop_assert_eq!(&envelopes[0].payload_type, &good.payload_type);

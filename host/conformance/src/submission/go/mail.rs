@@ -1,22 +1,22 @@
-//! The addresses that `mail.ParseAddress` reads: RFC 5322 with UTF-8, comments, quoted names, and groups
-//! with one member.
+//! Parser for the mail addresses that Go's `mail.ParseAddress` accepts: RFC 5322 with UTF-8,
+//! comments, quoted names, and groups with one member.
 
 use std::net::IpAddr;
 
-/// Whether Go reads `text` as one mail address.
+/// Returns whether Go parses `text` as one mail address.
 pub(in crate::submission) fn is_mail_address(text: &str) -> bool {
     let mut parser = Parser { rest: text };
     parser.address(true) == Some(1) && parser.skip_comments().is_some() && parser.rest.is_empty()
 }
 
-/// Reads from the front of a text. A method that returns `None` has found something else.
+/// Parses from the start of a string. A method returns `None` if the input does not match.
 #[derive(Clone, Copy)]
 struct Parser<'a> {
     rest: &'a str,
 }
 
 impl<'a> Parser<'a> {
-    /// A mailbox, or a group if `groups` may be read. Returns the number of mailboxes.
+    /// Parses a mailbox, or a group if `groups` is set. Returns the number of mailboxes.
     fn address(&mut self, groups: bool) -> Option<usize> {
         self.skip_space();
         let begin = *self;
@@ -38,7 +38,7 @@ impl<'a> Parser<'a> {
         (self.consume('<') && self.mailbox().is_some() && self.consume('>')).then_some(1)
     }
 
-    /// The members of a group, behind its `:`.
+    /// Parses the members of a group, after its `:`.
     fn group(&mut self) -> Option<usize> {
         let mut members = 0;
         self.skip_space();
@@ -52,7 +52,7 @@ impl<'a> Parser<'a> {
         self.skip_comments().map(|()| members)
     }
 
-    /// `local@domain`
+    /// Parses `local@domain`.
     fn mailbox(&mut self) -> Option<()> {
         self.skip_space();
         let local_part = if self.rest.starts_with('"') { self.quoted_string()? } else { self.dot_atom()? };
@@ -68,7 +68,7 @@ impl<'a> Parser<'a> {
         literal.parse::<IpAddr>().is_ok().then_some(())
     }
 
-    /// Words before an address in angle brackets. What follows the words is left.
+    /// Parses the words before an address in angle brackets. The rest of the input remains.
     fn phrase(&mut self) -> Option<()> {
         let mut words = 0;
         loop {
@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
                 false => self.atom().filter(|word| !has_unknown_charset(word)),
             };
             if word.is_none() {
-                // A word in a character set that Go does not know has been read all the same.
+                // Go consumes a word with an unknown character set nevertheless.
                 if !begin.clone().atom().is_some_and(has_unknown_charset) {
                     *self = begin;
                 }
@@ -92,7 +92,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What is in parentheses behind an address: its name. Their `(` has been read.
+    /// Parses the name in parentheses after an address. Its `(` has been read.
     fn display_comment(&mut self) -> Option<()> {
         let begin = self.rest;
         self.comment()?;
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         (!text.split([' ', '\t']).any(has_unknown_charset)).then_some(())
     }
 
-    /// The rest of a comment, behind its `(`.
+    /// Parses the rest of a comment, after its `(`.
     fn comment(&mut self) -> Option<()> {
         let mut depth = 1_u32;
         let mut characters = self.rest.chars();
@@ -125,7 +125,7 @@ impl<'a> Parser<'a> {
         Some(())
     }
 
-    /// What is between quotes, escapes included.
+    /// Parses a quoted string and returns its content, escapes included.
     fn quoted_string(&mut self) -> Option<&'a str> {
         let inside = self.rest.strip_prefix('"')?;
         let mut escaped = false;
@@ -174,7 +174,7 @@ fn is_visible(c: char) -> bool {
     c.is_ascii_graphic() || !c.is_ascii()
 }
 
-/// Whether a word is an encoded one (RFC 2047) in a character set that Go does not decode.
+/// Returns whether a word is an encoded word (RFC 2047) in a character set that Go does not decode.
 fn has_unknown_charset(word: &str) -> bool {
     let Some(inside) = word.strip_prefix("=?").and_then(|word| word.strip_suffix("?=")) else { return false };
     let parts: Vec<&str> = inside.split('?').collect();
@@ -183,7 +183,8 @@ fn has_unknown_charset(word: &str) -> bool {
     !known && !charset.is_empty() && can_decode(encoding, text)
 }
 
-/// Whether the text of an encoded word is valid. Go takes one that is not for ordinary characters.
+/// Returns whether the text of an encoded word is valid. Go treats an invalid one as ordinary
+/// characters.
 fn can_decode(encoding: &str, text: &str) -> bool {
     match encoding {
         "q" | "Q" => {

@@ -1,5 +1,7 @@
-//! What Go's standard library accepts. The verifier is written in Go: its rules on XML, URLs and mail
-//! addresses are those of `encoding/xml`, `net/url` and `net/mail`, which differ from the standards.
+//! Input that Go's standard library accepts.
+//!
+//! The verifier is written in Go. Its rules on XML, URLs and mail addresses are those of
+//! `encoding/xml`, `net/url` and `net/mail`, which differ from the standards.
 
 mod mail;
 mod url;

@@ -1,9 +1,9 @@
-//! The URLs that `url.ParseRequestURI` reads. It takes more than addresses of web pages: `/path` and
-//! `mailto:x` pass.
+//! The URLs that Go's `url.ParseRequestURI` accepts. They include more than URLs of web pages:
+//! `/path` and `mailto:x` are valid.
 
 use std::net::Ipv6Addr;
 
-/// Whether Go reads `text` as the URI of a request.
+/// Returns whether Go parses `text` as a request URI.
 pub(in crate::submission) fn is_request_uri(text: &str) -> bool {
     if text.is_empty() || text.bytes().any(|byte| byte.is_ascii_control()) {
         return false;
@@ -23,7 +23,7 @@ pub(in crate::submission) fn is_request_uri(text: &str) -> bool {
     is_user(user) && is_host(host) && has_valid_escapes(path)
 }
 
-/// The scheme, if there is one, and what is behind it; `None` for a colon without a scheme.
+/// Splits off the scheme, if there is one. `None` for a colon without a scheme.
 fn split_scheme(text: &str) -> Option<(Option<&str>, &str)> {
     let Some((scheme, rest)) = text.split_once(':') else { return Some((None, text)) };
     if scheme.is_empty() {
@@ -38,7 +38,7 @@ fn is_user(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(c)) && has_valid_escapes(text)
 }
 
-/// Whether `text` is a host with an optional port.
+/// Returns whether `text` is a host with an optional port.
 fn is_host(text: &str) -> bool {
     if let Some(literal) = text.strip_prefix('[') {
         let Some((address, port)) = literal.rsplit_once(']') else { return false };
@@ -51,14 +51,14 @@ fn is_host(text: &str) -> bool {
     is_port(port) && is_host_name(host)
 }
 
-/// An IPv6 address, with a zone behind `%25`.
+/// Returns whether `text` is an IPv6 address with an optional zone after `%25`.
 fn is_ipv6(text: &str) -> bool {
     let (address, zone) = text.split_once("%25").map_or((text, None), |(address, zone)| (address, Some(zone)));
     let zone_fits = zone.is_none_or(|zone| !zone.is_empty() && is_host_name(zone));
     zone_fits && address.parse::<Ipv6Addr>().is_ok()
 }
 
-/// `%` escapes only bytes outside of ASCII in hosts.
+/// Returns whether `text` is a host name. In hosts, `%` escapes only bytes outside of ASCII.
 fn is_host_name(text: &str) -> bool {
     let fits = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:[]<>\"%".contains(c);
     let escapes_fit = text.match_indices('%').all(|(at, _)| {
@@ -72,7 +72,7 @@ fn is_port(text: &str) -> bool {
     text.is_empty() || text.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// Whether every `%` has two hexadecimal digits behind it.
+/// Returns whether two hexadecimal digits follow every `%`.
 fn has_valid_escapes(text: &str) -> bool {
     text.match_indices('%').all(|(at, _)| {
         text.as_bytes().get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))

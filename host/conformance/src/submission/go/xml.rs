@@ -1,17 +1,18 @@
-//! The XML that `encoding/xml` reads in its strict mode.
+//! The XML that Go's `encoding/xml` accepts in strict mode.
 //!
-//! It checks less than a validating parser (duplicate attributes and bytes in comments pass) and
-//! more than lenient ones: entities, characters, quotes, nesting, the declared version and encoding.
+//! It checks less than a validating parser: duplicate attributes and arbitrary bytes in comments
+//! are valid. It checks more than lenient parsers: entities, characters, quotes, nesting, the
+//! declared version and encoding.
 
 use thiserror::Error;
 
-/// Elements open at the same time. Go has no limit; a report has a depth of four.
+/// Maximum depth of elements. Go has no limit. A report has a depth of four.
 const MAX_DEPTH: usize = 100_000;
 
-/// The entities that XML predefines. Go resolves no others, declared or not.
+/// Entities that XML predefines. Go resolves no others, declared or not.
 const ENTITIES: [(&str, &str); 5] = [("lt", "<"), ("gt", ">"), ("amp", "&"), ("apos", "'"), ("quot", "\"")];
 
-/// Why a document is not well-formed.
+/// Reason why a document is not well-formed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{what} (line {line})")]
 pub(in crate::submission) struct XmlError {
@@ -19,7 +20,7 @@ pub(in crate::submission) struct XmlError {
     line: usize,
 }
 
-/// A piece of a document.
+/// A token of a document.
 #[derive(Debug)]
 pub(in crate::submission) enum Token<'a> {
     /// A start tag. An element `<a/>` yields a start and an end.
@@ -38,18 +39,19 @@ pub(in crate::submission) struct Start<'a> {
 }
 
 impl<'a> Start<'a> {
-    /// The name without its prefix.
+    /// Returns the name without its prefix.
     pub(in crate::submission) fn local_name(&self) -> &'a str {
         local(self.name)
     }
 
-    /// All values of the attributes with this name, whatever their prefix, in document order.
+    /// Returns all values of the attributes with this name, regardless of their prefix, in document
+    /// order.
     pub(in crate::submission) fn values(&self, name: &str) -> impl DoubleEndedIterator<Item = &str> {
         self.attributes.iter().filter(move |(key, _)| local(key) == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// The part of a name behind its prefix. A colon at either end belongs to the name.
+/// Returns the part of a name after its prefix. A colon at either end belongs to the name.
 fn local(name: &str) -> &str {
     match name.split_once(':') {
         Some((prefix, local)) if !prefix.is_empty() && !local.is_empty() => local,
@@ -57,23 +59,23 @@ fn local(name: &str) -> &str {
     }
 }
 
-/// Where a run of characters ends.
+/// End of a run of characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
     /// Before the next tag.
     Tag,
-    /// Behind `]]>`.
+    /// After `]]>`.
     CDataEnd,
-    /// Behind this quote.
+    /// After this quote.
     Quote(u8),
 }
 
-/// Splits a document into tokens, and checks that elements nest.
+/// Splits a document into tokens and checks that elements nest.
 pub(in crate::submission) struct Decoder<'a> {
     input: &'a [u8],
     at: usize,
     open: Vec<&'a str>,
-    /// The last start tag was `<a/>`: its end comes next.
+    /// Whether the last start tag was `<a/>`, so that its end is the next token.
     end_is_due: bool,
 }
 
@@ -82,7 +84,7 @@ impl<'a> Decoder<'a> {
         Self { input, at: 0, open: Vec::new(), end_is_due: false }
     }
 
-    /// The next token; `None` at the end of a document whose elements are all closed.
+    /// Returns the next token, or `None` at the end of a document whose elements are all closed.
     ///
     /// # Errors
     /// [`XmlError`]
@@ -164,7 +166,8 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A processing instruction, or the XML declaration. Go checks the latter wherever it is.
+    /// Reads a processing instruction, or the XML declaration. Go checks the latter at any
+    /// position.
     fn instruction(&mut self) -> Result<Token<'a>, XmlError> {
         self.at += 1;
         let target = self.name("`<?` without a name")?;
@@ -183,7 +186,7 @@ impl<'a> Decoder<'a> {
         Ok(Token::Other)
     }
 
-    /// What begins with `<!`: a comment, CDATA, or a directive such as `<!DOCTYPE …>`.
+    /// Reads the rest of `<!`: a comment, CDATA, or a directive such as `<!DOCTYPE …>`.
     fn declaration(&mut self) -> Result<Token<'a>, XmlError> {
         self.at += 1;
         match self.next()? {
@@ -209,7 +212,7 @@ impl<'a> Decoder<'a> {
         Ok(Token::Other)
     }
 
-    /// The rest of a directive. Angle brackets nest, except in quotes and comments.
+    /// Reads the rest of a directive. Angle brackets nest, except in quotes and comments.
     fn directive(&mut self) -> Result<(), XmlError> {
         let (mut quote, mut depth) = (None, 0_u64);
         let mut byte = self.next()?;
@@ -225,7 +228,7 @@ impl<'a> Decoder<'a> {
                         continue;
                     };
                     depth += 1;
-                    // The byte that shows that this is no comment has a meaning of its own, also `>`.
+                    // The byte that rules out a comment has its normal meaning, also `>`.
                     byte = other;
                     if byte == b'>' {
                         depth -= 1;
@@ -240,7 +243,8 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Skips a comment whose `<` has been read. Otherwise the first byte that is not of its opening.
+    /// Skips a comment whose `<` has been read. If it is not a comment, returns the first
+    /// unexpected byte.
     fn comment_in_directive(&mut self) -> Result<Option<u8>, XmlError> {
         for expected in *b"!--" {
             let byte = self.next()?;
@@ -252,7 +256,7 @@ impl<'a> Decoder<'a> {
         Ok(None)
     }
 
-    /// A run of characters with its references resolved and its line ends unified.
+    /// Reads a run of characters, resolves references and normalizes line ends.
     fn text(&mut self, until: Until) -> Result<String, XmlError> {
         let cdata = until == Until::CDataEnd;
         let quoted = matches!(until, Until::Quote(_));
@@ -304,10 +308,10 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The character that a reference stands for; its `&` has been read.
+    /// Returns the character of a reference whose `&` has been read.
     fn reference(&mut self) -> Result<char, XmlError> {
         let rest = self.input.get(self.at..).unwrap_or_default();
-        // Longer ones exist only with leading zeros.
+        // Longer references only have leading zeros.
         let rest = rest.get(..rest.len().min(64)).unwrap_or_default();
         let end = rest.iter().position(|byte| *byte == b';');
         let name = end.and_then(|end| std::str::from_utf8(rest.get(..end)?).ok());
@@ -362,7 +366,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Everything before the next `mark`, and moves behind it.
+    /// Returns everything before the next `mark` and moves past it.
     fn through(&mut self, mark: &str) -> Result<&'a [u8], XmlError> {
         let rest = self.input.get(self.at..).unwrap_or_default();
         let Some(length) = rest.windows(mark.len()).position(|window| window == mark.as_bytes()) else {
@@ -392,20 +396,21 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// The character with this number. Half of a surrogate pair becomes U+FFFD, as in Go.
+/// Returns the character with this number. As in Go, a surrogate becomes U+FFFD.
 fn numbered(number: &str) -> Option<char> {
     let (digits, radix) = number.strip_prefix('x').map_or((number, 10), |digits| (digits, 16));
-    // `from_str_radix` would take a sign.
+    // `from_str_radix` would accept a sign.
     let code = digits.chars().all(|digit| digit.is_digit(radix)).then(|| u32::from_str_radix(digits, radix).ok())??;
     (code <= u32::from(char::MAX)).then(|| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
-/// Whether a name may begin with `c`. XML 1.0 lists letters of Unicode 2.0, all below U+D7A4.
+/// Returns whether a name may start with `c`. XML 1.0 lists letters of Unicode 2.0, all below
+/// U+D7A4.
 fn is_letter(c: char) -> bool {
     c == '_' || c == ':' || c.is_ascii_alphabetic() || (!c.is_ascii() && c <= '\u{d7a3}' && c.is_alphabetic())
 }
 
-/// Whether `c` may be in a name: also digits and combining characters, but no symbols.
+/// Returns whether a name may contain `c`: also digits and combining characters, but no symbols.
 fn is_name_character(c: char) -> bool {
     match c {
         '\u{80}'..='\u{bf}' => c == '\u{b7}' || c.is_alphabetic(),
@@ -414,12 +419,13 @@ fn is_name_character(c: char) -> bool {
     }
 }
 
-/// Whether XML allows the character.
+/// Returns whether XML allows the character.
 fn is_character(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// The value of `name` in an XML declaration, found as Go finds it: the first `name=` with a quote.
+/// Returns the value of `name` in an XML declaration. As in Go, it is the first `name=` with a
+/// quote.
 fn pseudo_attribute<'a>(name: &str, content: &'a str) -> Option<&'a str> {
     let mark = format!("{name}=");
     let mut rest = content;
@@ -433,7 +439,7 @@ fn pseudo_attribute<'a>(name: &str, content: &'a str) -> Option<&'a str> {
     }
 }
 
-/// A piece of the document that is fit for a message.
+/// Returns a part of the document for a message.
 fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(40).collect()
 }

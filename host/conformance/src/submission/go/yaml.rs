@@ -1,7 +1,8 @@
-//! What the verifier's YAML parser refuses and a parser of YAML 1.2 reads: it is one of YAML 1.1
-//! (`sigs.k8s.io/yaml`).
+//! YAML that the verifier's parser rejects and a YAML 1.2 parser accepts. The verifier uses
+//! `sigs.k8s.io/yaml`, which implements YAML 1.1.
 
-/// Why the verifier cannot read the document, if the reason is its version of YAML. A sentence.
+/// Returns why the verifier cannot read the document, if the reason is its version of YAML. The
+/// reason is a sentence.
 pub(in crate::submission) fn yaml_1_1_problem(content: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(content);
     if let Some(c) = text.chars().find(|c| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')) {

@@ -1,4 +1,4 @@
-//! From the tables to a JSON Schema.
+//! Builds JSON Schemas from the field tables.
 
 use serde_json::{Map, Value, json};
 
@@ -6,42 +6,45 @@ use super::field::{Field, Shape};
 use super::module::MODULE;
 use super::top::TOP;
 
-/// The identity of the schema of definitions, and the address under which editors find it (docs/definition.md).
+/// The ID of the definition schema, which is also the URL where editors find it
+/// (docs/definition.md).
 pub const DEFINITION_SCHEMA_ID: &str = "https://plumbline.dev/schema/definition.schema.json";
 
-/// The identity of the schema of `module.yaml`.
+/// The ID of the schema of `module.yaml`.
 pub const MODULE_SCHEMA_ID: &str = "https://plumbline.dev/schema/module.schema.json";
 
-/// The JSON Schema (draft 2020-12) of a definition. What it accepts is read without a warning; the reader is more generous: it takes
-/// keys in any case, numbers where texts belong, and passes over what it does not know, with a warning for each.
+/// Returns the JSON Schema (draft 2020-12) of a definition.
+///
+/// A document that matches it is read without a warning. The reader accepts more, with a warning
+/// for each deviation: keys in any case, numbers in place of strings, and unknown keys.
 #[must_use]
 pub fn definition_schema() -> Value {
     let about = "What is executed, how, and how its results are read. One YAML document, usually called plugin.yaml.";
     document(DEFINITION_SCHEMA_ID, "Definition of a plugin", about, TOP, None)
 }
 
-/// The JSON Schema (draft 2020-12) of `module.yaml`, the file of a module's project.
+/// Returns the JSON Schema (draft 2020-12) of `module.yaml`, the file of a module's project.
 #[must_use]
 pub fn module_schema() -> Value {
     let about = "How a module is built, and what it says of itself. One YAML document, called module.yaml.";
-    // The author's own build: what is done, and what comes of it.
+    // The author's own build command and the artifact that it produces.
     let both = ("dependentRequired", json!({ "artifact": ["command"], "command": ["artifact"] }));
     document(MODULE_SCHEMA_ID, "Project of a module", about, MODULE, Some(both))
 }
 
-/// [`definition_schema`] as it is printed and kept: the same bytes each time.
+/// Returns [`definition_schema`] as formatted text, with the same bytes each time.
 #[must_use]
 pub fn definition_schema_text() -> String {
     format!("{:#}\n", definition_schema())
 }
 
-/// [`module_schema`] as it is printed and kept: the same bytes each time.
+/// Returns [`module_schema`] as formatted text, with the same bytes each time.
 #[must_use]
 pub fn module_schema_text() -> String {
     format!("{:#}\n", module_schema())
 }
 
-/// The schema of a whole document; `more` is a further rule.
+/// Builds the schema of a whole document. `more` is an additional rule.
 fn document(id: &str, title: &str, about: &str, fields: &[Field], more: Option<(&str, Value)>) -> Value {
     let mut schema = mapping(fields, false);
     schema.extend(more.map(|(key, rule)| (key.to_owned(), rule)));
@@ -52,7 +55,7 @@ fn document(id: &str, title: &str, about: &str, fields: &[Field], more: Option<(
     sorted(Value::Object(schema))
 }
 
-/// Keys in their order, whichever map is behind [`Map`].
+/// Sorts keys, whichever map type [`Map`] uses.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -78,12 +81,12 @@ fn mapping(fields: &[Field], open: bool) -> Map<String, Value> {
     if !open {
         schema.insert("additionalProperties".to_owned(), Value::Bool(false));
     }
-    // Two names of one thing: the reader refuses both at once.
+    // These two keys are aliases: the reader rejects a mapping with both.
     let has = |name: &str| fields.iter().any(|field| field.name == name);
     if has("wall") && has("wall-seconds") {
         schema.insert("not".to_owned(), json!({ "required": ["wall", "wall-seconds"] }));
     }
-    // A log has a known format, or patterns.
+    // A log has either a known format or patterns.
     if has("format") && has("completed") {
         schema.insert("oneOf".to_owned(), json!([{ "required": ["format"] }, { "required": ["completed"] }]));
         let patterns = json!({ "total": ["completed"], "failed": ["completed"] });
@@ -143,7 +146,7 @@ fn shape(shape: &Shape) -> Map<String, Value> {
     }
 }
 
-/// A value in a table: JSON, or else the text as it is.
+/// Converts a value of a table: JSON, or else the text as a string.
 fn literal(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }

@@ -1,14 +1,15 @@
-//! The keys of a container (core/v1 `Container`) that are commonly written. Others travel to the cluster as they are.
+//! The commonly used keys of a container (core/v1 `Container`). Other keys are passed to the
+//! cluster unchanged.
 
 use super::field::{Field, Shape};
 
-/// A list of texts.
+/// A list of strings.
 const TEXTS: Shape = Shape::List(&Shape::Text);
 
 /// A list of mappings.
 const MAPPINGS: Shape = Shape::List(&Shape::Open);
 
-/// Variables.
+/// The keys of an environment variable.
 const ENV: &[Field] = &[
     Field::new(
         "name",

@@ -1,50 +1,53 @@
-//! What is known of one key.
+//! The description of one key.
 
-/// A key of a mapping in a definition: what may stand there, and what it means.
+/// A key of a mapping in a definition: which values it accepts, and what it means.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::definition) struct Field {
-    /// The key.
+    /// The name of the key.
     pub(in crate::definition) name: &'static str,
-    /// A few words, which an editor shows in a list.
+    /// A short title, which editors show in lists.
     pub(super) title: &'static str,
-    /// What it means, for a person who writes one.
+    /// The description for authors of definitions.
     pub(super) about: &'static str,
-    /// What may stand there.
+    /// The accepted values.
     pub(super) shape: Shape,
-    /// A definition without it is refused.
+    /// Whether the key is required.
     pub(super) required: bool,
-    /// What counts where it is left out, as JSON.
+    /// The default value, as JSON.
     pub(super) default: Option<&'static str>,
-    /// Values that make sense: JSON, or texts as they are.
+    /// Sensible values: JSON, or else plain strings.
     pub(super) examples: &'static [&'static str],
 }
 
-/// What may stand at a key. The schema is at most as generous as the reader: what it accepts is read, without a warning.
+/// The values that a key accepts. The schema is never more lenient than the reader: any value that
+/// it accepts is read without a warning.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape {
-    /// Any text.
+    /// Any string.
     Text,
-    /// Text of a form: a regular expression, the most characters, and texts that are taken.
+    /// A string that matches a regular expression, with a maximum length and reserved values.
     Form { pattern: &'static str, longest: u64, not: &'static [&'static str] },
-    /// One of these texts.
+    /// One of these strings.
     Choice(&'static [&'static str]),
     /// `true` or `false`.
     Truth,
     /// A whole number.
     Whole { least: i64, most: i64 },
-    /// A whole number, or a text of a form: a duration in seconds, a size in bytes.
+    /// A whole number, or a string that matches a pattern: a duration in seconds or a size in
+    /// bytes.
     Measure { least: i64, most: i64, pattern: &'static str },
-    /// A list, each entry of which is this.
+    /// A list of values with this shape.
     List(&'static Shape),
-    /// A list of at least and at most so many entries.
+    /// A list with a minimum and maximum number of entries.
     Few { of: &'static Shape, least: u64, most: u64 },
-    /// A mapping of anything.
+    /// A mapping with any content.
     Open,
-    /// A mapping of texts, whose keys are of a form.
+    /// A mapping of strings whose keys match a pattern.
     Texts { keys: &'static str, longest: u64 },
-    /// A mapping of these keys. `open`: further keys belong to Kubernetes and travel as they are.
+    /// A mapping with these keys. With `open`, it may have further keys, which belong to Kubernetes
+    /// and are passed on unchanged.
     Section { fields: &'static [Field], open: bool },
-    /// Never: the key is seen, and means something else than its writer thinks.
+    /// No value: definitions contain this key, but it does not do what its author expects.
     Never,
 }
 

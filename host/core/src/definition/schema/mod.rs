@@ -1,4 +1,5 @@
-//! The keys of a definition, once: the reader knows these and no others, and the JSON Schema for editors is made of the same tables.
+//! The keys of a definition, described once. The reader knows exactly these keys, and the JSON
+//! Schema for editors is built from the same tables.
 
 mod build;
 mod container;

@@ -1,12 +1,13 @@
-//! The keys of `module.yaml`. Its reader is with the tools for authors; a test there compares.
+//! The keys of `module.yaml`. Its reader is part of the tools for authors, and a test there
+//! compares the two.
 
 use super::field::{Field, Shape};
 use super::own::{LIMITS, MODULE_NAME};
 
-/// A file, a pattern of files, a word of a command.
+/// A file, a file pattern, or a word of a command.
 const WORD: Shape = Shape::Form { pattern: "^[^\\x00]+$", longest: 1_000, not: &[] };
 
-/// A list of texts to look for.
+/// A list of strings to search for.
 const TEXTS: Shape =
     Shape::Few { of: &Shape::Form { pattern: "^[^\\x00]+$", longest: 253, not: &[] }, least: 1, most: 16 };
 
@@ -33,7 +34,7 @@ const DETECT: &[Field] = &[
         .examples(&[r#"["testsuites", "testsuite"]"#]),
 ];
 
-/// The keys of a module's project.
+/// The keys of `module.yaml`.
 pub(super) const MODULE: &[Field] = &[
     Field::new(
         "name",

@@ -1,42 +1,43 @@
-//! Our own section, `plumbline`, and the limits in it.
+//! The section `plumbline` and its limits.
 
 use super::field::{Field, Shape};
 use super::permissions::PERMISSIONS;
 use super::runs::{PROGRESS, RERUNS};
 
-/// What may name a module.
+/// The pattern of module names.
 pub(super) const MODULE_NAME: &str = "^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$";
 
-/// Durations as people write them. Bounded, so that none is longer than what can be counted.
+/// The pattern of durations. It is bounded so that every match fits the number type.
 const DURATION: &str = "^(0|([0-9]{1,6}(\\.[0-9]{1,3})?(ns|us|ms|s|m|h)){1,3})$";
 
-/// The same, and not nothing.
+/// The pattern of nonzero durations.
 const SOME_DURATION: &str =
     "^[1-9][0-9]{0,5}(\\.[0-9]{1,3})?(ns|us|ms|s|m|h)([0-9]{1,6}(\\.[0-9]{1,3})?(ns|us|ms|s|m|h)){0,2}$";
 
-/// Sizes as people write them. Bounded, so that none is larger than what can be counted.
+/// The pattern of sizes. It is bounded so that every match fits the number type.
 const SIZE: &str = "^([0-9]{1,18}|[0-9]{1,6}(\\.[0-9]{1,3})? ?(B|kB?|[KMGT](B|i|iB)?))$";
 
-/// The same, and not nothing.
+/// The pattern of nonzero sizes.
 const SOME_SIZE: &str = "^([1-9][0-9]{0,17}|[1-9][0-9]{0,5}(\\.[0-9]{1,3})? ?(B|kB?|[KMGT](B|i|iB)?))$";
 
-/// One name in a pattern of files: of printable ASCII, so that characters are bytes; neither `.` nor `..`; without `/` and `\`.
+/// One component of a file pattern: printable ASCII, so that characters equal bytes, without `/`
+/// and `\`, and neither `.` nor `..`.
 macro_rules! file_name {
     () => {
         "([ -\\-0-\\[\\]-~][ -.0-\\[\\]-~]*|\\.[ -\\-0-\\[\\]-~][ -.0-\\[\\]-~]*|\\.\\.[ -.0-\\[\\]-~]+)"
     };
 }
 
-/// A pattern of files below the plugin's directory.
+/// A pattern of files in the plugin's directory.
 const FILES: &str = concat!("^(\\./)?", file_name!(), "(/", file_name!(), ")*$");
 
-/// A pattern of files of the archive.
+/// A pattern of files in the archive.
 const EVIDENCE: &str = concat!("^", file_name!(), "(/", file_name!(), ")*$");
 
-/// The largest number that every reader of JSON reads exactly: 2^53 - 1.
+/// The largest integer that every JSON reader reads exactly: 2^53 - 1.
 const MOST: i64 = (1 << 53) - 1;
 
-/// The most seconds that can be counted: [`crate::duration::MAX_SECONDS`].
+/// The maximum number of seconds: [`crate::duration::MAX_SECONDS`].
 #[expect(clippy::cast_possible_wrap, reason = "far below 2^63")]
 const MOST_SECONDS: i64 = crate::duration::MAX_SECONDS as i64;
 
@@ -131,7 +132,7 @@ pub(in crate::definition) const PLUMBLINE: &[Field] = &[
     Field::new("depends-on", "Reserved", Shape::Few { of: &Shape::Text, least: 0, most: 0 }, "Reserved for a later version: leave it out or empty."),
 ];
 
-/// A key of a ConfigMap.
+/// The pattern of ConfigMap keys.
 const DATA: &str = "^([-_a-zA-Z0-9]|\\.[-_a-zA-Z0-9])[-._a-zA-Z0-9]{0,251}$";
 
 /// The keys of an entry of `plumbline.verdict`.
@@ -166,7 +167,7 @@ pub(in crate::definition) const VERDICT: &[Field] = &[
     .examples(&[r#"["meta/clusterhealth.json", "podlogs/kube-system/etcd-*/logs/*.txt"]"#]),
 ];
 
-/// The keys of `plumbline.limits`. Defaults are those of [`crate::ModuleLimits`].
+/// The keys of `plumbline.limits`. The defaults equal those of [`crate::ModuleLimits`].
 pub(in crate::definition) const LIMITS: &[Field] = &[
     Field::new(
         "wall",

@@ -2,10 +2,10 @@
 
 use super::field::{Field, Shape};
 
-/// A list in a rule.
+/// A list of a rule.
 const ENTRIES: Shape = Shape::Few { of: &Shape::Text, least: 0, most: 500 };
 
-/// Rules.
+/// A list of rules.
 const RULES: Shape = Shape::Few { of: &Shape::Section { fields: POLICY_RULE, open: false }, least: 0, most: 100 };
 
 /// The keys of `permissions`.

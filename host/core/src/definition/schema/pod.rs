@@ -1,4 +1,5 @@
-//! The keys of a pod (core/v1 `PodSpec`) that are commonly written. Others travel to the cluster as they are.
+//! The commonly used keys of a pod (core/v1 `PodSpec`). Other keys are passed to the cluster
+//! unchanged.
 
 use super::field::{Field, Shape};
 

@@ -2,7 +2,7 @@
 
 use super::field::{Field, Shape};
 
-/// What may name a variable.
+/// The name of an environment variable.
 const VARIABLE: Shape = Shape::Form { pattern: "^[^=\\x00]+$", longest: 32_767, not: &[] };
 
 /// A regular expression.
@@ -66,8 +66,8 @@ pub(in crate::definition) const PROGRESS: &[Field] = &[
         .examples(&["^not ok "]),
 ];
 
-/// The values of `format`.
+/// The accepted values of `format`.
 const LOG_FORMATS: &[&str] = &[GINKGO];
 
-/// The log that Ginkgo writes, as `format` names it.
+/// The value of `format` for logs that Ginkgo writes.
 pub(crate) const GINKGO: &str = "ginkgo";

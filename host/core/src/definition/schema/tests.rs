@@ -1,4 +1,4 @@
-//! The tables, the reader and the schema say the same.
+//! Tests that the tables, the reader and the schema agree.
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use super::*;
 use crate::ModuleLimits;
 use crate::definition::{Definition, WarningKind};
 
-/// Checks values against the schema, as an editor does.
+/// Validates values against the schema, as an editor does.
 struct Checker(Schemas, SchemaIndex);
 
 impl Checker {
@@ -31,7 +31,8 @@ impl Checker {
     }
 }
 
-/// Where each table stands in a definition. `open` sections know more keys than are listed.
+/// Lists the tables with their paths in a definition. `open` sections accept more keys than the
+/// table lists.
 fn tables() -> [(&'static [&'static str], &'static [Field], bool); 6] {
     [
         (&[], TOP, false),
@@ -43,7 +44,7 @@ fn tables() -> [(&'static [&'static str], &'static [Field], bool); 6] {
     ]
 }
 
-/// A definition with `value` at `key` of the mapping at `path`.
+/// Returns a definition with `value` at `key` of the mapping at `path`.
 fn with(path: &[&str], key: &str, value: Value) -> Value {
     let mut document = json!({ "sonobuoy-config": { "driver": "Job", "plugin-name": "p" }, "spec": {} });
     let mut at = &mut document;
@@ -60,7 +61,7 @@ fn unknown_keys(document: Value) -> Vec<String> {
     unknown.map(|warning| warning.path.clone()).collect()
 }
 
-/// A value that the field takes.
+/// Returns a value that the field accepts.
 fn good(field: &Field) -> Value {
     match (field.name, field.shape) {
         ("driver", _) => json!("Process"),
@@ -106,7 +107,8 @@ fn the_reader_and_the_schema_know_the_same_keys() {
             assert_eq!(unknown_keys(document.clone()), [""; 0], "{path:?} {}", field.name);
             assert_eq!(checker.refusal(&document), None, "{path:?} {}", field.name);
         }
-        // What nobody knows: the reader says so, the schema refuses it. Keys of Kubernetes are for Kubernetes to know.
+        // For an unknown key, the reader warns and the schema rejects it. Keys of Kubernetes are
+        // not checked.
         let document = with(path, "nobody-knows-this", json!(1));
         assert_eq!(unknown_keys(document.clone()).len(), usize::from(!open), "{path:?}");
         assert_eq!(checker.accepts(&document), open, "{path:?}");
@@ -118,7 +120,7 @@ fn the_reader_and_the_schema_know_the_same_keys() {
 fn every_key_of_the_tables_is_read() {
     for (path, fields, open) in tables() {
         for field in fields {
-            // Those of Kubernetes are its own to check; two keys mean nothing.
+            // Kubernetes checks its own keys, and two other keys have no meaning.
             let ignored = open && !["command", "args", "env", "image", "name", "workingDir"].contains(&field.name);
             if ignored || path == ["podSpec"] || ["apiVersion", "kind"].contains(&field.name) {
                 continue;
@@ -235,7 +237,7 @@ fn real_definitions_are_accepted_or_warned_of() {
     assert_eq!(Definition::parse(yaml).unwrap().warnings, []);
 }
 
-/// A value that the field takes, if it can be given without knowing more of it.
+/// Generates a value that the field accepts, where that is possible from its shape alone.
 fn tame(field: &'static Field) -> BoxedStrategy<Value> {
     match field.shape {
         Shape::Section { fields, open } => section(fields, open),
@@ -245,7 +247,8 @@ fn tame(field: &'static Field) -> BoxedStrategy<Value> {
     }
 }
 
-/// Any value for a field: mostly what its shape takes, at the edges of it, and sometimes something else.
+/// Generates values for a field: mostly ones of its shape, including edge cases, and sometimes
+/// others.
 fn value(field: &'static Field) -> BoxedStrategy<Value> {
     let text = |pattern: &str| proptest::string::string_regex(pattern).unwrap().prop_map(Value::from).boxed();
     let right = match (field.name, field.shape) {
@@ -270,7 +273,7 @@ fn value(field: &'static Field) -> BoxedStrategy<Value> {
                 .boxed()
         }
         (_, Shape::Open) => Just(json!({ "a": [1, null] })).boxed(),
-        // Files that say that they are YAML or JSON have to be: no schema can say so.
+        // Files named as YAML or JSON must parse as such, which a schema cannot express.
         (_, Shape::Texts { .. }) => prop::collection::btree_map("[a-zA-Z0-9./_-]{0,6}", "\\PC{0,6}", 0..3)
             .prop_filter("holds YAML", |files| !files.keys().any(|key| key.ends_with(".yml")))
             .prop_map(|files| json!(files))
@@ -288,7 +291,7 @@ fn value(field: &'static Field) -> BoxedStrategy<Value> {
     prop_oneof![400 => tame(field), 30 => right, 1 => wrong].boxed()
 }
 
-/// A mapping of these fields.
+/// Generates a mapping of these fields.
 fn section(fields: &'static [Field], open: bool) -> BoxedStrategy<Value> {
     let fields: Vec<_> = fields
         .iter()
@@ -296,9 +299,10 @@ fn section(fields: &'static [Field], open: bool) -> BoxedStrategy<Value> {
             let chance = match field {
                 Field { required: true, .. } => 0.99,
                 Field { shape: Shape::Never, .. } => 0.01,
-                // Refused with anything in it, and as a pair.
+                // These keys are rejected with any value, or as a pair.
                 Field { name: "depends-on" | "wall-seconds", .. } => 0.05,
-                // Most mappings have few keys; each more is one more that may be wrong.
+                // Most mappings have few keys, since every additional key may make the document
+                // invalid.
                 _ => 0.2,
             };
             prop::option::weighted(chance, value(field)).prop_map(move |value| (field.name, value))
@@ -332,7 +336,7 @@ proptest! {
             prop_assert!(parsed.is_ok(), "{:?}", parsed);
             prop_assert_eq!(parsed.unwrap().warnings, vec![]);
         } else if let Ok(parsed) = Definition::from_json(document.clone()) {
-            // The reader may be kinder, but an unknown key is always said.
+            // The reader may be more lenient, but it must warn about every unknown key.
             let unknown = |path: &[&str]| {
                 let at = path.iter().try_fold(&document, |at, step| at.get(*step));
                 at.and_then(|at| at.get("foreign")).is_some()
@@ -356,7 +360,7 @@ proptest! {
     }
 }
 
-/// The property below would hold of nothing, too.
+/// Checks that the property below does not hold vacuously.
 #[test]
 fn many_generated_definitions_are_accepted_and_many_are_not() {
     let checker = Checker::new();

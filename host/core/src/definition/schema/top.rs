@@ -1,11 +1,11 @@
-//! The top of a definition, and `sonobuoy-config`.
+//! The top-level keys of a definition, and those of `sonobuoy-config`.
 
 use super::container::CONTAINER;
 use super::field::{Field, Shape};
 use super::own::{MODULE_NAME, PLUMBLINE};
 use super::pod::POD;
 
-/// The keys of a definition.
+/// The top-level keys of a definition.
 pub(in crate::definition) const TOP: &[Field] = &[
     Field::new("apiVersion", "Ignored", Shape::Text, "Seen in older definitions. It means nothing."),
     Field::new("kind", "Ignored", Shape::Text, "Seen in older definitions. It means nothing."),
@@ -39,7 +39,7 @@ pub(in crate::definition) const TOP: &[Field] = &[
     Field::new(
         "config-map",
         "Files",
-        // What Kubernetes takes as a key of a ConfigMap.
+        // The keys that Kubernetes accepts in a ConfigMap.
         Shape::Texts { keys: "^([-_a-zA-Z0-9]|\\.[-_a-zA-Z0-9])[-._a-zA-Z0-9]*$", longest: 253 },
         "Files for the plugin, name to content: it finds them in $SONOBUOY_CONFIG_DIR. A name that ends in .yaml or .json holds such a document.",
     )

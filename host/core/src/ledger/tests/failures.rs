@@ -1,4 +1,4 @@
-//! Failures, timeouts, and a run that is ended.
+//! Tests for failures, timeouts, and interrupted runs.
 
 use serde_json::json;
 
@@ -47,7 +47,7 @@ fn the_timeout_of_one_plugin_is_not_that_of_another() {
     assert_eq!(effects, [Effect::ResultFailed { key: key("b/n2"), error }, complete("b")]);
     assert!(matches!(ledger.state(&key("b/n1")), Some(KeyState::Received { .. })));
     assert_eq!(ledger.state(&key("a/global")), Some(KeyState::Waiting));
-    // Over is over.
+    // A final result stays final.
     assert_eq!(ledger.ok(11, timed_out("b")), []);
     assert_eq!(ledger.refused(12, started("b/n2", 2)), Refusal::AlreadyReceived(key("b/n2")));
 }
@@ -65,7 +65,7 @@ fn a_timeout_waits_for_the_upload_under_way_but_not_for_ever() {
     let mut too_late = ledger.clone();
     assert_eq!(too_late.refused(10 + WINDOW, stored("a/global", 1)), Refusal::AlreadyReceived(key("a/global")));
 
-    // A second timeout does not make the wait longer.
+    // A second timeout does not extend the wait.
     ledger.ok(50, timed_out("a"));
     let effects = ledger.tick(at(10 + WINDOW));
     assert!(effects.contains(&complete("a")), "{effects:?}");
@@ -102,7 +102,7 @@ fn an_interrupted_run_keeps_what_it_has_and_misses_the_rest() {
     assert!(ledger.is_interrupted() && ledger.status(at(7)).interrupted);
     ledger.ok(8, Event::Archived { tar: TarInfo::default() });
     assert_eq!(ledger.verdict(at(8)), Verdict::Interrupted);
-    // Twice is not worse than once.
+    // A second interruption has no effect.
     assert_eq!(ledger.ok(9, Event::Interrupted), []);
 }
 

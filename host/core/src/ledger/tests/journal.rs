@@ -1,4 +1,4 @@
-//! Events as lines of the journal, and a journal played again.
+//! Tests for events as lines of the journal, and for replaying a journal.
 
 use serde_json::json;
 
@@ -44,7 +44,7 @@ fn every_event_has_its_line_in_the_journal() {
             line
         })
         .collect();
-    // Runs of yesterday are continued today: lines may only gain keys.
+    // Runs started by older versions are resumed, so lines may only gain keys.
     insta::assert_snapshot!(lines.join("\n"));
 }
 

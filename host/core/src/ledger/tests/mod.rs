@@ -1,4 +1,4 @@
-//! The ledger, event by event.
+//! Tests for the ledger, event by event.
 
 mod failures;
 mod journal;

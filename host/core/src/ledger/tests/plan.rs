@@ -1,4 +1,4 @@
-//! What is planned, and what is not expected.
+//! Tests for planning and for results that are not expected.
 
 use super::words::{
     Short, WINDOW, at, broken, complete, failed, key, ledger, planned, plugin, started, stored, timed_out,
@@ -47,7 +47,7 @@ fn a_plugin_that_expects_nothing_is_complete_at_once() {
     assert!(ledger.is_complete(at(0)));
     assert_eq!(ledger.tick(at(0)), []);
     assert_eq!(ledger.ok(0, planned("a", &[])), [complete("a")]);
-    // The next plugin may still be planned: the run is complete with the first thing that is no planning.
+    // The next plugin may still be planned: the first event that is not planning completes the run.
     assert_eq!(ledger.ok(0, planned("b", &[])), [complete("b")]);
     assert_eq!(ledger.ok(1, Event::Launched { plugin: plugin("a") }), [Effect::RunComplete]);
     assert_eq!(ledger.refused(2, planned("c", &["c/global"])), Refusal::RunOver(plugin("c")));

@@ -1,11 +1,11 @@
-//! Progress and signs of life.
+//! Tests for progress and heartbeats.
 
 use super::words::{Short, at, failed, key, ledger, plugin, started, stored};
 use crate::ledger::{Event, Ledger, MAX_PROGRESS_BYTES};
 use crate::name::ResultKey;
 use crate::progress::ProgressUpdate;
 
-/// What the status says of why a result is missing.
+/// Returns the reason that the status shows for a missing result.
 fn reason(ledger: &Ledger, of: &str) -> Option<String> {
     let entries = ledger.status(at(9)).plugins.unwrap();
     entries.into_iter().find(|entry| format!("{}/{}", entry.plugin, entry.node) == of).unwrap().reason
@@ -28,17 +28,17 @@ fn progress_and_signs_of_life_are_taken_at_all_times() {
     ledger.ok(5, Event::Hello { key: key("b/n1"), from: "10.0.0.7".to_owned() });
     assert_eq!(ledger.heard_from(&key("b/n1")), Some("10.0.0.7"));
     ledger.ok(6, failed("b/n1", "gone"));
-    // Alive after all, but an error is an error.
+    // The worker is alive after all, but the error stays.
     assert_eq!(ledger.apply(at(7), Event::Heartbeat { key: key("b/n1") }), Ok(vec![]));
     assert_eq!(ledger.last_heard(&key("b/n1")), Some(at(7)));
     assert!(ledger.error(&key("b/n1")).is_some());
     assert_eq!(reason(&ledger, "b/n1").as_deref(), Some("gone"));
-    let trouble = |reason: &str| Event::Trouble { key: key("b/n2"), reason: Some(reason.to_owned()) };
+    let trouble = |reason: &str| Event::Problem { key: key("b/n2"), reason: Some(reason.to_owned()) };
     ledger.ok(7, trouble("out\nof memory"));
     assert_eq!(reason(&ledger, "b/n2").as_deref(), Some("out of memory"));
     ledger.ok(7, trouble(&"x".repeat(1 << 20)));
     assert_eq!(reason(&ledger, "b/n2").map(|reason| reason.chars().count()), Some(401));
-    ledger.ok(7, Event::Trouble { key: key("b/n2"), reason: None });
+    ledger.ok(7, Event::Problem { key: key("b/n2"), reason: None });
     assert_eq!(reason(&ledger, "b/n2"), None);
     let long = Event::Hello { key: key("b/n2"), from: "x".repeat(1 << 20) };
     ledger.ok(8, long);
@@ -59,7 +59,7 @@ fn progress_of_all_plugins_together_is_bounded() {
     };
     assert_eq!(bytes(&ledger), MAX_PROGRESS_BYTES);
     assert_eq!(ledger.progress(&nodes[79]).map(|state| (state.failures.len(), state.failed())), Some((0, 1)));
-    // What one gives up, another may have.
+    // Room that one state gives up is available to another.
     ledger.ok(2, Event::Progress { key: nodes[0].clone(), update: ProgressUpdate::default() });
     ledger.ok(3, Event::Progress { key: nodes[79].clone(), update });
     assert_eq!(bytes(&ledger), MAX_PROGRESS_BYTES);

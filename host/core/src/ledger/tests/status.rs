@@ -1,4 +1,4 @@
-//! What the status and the verdict say.
+//! Tests for the status and the verdict.
 
 use super::words::{Short, at, failed, key, ledger, planned, plugin, started, stored};
 use crate::ledger::{Event, Ledger, Refusal};
@@ -30,7 +30,7 @@ fn the_status_tells_how_far_each_result_is() {
         Event::PostProcessed { key: key("b/n2"), status: Status::Failed, counts: [("failed".to_owned(), 1)].into() },
     );
     let entries = ledger.status(at(7)).plugins.unwrap();
-    // The tree of a plugin with one result is that result's; that of one with several is not.
+    // The tree of a plugin with a single result is the tree of that result.
     assert_eq!(entries[0].result_status, Some(Status::Passed));
     assert_eq!((entries[1].result_status.clone(), entries[2].result_status.clone()), (None, Some(Status::Failed)));
     assert_eq!(ledger.plugin_result(&plugin("a")).unwrap().counts["passed"], 3);
@@ -40,7 +40,7 @@ fn the_status_tells_how_far_each_result_is() {
     ledger.ok(8, Event::Archived { tar: tar.clone() });
     let status = ledger.status(at(8));
     assert_eq!((status.status, status.tar_info), (RunPhase::Complete, tar));
-    // A result is missing, whatever else came out.
+    // A result is missing, whatever the others are.
     assert_eq!(ledger.verdict(at(8)), Verdict::Incomplete);
 }
 

@@ -1,4 +1,4 @@
-//! Uploads: received, doubled, broken off and tried again.
+//! Tests for uploads: received, duplicate, interrupted and retried.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -79,7 +79,7 @@ fn a_failed_upload_may_be_tried_again() {
     assert_eq!(ledger.next_deadline(at(3)), Some(at(2 + WINDOW)));
     assert!(!ledger.is_plugin_complete(&plugin("a"), at(1 + WINDOW)));
     ledger.ok(1 + WINDOW, started("a/global", 2));
-    // The window does not cut off an upload that began in it.
+    // The end of the window does not affect an upload that started within it.
     assert_eq!((ledger.next_deadline(at(500)), ledger.tick(at(500))), (None, vec![]));
     assert_eq!(ledger.ok(501, stored("a/global", 2)), [received("a/global"), complete("a")]);
 }
@@ -106,7 +106,7 @@ fn the_window_is_over_even_if_nobody_ticked() {
     assert_eq!(ledger.status(at(over)).plugins.unwrap()[0].status, EntryStatus::Failed);
     assert_eq!(ledger.refused(over, started("a/global", 2)), Refusal::AlreadyReceived(key("a/global")));
     assert_eq!(ledger.refused(over, failed("a/global", "e")), Refusal::AlreadyReceived(key("a/global")));
-    // An event of the same plugin ends it too, as a tick would have.
+    // An event of the same plugin ends the window like a tick.
     ledger.ok(over, timed_out("a"));
     assert_eq!(ledger.error_of("a/global"), "upload failed and was not retried: connection reset");
 }
@@ -122,7 +122,7 @@ fn a_retry_may_take_as_long_as_the_other_results_do() {
     ledger.ok(5_002, broken("b/n1", 2));
     ledger.ok(5_003, failed("b/n2", "gone"));
     assert_eq!(ledger.next_deadline(at(5_004)), Some(at(5_002 + WINDOW)));
-    // A deadline that is over is now.
+    // A deadline in the past is due now.
     assert_eq!(ledger.next_deadline(at(9_000)), Some(at(9_000)));
 }
 
@@ -136,11 +136,11 @@ fn uploads_end_with_the_process_that_received_them() {
     ledger.ok(4, broken("b/n2", 3));
     ledger.ok(5, started("b/n2", 4));
     ledger.ok(1_000, Event::Restarted);
-    // The sender did nothing wrong: the result is awaited as before.
+    // The sender did nothing wrong, so the result is still expected.
     assert_eq!(ledger.state(&key("a/global")), Some(KeyState::Waiting));
-    // Nobody is left to try again.
+    // There is no sender left to retry.
     assert_eq!(ledger.error(&key("b/n1")).unwrap().details["upload"], json!("the aggregator was restarted"));
-    // The retry that was cut off has its full window again.
+    // The interrupted retry has its full window again.
     assert!(matches!(ledger.state(&key("b/n2")), Some(KeyState::Broken { at: since, .. }) if since == at(1_000)));
     assert_eq!(ledger.next_deadline(at(1_000)), Some(at(1_000 + WINDOW)));
     assert!(matches!(ledger.refused(1_001, stored("a/global", 1)), Refusal::StaleUpload { .. }));
@@ -173,7 +173,7 @@ fn from_its_claim_on_nothing_but_its_end_decides_an_upload() {
         ledger.ok(2, claimed("b/n1", 1));
         assert!(ledger.is_claimed(&key("b/n1"), 1));
         ledger.ok(3, decided.clone());
-        // Far beyond the time that an upload may hold back a timeout.
+        // Far beyond the time for which an upload may hold back a timeout.
         assert_eq!(ledger.next_deadline(at(9_000)), None);
         assert_eq!(ledger.tick(at(9_000)), [], "{decided:?}");
         assert!(ledger.ok(9_001, stored("b/n1", 1)).contains(&received("b/n1")), "{decided:?}");

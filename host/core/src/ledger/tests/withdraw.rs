@@ -1,4 +1,4 @@
-//! Plugins that are taken out of a run again.
+//! Tests for skipped plugins.
 
 use super::words::{at, key, planned, plugin};
 use crate::Verdict;
@@ -16,7 +16,7 @@ fn received(ledger: &mut Ledger, text: &str) {
     ledger.apply(at(3), Event::UploadStored { key: key(text), upload: 1, stored }).unwrap();
 }
 
-/// `a` expects one result, `b` two, `c` one.
+/// Returns a ledger that expects one result of `a`, two of `b`, and one of `c`.
 fn ledger() -> Ledger {
     let plan = [planned("a", &["a/global"]), planned("b", &["b/n1", "b/n2"]), planned("c", &["c/global"])];
     Ledger::replay(plan.map(|event| (at(0), event))).unwrap()

@@ -1,16 +1,16 @@
-//! Short words for events, and a ledger to try them on.
+//! Short helpers for events, and a ledger to apply them to.
 
 use jiff::Timestamp;
 
 use crate::ledger::{Effect, ErrorRecord, Event, Ledger, RETRY_WINDOW, Refusal, Stored, StoredKind};
 use crate::name::{PluginName, ResultKey};
 
-/// `seconds` after the beginning of all tests.
+/// Returns the time `seconds` after the start of all tests.
 pub(super) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).unwrap()
 }
 
-/// The length of the window, in seconds.
+/// The length of the retry window, in seconds.
 pub(super) const WINDOW: i64 = RETRY_WINDOW.as_secs() as i64;
 
 pub(super) fn key(text: &str) -> ResultKey {
@@ -49,7 +49,7 @@ pub(super) fn timed_out(name: &str) -> Event {
     Event::TimedOut { plugin: plugin(name) }
 }
 
-/// A ledger that expects one result of `a`, and two of `b`.
+/// Returns a ledger that expects one result of `a` and two of `b`.
 pub(super) fn ledger() -> Ledger {
     let mut ledger = Ledger::default();
     ledger.ok(0, planned("a", &["a/global"]));
@@ -57,7 +57,7 @@ pub(super) fn ledger() -> Ledger {
     ledger
 }
 
-/// Shorter words for tests.
+/// Short helpers for tests.
 pub(super) trait Short {
     fn ok(&mut self, seconds: i64, event: Event) -> Vec<Effect>;
     fn refused(&mut self, seconds: i64, event: Event) -> Refusal;
@@ -67,7 +67,7 @@ pub(super) trait Short {
 impl Short for Ledger {
     fn ok(&mut self, seconds: i64, event: Event) -> Vec<Effect> {
         let mut effects = self.apply(at(seconds), event).unwrap_or_else(|refusal| panic!("{refusal}"));
-        // What everything says is not worth comparing.
+        // Almost every event has this effect, so comparing it is pointless.
         effects.retain(|effect| *effect != Effect::StatusChanged);
         effects
     }

@@ -1,4 +1,5 @@
-//! The API server of the cluster behind a proxy that refuses, delays, loses and cuts off what goes through it.
+//! A proxy in front of the cluster's API server that rejects, delays, loses and interrupts
+//! requests.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -27,9 +28,9 @@ use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 
 use crate::bed::Bed;
 
-/// Of so many requests, one meets a fault.
+/// One of this many requests meets a fault.
 const EVERY: u32 = 4;
-/// The longest delay of an answer, and the longest life of a watch.
+/// Maximum delay of a response, and maximum lifetime of a watch.
 const SLOW: Duration = Duration::from_secs(4);
 const WATCH: Duration = Duration::from_secs(8);
 
@@ -39,15 +40,15 @@ type Answer = Response<UnsyncBoxBody<Bytes, Error>>;
 /// What happens to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
-    /// It is refused with this code.
+    /// The request is rejected with this code and reason.
     Status(u16, &'static str),
-    /// The connection is closed before the request is passed on.
+    /// The connection is closed before the request is forwarded.
     Reset,
-    /// The request is passed on, and the connection is closed without an answer.
+    /// The request is forwarded, and the connection is closed without a response.
     LostAnswer,
-    /// It is passed on after a while.
+    /// The request is forwarded after a delay.
     Slow,
-    /// A watch is told that what it asks for is too old.
+    /// A watch gets an error that its version has expired.
     Expired,
 }
 
@@ -61,7 +62,7 @@ const FAULTS: [Fault; 7] = [
     Fault::Slow,
 ];
 
-/// The proxy. It ends with the process: tests have no use for more.
+/// The proxy. It runs until the process ends.
 pub(super) struct Unreliable {
     pub(super) address: SocketAddr,
     /// The certificate to trust, as PEM.
@@ -70,13 +71,13 @@ pub(super) struct Unreliable {
 }
 
 struct Shared {
-    /// Shows no credentials of its own, so that those of a request decide.
+    /// A client without credentials, so that those of the request are used.
     upstream: Client,
     struck: Mutex<BTreeMap<Fault, usize>>,
 }
 
 impl Unreliable {
-    /// Starts it at an address of this machine that pods can reach.
+    /// Starts the proxy at an address of this machine that pods can reach.
     pub(super) fn start(bed: &Bed, ip: IpAddr) -> Self {
         let runtime = runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (upstream, listener) = runtime.block_on(async {
@@ -101,7 +102,7 @@ impl Unreliable {
         Self { address, certificate: made.cert.pem(), shared }
     }
 
-    /// How often each fault happened.
+    /// Returns how often each fault occurred.
     pub(super) fn struck(&self) -> BTreeMap<Fault, usize> {
         self.shared.struck.lock().unwrap().clone()
     }
@@ -114,7 +115,7 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, shared: Arc<Shared
         tokio::spawn(async move {
             let Ok(stream) = acceptor.accept(stream).await else { return };
             let service = service_fn(move |request| serve(Arc::clone(&shared), request));
-            // However a connection ends, the client sees it.
+            // The client notices an error on its connection.
             drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
         });
     }
@@ -153,7 +154,7 @@ fn choose(watch: bool, read: bool) -> Option<Fault> {
         return None;
     }
     let one = FAULTS[fastrand::usize(..FAULTS.len())];
-    // What changes nothing has no conflicts.
+    // Reads never conflict.
     match one {
         Fault::Status(409, _) if watch => Some(Fault::Expired),
         Fault::Status(409, _) if read => None,
@@ -169,7 +170,7 @@ async fn pass_on(upstream: &Client, request: Request<Incoming>) -> Result<Respon
     Ok(upstream.send(Request::from_parts(head, Body::from(body))).await?)
 }
 
-/// A `Status` object, as an API server refuses a request with.
+/// Returns a `Status` object as in an API server's error response.
 fn status(code: u16, reason: &str) -> serde_json::Value {
     json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

@@ -1,4 +1,4 @@
-//! A node that nobody hears of any more.
+//! Tests of a node that loses its network.
 
 use std::time::Instant;
 
@@ -14,10 +14,11 @@ use crate::place::{Filter, Places};
 use crate::plugin::Plugin;
 use crate::settings::loudly;
 
-/// The node that is cut off, counted from 1: not the first one, where the API server and here the aggregator are.
+/// The disconnected node, counted from 1. It is not the first one, which runs the API server and
+/// here the aggregator.
 const VICTIM: usize = 2;
 
-/// Nothing reaches the node, and nothing leaves it; what is on it goes on.
+/// Blocks all traffic of a node. Its processes continue to run.
 fn cut_off(places: &Places, number: usize) -> [Filter; 2] {
     [
         places.filter(number, "raw", "PREROUTING -i eth0 -j DROP"),
@@ -31,7 +32,7 @@ fn is_ready(node: Option<&Node>) -> bool {
     conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
-/// The entries of a plugin in the status: node, status, result.
+/// Returns the entries of a plugin in the status: node, status, result.
 fn entries(status: &Value, plugin: &str) -> Vec<(String, String, String)> {
     let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     let all = status["plugins"].as_array().unwrap_or_else(|| panic!("{status}"));
@@ -42,12 +43,12 @@ fn entries(status: &Value, plugin: &str) -> Vec<(String, String, String)> {
     entries
 }
 
-/// Waits until the plugin has a pod on the node whose containers have all begun.
+/// Waits until the plugin has a pod on the node whose containers have all started.
 fn wait_for_pod_on(bed: &Bed, plugin: &str, node: &str) {
     let pods = bed.api::<Pod>();
     let of_plugin = ListParams::default().labels(&format!("sonobuoy-plugin={plugin}"));
     let name = bed.ask(async {
-        // Made soon after the DaemonSet; a list now and then is enough to learn its name.
+        // The pod is created soon after the DaemonSet, so polling is sufficient to learn its name.
         loop {
             let found = pods.list(&of_plugin).await?.items.into_iter().find_map(|pod| {
                 let here = pod.spec.as_ref()?.node_name.as_deref() == Some(node);
@@ -73,7 +74,7 @@ fn a_node_that_is_cut_off_is_an_error_of_its_own_and_the_run_ends() {
     let plugins = [Plugin::daemon_set("quick"), Plugin::daemon_set("slow").args(&["--after=20s"])];
     let here = format!("kubernetes.io/hostname:{first}");
     bed.run(&plugins, &["--config", config, "--aggregator-node-selector", &here]).expect(0);
-    // Its first result is in, and the second plugin works: then it is gone.
+    // Disconnect the node when its first result has arrived and the second plugin is running.
     bed.wait_for_pod("sonobuoy", |pod| {
         let status = pod.metadata.annotations.as_ref().and_then(|all| all.get("sonobuoy.hept.io/status"));
         let status: Value = status.and_then(|status| serde_json::from_str(status).ok()).unwrap_or_default();
@@ -92,7 +93,7 @@ fn a_node_that_is_cut_off_is_an_error_of_its_own_and_the_run_ends() {
         let expected = if node == *victim { "failed" } else { "passed" };
         assert_eq!(result, expected, "{node}: {entry}");
     }
-    // While the node is still away.
+    // The node is still disconnected here.
     let archive = retrieve(&bed);
     let tree = bed.plumbline(&["results", &archive, "-p", "slow", "-o", "json"]).json();
     let tree = tree.as_array().map_or(&tree, |all| &all[0]);

@@ -1,9 +1,11 @@
 //! Addresses of the interfaces.
 //!
-//! The kernel has no file that lists IPv4 addresses by interface; asked through a socket it tells (`netlink.rs`), but only of the network
-//! that the one who asks is in. For another network the routing tables have to do: an address that the machine answers to is a
-//! `/32 host LOCAL` leaf of `/proc/net/fib_trie`, and its interface is the one with a connected route to its network. An address without
-//! such a route (a `/32` of a virtual service) is known, but not where it is; its broadcast address is not known.
+//! No file of the kernel lists IPv4 addresses by interface. A netlink socket does (`netlink.rs`),
+//! but only for the network namespace of this process. For another namespace the addresses are
+//! derived from the routing tables. A `/32 host LOCAL` leaf of `/proc/net/fib_trie` is an address
+//! of the machine. Its interface is the one with a connected route to its network. For an address
+//! without such a route (a `/32` of a virtual service), the interface is unknown, and so is its
+//! broadcast address.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -15,13 +17,13 @@ use super::routes::{DefaultRoute, Route, ipv6_address};
 /// An IPv4 address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address4 {
-    /// `None`: not known.
+    /// The interface, or `None` if unknown.
     pub(super) interface: Option<String>,
-    /// The name under which it was given to the interface, such as `eth0:1`.
+    /// The label of the address on the interface, such as `eth0:1`.
     pub(super) label: Option<String>,
     pub(super) address: Ipv4Addr,
     pub(super) prefix: u8,
-    /// `None`: not known. Empty: it has none.
+    /// The broadcast address: `None` if unknown, empty if it has none.
     pub(super) broadcast: Option<String>,
     pub(super) secondary: bool,
 }
@@ -62,7 +64,7 @@ impl Address6 {
     }
 }
 
-/// What Ansible tells of the route that everything else takes: the route, the address that it is left with, and the interface.
+/// Returns Ansible's description of the default route: gateway, source address and interface.
 pub(super) fn default4(route: &DefaultRoute<Ipv4Addr>, all: &[Address4], link: &Value) -> Map<String, Value> {
     let mut told = route_fields(route);
     let mut own = all.iter().filter(|address| address.interface.as_deref() == Some(&route.interface));
@@ -76,7 +78,7 @@ pub(super) fn default4(route: &DefaultRoute<Ipv4Addr>, all: &[Address4], link: &
     told
 }
 
-/// Likewise for IPv6.
+/// Returns the same for IPv6.
 pub(super) fn default6(route: &DefaultRoute<Ipv6Addr>, all: &[Address6], link: &Value) -> Map<String, Value> {
     let mut told = route_fields(route);
     let mut own = all.iter().filter(|address| address.interface == route.interface && address.scope == "global");
@@ -112,7 +114,7 @@ fn covers6(address: &Address6, other: Ipv6Addr) -> bool {
     u128::from(address.address) & mask == u128::from(other) & mask
 }
 
-/// The leaves of a trie that the machine answers to: address, and length of the prefix.
+/// Returns the local leaves of a trie: address and prefix length.
 fn local(trie: &str) -> Vec<(Ipv4Addr, u8)> {
     let mut found = Vec::new();
     let mut leaf = None;
@@ -127,7 +129,7 @@ fn local(trie: &str) -> Vec<(Ipv4Addr, u8)> {
     found
 }
 
-/// What the machine answers to, whole networks included, as `ip route` writes it.
+/// Returns the local addresses, including whole networks, in the format of `ip route`.
 pub(super) fn reachable4(trie: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut told = Vec::new();
@@ -139,12 +141,13 @@ pub(super) fn reachable4(trie: &str) -> Vec<String> {
     told
 }
 
-/// Each address with the interface whose connected route fits it most closely; loopback addresses are those of `lo`.
+/// Returns each address with the interface that has the longest matching connected route. Loopback
+/// addresses belong to `lo`.
 pub(super) fn from_trie(trie: &str, routes: &[Route]) -> Vec<Address4> {
     let addresses: BTreeSet<_> = local(trie).into_iter().filter(|(_, prefix)| *prefix == 32).collect();
     let place = |address: Ipv4Addr| {
         if address.is_loopback() {
-            // Its route stands in the table `local`, which the file of routes does not show.
+            // Its route is in the table `local`, which the route file does not show.
             return Some(("lo".to_owned(), 8));
         }
         let connected = routes.iter().filter(|route| route.is_connected() && route.covers(address));
@@ -164,7 +167,8 @@ pub(super) fn from_trie(trie: &str, routes: &[Route]) -> Vec<Address4> {
     addresses.into_iter().map(whole).collect()
 }
 
-/// The lines of `/proc/net/if_inet6`: address, index, length of the prefix, scope, flags (all in hexadecimal), interface.
+/// Parses `/proc/net/if_inet6`: address, index, prefix length, scope, flags (all in hexadecimal),
+/// interface.
 pub(super) fn ipv6(table: &str) -> Vec<Address6> {
     let line = |line: &str| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();

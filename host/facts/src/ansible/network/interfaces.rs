@@ -1,4 +1,4 @@
-//! The interfaces, from `/sys/class/net`.
+//! The network interfaces, from `/sys/class/net`.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use crate::source::Source;
 
 pub(super) const CLASS: &str = "/sys/class/net";
 
-/// Kinds of interface by the number of `if_arp.h`; all others are `unknown`.
+/// Interface types by their number in `if_arp.h`. All others are `unknown`.
 const KINDS: [(&str, &str); 5] =
     [("1", "ether"), ("32", "infiniband"), ("512", "ppp"), ("772", "loopback"), ("65534", "tunnel")];
 
-/// The bit of the flags of `netdevice(7)` for an interface that takes every packet (`IFF_PROMISC`).
+/// The flag of `netdevice(7)` for an interface that accepts every packet (`IFF_PROMISC`).
 const PROMISCUOUS: u32 = 0x100;
 
-/// The names of interfaces by their number.
+/// Returns the interface names by index.
 pub(super) fn by_index(source: &Source, names: &[String]) -> BTreeMap<u64, String> {
     let number = |name: &String| Some((source.number(&format!("{CLASS}/{name}/ifindex")).ok()?, name.clone()));
     names.iter().filter_map(number).collect()
 }
 
-/// The interfaces without their addresses.
+/// Returns the interfaces without their addresses.
 pub(super) fn links(source: &Source, names: &[String]) -> Map<String, Value> {
     // The directory also holds plain files, such as `bonding_masters`.
     let interfaces = names.iter().filter(|name| source.is_directory(&format!("{CLASS}/{name}")));
@@ -82,7 +82,7 @@ fn bridge(source: &Source, directory: &str) -> Vec<(String, Value)> {
 
 fn bond(source: &Source, directory: &str) -> Vec<(String, Value)> {
     let text = |file: &str| source.value(&format!("{directory}/bonding/{file}")).unwrap_or_default();
-    // Files with a choice hold its name and its number.
+    // Files for a choice hold its name and its number.
     let first = |file: &str| text(file).split_ascii_whitespace().next().unwrap_or_default().to_owned();
     let slaves: Vec<String> = text("slaves").split_ascii_whitespace().map(str::to_owned).collect();
     let mut told = vec![("type", "bonding".into()), ("slaves", json!(slaves))];

@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 
 use addresses::{Address4, Address6};
 
-use crate::gathering::Gathering;
+use crate::gathering::Collector;
 use crate::source::{Source, TABLE};
 
-pub(super) fn gather(gathering: &mut Gathering<'_>) {
+pub(super) fn gather(gathering: &mut Collector<'_>) {
     let source = gathering.source;
     let names = gathering.keep("interfaces", source.names(interfaces::CLASS)).unwrap_or_default();
     let mut links = interfaces::links(source, &names);
@@ -21,7 +21,7 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     let routes = gathering.keep_if_there("default_ipv4", routes).map(|text| routes::ipv4(&text)).unwrap_or_default();
     let trie = source.text(&source.process_file("net/fib_trie"), TABLE);
     let trie = gathering.keep_if_there("all_ipv4_addresses", trie).unwrap_or_default();
-    // Kernels without IPv6 have neither of these two, and that is no error.
+    // Kernels without IPv6 have neither of these files. That is not an error.
     let routes6 = source.text(&source.process_file("net/ipv6_route"), TABLE);
     let routes6 = gathering.keep_if_there("default_ipv6", routes6).unwrap_or_default();
     let table6 = source.text(&source.process_file("net/if_inet6"), TABLE);
@@ -53,17 +53,20 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     let names: Vec<String> = links.keys().map(|name| safe(name)).collect();
     gathering.set("interfaces", names);
     for (name, link) in links {
-        gathering.set_named_elsewhere(&safe(&name), link);
+        gathering.set_dynamic(&safe(&name), link);
     }
 }
 
-/// Ansible has `_` for `:` in the names of interfaces; that for `-` follows where they become names of facts.
+/// Replaces `:` in interface names with `_`, as Ansible does. `-` is replaced where they become
+/// fact names.
 fn safe(name: &str) -> String {
     name.replace(':', "_")
 }
 
-/// Whether the root's network is the one that this process is in: the files about a network have their numbers from the network, not
-/// from the place where they are looked at. Asking the kernel for addresses tells of this process's own network.
+/// Returns true if the root is in the network namespace of this process.
+///
+/// Inode numbers of the network files belong to the namespace, not to the mount. Netlink answers
+/// only for the namespace of this process.
 fn is_our_network(source: &Source) -> bool {
     if !source.is_foreign() {
         return true;
@@ -73,7 +76,10 @@ fn is_our_network(source: &Source) -> bool {
     own.is_ok_and(|own| theirs.is_ok_and(|theirs| own.st_ino == theirs.st_ino))
 }
 
-/// The first address of an interface is its address, others are further ones. An address with a label makes an interface of that name.
+/// Adds an address to its interface. The first one is the interface's address, later ones are
+/// secondary.
+///
+/// An address with a label creates an interface of that name.
 fn add4(links: &mut Map<String, Value>, address: &Address4) {
     let Some(interface) = address.interface.as_deref() else { return };
     let fields = address.fields();

@@ -1,4 +1,4 @@
-//! Asks the kernel for the addresses of the interfaces: `rtnetlink(7)`.
+//! Asks the kernel for the addresses of the interfaces with `rtnetlink(7)`.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -11,36 +11,40 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 use super::addresses::{Address4, Address6};
 
-/// The kernel answers at once; the bound is against the day on which it does not.
+/// Timeout for an answer. The kernel normally answers at once.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What the kernel sends at most at once, and what all may come to: 100,000 addresses.
+/// Maximum size of one message, and of all messages together (about 100,000 addresses), in bytes.
 const PIECE: usize = 64 << 10;
 const MAX_BYTES: usize = 8 << 20;
 
 const HEADER: usize = 16;
-/// `nlmsg_type`: the end of a list, an error, an address, and the question for addresses.
+/// Values of `nlmsg_type`: end of a list, error, address, and request for addresses.
 const DONE: u16 = 3;
 const ERROR: u16 = 2;
 const NEW_ADDRESS: u16 = 20;
 const GET_ADDRESS: u16 = 22;
-/// `nlmsg_flags`: a question, for the whole list.
+/// Value of `nlmsg_flags`: a request for the whole list.
 const REQUEST_DUMP: u16 = 0x1 | 0x300;
 
-/// The part of an address message before its attributes: family, length of the prefix, flags, scope, number of the interface.
+/// Size of an address message before its attributes: family, prefix length, flags, scope, interface
+/// index.
 const ADDRESS_HEADER: usize = 8;
 const INET: u8 = 2;
 const INET6: u8 = 10;
-/// The address is not the first of its network on the interface.
+/// Flag: the address is not the first one of its network on the interface.
 const SECONDARY: u8 = 0x1;
 
-/// Attributes of an address: the other end's where there is one, our own, name, broadcast.
+/// Attributes of an address: the peer's address if there is one, the local address, label,
+/// broadcast.
 const ADDRESS: u16 = 1;
 const OWN: u16 = 2;
 const LABEL: u16 = 3;
 const BROADCAST: u16 = 4;
 
-/// The addresses of this process's network, in the kernel's order; `None` where the kernel does not answer as it should. `names` are the
-/// interfaces by their number.
+/// Returns the addresses in the network namespace of this process, in the kernel's order.
+///
+/// Returns `None` if the kernel's answer is missing or malformed. `names` are the interfaces by
+/// index.
 pub(super) fn addresses(names: &BTreeMap<u64, String>) -> Option<(Vec<Address4>, Vec<Address6>)> {
     let socket = open()?;
     let mut found = (Vec::new(), Vec::new());
@@ -78,7 +82,7 @@ fn ask(socket: &OwnedFd, family: u8, sequence: u32) -> Option<()> {
     (sent == question.len()).then_some(())
 }
 
-/// The bodies of the messages about addresses, until the kernel says that this was all.
+/// Collects the bodies of the address messages until the kernel marks the end of the list.
 fn collect(socket: &OwnedFd, sequence: u32, answers: &mut Vec<Vec<u8>>) -> Option<()> {
     let mut total = 0;
     let mut piece = vec![0; PIECE];
@@ -106,12 +110,12 @@ fn collect(socket: &OwnedFd, sequence: u32, answers: &mut Vec<Vec<u8>>) -> Optio
     }
 }
 
-/// Everything in a message begins at a multiple of four.
+/// Rounds up to a multiple of four, the alignment of everything in a message.
 fn aligned(size: usize) -> usize {
     size.next_multiple_of(4)
 }
 
-/// One address, as the kernel tells it.
+/// One address, as the kernel reports it.
 struct Message<'a> {
     family: u8,
     prefix: u8,
@@ -150,7 +154,8 @@ impl<'a> Message<'a> {
             interface: names.get(&self.interface).cloned(),
             label: label.map(|label| label.trim_end_matches('\0').to_owned()),
             address: own,
-            // The length is that of the other end's network; what is its own on such a link is one address.
+            // The prefix length is that of the peer's network. On such a link the local side is a
+            // single address.
             prefix: if own == other { self.prefix.min(32) } else { 32 },
             broadcast: Some(address(BROADCAST).map_or_else(String::new, |address| address.to_string())),
             secondary: self.flags & SECONDARY != 0,

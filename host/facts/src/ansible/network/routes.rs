@@ -2,20 +2,20 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The route leads to a host by way of another (`RTF_GATEWAY` of `route(8)`).
+/// The route uses a gateway (`RTF_GATEWAY` of `route(8)`).
 const GATEWAY: u32 = 0x2;
-/// The route can be used (`RTF_UP`).
+/// The route is usable (`RTF_UP`).
 const UP: u32 = 0x1;
-/// The route refuses what it matches (`RTF_REJECT`).
+/// The route rejects what it matches (`RTF_REJECT`).
 const REJECT: u32 = 0x200;
 
-/// The route leads to this machine itself (`RTF_LOCAL`).
+/// The route leads to this machine (`RTF_LOCAL`).
 const LOCAL: u32 = 0x8000_0000;
 
-/// The route that everything else takes.
+/// The default route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DefaultRoute<A> {
-    /// `None`: the interface leads there by itself.
+    /// The gateway, or `None` if the destination is directly on the interface.
     pub(super) gateway: Option<A>,
     pub(super) interface: String,
 }
@@ -30,7 +30,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// Whether it leads to a network that the interface itself is part of.
+    /// Returns true if the route leads to a network that the interface itself is part of.
     pub(super) fn is_connected(&self) -> bool {
         self.gateway.is_none() && self.mask != Ipv4Addr::UNSPECIFIED
     }
@@ -44,12 +44,14 @@ impl Route {
     }
 }
 
-/// The routes that can be used, in the kernel's order.
+/// Returns the usable routes, in the kernel's order.
 pub(super) fn ipv4(table: &str) -> Vec<Route> {
     table.lines().skip(1).filter_map(route).collect()
 }
 
-/// Interface, destination, gateway, flags, references, uses, metric, mask, ...; addresses in hexadecimal, in the machine's byte order.
+/// Parses interface, destination, gateway, flags, references, uses, metric, mask, and so on.
+///
+/// Addresses are in hexadecimal, in the machine's byte order.
 fn route(line: &str) -> Option<Route> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let number = |index: usize| u32::from_str_radix(fields.get(index)?, 16).ok();
@@ -68,14 +70,18 @@ fn route(line: &str) -> Option<Route> {
     })
 }
 
-/// The one with the lowest metric, the first among equals: the one that the kernel takes.
+/// Returns the default route with the lowest metric, and the first of several equal ones, as the
+/// kernel does.
 pub(super) fn default_ipv4(routes: &[Route]) -> Option<DefaultRoute<Ipv4Addr>> {
     let defaults = routes.iter().filter(|route| route.destination.is_unspecified() && route.mask.is_unspecified());
     let route = defaults.min_by_key(|route| route.metric)?;
     Some(DefaultRoute { gateway: route.gateway, interface: route.interface.clone() })
 }
 
-/// Destination, length, source, length, next hop, metric, references, uses, flags, interface; all in hexadecimal.
+/// Returns the IPv6 default route.
+///
+/// The columns are destination, prefix length, source, prefix length, next hop, metric, references,
+/// uses, flags and interface, all in hexadecimal.
 pub(super) fn default_ipv6(table: &str) -> Option<DefaultRoute<Ipv6Addr>> {
     let defaults = table.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -83,7 +89,7 @@ pub(super) fn default_ipv6(table: &str) -> Option<DefaultRoute<Ipv6Addr>> {
         let flags = number(8)?;
         let interface = *fields.get(9)?;
         let is_default = ipv6_address(fields.first()?)?.is_unspecified() && number(1)? == 0;
-        // The kernel always has a default route that refuses everything, on `lo`.
+        // The kernel always has a default route on `lo` that rejects everything.
         if !is_default || flags & UP == 0 || flags & REJECT != 0 || interface == "lo" {
             return None;
         }
@@ -94,7 +100,7 @@ pub(super) fn default_ipv6(table: &str) -> Option<DefaultRoute<Ipv6Addr>> {
     defaults.min_by_key(|(metric, _)| *metric).map(|(_, route)| route)
 }
 
-/// What the machine answers to, as `ip route` writes it: the routes that lead to itself.
+/// Returns the local routes, in the format of `ip route`.
 pub(super) fn reachable6(table: &str) -> Vec<String> {
     let mut told = Vec::new();
     for line in table.lines() {
@@ -110,7 +116,7 @@ pub(super) fn reachable6(table: &str) -> Vec<String> {
     told
 }
 
-/// An address as 32 hexadecimal digits.
+/// Parses an address of 32 hexadecimal digits.
 pub(super) fn ipv6_address(digits: &str) -> Option<Ipv6Addr> {
     if digits.len() == 32 { u128::from_str_radix(digits, 16).ok().map(Ipv6Addr::from) } else { None }
 }

@@ -1,4 +1,4 @@
-//! A machine with a journal.
+//! A test machine with a journal.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ impl Bed {
         Self { dir }
     }
 
-    /// With a file in its journal.
+    /// Creates a machine with one file in its journal.
     pub(crate) fn with_journal() -> Self {
         let bed = Self::new();
         let journal = bed.root().join("var/log/journal").join(MACHINE);
@@ -37,23 +37,24 @@ impl Bed {
         self.dir.path().join("systemd_logs")
     }
 
-    /// Everything that this root has.
+    /// Returns options that select all logs of this root.
     pub(crate) fn options(&self) -> Options {
         Options { root: self.root(), since: Duration::ZERO, ..Options::default() }
     }
 
-    /// A shell script in the place of what executes `journalctl` below the root.
+    /// Returns options with a shell script in place of the helper that executes `journalctl` below
+    /// the root.
     pub(crate) fn through(&self, script: &str) -> Options {
         let args = ["-c", script, "sh"].map(str::to_owned).to_vec();
         Options { helper: Some(("/bin/sh".into(), args)), ..self.options() }
     }
 
-    /// The lines that were written.
+    /// Writes the logs and returns their lines.
     pub(crate) fn logs(&self, options: &Options) -> (Vec<Value>, Summary) {
         let summary = write_logs(options, Some(&self.output())).unwrap();
         let text = fs::read_to_string(self.output()).unwrap();
         assert!(text.is_empty() || text.ends_with('\n'));
-        // Nothing else is left.
+        // No temporary file is left behind.
         let left: Vec<_> = fs::read_dir(self.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left.len(), 2, "{left:?}");
         (parsed(&text), summary)

@@ -1,4 +1,4 @@
-//! The machine's `journalctl`, and the lack of it.
+//! The machine's `journalctl`, or its absence.
 
 use std::fs;
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn lines_before_a_failure_are_kept_and_the_rest_is_reported() {
 fn a_journalctl_that_hangs_is_killed() {
     let bed = Bed::with_journal();
     let time_limit = Duration::from_millis(300);
-    // The second one also closes its output.
+    // The second script also closes its output.
     for (script, lines_before) in [(r#"echo '{"MESSAGE":"one"}'; exec sleep 600"#, 1), ("exec sleep 600 >&- 2>&-", 0)] {
         let (lines, _) = bed.logs(&Options { time_limit, ..bed.through(script) });
         assert_eq!(lines.len(), lines_before + 1);

@@ -1,4 +1,4 @@
-//! What the service accounts of a run may do: the one of the aggregator and those of plugins.
+//! The permissions of a run's service accounts: that of the aggregator and those of plugins.
 
 mod needs;
 mod objects;

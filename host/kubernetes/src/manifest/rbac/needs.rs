@@ -1,31 +1,32 @@
-//! What a run needs to be allowed, in its own words.
+//! What a run needs permissions for.
 
 use std::collections::BTreeSet;
 
 use super::super::options::ManifestOptions;
 
-/// What a run needs to be allowed.
+/// What a run needs permissions for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
-    /// What of the cluster is recorded.
+    /// The resources that are recorded.
     pub queries: Queries,
     /// Whether the kubelets of nodes are queried.
     pub kubelets: bool,
 }
 
-/// What of the cluster is recorded.
+/// The resources of the cluster that are recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Queries {
-    /// Nothing.
+    /// No resources.
     Nothing,
-    /// Everything that can be listed, but secrets.
+    /// All resources that can be listed, except secrets.
     Everything,
-    /// These resources, by their plural names, and the special items `podlogs`, `servergroups` and `serverversion`.
+    /// These resources, by their plural names, and the special items `podlogs`, `servergroups` and
+    /// `serverversion`.
     Named(BTreeSet<String>),
 }
 
 impl Needs {
-    /// What a run with these options needs.
+    /// Returns the needs of a run with these options.
     #[must_use]
     pub fn of(options: &ManifestOptions) -> Self {
         let queries = match &options.config.resources {
@@ -36,7 +37,8 @@ impl Needs {
         Self { queries, kubelets: options.config.plumbline.query_kubelets }
     }
 
-    /// Whether the configuration and health of kubelets are recorded, through the API server's proxy to them.
+    /// Returns true if configuration and health of kubelets are recorded, through the API server's
+    /// node proxy.
     pub(super) fn asks_nodes(&self) -> bool {
         let recorded = match &self.queries {
             Queries::Nothing => false,
@@ -46,7 +48,7 @@ impl Needs {
         self.kubelets && recorded
     }
 
-    /// Whether logs of pods outside the run's namespace are recorded.
+    /// Returns true if logs of pods outside the run's namespace are recorded.
     pub(super) fn reads_logs(&self) -> bool {
         match &self.queries {
             Queries::Nothing => false,

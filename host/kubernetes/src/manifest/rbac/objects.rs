@@ -1,4 +1,4 @@
-//! Roles and their bindings, as objects.
+//! Builds roles and their bindings.
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use plumbline_core::Config;
@@ -11,10 +11,12 @@ use crate::names;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The roles of the configured mode, each after its binding, as Sonobuoy orders them. Those for the whole cluster are labelled with
-/// the run's namespace, so that a deletion finds them.
+/// Returns the roles of the configured mode, each after its binding, in Sonobuoy's order.
+///
+/// Cluster-wide ones are labelled with the run's namespace, so that a deletion finds them.
 pub(crate) fn objects(config: &Config, needs: &Needs) -> Vec<Value> {
-    // The same names whatever the service account is called: older deletions know them.
+    // The names do not depend on the service account, because older versions of `delete` expect
+    // them.
     let cluster = format!("sonobuoy-serviceaccount-{}", config.namespace);
     let inside = "sonobuoy-serviceaccount-sonobuoy";
     match config.aggregator_permissions {
@@ -39,7 +41,8 @@ fn for_namespace(config: &Config, name: &str, rules: &[PolicyRule]) -> [Value; 2
     role(config, name, &config.service_account_name, &json!(rules))
 }
 
-/// A ClusterRole with these rules and its binding to a service account of the run's namespace.
+/// Returns a ClusterRole with these rules, and its binding to a service account of the run's
+/// namespace.
 pub(super) fn cluster_role(config: &Config, name: &str, account: &str, rules: &Value) -> [Value; 2] {
     let metadata = json!({"name": name, "labels": labels(config)});
     [
@@ -48,7 +51,7 @@ pub(super) fn cluster_role(config: &Config, name: &str, account: &str, rules: &V
     ]
 }
 
-/// A Role with these rules and its binding to a service account of the run's namespace.
+/// Returns a Role with these rules, and its binding to a service account of the run's namespace.
 pub(super) fn role(config: &Config, name: &str, account: &str, rules: &Value) -> [Value; 2] {
     let metadata = json!({"name": name, "namespace": config.namespace, "labels": labels(config)});
     [

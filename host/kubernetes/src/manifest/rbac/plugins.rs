@@ -10,7 +10,7 @@ use super::super::options::ManifestOptions;
 use super::objects::{cluster_role, role};
 use crate::driver::PluginAccount;
 
-/// The service accounts of plugins that ask for permissions.
+/// Returns the service accounts of plugins that ask for permissions.
 pub(crate) fn plugin_accounts(options: &ManifestOptions) -> Vec<Value> {
     let config = &options.config;
     let account = |definition| match PluginAccount::of(definition, &config.service_account_name) {
@@ -20,7 +20,7 @@ pub(crate) fn plugin_accounts(options: &ManifestOptions) -> Vec<Value> {
     definitions(options).into_iter().filter_map(account).collect()
 }
 
-/// The roles of these accounts, each after its binding.
+/// Returns the roles of these accounts, each after its binding.
 pub(crate) fn plugin_roles(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> {
     let config = &options.config;
     let mut objects = Vec::new();
@@ -47,12 +47,13 @@ pub(crate) fn plugin_roles(options: &ManifestOptions) -> Result<Vec<Value>, Mani
     Ok(objects)
 }
 
-/// The name begins as those of the aggregator's roles do, which tells the run that it belongs to.
+/// Returns the name of a plugin's cluster role. Like those of the aggregator's roles, it starts
+/// with a prefix that identifies the run.
 fn cluster_role_name(namespace: &str, plugin: &PluginName) -> String {
     format!("sonobuoy-serviceaccount-{namespace}-plugin-{plugin}")
 }
 
-/// The definitions in the order of their names, as their ConfigMap has them.
+/// Returns the definitions in name order, as in their ConfigMap.
 pub(super) fn definitions(options: &ManifestOptions) -> Vec<&Definition> {
     let mut definitions: Vec<&Definition> = options.plugins.iter().map(|plugin| plugin.definition.as_ref()).collect();
     definitions.sort_by_key(|definition| definition.name.as_str());

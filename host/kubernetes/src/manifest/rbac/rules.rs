@@ -7,8 +7,8 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use super::needs::{Needs, Queries};
 use crate::names;
 
-/// Resources of the core group that can be listed, but `secrets`: a group of which everything but one resource is allowed has to be
-/// written out, for rules only add.
+/// The listable resources of the core group, except `secrets`. Rules can only add permissions, so
+/// the resources have to be listed one by one.
 const CORE: [&str; 15] = [
     "componentstatuses",
     "configmaps",
@@ -27,7 +27,8 @@ const CORE: [&str; 15] = [
     "services",
 ];
 
-/// The other groups of Kubernetes and its special interest groups, none of which holds secrets. `*` would include the core group.
+/// The other API groups of Kubernetes and its special interest groups. None of them holds secrets.
+/// `*` would include the core group.
 const GROUPS: [&str; 22] = [
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
@@ -53,20 +54,21 @@ const GROUPS: [&str; 22] = [
     "storagemigration.k8s.io",
 ];
 
-/// Paths of discovery and version. Kubernetes allows them to everybody unless an administrator took that away.
+/// Paths for discovery and version. By default Kubernetes allows them to everyone, but an
+/// administrator can revoke that.
 const DISCOVERY: [&str; 6] = ["/api", "/api/*", "/apis", "/apis/*", "/version", "/version/*"];
 
-/// Items of a configuration that are no resources.
+/// Items of a configuration that are not resources.
 const SPECIAL: [&str; 3] = ["podlogs", "servergroups", "serverversion"];
 
-/// The rules that cover `needs` and no more: those for the whole cluster, and those in the run's namespace.
+/// Returns the minimal rules for `needs`: the cluster-wide ones, and those in the run's namespace.
 #[must_use]
 pub fn rules(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
     (cluster(needs), namespace())
 }
 
 fn cluster(needs: &Needs) -> Vec<PolicyRule> {
-    // Expectations per node, and the watch for nodes that go away.
+    // Nodes are needed for results per node, and to notice nodes that disappear.
     let mut rules = vec![rule(&[""], &["nodes"], &["get", "list", "watch"])];
     match &needs.queries {
         Queries::Nothing => return rules,
@@ -76,7 +78,7 @@ fn cluster(needs: &Needs) -> Vec<PolicyRule> {
         }
         Queries::Named(named) => {
             rules.extend(by_name(named, &["get", "list"]));
-            // Namespaces one by one, and the pods whose logs there are.
+            // Namespaces are read one by one, and pods to read their logs.
             let lists: &[&str] = if needs.reads_logs() { &["namespaces", "pods"] } else { &["namespaces"] };
             rules.push(rule(&[""], lists, &["get", "list"]));
         }
@@ -93,14 +95,16 @@ fn cluster(needs: &Needs) -> Vec<PolicyRule> {
 
 fn namespace() -> Vec<PolicyRule> {
     vec![
-        // Plugins' pods; and the status on the aggregator's own pod and on theirs.
+        // This covers the pods of plugins, and the status annotations on them and on the
+        // aggregator's pod.
         rule(&[""], &["pods"], &["get", "list", "watch", "create", "delete", "patch"]),
         rule(&[""], &["pods/log"], &["get"]),
         rule(&["apps"], &["daemonsets"], &["get", "list", "watch", "create", "delete"]),
-        // The CA of the run, and the certificates of workers. What is yet to be created has no name that a rule could be
-        // held to: a Secret of another name can be created, and never be read.
+        // These are the CA of the run and the certificates of workers. A rule cannot restrict the
+        // name of an object that is created. A Secret with another name can therefore be created,
+        // but never read.
         PolicyRule {
-            resource_names: Some(owned(&[names::AUTHORITY_SECRET, names::CERTIFICATES_SECRET])),
+            resource_names: Some(owned(&[names::CA_SECRET, names::CERTIFICATES_SECRET])),
             ..rule(&[""], &["secrets"], &["get", "patch", "delete"])
         },
         rule(&[""], &["secrets"], &["create"]),
@@ -109,18 +113,23 @@ fn namespace() -> Vec<PolicyRule> {
             ..rule(&[""], &["configmaps"], &["get", "patch", "update"])
         },
         rule(&[""], &["configmaps"], &["create"]),
-        // Why a pod does not start, and that a result is late or lost.
+        // Events explain why a pod does not start, and report that a result is late or lost.
         rule(&[""], &["events"], &["list", "create"]),
     ]
 }
 
-/// Everything, as Sonobuoy's mode `clusterAdmin` has it. Its paths lack `/`, which conformance tests ask for since Kubernetes 1.29.
+/// Allows everything, as in Sonobuoy's mode `clusterAdmin`.
+///
+/// Sonobuoy's paths lack `/`, which conformance tests request since Kubernetes 1.29.
 pub(super) fn everything() -> Vec<PolicyRule> {
     vec![rule(&["*"], &["*"], &["*"]), served_paths()]
 }
 
-/// Reading and watching everything but Secrets, and the paths that the API server serves, whatever is recorded.
-/// Sonobuoy's mode `clusterRead` allows `get` on all subresources too, which includes `pods/exec` and `nodes/proxy`.
+/// Allows reading and watching everything except Secrets, and the paths that the API server serves,
+/// independent of what is recorded.
+///
+/// Sonobuoy's mode `clusterRead` also allows `get` on all subresources, which includes `pods/exec`
+/// and `nodes/proxy`.
 pub(super) fn reading(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
     const READ: [&str; 3] = ["get", "list", "watch"];
     let mut rules = vec![rule(&[""], &CORE, &READ), rule(&GROUPS, &["*"], &READ), rule(&[""], &["pods/log"], &["get"])];
@@ -134,13 +143,13 @@ pub(super) fn reading(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
     (rules, namespace())
 }
 
-/// Resources of any group by their plural names, as a configuration names them.
+/// Returns a rule for resources of any group by their plural names, as a configuration names them.
 fn by_name(named: &BTreeSet<String>, verbs: &[&str]) -> Option<PolicyRule> {
     let resources: Vec<&str> = named.iter().map(String::as_str).filter(|name| !SPECIAL.contains(name)).collect();
     (!resources.is_empty()).then(|| rule(&["*"], &resources, verbs))
 }
 
-/// Everything in a namespace: a role has no paths.
+/// Allows everything in a namespace. A Role has no paths.
 pub(super) fn everything_inside() -> Vec<PolicyRule> {
     vec![rule(&["*"], &["*"], &["*"])]
 }

@@ -1,4 +1,4 @@
-//! What the roles of a run allow, in words.
+//! Explains the roles of a run as text.
 
 use plumbline_core::Definition;
 use plumbline_core::config::Permissions;
@@ -9,10 +9,11 @@ use super::needs::{Needs, Queries};
 use super::plugins::definitions;
 use crate::driver::PluginAccount;
 
-/// Rules that are written out for each plugin; the manifest has the others.
+/// Maximum number of rules to show for each plugin. The manifest has all of them.
 const MAX_SHOWN: usize = 8;
 
-/// One sentence for each permission of the aggregator and of each plugin: what it is, and what for.
+/// Returns one sentence for each permission of the aggregator and of each plugin: what it allows,
+/// and its purpose.
 #[must_use]
 pub fn why(options: &ManifestOptions) -> Vec<String> {
     let mut lines = match options.config.aggregator_permissions {
@@ -27,7 +28,7 @@ pub fn why(options: &ManifestOptions) -> Vec<String> {
     lines
 }
 
-/// What a person should know about the permissions of plugins before every run.
+/// Returns notices about the permissions of plugins, which the user should see before every run.
 #[must_use]
 pub fn notices(options: &ManifestOptions) -> Vec<String> {
     let config = &options.config;
@@ -126,7 +127,7 @@ fn of_plugin(definition: &Definition, options: &ManifestOptions) -> Vec<String> 
     }
 }
 
-/// A rule in the words of Kubernetes, such as `get, list nodes`.
+/// Formats a rule with the terms of Kubernetes, such as `get, list nodes`.
 fn in_words(rule: &PolicyRule) -> String {
     let verbs = rule.verbs.join(", ");
     let of = match rule.non_resource_urls.is_empty() {

@@ -6,7 +6,7 @@ use super::super::samples::{ended, pod_with, running, view, waiting};
 use super::*;
 
 fn told(pod: &Value) -> String {
-    match assess(&view(pod), "scan", &Graces::default()) {
+    match assess(&view(pod), "scan", &GracePeriods::default()) {
         Some(trouble) => format!("{:?}: {}", trouble.kind, trouble.sentence),
         None => "well".to_owned(),
     }
@@ -17,7 +17,7 @@ fn with(mut pod: Value, path: &str, key: &str, value: Value) -> Value {
     pod
 }
 
-/// A pod whose worker is a native sidecar.
+/// Returns a pod whose worker is a native sidecar.
 fn worker_as_sidecar(plugin: Value, worker: Value) -> Value {
     let mut pod = pod_with("p-x", "w1", plugin, worker);
     let spec = pod["spec"]["containers"].as_array_mut().unwrap().pop().unwrap();
@@ -97,7 +97,7 @@ fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
     let mut all = String::new();
     for (name, pod) in cases {
         writeln!(all, "{name}\n  {}", told(&pod)).unwrap();
-        let trouble = assess(&view(&pod), "scan", &Graces::default()).unwrap();
+        let trouble = assess(&view(&pod), "scan", &GracePeriods::default()).unwrap();
         if trouble.so_far != trouble.sentence {
             writeln!(all, "  so far: {}", trouble.so_far).unwrap();
         }
@@ -123,14 +123,14 @@ fn what_is_not_a_trouble() {
     );
     assert_eq!(told(&companion(running())), "well");
     assert!(told(&companion(waiting("PodInitializing", ""))).starts_with("CrashLoop: "));
-    // How long an init container takes is its own affair.
+    // An init container may take as long as it needs.
     let pod = pod_with("p", "w", waiting("PodInitializing", ""), waiting("PodInitializing", ""));
     let pod = with(pod, "/spec", "initContainers", json!([{"name": "prepare"}]));
     let prepares = json!([{"name": "prepare", "restartCount": 0, "state": running()}]);
     assert_eq!(told(&with(pod, "/status", "initContainerStatuses", prepares)), "well");
-    // A sidecar that does not start is no trouble, as one that crashes is none.
+    // A sidecar that does not start or crashes is not a problem.
     assert_eq!(told(&sidecar(waiting("ContainerCreating", ""))), "well");
-    // Restarted twice, as Sonobuoy allows, and running again.
+    // The container was restarted twice, as Sonobuoy allows, and is running again.
     assert_eq!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 2}), running())), "well");
     assert!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 3}), running())).starts_with("CrashLoop: "));
     assert_eq!(told(&json!({"metadata": {"name": "p"}, "spec": {}})), "well");
@@ -139,7 +139,7 @@ fn what_is_not_a_trouble() {
 #[test]
 fn the_message_of_a_registry_does_not_make_a_timeout_of_a_failure() {
     let pod = pod_with("p", "w", waiting("ErrImagePull", "net/http: request canceled: i/o timeout"), running());
-    let trouble = assess(&view(&pod), "scan", &Graces::default()).unwrap();
+    let trouble = assess(&view(&pod), "scan", &GracePeriods::default()).unwrap();
     assert!(!plumbline_core::ledger::ErrorRecord::new(trouble.sentence).is_timeout());
 }
 
@@ -148,5 +148,5 @@ fn a_pod_that_is_deleted_may_use_the_time_it_was_given() {
     let pod =
         with(pod_with("p", "w", running(), running()), "/metadata", "deletionTimestamp", json!("2026-01-01T00:00:00Z"));
     let pod = with(pod, "/metadata", "deletionGracePeriodSeconds", json!(45));
-    assert_eq!(assess(&view(&pod), "scan", &Graces::default()).unwrap().grace, Duration::from_secs(105));
+    assert_eq!(assess(&view(&pod), "scan", &GracePeriods::default()).unwrap().grace, Duration::from_secs(105));
 }

@@ -57,7 +57,7 @@ fn the_cause_is_told_with_its_advice_and_without_what_every_line_of_a_log_has() 
     assert_eq!(evidence.worker_says(), WorkerSays::Ours(Some(format!("{told} (check the address)"))));
     let record = evidence.record(&verdict(Kind::Hello), "the worker did not reach the aggregator", None);
     assert!(record.error.ends_with(&format!("the worker says: {told} (check the address)")), "{}", record.error);
-    // What scrolled out of the tail is not there any more.
+    // A message that scrolled out of the tail is no longer available.
     assert_eq!(with_worker_log(again).worker_says(), WorkerSays::Ours(Some(told.to_owned())));
 }
 

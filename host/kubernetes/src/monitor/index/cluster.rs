@@ -1,14 +1,15 @@
-//! The objects that were seen.
+//! The objects seen in the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Objects of one kind by name, as a watch tells them: a list, and changes from then on. After an interruption there is another list.
+/// Objects of one kind by name, as a watch reports them: a list, and changes from then on. After an
+/// interruption there is another list.
 #[derive(Debug)]
 pub(super) struct Seen<T> {
     objects: BTreeMap<String, T>,
-    /// A list was complete once: what is not here is not there.
+    /// Whether a list was ever complete. Then an object that is not here does not exist.
     complete: bool,
-    /// Names that the list under way has told so far.
+    /// The names seen so far in the current list.
     listed: Option<BTreeSet<String>>,
 }
 
@@ -31,7 +32,7 @@ impl<T> Seen<T> {
         self.complete
     }
 
-    /// Takes an object; returns what stood under its name.
+    /// Stores an object, and returns the previous one of that name.
     pub(super) fn put(&mut self, name: &str, object: T) -> Option<T> {
         if let Some(listed) = &mut self.listed {
             listed.insert(name.to_owned());
@@ -43,12 +44,13 @@ impl<T> Seen<T> {
         self.objects.remove(name)
     }
 
-    /// A list begins. What is known stays until it is complete: a list that takes long must not look like an empty cluster.
+    /// Starts a list. Known objects stay until the list is complete, so that a slow list does not
+    /// look like an empty cluster.
     pub(super) fn begin_list(&mut self) {
         self.listed = Some(BTreeSet::new());
     }
 
-    /// A list is complete. Returns what it did not tell.
+    /// Completes a list, and returns the objects that it did not contain.
     pub(super) fn end_list(&mut self) -> Vec<T> {
         self.complete = true;
         let Some(listed) = self.listed.take() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! The index: what was seen in, verdicts out.
+//! The index: turns observations into verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -6,31 +6,31 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use plumbline_core::{NodeName, PluginName, ResultKey};
 
-use super::super::assess::{Kind, Trouble, assess};
-use super::super::options::{Graces, Watched};
+use super::super::assess::{Kind, Problem, assess};
+use super::super::options::{GracePeriods, Watched};
 use super::super::sentence;
 use super::cluster::Seen;
-use super::tracked::{Departed, Now, Plugin, Tracked, Verdict};
+use super::tracked::{DeletedPod, Now, Plugin, Tracked, Verdict};
 use crate::names;
 use crate::node_view::NodeView;
 use crate::pod_view::PodView;
 
-/// Everything that the monitor knows.
+/// The whole state of the monitor.
 #[derive(Debug)]
 pub(in super::super) struct Index {
-    graces: Graces,
+    graces: GracePeriods,
     namespace: String,
     pods: Seen<PodView>,
     nodes: Seen<NodeView>,
     plugins: BTreeMap<PluginName, Plugin>,
     sessions: BTreeMap<String, PluginName>,
     deadlines: BTreeSet<(Duration, ResultKey)>,
-    /// What is new about that which keeps results from arriving, and was not asked for yet.
+    /// Changes in the problems that delay results, until they are taken.
     news: BTreeMap<ResultKey, Option<String>>,
 }
 
 impl Index {
-    pub(in super::super) fn new(namespace: String, graces: Graces) -> Self {
+    pub(in super::super) fn new(namespace: String, graces: GracePeriods) -> Self {
         Self {
             graces,
             namespace,
@@ -43,7 +43,7 @@ impl Index {
         }
     }
 
-    /// Watches a plugin from now on; one that is watched already is begun anew.
+    /// Starts to watch a plugin. If it is already watched, its state is reset.
     pub(in super::super) fn watch(&mut self, watched: Watched, now: Now) {
         self.forget(&watched.plugin);
         let mut plugin = Plugin::new(watched);
@@ -60,7 +60,7 @@ impl Index {
         }
     }
 
-    /// Does not watch a plugin any more.
+    /// Stops watching a plugin.
     pub(in super::super) fn forget(&mut self, plugin: &PluginName) {
         if let Some(plugin) = self.plugins.remove(plugin) {
             self.sessions.remove(&plugin.watched.session);
@@ -69,7 +69,7 @@ impl Index {
         }
     }
 
-    /// A pod was seen.
+    /// Processes a pod that was created or changed.
     pub(in super::super) fn pod_applied(&mut self, pod: PodView, now: Now) {
         let key = self.key_of(&pod);
         let name = pod.name.clone();
@@ -78,8 +78,8 @@ impl Index {
         if let (Some(old), Some(before)) = (&old, before)
             && key.as_ref() != Some(old)
         {
-            // The name stands for another pod now.
-            self.unplace(old, &name, Departed { pod: before, object: Box::default() });
+            // The name now belongs to another pod.
+            self.unplace(old, &name, DeletedPod { pod: before, object: Box::default() });
             self.refresh(old, now);
         }
         if let Some(key) = key {
@@ -91,13 +91,14 @@ impl Index {
         }
     }
 
-    /// A pod is gone; `object` is how it was seen last.
+    /// Processes a deleted pod. `object` is its last known state.
     pub(in super::super) fn pod_removed(&mut self, pod: PodView, object: Box<str>, now: Now) {
-        // A pod that was deleted before this watch began is not known; that it was there explains why it is not.
+        // The index does not know a pod that was deleted before this watch started. Its earlier
+        // existence explains its absence.
         self.pods.remove(&pod.name);
         if let Some(key) = self.key_of(&pod) {
             let name = pod.name.clone();
-            self.unplace(&key, &name, Departed { pod, object });
+            self.unplace(&key, &name, DeletedPod { pod, object });
             self.refresh(&key, now);
         }
     }
@@ -119,7 +120,7 @@ impl Index {
     pub(in super::super) fn node_applied(&mut self, node: NodeView, now: Now) {
         let name = node.name.clone();
         let before = self.nodes.put(&name, node);
-        // The kubelet writes its node again and again, mostly without news.
+        // The kubelet updates its node frequently, mostly without relevant changes.
         if before.as_ref() != self.nodes.get(&name) {
             self.refresh_node(&name, now);
         }
@@ -136,19 +137,21 @@ impl Index {
 
     pub(in super::super) fn nodes_listed(&mut self, now: Now) {
         self.nodes.end_list();
-        // Lists are rare, and a node that was never seen is told by nothing else.
+        // Lists are rare, and only a list reveals a node that was never seen.
         self.refresh_all(now);
     }
 
-    /// When to look at the clock again; `None`: nothing is in trouble.
+    /// Returns when to call [`Index::tick`] again, or `None` if there is no problem.
     pub(in super::super) fn next_deadline(&self) -> Option<Duration> {
         self.deadlines.first().map(|(due, _)| *due)
     }
 
-    /// Every result whose trouble has lasted too long by now: each once, unless it is given back with [`Index::reprieve`].
+    /// Returns a verdict for every result whose problem exceeds its grace period. Each is returned
+    /// once, unless [`Index::reprieve`] resets it.
     pub(in super::super) fn tick(&mut self, now: Now) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
-        // Only what is due when this begins: something that is put off goes to a later moment, or waits for the next tick.
+        // Only take what is due now. A result that is postponed gets a later deadline, or waits for
+        // the next tick.
         let due: Vec<ResultKey> =
             self.deadlines.iter().take_while(|(due, _)| *due <= now.at).map(|(_, key)| key.clone()).collect();
         for key in due {
@@ -158,19 +161,19 @@ impl Index {
         verdicts
     }
 
-    /// What keeps results from arriving, where that has changed; `None` where nothing does any
-    /// more.
+    /// Returns the changes in the problems that delay results, with `None` for a problem that is
+    /// over.
     pub(in super::super) fn take_news(&mut self) -> BTreeMap<ResultKey, Option<String>> {
         std::mem::take(&mut self.news)
     }
 
-    /// A verdict that turned out to be premature: counts again after `delay`, if the trouble is still there then.
+    /// Withdraws a premature verdict. It is issued again after `delay` if the problem still exists.
     pub(in super::super) fn reprieve(&mut self, key: &ResultKey, kind: Kind, delay: Duration, now: Now) {
         let Some(tracked) = self.tracked_mut(key) else { return };
         (tracked.settled, tracked.given_up) = (false, false);
         let due = now.at.saturating_add(delay);
         for (of, lasting) in &mut tracked.troubles {
-            // Others that are over their time would be told at once, and looked at again as often.
+            // Other overdue problems would otherwise be reported at once, and confirmed as often.
             if *of == kind || lasting.due < due {
                 lasting.due = due;
             }
@@ -178,7 +181,10 @@ impl Index {
         self.refresh(key, now);
     }
 
-    /// The workers of a plugin do not say hello: they are of another make. `key` is where that was found out, instead of a verdict.
+    /// Records that the workers of a plugin do not contact the aggregator, because they are not
+    /// Plumbline's.
+    ///
+    /// `key` is the result for which this was found out, instead of a verdict.
     pub(in super::super) fn expect_no_hello(&mut self, key: &ResultKey, now: Now) {
         let Some(plugin) = self.plugins.get_mut(&key.plugin) else { return };
         plugin.keys.values_mut().for_each(|tracked| tracked.greeted = true);
@@ -191,33 +197,34 @@ impl Index {
         }
     }
 
-    /// The pods of a plugin, as they were seen last.
+    /// Returns the last known pods of a plugin.
     pub(in super::super) fn pods_of(&self, session: &str) -> Vec<PodView> {
         self.pods.values().filter(|pod| pod.session.as_deref() == Some(session)).cloned().collect()
     }
 
-    /// The pod that speaks for a result, if there is one.
+    /// Returns the pod that represents a result, if there is one.
     pub(in super::super) fn pod_for(&self, key: &ResultKey) -> Option<&PodView> {
         let tracked = self.plugins.get(&key.plugin)?.keys.get(&key.node)?;
         newest(&self.pods, tracked)
     }
 
-    /// Whether a node is gone or not ready: its agent, which logs come from, would be waited for in vain.
+    /// Returns true if a node is gone or not ready. Its kubelet, which serves the logs, would not
+    /// answer.
     pub(in super::super) fn is_away(&self, node: &str) -> bool {
         self.nodes.is_complete() && self.nodes.get(node).is_none_or(|node| !node.ready)
     }
 
-    /// How a plugin is watched.
+    /// Returns the settings with which a plugin is watched.
     pub(in super::super) fn watched(&self, plugin: &PluginName) -> Option<&Watched> {
         self.plugins.get(plugin).map(|plugin| &plugin.watched)
     }
 
-    /// The plugin with this session.
+    /// Returns the settings of the plugin with this session.
     pub(in super::super) fn watched_in(&self, session: &str) -> Option<&Watched> {
         self.watched(self.sessions.get(session)?)
     }
 
-    /// Whether a verdict about a result was given.
+    /// Returns true if there was a verdict about a result.
     pub(in super::super) fn was_given_up(&self, key: &ResultKey) -> bool {
         self.plugins
             .get(&key.plugin)
@@ -244,7 +251,7 @@ impl Index {
             && lasting.due <= now.at
             && heard.at(key).is_some_and(|at| is_within(at, now.wall, lasting.trouble.grace))
         {
-            // The worker is well: it is the node's agent that is not.
+            // The worker is fine, and only the kubelet of the node is not.
             lasting.due = now.at.saturating_add(lasting.trouble.grace);
         }
         let (&kind, lasting) = tracked.troubles.iter().find(|(_, lasting)| lasting.due <= now.at)?;
@@ -270,10 +277,10 @@ impl Index {
         self.plugins.get_mut(&key.plugin)?.keys.get_mut(&key.node)
     }
 
-    fn unplace(&mut self, key: &ResultKey, pod: &str, departed: Departed) {
+    fn unplace(&mut self, key: &ResultKey, pod: &str, departed: DeletedPod) {
         if let Some(tracked) = self.tracked_mut(key) {
             tracked.pods.remove(pod);
-            // Nobody will ask for the pod of a result that is settled.
+            // The pod of a settled result is not needed any more.
             tracked.last = Some(departed).filter(|_| !tracked.settled);
         }
     }
@@ -300,7 +307,7 @@ impl Index {
         }
     }
 
-    /// Looks at everything that is known about one result.
+    /// Recomputes the problems of one result.
     fn refresh(&mut self, key: &ResultKey, now: Now) {
         let Some(plugin) = self.plugins.get_mut(&key.plugin) else { return };
         let Some(tracked) = plugin.keys.get_mut(&key.node) else { return };
@@ -327,21 +334,21 @@ fn is_within(at: Timestamp, now: Timestamp, span: Duration) -> bool {
     SignedDuration::try_from(span).is_ok_and(|span| now.duration_since(at) < span)
 }
 
-/// The pod that speaks for a result: the one that was made last.
+/// Returns the pod that represents a result: the newest one.
 fn newest<'a>(pods: &'a Seen<PodView>, tracked: &Tracked) -> Option<&'a PodView> {
     tracked.pods.iter().filter_map(|name| pods.get(name)).max_by_key(|pod| (&pod.created, &pod.name))
 }
 
-/// What a result is judged by.
+/// The state from which the problems of a result are computed.
 struct Look<'a> {
     pods: &'a Seen<PodView>,
     nodes: &'a Seen<NodeView>,
-    graces: &'a Graces,
+    graces: &'a GracePeriods,
     namespace: &'a str,
 }
 
 impl Look<'_> {
-    fn troubles(&self, watched: &Watched, node: &NodeName, tracked: &Tracked) -> Vec<Trouble> {
+    fn troubles(&self, watched: &Watched, node: &NodeName, tracked: &Tracked) -> Vec<Problem> {
         let newest = newest(self.pods, tracked);
         let last = tracked.last.as_ref().map(|last| &last.pod);
         let place =
@@ -352,12 +359,12 @@ impl Look<'_> {
             None => Some(self.of_nothing(watched, node, last)),
             Some(newest) => self.of_pods(watched, node, tracked, newest),
         };
-        // Of a node that is away, that is why its worker is silent.
+        // On a node that is away, the node problem explains why the worker is silent.
         let of_pod = of_pod.filter(|trouble| trouble.kind != Kind::Silent || of_node.is_none());
         of_node.into_iter().chain(of_pod).collect()
     }
 
-    fn of_node(&self, name: &str) -> Option<Trouble> {
+    fn of_node(&self, name: &str) -> Option<Problem> {
         if !self.nodes.is_complete() {
             return None;
         }
@@ -370,16 +377,17 @@ impl Look<'_> {
         }
     }
 
-    fn of_nothing(&self, watched: &Watched, node: &NodeName, last: Option<&PodView>) -> Trouble {
+    fn of_nothing(&self, watched: &Watched, node: &NodeName, last: Option<&PodView>) -> Problem {
         match last {
             Some(last) => {
                 let why = last.disruption.as_deref().or(last.message.as_deref());
                 self.trouble(Kind::PodGone, |_| sentence::pod_gone(&last.name, last.node.as_deref(), why))
             }
-            // The dispatcher makes this pod itself, before it is watched for: no controller is late here.
+            // The dispatcher creates this pod itself before it is watched, so no controller is late
+            // here.
             None if node.is_global() => {
                 let describe = |_| sentence::no_pod(&watched.session);
-                Trouble::within(Kind::NoPod, self.graces.pod_gone, self.graces, describe)
+                Problem::within(Kind::NoPod, self.graces.pod_gone, self.graces, describe)
             }
             None => {
                 let seen = self.nodes.get(node.as_str());
@@ -388,8 +396,9 @@ impl Look<'_> {
         }
     }
 
-    /// One pod that is well is enough: what is left of others is being cleared away.
-    fn of_pods(&self, watched: &Watched, node: &NodeName, tracked: &Tracked, newest: &PodView) -> Option<Trouble> {
+    /// Returns the problem of the pods of a result. One healthy pod is enough, because the others
+    /// are being removed.
+    fn of_pods(&self, watched: &Watched, node: &NodeName, tracked: &Tracked, newest: &PodView) -> Option<Problem> {
         let pods = || tracked.pods.iter().filter_map(|name| self.pods.get(name));
         let assess = |pod: &PodView| assess(pod, &watched.container, self.graces);
         let Some(well) = pods().filter(|pod| assess(pod).is_none()).max_by_key(|pod| (&pod.created, &pod.name)) else {
@@ -400,14 +409,14 @@ impl Look<'_> {
             return None;
         }
         match watched.heard.at(&ResultKey::new(watched.plugin.clone(), node.clone())) {
-            // It counts from the last heartbeat on, so it is there while all is well, too.
+            // This problem counts from the last heartbeat, so it exists even while all is well.
             Some(_) => Some(self.trouble(Kind::Silent, |lasted| sentence::silent(well, self.graces.silent, lasted))),
             None if tracked.greeted => None,
             None => Some(self.trouble(Kind::Hello, |lasted| sentence::hello(well, self.namespace, lasted))),
         }
     }
 
-    fn trouble(&self, kind: Kind, describe: impl Fn(Option<Duration>) -> String) -> Trouble {
-        Trouble::new(kind, self.graces, describe)
+    fn trouble(&self, kind: Kind, describe: impl Fn(Option<Duration>) -> String) -> Problem {
+        Problem::new(kind, self.graces, describe)
     }
 }

@@ -1,4 +1,5 @@
-//! Which expected results are in which trouble, since when, and which of them have been for too long. Synchronous, without I/O or a clock.
+//! Tracks the problems of expected results, how long they last, and which exceed their grace
+//! period. Synchronous, without I/O or a clock.
 
 mod cluster;
 mod judge;

@@ -1,20 +1,20 @@
-//! What holds whatever is seen, in whatever order.
+//! Properties that hold for any observations in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use plumbline_aggregator::Heard;
+use plumbline_aggregator::WorkerContact;
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::super::assess::Kind;
-use super::super::options::{Graces, Watched};
+use super::super::options::{GracePeriods, Watched};
 use super::super::samples::{ended, node, pod_with, running, view, waiting, watched};
 use super::{Index, Now};
 
 const NODES: [&str; 3] = ["w1", "w2", "w3"];
-/// Names of pods; each is made for one node. The last is on a node where nothing is expected.
+/// Names of pods, each created for one node. The last is on a node where no result is expected.
 const PODS: [(&str, &str); 5] = [("a", "w1"), ("a2", "w1"), ("b", "w2"), ("c", "w3"), ("d", "w9")];
 
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ enum Step {
     PodGone(usize),
     Node(usize, bool),
     NodeGone(usize),
-    /// The watches break, some things happen unseen, and everything is listed anew.
+    /// The watches are interrupted, some steps happen unseen, and everything is listed again.
     Relist(Vec<Step>),
     Tick,
 }
@@ -53,7 +53,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(prop_oneof![8 => change(), 1 => relist, 1 => Just(Step::Tick)], 0..30)
 }
 
-/// The cluster as it is.
+/// The actual state of the cluster.
 #[derive(Debug, Default)]
 struct World {
     pods: BTreeMap<usize, usize>,
@@ -90,10 +90,10 @@ fn now(seconds: u64) -> Now {
     Now { at: Duration::from_secs(seconds), wall: Timestamp::UNIX_EPOCH }
 }
 
-/// Everything is expected on w1, w2 and w3, and the result of w3 is in.
+/// Results are expected on w1, w2 and w3, and that of w3 has arrived.
 fn expected(per_node: bool) -> Watched {
     let mut watched = if per_node { watched(&NODES) } else { watched(&[]) };
-    watched.heard = Heard::new(|_| None).with_missing(|key| key.node.as_str() != "w3");
+    watched.heard = WorkerContact::new(|_| None).with_missing(|key| key.node.as_str() != "w3");
     watched
 }
 
@@ -101,12 +101,12 @@ fn verdicts(index: &mut Index, at: u64) -> Vec<(String, Kind)> {
     let of = index.tick(now(at)).into_iter();
     let mut all: Vec<_> = of
         .map(|verdict| {
-            // Whether a pod was there before it was missing is not part of the final state.
+            // Whether a pod existed before it was missing is not part of the final state.
             let kind = if verdict.kind == Kind::PodGone { Kind::NoPod } else { verdict.kind };
             (verdict.key.to_string(), kind)
         })
         .collect();
-    // They come in the order of their deadlines.
+    // Verdicts come in the order of their deadlines.
     all.sort();
     all
 }
@@ -115,11 +115,11 @@ proptest! {
     #[test]
     fn whatever_happened_before_the_verdicts_are_those_of_the_final_state(steps in steps(), per_node: bool) {
         let mut world = World::default();
-        let mut index = Index::new("ns".into(), Graces::default());
+        let mut index = Index::new("ns".into(), GracePeriods::default());
         world.list(&mut index, now(0));
         index.watch(expected(per_node), now(0));
         for step in &steps {
-            // All of it happens within every grace.
+            // All steps happen within every grace period.
             let now = now(1);
             world.apply(step);
             match step {
@@ -134,12 +134,13 @@ proptest! {
                 Step::Tick => prop_assert!(index.tick(now).is_empty()),
             }
         }
-        let mut fresh = Index::new("ns".into(), Graces::default());
+        let mut fresh = Index::new("ns".into(), GracePeriods::default());
         fresh.watch(expected(per_node), now(1));
         world.list(&mut fresh, now(1));
         let told = verdicts(&mut index, 10_000);
         if !per_node && world.pods.is_empty() {
-            // Of a pod that was there, its node is remembered, and tells more than that there is none.
+            // The node of a pod that existed is remembered, which is more specific than the absence
+            // of a pod.
             let known = [Kind::NoPod, Kind::NodeRemoved, Kind::NodeNotReady];
             prop_assert!(matches!(&told[..], [(key, kind)] if key == "p/global" && known.contains(kind)), "{told:?}");
         } else {
@@ -151,11 +152,11 @@ proptest! {
     #[test]
     fn a_result_is_told_at_most_once_and_only_while_it_is_missing(steps in steps(), per_node: bool) {
         let mut world = World::default();
-        let mut index = Index::new("ns".into(), Graces::default());
+        let mut index = Index::new("ns".into(), GracePeriods::default());
         index.watch(expected(per_node), now(0));
         let mut told = BTreeSet::new();
         for (n, step) in steps.iter().enumerate() {
-            // Graces end in between.
+            // Grace periods end between the steps.
             let at = n as u64 * 40;
             world.apply(step);
             match step {

@@ -3,11 +3,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use plumbline_aggregator::Heard;
+use plumbline_aggregator::WorkerContact;
 use serde_json::{Value, json};
 
 use super::super::assess::Kind;
-use super::super::options::{Graces, Watched};
+use super::super::options::{GracePeriods, Watched};
 use super::super::samples::{ended, node, pod_with, running, view, waiting, watched};
 use super::{Index, Now, Verdict};
 
@@ -21,9 +21,9 @@ fn told(verdicts: Vec<Verdict>) -> Vec<(String, Kind)> {
     verdicts.into_iter().map(|verdict| (verdict.key.to_string(), verdict.kind)).collect()
 }
 
-/// An index over a cluster with these nodes and pods, watched from second 0 on.
+/// Returns an index for a cluster with these nodes and pods, watched from second 0 on.
 fn index(watched: Watched, nodes: &[&str], pods: &[Value]) -> Index {
-    let mut index = Index::new("ns".into(), Graces::default());
+    let mut index = Index::new("ns".into(), GracePeriods::default());
     index.watch(watched, at(0));
     index.nodes_list_begins();
     nodes.iter().for_each(|name| index.node_applied(node(name, true), at(0)));
@@ -50,7 +50,7 @@ fn pulling(name: &str, node: &str) -> Value {
 fn a_trouble_counts_once_and_only_when_its_grace_is_over() {
     let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), pulling("b", "w2")]);
     assert_eq!(told(index.tick(at(299))), []);
-    // The same trouble in other words.
+    // The same problem with another message.
     index.pod_applied(view(&pod_with("b", "w2", waiting("ErrImagePull", "denied"), running())), at(299));
     let verdicts = index.tick(at(300));
     assert!(verdicts[0].sentence.contains("denied"), "{}", verdicts[0].sentence);
@@ -74,7 +74,8 @@ fn a_container_that_does_not_start_counts_after_a_grace_of_its_own() {
         pod_with(name, node, waiting("ContainerCreating", ""), waiting("ContainerCreating", ""))
     };
     let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[creating("a", "w1"), creating("b", "w2")]);
-    // One starts in time; the other is seen to have no image at last, which has a grace of its own from then on.
+    // One container starts in time. The other turns out to have no image, which starts a new grace
+    // period.
     index.pod_applied(view(&well("a", "w1")), at(599));
     index.pod_applied(view(&pulling("b", "w2")), at(599));
     assert_eq!(told(index.tick(at(600))), []);
@@ -92,7 +93,7 @@ fn results_that_are_in_are_left_alone() {
     let missing = Arc::new(AtomicBool::new(true));
     let asked = Arc::clone(&missing);
     let mut of = watched(&["w1"]);
-    of.heard = Heard::new(|_| None).with_missing(move |_| asked.load(Ordering::Relaxed));
+    of.heard = WorkerContact::new(|_| None).with_missing(move |_| asked.load(Ordering::Relaxed));
     let mut index = index(of, &["w1"], &[pod_with("a", "w1", ended(0, "Completed"), running())]);
     assert_eq!(index.next_deadline(), Some(Duration::from_secs(10)));
     missing.store(false, Ordering::Relaxed);
@@ -122,7 +123,7 @@ fn what_a_list_no_longer_tells_is_gone_but_not_before_the_list_is_complete() {
 
 #[test]
 fn nothing_is_concluded_from_what_was_never_listed() {
-    let mut index = Index::new("ns".into(), Graces::default());
+    let mut index = Index::new("ns".into(), GracePeriods::default());
     index.watch(watched(&["w1"]), at(0));
     index.nodes_list_begins();
     index.pods_list_begins();
@@ -159,10 +160,10 @@ fn a_node_that_is_not_ready_counts_only_while_its_worker_is_silent() {
     let heard = Arc::new(AtomicI64::new(50));
     let asked = Arc::clone(&heard);
     let mut of = watched(&["w1"]);
-    of.heard = Heard::new(move |_| Some(at(asked.load(Ordering::Relaxed).cast_unsigned()).wall));
+    of.heard = WorkerContact::new(move |_| Some(at(asked.load(Ordering::Relaxed).cast_unsigned()).wall));
     let mut index = index(of, &["w1"], &[well("a", "w1")]);
     index.node_applied(node("w1", false), at(10));
-    // Heard of at 50, and then never again.
+    // The last heartbeat is at second 50.
     assert_eq!(told(index.tick(at(70))), []);
     assert_eq!(told(index.tick(at(129))), []);
     assert_eq!(told(index.tick(at(130))), [("p/w1".to_owned(), Kind::NodeNotReady)]);
@@ -173,12 +174,13 @@ fn a_worker_that_was_heard_of_once_has_said_hello() {
     let heard = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&heard);
     let mut of = watched(&["w1", "w2"]);
-    of.heard =
-        Heard::new(move |key| (asked.load(Ordering::Relaxed) && key.node.as_str() == "w1").then_some(Timestamp::MAX));
+    of.heard = WorkerContact::new(move |key| {
+        (asked.load(Ordering::Relaxed) && key.node.as_str() == "w1").then_some(Timestamp::MAX)
+    });
     let mut index = index(of, &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
     heard.store(true, Ordering::Relaxed);
     assert_eq!(told(index.tick(at(60))), [("p/w2".to_owned(), Kind::Hello)]);
-    // The worker on w2 is of another make: so are all others, and nothing else about it is forgotten.
+    // The worker on w2 is not Plumbline's, so none of the plugin's is. Other problems still count.
     index.expect_no_hello(&"p/w2".parse().unwrap(), at(61));
     assert_eq!(told(index.tick(at(99))), []);
     index.pod_applied(view(&pulling("b", "w2")), at(100));
@@ -198,7 +200,7 @@ fn one_pod_that_is_well_is_enough() {
 
 #[test]
 fn a_pod_that_comes_before_its_plugin_is_watched_is_remembered() {
-    let mut index = Index::new("ns".into(), Graces::default());
+    let mut index = Index::new("ns".into(), GracePeriods::default());
     list(&mut index, &[pulling("a", "w1")], 0);
     index.watch(watched(&[]), at(100));
     assert_eq!(index.next_deadline(), Some(Duration::from_secs(110)));
@@ -226,12 +228,13 @@ fn pods_of_other_sessions_and_other_nodes_do_not_matter() {
     assert_eq!(told(index.tick(at(9999))), []);
 }
 
-/// An index over one pod that is well on node w1, whose worker was heard of last at this second.
-fn listening(graces: Graces) -> (Index, Arc<AtomicI64>) {
+/// Returns an index with one healthy pod on node w1, whose worker's last heartbeat is at this
+/// second.
+fn listening(graces: GracePeriods) -> (Index, Arc<AtomicI64>) {
     let heard = Arc::new(AtomicI64::new(0));
     let asked = Arc::clone(&heard);
     let mut of = watched(&["w1"]);
-    of.heard = Heard::new(move |_| Some(at(asked.load(Ordering::Relaxed).cast_unsigned()).wall));
+    of.heard = WorkerContact::new(move |_| Some(at(asked.load(Ordering::Relaxed).cast_unsigned()).wall));
     let mut index = Index::new("ns".into(), graces);
     index.watch(of, at(0));
     index.nodes_list_begins();
@@ -241,8 +244,8 @@ fn listening(graces: Graces) -> (Index, Arc<AtomicI64>) {
     (index, heard)
 }
 
-/// Ticks whenever the index asks for it, up to this second. What keeps the result from arriving,
-/// and the verdicts, each with its second.
+/// Ticks whenever the index asks for it, up to this second. Returns the reported problems and
+/// verdicts, each with its second.
 fn run(index: &mut Index, until: u64) -> Vec<(u64, String)> {
     let mut all = Vec::new();
     while let Some(due) = index.next_deadline().map(|due| due.as_secs()).filter(|due| *due <= until) {
@@ -255,7 +258,7 @@ fn run(index: &mut Index, until: u64) -> Vec<(u64, String)> {
 
 #[test]
 fn a_worker_that_falls_silent_is_reported_after_a_minute_and_lost_after_six() {
-    let (mut index, heard) = listening(Graces::default());
+    let (mut index, heard) = listening(GracePeriods::default());
     heard.store(30, Ordering::Relaxed);
     let told = run(&mut index, 1000);
     let so_far =
@@ -268,20 +271,20 @@ fn a_worker_that_falls_silent_is_reported_after_a_minute_and_lost_after_six() {
 
 #[test]
 fn a_silent_worker_that_is_heard_of_again_is_well() {
-    let (mut index, heard) = listening(Graces::default());
+    let (mut index, heard) = listening(GracePeriods::default());
     assert_eq!(run(&mut index, 100).iter().map(|(at, _)| *at).collect::<Vec<_>>(), [60]);
     heard.store(99, Ordering::Relaxed);
     assert_eq!(run(&mut index, 150), [(105, "well".to_owned())]);
     heard.store(150, Ordering::Relaxed);
-    // Heartbeats alone are no news.
+    // Heartbeats alone do not cause a report.
     assert_eq!(run(&mut index, 200), []);
 }
 
 #[test]
 fn a_silent_worker_is_waited_for_as_long_as_the_operator_wants() {
-    let (mut index, _) = listening(Graces { silent_lost: None, ..Graces::default() });
+    let (mut index, _) = listening(GracePeriods { silent_lost: None, ..GracePeriods::default() });
     assert_eq!(run(&mut index, 50_000).iter().map(|(at, _)| *at).collect::<Vec<_>>(), [60]);
-    // Only while its container runs.
+    // This holds only while its container is running.
     index.pod_applied(view(&pod_with("a", "w1", running(), ended(137, "Error"))), at(50_000));
     let told = run(&mut index, 60_000);
     assert!(told.last().is_some_and(|(at, told)| *at == 50_060 && told.starts_with("lost: the worker")), "{told:?}");
@@ -289,7 +292,7 @@ fn a_silent_worker_is_waited_for_as_long_as_the_operator_wants() {
 
 #[test]
 fn the_silence_of_a_node_that_is_not_ready_is_the_nodes() {
-    let (mut index, _) = listening(Graces::default());
+    let (mut index, _) = listening(GracePeriods::default());
     index.node_applied(node("w1", false), at(50));
     let told = run(&mut index, 1000);
     let [(60, first), (110, second)] = &told[..] else { panic!("{told:?}") };
@@ -341,7 +344,7 @@ fn a_crash_long_after_another_begins_a_loop_of_its_own() {
 #[test]
 fn a_worker_that_was_not_heard_of_is_not_reported_before_its_log_was_read() {
     let mut of = watched(&["w1"]);
-    of.heard = Heard::new(|_| None);
+    of.heard = WorkerContact::new(|_| None);
     let mut index = index(of, &["w1"], &[well("a", "w1")]);
     assert_eq!(run(&mut index, 59), []);
     assert_eq!(told(index.tick(at(60))), [("p/w1".to_owned(), Kind::Hello)]);

@@ -1,4 +1,4 @@
-//! What is remembered of one expected result, and of one plugin.
+//! The state of one expected result, and of one plugin.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -6,59 +6,60 @@ use std::time::Duration;
 use jiff::Timestamp;
 use plumbline_core::{NodeName, PluginName, ResultKey};
 
-use super::super::assess::{Kind, Trouble};
+use super::super::assess::{Kind, Problem};
 use super::super::options::Watched;
 use crate::pod_view::PodView;
 
-/// A moment. Graces are counted on a clock that nobody sets; workers are heard of at times of the clock on the wall.
+/// A moment. Grace periods use a monotonic clock, and heartbeats have wall clock times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Now {
-    /// Since the monitor began.
+    /// The time since the monitor started.
     pub(in super::super) at: Duration,
     pub(in super::super) wall: Timestamp,
 }
 
-/// A pod that is not there any more.
+/// A pod that no longer exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Departed {
+pub(in super::super) struct DeletedPod {
     pub(in super::super) pod: PodView,
-    /// The object as it was seen last, as JSON; empty if only the lack of it was seen. A text, because thousands may go at once.
+    /// The last known object as JSON, or empty if only its absence was seen. It is a string because
+    /// thousands may disappear at once.
     pub(in super::super) object: Box<str>,
 }
 
-/// A result that will not arrive, as far as can be seen.
+/// The decision that a result will not arrive, before it is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Verdict {
     pub(in super::super) key: ResultKey,
     pub(in super::super) kind: Kind,
     pub(in super::super) sentence: String,
     pub(in super::super) session: String,
-    /// The plugin's own container.
+    /// The name of the plugin's own container.
     pub(in super::super) container: String,
-    /// The node that the result is about, if it is about one.
+    /// The node of the result, if it has one.
     pub(in super::super) node: Option<String>,
-    /// The pod that the result is about, if there is or was one.
+    /// The pod of the result, if it has or had one.
     pub(in super::super) pod: Option<PodView>,
-    /// The pod as it was seen last, if it is gone.
-    pub(in super::super) last: Option<Departed>,
+    /// The last known state of the pod, if it is gone.
+    pub(in super::super) last: Option<DeletedPod>,
 }
 
-/// How often it is checked whether a silent worker is heard of again.
+/// Interval between checks whether a silent worker sends heartbeats again.
 const SILENCE_CHECK: Duration = Duration::from_secs(5);
 
-/// A trouble that lasts.
+/// A problem and its deadlines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lasting {
-    /// From when on it is reported as what the run waits for.
+pub(super) struct ActiveProblem {
+    /// When the problem is reported as what the run waits for.
     pub(super) told: Duration,
-    /// From when on it counts.
+    /// When the problem leads to a verdict.
     pub(super) due: Duration,
-    pub(super) trouble: Trouble,
+    pub(super) trouble: Problem,
 }
 
-impl Lasting {
-    /// A trouble that began at `since`.
-    pub(super) fn new(trouble: Trouble, since: Duration) -> Self {
+impl ActiveProblem {
+    /// Creates a problem that started at `since`.
+    pub(super) fn new(trouble: Problem, since: Duration) -> Self {
         Self { told: since.saturating_add(trouble.quiet), due: since.saturating_add(trouble.grace), trouble }
     }
 }
@@ -68,26 +69,27 @@ impl Lasting {
 pub(super) struct Tracked {
     /// The names of its pods.
     pub(super) pods: BTreeSet<String>,
-    pub(super) last: Option<Departed>,
-    pub(super) troubles: BTreeMap<Kind, Lasting>,
-    /// A crash loop whose container runs again, as it does between two crashes. Until then another
-    /// crash belongs to the same loop.
-    pub(super) looped: Option<(Duration, Lasting)>,
-    /// What was reported last as that which keeps the result from arriving.
+    pub(super) last: Option<DeletedPod>,
+    pub(super) troubles: BTreeMap<Kind, ActiveProblem>,
+    /// A crash loop whose container is running again, as it does between two crashes. Until this
+    /// time another crash belongs to the same loop.
+    pub(super) looped: Option<(Duration, ActiveProblem)>,
+    /// The problem that was reported last.
     pub(super) reported: Option<String>,
-    /// What is in the index of deadlines.
+    /// The entry in the index of deadlines.
     pub(super) due: Option<Duration>,
-    /// Its worker was heard of.
+    /// Whether its worker has contacted the aggregator.
     pub(super) greeted: bool,
-    /// A verdict was given, or the result is in.
+    /// Whether there was a verdict, or the result has arrived.
     pub(super) settled: bool,
-    /// A verdict was given.
+    /// Whether there was a verdict.
     pub(super) given_up: bool,
 }
 
 impl Tracked {
-    /// Takes what is wrong now: what was wrong before keeps its deadline, and what is over is forgotten.
-    pub(super) fn take(&mut self, troubles: Vec<Trouble>, at: Duration) {
+    /// Stores the current problems. Known ones keep their deadlines, and those that are over are
+    /// dropped.
+    pub(super) fn take(&mut self, troubles: Vec<Problem>, at: Duration) {
         let mut before = std::mem::take(&mut self.troubles);
         let mut looped = match before.remove(&Kind::CrashLoop) {
             Some(lasting) => Some((at.saturating_add(lasting.trouble.grace), lasting)),
@@ -99,15 +101,15 @@ impl Tracked {
                 kind => before.remove(&kind),
             };
             let lasting = match known {
-                Some(lasting) => Lasting { trouble, ..lasting },
-                None => Lasting::new(trouble, at),
+                Some(lasting) => ActiveProblem { trouble, ..lasting },
+                None => ActiveProblem::new(trouble, at),
             };
             self.troubles.insert(lasting.trouble.kind, lasting);
         }
         self.looped = looped;
     }
 
-    /// Takes when the worker was heard of last: its silence counts from then on.
+    /// Stores the time of the worker's last heartbeat, from which its silence counts.
     pub(super) fn heard(&mut self, last: Option<Timestamp>, now: Now) {
         let (Some(last), Some(silence)) = (last, self.troubles.get_mut(&Kind::Silent)) else { return };
         let ago = Duration::try_from(now.wall.duration_since(last)).unwrap_or_default();
@@ -116,23 +118,22 @@ impl Tracked {
         silence.due = silence.due.max(since.saturating_add(silence.trouble.grace));
     }
 
-    /// When to look at the clock again.
+    /// Returns when to check the clock again.
     pub(super) fn next_due(&self, at: Duration) -> Option<Duration> {
         if self.settled {
             return None;
         }
-        let next = |lasting: &Lasting| match lasting.trouble.kind {
+        let next = |lasting: &ActiveProblem| match lasting.trouble.kind {
             _ if at < lasting.told => lasting.told,
-            // Nothing but the clock shows that it is heard of again.
+            // Only a periodic check shows that heartbeats have resumed.
             Kind::Silent => lasting.due.min(at.saturating_add(SILENCE_CHECK)),
             _ => lasting.due,
         };
-        // One that never counts is not waited for.
+        // A problem that never counts needs no check.
         self.troubles.values().map(next).filter(|next| *next < Duration::MAX).min()
     }
 
-    /// What is to be reported as that which keeps the result from arriving, if it is something else
-    /// than before.
+    /// Returns the problem to report, if it differs from the last report.
     pub(super) fn news(&mut self, at: Duration) -> Option<Option<String>> {
         if self.settled {
             return None;
@@ -147,7 +148,7 @@ impl Tracked {
     }
 }
 
-/// A plugin that is watched.
+/// A watched plugin.
 #[derive(Debug)]
 pub(super) struct Plugin {
     pub(super) watched: Watched,
@@ -169,7 +170,8 @@ impl Plugin {
         ResultKey::new(self.watched.plugin.clone(), node.clone())
     }
 
-    /// Which of its results a pod is about. Nothing is expected of a pod without a node, or on a node where none was expected.
+    /// Returns the result to which a pod belongs. There is none for a pod without a node, or on a
+    /// node without an expected result.
     pub(super) fn place(&self, pod: &PodView) -> Option<NodeName> {
         if pod.session.as_deref() != Some(&self.watched.session) {
             return None;

@@ -1,4 +1,4 @@
-//! Removing a run, and nothing else.
+//! Deletes a run, and nothing else.
 
 use std::fs;
 use std::time::Duration;
@@ -17,7 +17,7 @@ struct Bed {
 }
 
 impl Bed {
-    /// A namespace with `labels`, and a run in it.
+    /// Creates a namespace with `labels`, and a run in it.
     async fn new(labels: Value) -> Self {
         let double = ApiDouble::start().await.unwrap();
         let dir = tempfile::tempdir().unwrap();
@@ -118,7 +118,7 @@ async fn a_namespace_that_the_run_made_goes_with_everything_in_it() {
     let again = bed.plan(false).await;
     assert!(again.is_empty() && again.problems.is_empty(), "{again:?}");
     assert!(bed.remove(&again).await.is_empty() && bed.wait(&again).await.is_empty());
-    // What was planned before somebody else was faster.
+    // The objects of the plan are already gone.
     assert!(bed.remove(&plan).await.is_empty() && bed.wait(&plan).await.is_empty());
 }
 

@@ -1,13 +1,13 @@
-//! A dispatcher over the double.
+//! A dispatcher with an API double.
 
 use std::path::PathBuf;
 
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
-use plumbline_aggregator::{DispatchError, Dispatcher as _, Heard, Launch, Report};
+use plumbline_aggregator::{DispatchError, Dispatcher as _, Launch, Report, WorkerContact};
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use plumbline_core::{ResultKey, RunId, session_id};
 use plumbline_kubernetes::driver::Stage;
-use plumbline_kubernetes::monitor::Graces;
+use plumbline_kubernetes::monitor::GracePeriods;
 use plumbline_kubernetes::status::WorkerPods;
 use plumbline_kubernetes::{Cluster, KubernetesDispatcher, KubernetesOptions};
 use serde_json::Value;
@@ -17,13 +17,13 @@ use super::samples::{access, definition, stage};
 
 const RUN: &str = "7f3a9c00-0000-4000-8000-000000000001";
 
-/// The uid of the aggregator's pod in [`stage`].
+/// The UID of the aggregator's pod in [`stage`].
 pub(crate) const OWNER: &str = "11111111-2222-3333-4444-555555555555";
 
 pub(crate) async fn cluster(double: &ApiDouble) -> Cluster {
     let kubeconfig = Kubeconfig::from_yaml(&double.kubeconfig()).unwrap();
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
-    // The client retries some answers by itself; what is tested here is what the dispatcher does.
+    // The client retries some responses by itself, but these tests cover what the dispatcher does.
     config.default_retry = false;
     Cluster::new(config.try_into().unwrap(), "double")
 }
@@ -40,7 +40,7 @@ impl Bed {
         Self { dispatcher: dispatcher(&double, stage()).await, double, reports: mpsc::channel(16).0 }
     }
 
-    /// The aggregator was killed, and comes back.
+    /// Restarts the aggregator, as after it was killed.
     pub(crate) async fn restart(self) -> Self {
         Self { dispatcher: dispatcher(&self.double, stage()).await, ..self }
     }
@@ -60,7 +60,7 @@ impl Bed {
         self.double.fault(Fault { method: Some(method), path_contains: path_contains.to_owned(), kind, times });
     }
 
-    /// What was asked with this method below this collection.
+    /// Returns the requests with this method below this collection.
     pub(crate) fn asked(&self, method: &str, resource: &str) -> Vec<plumbline_apidouble::Recorded> {
         let below = format!("/{resource}");
         let mut requests = self.double.requests();
@@ -90,7 +90,7 @@ fn launch(yaml: &str) -> Launch {
         definition,
         bundle: None,
         access: access(),
-        heard: Heard::new(|_| None),
+        heard: WorkerContact::new(|_| None),
     }
 }
 
@@ -98,8 +98,8 @@ async fn dispatcher(double: &ApiDouble, stage: Stage) -> KubernetesDispatcher {
     KubernetesDispatcher::new(KubernetesOptions {
         cluster: cluster(double).await,
         stage,
-        graces: Graces::default(),
-        // Nothing is written there: no logs are captured in these tests.
+        graces: GracePeriods::default(),
+        // Nothing is written there, because these tests capture no logs.
         tree: PathBuf::from("/nonexistent/tree"),
         workers: WorkerPods::default(),
         fail_fast: None,

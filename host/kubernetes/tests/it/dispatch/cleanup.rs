@@ -1,4 +1,4 @@
-//! Cleaning up.
+//! Cleanup of plugins.
 
 use plumbline_aggregator::Dispatcher as _;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::bed::{Bed, OWNER, refusal, session};
 use super::samples::{DAEMON_SET, FULL, JOB};
 
-/// A pod that a plugin's pod looks like.
+/// Returns a pod that looks like a plugin's.
 fn pod(name: &str, session: &str, owner: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -49,7 +49,7 @@ async fn a_restarted_aggregator_removes_what_it_launched_before_and_keeps_what_i
     let bed = Bed::new().await;
     bed.launch(JOB).await.unwrap();
     bed.launch(FULL).await.unwrap();
-    // Both were complete before the restart: nothing is launched again.
+    // Both plugins were complete before the restart, so neither is launched again.
     let bed = bed.restart().await;
     bed.dispatcher.cleanup().await.unwrap();
     assert_eq!(bed.names("pods"), [format!("sonobuoy-full-job-{}", session("full"))]);

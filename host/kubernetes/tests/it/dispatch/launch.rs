@@ -1,4 +1,4 @@
-//! Launching, adopting, giving up.
+//! Launches, adoptions and failures.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn job_name() -> String {
     format!("sonobuoy-hello-job-{}", session("hello"))
 }
 
-/// A pod of that name as somebody else made it.
+/// Returns a pod of that name that somebody else created.
 fn pod(labels: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -62,7 +62,7 @@ async fn an_adopted_secret_gets_the_new_certificate() {
     let bed = bed.restart().await;
     bed.launch(JOB).await.unwrap();
     let secret = bed.double.get("secrets", "checks", names::CERTIFICATES_SECRET).unwrap();
-    // «certificate»
+    // This is "certificate" in base64.
     assert_eq!(secret["data"]["hello.crt"], "Y2VydGlmaWNhdGU=");
     assert_eq!(bed.names("pods"), [job_name()]);
 }
@@ -76,7 +76,7 @@ async fn a_pod_on_its_way_out_is_waited_for() {
     bed.double.put("pods", old);
     let launching = bed.launch(JOB);
     let leaving = async {
-        // Gone once the dispatcher has seen that it is there.
+        // The pod is removed after the dispatcher has seen it.
         while bed.asked("GET", &format!("pods/{}", job_name())).is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -179,7 +179,7 @@ async fn what_an_aggregator_that_is_gone_left_is_begun_anew() {
     for yaml in [JOB, DAEMON_SET] {
         let bed = Bed::new().await;
         bed.launch(yaml).await.unwrap();
-        // The pod of the aggregator was lost, and there is another one of that name.
+        // The aggregator's pod was lost, and there is another one with the same name.
         let uids = |bed: &Bed| {
             let all = ["secrets", "pods", "daemonsets"].iter().flat_map(|resource| bed.double.list(resource));
             all.map(|object| object["metadata"]["uid"].clone()).collect::<Vec<_>>()
@@ -219,7 +219,7 @@ async fn certificates_of_all_plugins_are_in_one_secret_that_the_role_names() {
     let secret = bed.double.get("secrets", "checks", names::CERTIFICATES_SECRET).unwrap();
     let keys: Vec<&String> = secret["data"].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["each.crt", "each.key", "hello.crt", "hello.key"], "those of an earlier run are gone");
-    // What the role of the aggregator allows: no list, and get, patch and delete of constant names.
+    // The aggregator's role allows no list, but get, patch and delete of constant names.
     for request in bed.double.requests().iter().filter(|request| request.path.contains("/secrets")) {
         let named = request.path.ends_with(names::CERTIFICATES_SECRET);
         assert!(named || request.method == "POST", "{} {}", request.method, request.path);

@@ -1,4 +1,4 @@
-//! Drivers and the dispatcher.
+//! Tests of the drivers and the dispatcher.
 
 pub(super) mod bed;
 mod cleanup;

@@ -1,4 +1,4 @@
-//! Listing nodes.
+//! The list of nodes.
 
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::list_nodes;

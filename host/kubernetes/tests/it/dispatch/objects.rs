@@ -1,4 +1,4 @@
-//! Golden objects, and that the API server's types know every field of them.
+//! Golden objects, and a check that the API server's types know all of their fields.
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Pod, Secret};
@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::samples::{DAEMON_SET, FULL, JOB, SESSION, access, definition, shown, stage};
 
-/// Read as its type and written again, an object is what it was: nothing in it is misspelt or misplaced.
+/// Checks that an object is unchanged after parsing it as its type and serializing it, so that no
+/// field is misspelled or misplaced.
 fn known<T: DeserializeOwned + Serialize>(object: &Value) {
     let read: T = serde_json::from_value(object.clone()).unwrap();
     assert_eq!(shown(&serde_json::to_value(read).unwrap()), shown(object));

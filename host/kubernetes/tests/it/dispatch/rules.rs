@@ -1,4 +1,4 @@
-//! Rules of drivers, one by one.
+//! The rules of the drivers, one test for each.
 
 use k8s_openapi::api::core::v1::Secret;
 use plumbline_core::RunId;
@@ -121,7 +121,7 @@ fn the_secret_serves_a_tls_client() {
     client_config(ca.certificate_pem(), &text("hello.crt"), &text("hello.key")).unwrap();
 }
 
-/// Any JSON, a few levels deep, with keys that mean something here.
+/// Generates JSON with a few levels, and with keys that have a meaning here.
 fn json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -210,7 +210,7 @@ fn a_run_may_set_what_jobs_tolerate() {
     let wanted = json!([{"key": "gpu", "operator": "Equal", "value": "true", "effect": "NoSchedule"}]);
     assert_eq!(tolerations(&of_run, JOB), wanted);
     assert_eq!(tolerations(&Stage { job_tolerations: Some(Vec::new()), ..stage() }, JOB), json!([]));
-    // A definition with a pod of its own says itself what that tolerates.
+    // A definition with its own pod spec also defines the tolerations.
     assert_eq!(tolerations(&of_run, &job("{}", "{name: plugin, image: i}")), Value::Null);
     assert_eq!(tolerations(&stage(), JOB).as_array().map(Vec::len), Some(4));
 }

@@ -1,4 +1,4 @@
-//! Definitions and what stands around them.
+//! Sample definitions and their environment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ spec:
   volumeMounts: [{name: root, mountPath: /node}, {name: results, mountPath: /tmp/results}]
 ";
 
-/// As it is once it was prepared for its cluster, with all that a definition may have.
+/// A definition that was prepared for its cluster, with every supported field.
 pub(crate) const FULL: &str = "
 sonobuoy-config: {driver: Job, plugin-name: full, skip-cleanup: true}
 spec:
@@ -90,7 +90,7 @@ pub(crate) fn access() -> WorkerAccess {
     }
 }
 
-/// JSON for a person, the same whether or not a build keeps the order of keys.
+/// Formats JSON for people, independent of whether the build preserves key order.
 pub(crate) fn shown(value: &Value) -> String {
     serde_json::to_string_pretty(&sorted(value)).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Every mode of permissions with every driver, as it is printed.
+//! The printed manifest for every combination of permission mode and driver.
 
 use plumbline_core::config::Permissions;
 use plumbline_kubernetes::manifest::to_yaml;

@@ -1,4 +1,4 @@
-//! Definitions on their way into a cluster.
+//! The preparation of definitions for a cluster.
 
 use plumbline_core::Definition;
 use plumbline_core::config::PullPolicy;
@@ -57,7 +57,7 @@ config-map: {x: y}";
     let json = prepared(yaml, &transform(&config())).to_json();
     let mounts = json["spec"]["volumeMounts"].as_array().unwrap();
     assert!(mounts.contains(&json!({"name": "results", "mountPath": "/tmp/sonobuoy/results", "readOnly": false})));
-    // A volume's name has no dots.
+    // A volume name has no dots.
     let volume = json!({"name": "sonobuoy-a-b-vol", "configMap": {"name": "plugin-a.b-cm"}});
     assert_eq!(json["extra-volumes"], json!([volume]));
 }

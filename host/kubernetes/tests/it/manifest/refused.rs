@@ -1,4 +1,4 @@
-//! What cannot run in a cluster is refused before anything is created.
+//! Definitions that cannot run in a cluster are rejected before anything is created.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn many_large_definitions_are_spread_over_config_maps() {
     let keys: Vec<_> = maps.iter().flat_map(|map| map["data"].as_object().unwrap().keys()).collect();
     assert_eq!(keys, ["plugin-0.yaml", "plugin-1.yaml", "plugin-2.yaml", "plugin-3.yaml", "plugin-4.yaml"]);
     assert!(maps.iter().all(|map| map.to_string().len() < 1 << 20));
-    // The aggregator sees them in one directory.
+    // The aggregator sees all of them in one directory.
     let pod = super::of_kind(&objects, "Pod")[0].to_string();
     assert!(names.iter().all(|name| pod.contains(&format!(r#"{{"configMap":{{"name":"{name}"}}}}"#))), "{pod}");
 }

@@ -64,7 +64,7 @@ fn everything_at_once_stands_in_order() {
     assert!(objects.iter().skip(1).all(|object| {
         object["kind"].as_str().unwrap().starts_with("Cluster") || object["metadata"]["namespace"] == "sonobuoy"
     }));
-    // All of it can be found when the run is deleted.
+    // All objects can be found when the run is deleted.
     assert!(objects.iter().all(|object| object["metadata"]["labels"]["component"] == "sonobuoy"));
 }
 
@@ -91,7 +91,7 @@ fn an_aggregator_that_fetches_bundles_gets_the_pull_secret_and_no_further_right(
         [of("Role"), of("ClusterRole")]
     };
     assert_eq!(roles(&objects), roles(&plain));
-    // Without a Secret, and for bundles in the image, the pod is the one of every run.
+    // Without a Secret, or with bundles in the image, the pod is the usual one.
     let pod_of = |objects: &[Value]| of_kind(objects, "Pod")[0].clone();
     assert_eq!(pod_of(&fetching("", "registry")), pod_of(&plain));
     assert_eq!(pod_of(&fetching(&reference, "")), pod_of(&with(Permissions::Minimal, |_| {})));
@@ -130,7 +130,7 @@ fn ways_to_be_confined() {
     };
     let (pod, container) = contexts(SecurityContextMode::NonRoot);
     assert_eq!((&pod["runAsUser"], &pod["runAsGroup"], &pod["fsGroup"]), (&json!(1000), &json!(3000), &json!(2000)));
-    // What the level `restricted` of Pod Security insists on.
+    // These are the requirements of the Pod Security level `restricted`.
     assert_eq!((&pod["runAsNonRoot"], &pod["seccompProfile"]["type"]), (&json!(true), &json!("RuntimeDefault")));
     assert_eq!(container["allowPrivilegeEscalation"], false);
     assert_eq!(container["capabilities"]["drop"], json!(["ALL"]));
@@ -204,7 +204,7 @@ fn the_conformance_suite_gets_every_permission_under_any_name() {
             assert_eq!(roles[1]["metadata"]["name"], format!("sonobuoy-serviceaccount-sonobuoy-plugin-{name}"));
             assert_eq!(roles[1]["metadata"]["labels"], json!({"component": "sonobuoy", "namespace": "sonobuoy"}));
             assert_eq!(roles[1]["rules"][0]["verbs"], json!(["*"]));
-            // Conformance tests ask for the root since 1.29.
+            // Conformance tests request the path `/` since 1.29.
             assert!(roles[1]["rules"][1]["nonResourceURLs"].as_array().unwrap().contains(&json!("/")));
             let bound = &of_kind(&objects, "ClusterRoleBinding")[1]["subjects"][0]["name"];
             assert_eq!(bound, &format!("plumbline-plugin-{name}"));
@@ -212,7 +212,7 @@ fn the_conformance_suite_gets_every_permission_under_any_name() {
     }
 }
 
-/// Whether a rule allows it.
+/// Returns true if a rule allows the request.
 fn allows(rules: &[PolicyRule], group: &str, resource: &str, verb: &str) -> bool {
     let has = |list: &Option<Vec<String>>, one: &str| {
         list.as_ref().is_some_and(|list| list.iter().any(|it| it == one || it == "*"))
@@ -259,13 +259,13 @@ fn minimal_rules_follow_what_is_recorded() {
     let kubelets = |queries| rules(&Needs { queries, kubelets: true }).0;
     assert!(allows(&kubelets(Queries::Everything), "", "nodes/proxy", "get"));
     assert!(!allows(&kubelets(Queries::Nothing), "", "nodes/proxy", "get"));
-    // Who asks for secrets by name gets them.
+    // Secrets are collected if they are requested by name.
     let (secrets, _) = rules(&named(&["secrets", "podlogs"]));
     assert!(allows(&secrets, "", "secrets", "list") && allows(&secrets, "", "pods/log", "get"));
     assert!(!allows(&secrets, "", "nodes/proxy", "get"));
 }
 
-/// The rules of every role of this kind.
+/// Returns the rules of all roles of this kind.
 fn rules_of(objects: &[Value], kind: &str) -> Vec<PolicyRule> {
     let roles = of_kind(objects, kind);
     roles.iter().flat_map(|role| serde_json::from_value::<Vec<PolicyRule>>(role["rules"].clone()).unwrap()).collect()
@@ -318,7 +318,7 @@ fn a_plugin_gets_what_its_definition_asks_for_whatever_its_name() {
     };
     assert_eq!(subject("sonobuoy-serviceaccount-sonobuoy-plugin-suite"), "plumbline-plugin-suite");
     assert_eq!(subject("plumbline-plugin-reader"), "plumbline-plugin-reader");
-    // The name of the suite grants nothing.
+    // The suite's name alone grants nothing.
     let named = "sonobuoy-config: {driver: Job, plugin-name: e2e}\nspec: {image: i}";
     assert_eq!(of_kind(&made(&options(Permissions::Minimal, named)), "ClusterRole").len(), 1);
 }

@@ -1,14 +1,14 @@
-//! A monitor over a cluster that a test makes up.
+//! A monitor with a simulated cluster.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use plumbline_aggregator::{Heard, Report};
+use plumbline_aggregator::{Report, WorkerContact};
 use plumbline_apidouble::ApiDouble;
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{PluginName, ResultKey};
-use plumbline_kubernetes::monitor::{Graces, Monitor, MonitorOptions, Watched};
+use plumbline_kubernetes::monitor::{GracePeriods, Monitor, MonitorOptions, Watched};
 use plumbline_kubernetes::status::WorkerPods;
 use plumbline_kubernetes::{Cluster, ConnectOptions};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Far more than anything here takes.
+/// Far longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Bed {
@@ -28,10 +28,10 @@ pub(crate) struct Bed {
     dir: TempDir,
 }
 
-/// The same for every trouble.
-pub(crate) fn graces(millis: u64) -> Graces {
+/// Returns the same grace period for every problem.
+pub(crate) fn graces(millis: u64) -> GracePeriods {
     let grace = Duration::from_millis(millis);
-    Graces {
+    GracePeriods {
         image_pull: grace,
         starting: grace,
         unschedulable: grace,
@@ -47,8 +47,8 @@ pub(crate) fn graces(millis: u64) -> Graces {
 }
 
 impl Bed {
-    /// A monitor that begins with the double as it is.
-    pub(crate) async fn new(double: ApiDouble, graces: Graces) -> Self {
+    /// Starts a monitor with the double in its current state.
+    pub(crate) async fn new(double: ApiDouble, graces: GracePeriods) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let kubeconfig = dir.path().join("kubeconfig");
         std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
@@ -70,7 +70,7 @@ impl Bed {
         self.monitor.watch(watched, self.sender.clone()).await;
     }
 
-    /// The next result that is given up.
+    /// Returns the next result that counts as missing.
     pub(crate) async fn failed(&mut self) -> (String, ErrorRecord) {
         loop {
             if let Report::Failed { key, error } = self.report().await {
@@ -79,22 +79,23 @@ impl Bed {
         }
     }
 
-    /// The next result that is reported to be in trouble, and why; `None` when it is no longer.
+    /// Returns the next result whose problem is reported, with the reason, or `None` if the problem
+    /// is over.
     pub(crate) async fn trouble(&mut self) -> (String, Option<String>) {
         loop {
-            if let Report::Trouble { key, reason } = self.report().await {
+            if let Report::Problem { key, reason } = self.report().await {
                 return (key.to_string(), reason);
             }
         }
     }
 
-    /// The next report.
+    /// Returns the next report.
     pub(crate) async fn report(&mut self) -> Report {
         let report = tokio::time::timeout(PATIENCE, self.reports.recv()).await.expect("a report in time");
         report.expect("a report")
     }
 
-    /// Whether no further result was given up so far.
+    /// Returns true if no further result has been reported as missing.
     pub(crate) fn is_silent(&mut self) -> bool {
         while let Ok(report) = self.reports.try_recv() {
             if matches!(report, Report::Failed { .. }) {
@@ -108,7 +109,7 @@ impl Bed {
         self.dir.path().join("tree/podlogs/ns").join(pod).join("logs").join(file)
     }
 
-    /// Waits until the API server was asked for something whose path and query contain all of `parts`.
+    /// Waits for a request whose path and query contain all of `parts`.
     pub(crate) async fn asked(&self, parts: &[&str]) {
         let asked = || {
             self.double.requests().iter().any(|request| {
@@ -129,7 +130,8 @@ pub(crate) fn plugin() -> PluginName {
     "scan".parse().unwrap()
 }
 
-/// Plugin `scan`, whose workers were heard of: once per cluster if no nodes are given.
+/// Returns plugin `scan` with recent heartbeats, on these nodes, or once per cluster if there are
+/// none.
 pub(crate) fn watched(nodes: &[&str]) -> Watched {
     let keys = if nodes.is_empty() { &["global"] } else { nodes };
     Watched {
@@ -138,12 +140,12 @@ pub(crate) fn watched(nodes: &[&str]) -> Watched {
         per_node: !nodes.is_empty(),
         missing: keys.iter().map(|node| format!("scan/{node}").parse::<ResultKey>().unwrap()).collect(),
         container: "main".into(),
-        // At any moment just now.
-        heard: Heard::new(|_| Some(Timestamp::MAX)),
+        // The last heartbeat is always recent.
+        heard: WorkerContact::new(|_| Some(Timestamp::MAX)),
     }
 }
 
-/// A pod of the plugin with the plugin's container in `state`, and a worker that runs.
+/// Returns a pod with the plugin's container in `state`, and a running worker.
 pub(crate) fn pod(name: &str, node: &str, state: Value) -> Value {
     json!({
         "metadata": {"name": name, "namespace": "ns", "managedFields": [{"manager": "kubelet"}], "labels":
@@ -175,7 +177,7 @@ pub(crate) fn node(name: &str) -> Value {
     json!({"metadata": {"name": name}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}})
 }
 
-/// A double with these nodes.
+/// Starts a double with these nodes.
 pub(crate) async fn double(nodes: &[&str]) -> ApiDouble {
     let double = ApiDouble::start().await.unwrap();
     nodes.iter().for_each(|name| double.put("nodes", node(name)));

@@ -1,4 +1,4 @@
-//! What is kept of pods whose results are in.
+//! Logs of pods whose results have arrived.
 
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ async fn logs_of_all_containers_and_bad_exits_are_kept_when_a_plugin_is_settled(
         let log = std::fs::read_to_string(bed.log("scan-job", &format!("{container}.txt"))).unwrap();
         assert_eq!(log, format!("said by {container}\n"));
     }
-    // Not watched any more.
+    // The plugin is no longer watched.
     assert!(bed.monitor.settle(&plugin()).await.is_empty());
 }
 
@@ -64,7 +64,7 @@ async fn a_log_that_cannot_be_read_is_left_out_and_the_others_are_kept() {
     assert!(began.elapsed().as_secs() < 60);
     assert!(!bed.log("scan-1", "main.txt").exists());
     assert_eq!(std::fs::read_to_string(bed.log("scan-1", "sonobuoy-worker.txt")).unwrap(), "two\n");
-    // Nothing half-written is left.
+    // No incomplete file is left.
     let dir = bed.log("scan-1", "main.txt");
     assert_eq!(std::fs::read_dir(dir.parent().unwrap()).unwrap().count(), 1);
 }

@@ -1,7 +1,7 @@
-//! Workers that are not heard of.
+//! Workers that never contact the aggregator.
 
 use jiff::Timestamp;
-use plumbline_aggregator::Heard;
+use plumbline_aggregator::WorkerContact;
 
 use super::bed::{Bed, double, graces, pod, pulling, running, watched};
 
@@ -11,7 +11,7 @@ async fn bed(log: &str) -> Bed {
     double.set_log("ns", "scan-x", "sonobuoy-worker", log);
     let bed = Bed::new(double, graces(300)).await;
     let mut watched = watched(&["w1"]);
-    watched.heard = Heard::new(|_| None);
+    watched.heard = WorkerContact::new(|_| None);
     bed.watch(watched).await;
     bed
 }
@@ -37,7 +37,7 @@ async fn a_worker_that_falls_silent_is_reported_and_then_lost() {
     let mut bed = Bed::new(double, graces(1000)).await;
     let said = Timestamp::now();
     let mut watched = watched(&["w1"]);
-    watched.heard = Heard::new(move |_| Some(said));
+    watched.heard = WorkerContact::new(move |_| Some(said));
     bed.watch(watched).await;
     let (key, reason) = bed.trouble().await;
     assert_eq!(key, "scan/w1");
@@ -64,7 +64,7 @@ async fn without_the_permission_for_events_everything_else_goes_on() {
     let mut bed = Bed::new(double, graces(200)).await;
     let said = Timestamp::now();
     let mut watched = watched(&["w1"]);
-    watched.heard = Heard::new(move |_| Some(said));
+    watched.heard = WorkerContact::new(move |_| Some(said));
     bed.watch(watched).await;
     assert!(bed.trouble().await.1.is_some());
     assert_eq!(bed.failed().await.1.details["reason"], "Silent");
@@ -76,7 +76,7 @@ async fn a_worker_of_another_make_is_not_expected_to_say_hello() {
     let mut bed = bed("time=\"2026-01-01T00:00:00Z\" level=trace msg=\"Invoked command single-node\"\n").await;
     bed.asked(&["/pods/scan-x/log", "sonobuoy-worker"]).await;
     bed.double.put("pods", pod("scan-x", "w1", pulling()));
-    // What else happens to it is told.
+    // Other problems of the pod are still reported.
     assert_eq!(bed.failed().await.1.details["reason"], "ImagePull");
     assert!(!bed.fail_fast.is_cancelled());
 }

@@ -1,4 +1,4 @@
-//! The monitor.
+//! Tests of the monitor.
 
 mod bed;
 mod captures;

@@ -1,4 +1,4 @@
-//! Each trouble becomes a result that explains itself.
+//! Each problem leads to a missing result with an explanation.
 
 use plumbline_aggregator::Report;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::bed::{Bed, double, ended, graces, plugin, pod, pulling, running, watc
 
 const GRACE: u64 = 300;
 
-/// A monitor of one plugin on node `w1` whose pod is `pod`.
+/// Starts a monitor of one plugin on node `w1` with this pod.
 async fn with_pod(pod: Value) -> Bed {
     let double = double(&["w1"]).await;
     double.put("pods", pod);
@@ -69,7 +69,7 @@ async fn a_volume_that_cannot_be_mounted_is_told_and_an_image_that_is_being_pull
     double.put("events", event("a", "Normal", "Pulling", "Pulling image", "2026-01-01T00:00:01Z"));
     let mut bed = Bed::new(double, graces(GRACE)).await;
     bed.watch(watched(&["w1"])).await;
-    // Looked at, and found to be at work.
+    // The pod was checked, and the image pull was still in progress.
     bed.asked(&["/events"]).await;
     assert!(bed.is_silent());
 
@@ -118,7 +118,7 @@ async fn a_pod_that_is_replaced_in_time_is_no_trouble() {
     bed.double.remove("pods", "ns", "scan-1");
     bed.double.put("pods", pod("scan-1b", "w1", running()));
     bed.double.remove("pods", "ns", "scan-2");
-    // Were the first one told, it would come before this.
+    // If the first one were reported, it would come before this.
     assert_eq!(bed.failed().await.0, "scan/w2");
     assert!(bed.is_silent());
 }

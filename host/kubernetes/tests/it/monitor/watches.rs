@@ -1,4 +1,5 @@
-//! The monitor sees what happens although its watches break, and does not believe what they showed before.
+//! The monitor notices changes although its watches are interrupted, and does not rely on their old
+//! state.
 
 use plumbline_apidouble::{Fault, FaultKind};
 use serde_json::json;
@@ -23,7 +24,7 @@ async fn bed() -> Bed {
 async fn a_watch_that_expired_is_begun_anew_with_a_list() {
     let mut bed = bed().await;
     bed.double.expire_watches();
-    // Nobody sees it go: the next list does not tell it.
+    // No watch sees the deletion. Only the next list reveals it.
     bed.double.remove("pods", "ns", "scan-x");
     let (key, error) = bed.failed().await;
     assert_eq!(key, "scan/w1");
@@ -70,7 +71,7 @@ async fn what_a_broken_watch_showed_is_looked_at_again_before_it_is_told() {
     let double = double(&["w1", "w2"]).await;
     double.put("pods", pod("scan-1", "w1", pulling()));
     double.put("pods", pod("scan-2", "w2", running()));
-    // The list is seen, and nothing after it.
+    // The monitor sees the list, but no later events.
     double.fault(fault("watch=true", u32::MAX));
     let mut bed = Bed::new(double, graces(3000)).await;
     bed.watch(watched(&["w1", "w2"])).await;

@@ -1,4 +1,4 @@
-//! An API server with an aggregator's pod, whose directory is one of this machine.
+//! An API double with an aggregator's pod, whose directory is a local one.
 
 use std::fs;
 use std::io;
@@ -28,7 +28,8 @@ pub(super) struct Bed {
 }
 
 impl Bed {
-    /// The pod runs, its annotation says `status`, and its commands are carried out as they are.
+    /// Creates a running pod with this status annotation, which executes commands with the real
+    /// code.
     pub(super) async fn new(status: &Value) -> Self {
         let double = ApiDouble::start().await.unwrap();
         let dir = tempfile::tempdir().unwrap();
@@ -55,7 +56,7 @@ impl Bed {
         bed
     }
 
-    /// Lets `handler` carry out commands, given the directory of the pod.
+    /// Sets the handler that executes commands. It gets the directory of the pod.
     pub(super) fn on_exec(&self, handler: impl Fn(&Path, &[&str]) -> ExecReply + Send + Sync + 'static) {
         let pod = self.pod();
         self.double.on_exec(move |request: ExecRequest| {
@@ -65,12 +66,12 @@ impl Bed {
         });
     }
 
-    /// The directory of the pod.
+    /// Returns the directory of the pod.
     pub(super) fn pod(&self) -> PathBuf {
         self.dir.path().join("pod")
     }
 
-    /// Where archives are brought to.
+    /// Returns the directory into which archives are retrieved.
     pub(super) fn home(&self) -> PathBuf {
         self.dir.path().join("home")
     }
@@ -107,7 +108,7 @@ impl Bed {
         }));
     }
 
-    /// Names of what is in the directory that archives are brought to.
+    /// Returns the names of the files in the directory into which archives are retrieved.
     pub(super) fn at_home(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.home()) else { return Vec::new() };
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -116,12 +117,12 @@ impl Bed {
     }
 }
 
-/// Bytes that do not repeat.
+/// Returns bytes that do not repeat.
 pub(super) fn bytes(size: usize) -> Vec<u8> {
     (0..size as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8).collect()
 }
 
-/// The status of a run whose archive holds `data`.
+/// Returns the status of a run whose archive contains `data`.
 pub(super) fn complete(data: &[u8]) -> Value {
     let mut hash = Sha256Writer::new(io::sink());
     io::copy(&mut &data[..], &mut hash).unwrap();
@@ -136,7 +137,7 @@ pub(super) fn running() -> Value {
     ]})
 }
 
-/// The real commands, on the directory of the pod instead of the one that is named.
+/// Executes the real commands on the directory of the pod, instead of the one in the command.
 pub(super) fn carry_out(dir: &Path, words: &[&str]) -> ExecReply {
     assert_eq!(words[2], names::AGGREGATOR_DIR);
     let mut stdout = Vec::new();
@@ -158,7 +159,7 @@ pub(super) fn carry_out(dir: &Path, words: &[&str]) -> ExecReply {
     }
 }
 
-/// As an image of another tool answers commands that it does not know.
+/// Responds like another tool's image, which does not know the command.
 pub(super) fn only_splat(dir: &Path, words: &[&str]) -> ExecReply {
     if words[1] == "splat" {
         return carry_out(dir, words);
@@ -167,7 +168,7 @@ pub(super) fn only_splat(dir: &Path, words: &[&str]) -> ExecReply {
     ExecReply { stderr, exit_code: 1, ..ExecReply::default() }
 }
 
-/// A queue that handlers take from.
+/// Returns a queue from which handlers take values.
 pub(super) fn queue(values: &[usize]) -> Arc<Mutex<Vec<usize>>> {
     Arc::new(Mutex::new(values.iter().rev().copied().collect()))
 }

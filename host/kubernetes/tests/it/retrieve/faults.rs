@@ -1,4 +1,4 @@
-//! What else stands in the way.
+//! Other failures of a retrieval.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Archives out of an aggregator's pod whose commands are the real ones, over connections that break.
+//! Retrieval of archives from an aggregator's pod with the real commands, over connections that
+//! drop.
 
 mod bed;
 mod faults;

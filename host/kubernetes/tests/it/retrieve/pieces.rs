@@ -1,4 +1,4 @@
-//! Over connections that drop.
+//! Retrieval over connections that drop.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use plumbline_kubernetes::retrieve::{NotReady, Progress, RetrieveError, Stage, W
 
 use super::bed::{ARCHIVE, Bed, bytes, carry_out, complete, queue, running};
 
-/// More than all connections bring that are cut.
+/// More than all interrupted connections transfer together.
 const SIZE: usize = (17 << 20) + 12_345;
 
 #[tokio::test(flavor = "multi_thread")]

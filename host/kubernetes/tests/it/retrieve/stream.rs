@@ -1,4 +1,4 @@
-//! From images that do not know pieces.
+//! Retrieval from images that do not support pieces.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ async fn a_stream_is_enough() {
         let cut_after = if words[1] == "splat" { cuts.lock().unwrap().pop() } else { None };
         let mut reply = only_splat(dir, words);
         if words[1] == "splat" {
-            // What connections append behind the end is no part of it.
+            // Anything after the end of the stream is ignored.
             reply.stdout.extend_from_slice(b"\0\0noise");
         }
         ExecReply { cut_after, ..reply }

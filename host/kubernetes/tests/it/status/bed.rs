@@ -1,4 +1,4 @@
-//! A run in a cluster that is a double: the aggregator's pod, a ledger, and the options to publish it.
+//! A run in a simulated cluster: the aggregator's pod, a ledger, and the options to publish it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use plumbline_aggregator::journal::Journal;
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use plumbline_core::ledger::{Event, Ledger};
 use plumbline_core::{NodeName, ResultKey, RunStatus};
-use plumbline_kubernetes::monitor::{Graces, Monitor, MonitorOptions};
+use plumbline_kubernetes::monitor::{GracePeriods, Monitor, MonitorOptions};
 use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish};
 use plumbline_kubernetes::{Cluster, names};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub(super) struct Bed {
 }
 
 impl Bed {
-    /// A cluster with a namespace and nothing in it.
+    /// Creates a cluster with an empty namespace.
     pub(super) async fn empty() -> Self {
         let double = ApiDouble::start().await.unwrap();
         let kubeconfig = kube::config::Kubeconfig::from_yaml(&double.kubeconfig()).unwrap();
@@ -38,7 +38,7 @@ impl Bed {
         Self { double, cluster, workers: WorkerPods::default() }
     }
 
-    /// A cluster in which an aggregator runs.
+    /// Creates a cluster with a running aggregator.
     pub(super) async fn running() -> Self {
         let bed = Self::empty().await;
         bed.double.put("pods", aggregator("Running", None));
@@ -57,12 +57,12 @@ impl Bed {
         }
     }
 
-    /// A monitor that sees the pods of plugins, for as long as it is kept.
+    /// Starts a monitor that sees the pods of plugins until it is dropped.
     pub(super) fn monitor(&self) -> Monitor {
         Monitor::start(MonitorOptions {
             cluster: self.cluster.clone(),
             namespace: NAMESPACE.to_owned(),
-            graces: Graces::default(),
+            graces: GracePeriods::default(),
             tree: PathBuf::new(),
             workers: self.workers.clone(),
             fail_fast: None,
@@ -74,7 +74,7 @@ impl Bed {
         self.double.fault(Fault { method: Some(method), path_contains: path.to_owned(), kind, times });
     }
 
-    /// Requests that changed the aggregator's pod.
+    /// Returns the number of requests that changed this pod.
     pub(super) fn patches(&self, pod: &str) -> usize {
         let path = format!("/pods/{pod}");
         self.double
@@ -84,7 +84,7 @@ impl Bed {
             .count()
     }
 
-    /// Waits until the annotation of the aggregator's pod is as `until` wants it.
+    /// Waits until the annotation of the aggregator's pod satisfies `until`.
     pub(super) async fn published(&self, until: impl Fn(&RunStatus) -> bool) -> RunStatus {
         let pods =
             self.double.changed("pods", |pods| pods.iter().filter_map(status_of).any(|status| until(&status))).await;
@@ -92,7 +92,7 @@ impl Bed {
     }
 }
 
-/// As fast as a test may be.
+/// Short intervals for tests.
 pub(super) fn pace() -> Pace {
     Pace {
         pause: Duration::from_millis(50),
@@ -158,7 +158,7 @@ impl Ledgered {
     }
 }
 
-/// A publisher at work.
+/// A running publisher.
 pub(super) struct Publishing {
     stop: CancellationToken,
     task: JoinHandle<()>,

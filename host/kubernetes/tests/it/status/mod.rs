@@ -1,4 +1,4 @@
-//! The status of a run: written, read, watched.
+//! The status of a run: written, read and watched.
 
 mod bed;
 mod publish;

@@ -1,4 +1,4 @@
-//! The annotation while the run lasts.
+//! The annotation during the run.
 
 use std::time::{Duration, Instant};
 
@@ -119,7 +119,7 @@ async fn a_server_that_does_not_answer_is_asked_again() {
     publishing.stop().await;
 }
 
-/// 5,000 nodes, two plugins.
+/// Returns a ledger with 5,000 nodes and two plugins.
 fn large() -> Ledgered {
     let nodes: Vec<String> = (0..5000).map(|n| format!("ip-10-20-{}-{}.compute.internal", n / 256, n % 256)).collect();
     let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
@@ -172,7 +172,7 @@ async fn the_end_is_left_to_the_last_status() {
     let tar = TarInfo { name: "x.tar.gz".to_owned(), ..TarInfo::default() };
     ledger.state.apply(Event::Archived { tar }).unwrap();
     assert_eq!(ledger.state.status().status, RunPhase::Complete);
-    // Heartbeats go on: the archive may be on its way to somewhere else.
+    // Heartbeats continue, because the archive may still be uploading.
     let first = bed.published(|status| status.status == RunPhase::PostProcessing).await;
     let next = bed.published(|status| status.heartbeat > first.heartbeat).await;
     assert_eq!((next.status, next.tar_info.name.as_str()), (RunPhase::PostProcessing, ""));

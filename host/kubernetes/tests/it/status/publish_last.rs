@@ -1,4 +1,4 @@
-//! The status that must arrive.
+//! The last status, which must arrive.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Reading once: which pod, and each reason why there is nothing to be seen.
+//! Reads the status once: which pod is used, and each error.
 
 use plumbline_kubernetes::names;
 use plumbline_kubernetes::status::{StatusError, read};

@@ -1,18 +1,18 @@
-//! Following by watching.
+//! Follows the status with a watch.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use plumbline_core::run_status::RunPhase;
 use plumbline_kubernetes::names;
-use plumbline_kubernetes::status::{Look, StatusError, Watching, watch};
+use plumbline_kubernetes::status::{Look, StatusError, StatusWatch, watch};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::bed::{Bed, NAMESPACE, POD, aggregator, plugin_pod};
 
-/// The next look that satisfies `until`.
-async fn next(watching: &mut Watching, until: impl Fn(&Look) -> bool) -> Arc<Look> {
+/// Returns the next observation that satisfies `until`.
+async fn next(watching: &mut StatusWatch, until: impl Fn(&Look) -> bool) -> Arc<Look> {
     let found = async {
         loop {
             let look = watching.next().await.expect("the watch goes on");

@@ -34,7 +34,7 @@ async fn pods_say_how_their_worker_is() {
     };
     assert!(heard("logs-1") && !heard("logs-2"));
 
-    // One pod goes before it can be told; others are told all the same.
+    // One pod disappears before it can be annotated. The others still are.
     bed.double.remove("pods", NAMESPACE, "logs-2");
     for node in ["n1", "n2"] {
         let error = ErrorRecord::new("no pod");
@@ -46,7 +46,7 @@ async fn pods_say_how_their_worker_is() {
     };
     bed.double.changed("pods", told).await;
 
-    // A pod that comes later is told when it is there.
+    // A pod that is created later is annotated once it exists.
     bed.double.put("pods", plugin_pod("logs-3", "logs", "n3", None));
     bed.double.changed("pods", |pods| word(pods, "logs-3").as_deref() == Some("running")).await;
     let writes = bed.patches("logs-1");

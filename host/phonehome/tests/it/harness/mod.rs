@@ -1,4 +1,4 @@
-//! What the tests have in common.
+//! Shared test helpers.
 
 mod peer;
 mod run;
@@ -10,7 +10,7 @@ pub(crate) use run::{Run, key, no_patience, quick, unhurried};
 pub(crate) use serve::{Served, Stream, answer, read_head, read_until_end, serve, serve_raw, serve_tcp};
 pub(crate) use tools::{command, has, output, skipped};
 
-/// The causes of an error, the error first, in one line.
+/// Formats an error and its causes as one line.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

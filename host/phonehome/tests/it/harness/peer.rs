@@ -1,4 +1,4 @@
-//! The other implementation of the protocol: a small program in Go, built once for all tests.
+//! The other implementation of the protocol: a small Go program, built once for all tests.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -13,7 +13,7 @@ use super::tools::{command, has, output, skipped};
 
 static PROGRAM: OnceCell<PathBuf> = OnceCell::const_new();
 
-/// The program at work. It prints JSON values, one a line, and ends when its standard input does.
+/// The running program. It prints JSON values, one per line, and ends when its standard input ends.
 pub(crate) struct Peer {
     lines: Lines<BufReader<ChildStdout>>,
     input: Option<ChildStdin>,
@@ -21,7 +21,8 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Starts it with `arguments` and `environment`. `None`: there is no Go on this machine.
+    /// Starts the program with `arguments` and `environment`. Returns `None` if this machine has no
+    /// Go.
     pub(crate) async fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Option<Self> {
         if !has("go") {
             skipped("go");
@@ -39,7 +40,7 @@ impl Peer {
         Some(Self { lines, input: child.stdin.take(), child })
     }
 
-    /// Starts it as a client with what a worker is given.
+    /// Starts the program as a client with the configuration of a worker.
     pub(crate) async fn client(arguments: &[&str], config: &ClientConfig) -> Option<Self> {
         let environment = [
             ("AGGREGATOR_URL", config.aggregator_url.as_str()),
@@ -50,13 +51,13 @@ impl Peer {
         Self::start(arguments, &environment).await
     }
 
-    /// The next value that it prints.
+    /// Returns the next value that the program prints.
     pub(crate) async fn says(&mut self) -> Value {
         let line = self.lines.next_line().await.unwrap().expect("the program in Go ended without a word");
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Lets it end.
+    /// Ends the program.
     pub(crate) async fn end(mut self) {
         self.input.take();
         assert!(self.child.wait().await.unwrap().success());
@@ -68,7 +69,7 @@ async fn build() -> PathBuf {
     let mut go = command("go");
     go.args(["build", "-o"]).arg(&program).arg(".");
     go.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/go"));
-    // No network: neither for another version of Go nor for anything else.
+    // No network access, neither for another version of Go nor for anything else.
     go.envs([("GOTOOLCHAIN", "local"), ("GOPROXY", "off"), ("GOFLAGS", "-mod=mod"), ("CGO_ENABLED", "0")]);
     if std::env::var_os("HOME").is_none() && std::env::var_os("GOCACHE").is_none() {
         go.env("GOCACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/go-cache"));

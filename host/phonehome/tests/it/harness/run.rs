@@ -16,7 +16,7 @@ impl Run {
         Self::at(Timestamp::now(), &["127.0.0.1", "localhost"])
     }
 
-    /// A run that began at `begun`, for an hour.
+    /// Creates a run that started at `begun` and lasts an hour.
     pub(crate) fn at(begun: Timestamp, hosts: &[&str]) -> Self {
         let ca = RunCa::generate(&RunId::random(), Duration::from_secs(3600), begun).unwrap();
         let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
@@ -24,7 +24,7 @@ impl Run {
         Self { ca, server }
     }
 
-    /// What a worker of `plugin` is told about an aggregator at `address`.
+    /// Returns the configuration of a worker of `plugin` for an aggregator at `address`.
     pub(crate) fn config(&self, plugin: &str, address: SocketAddr) -> ClientConfig {
         let issued = self.ca.issue_client(&plugin.parse().unwrap()).unwrap();
         ClientConfig {
@@ -35,29 +35,29 @@ impl Run {
         }
     }
 
-    /// A client of plugin `e2e` that waits for the go-ahead as long as it takes.
+    /// Returns a client of plugin `e2e` that waits for the go-ahead indefinitely.
     pub(crate) fn client(&self, address: SocketAddr) -> Client {
         Client::with_timeouts(&self.config("e2e", address), unhurried()).unwrap()
     }
 }
 
-/// The cluster-wide result of plugin `e2e`.
+/// Returns the key of the cluster-wide result of plugin `e2e`.
 pub(crate) fn key() -> ResultKey {
     ResultKey::global("e2e".parse().unwrap())
 }
 
-/// Timeouts under which a busy machine makes no test fail, and a go-ahead that is not given is noticed.
+/// Returns timeouts with which no test fails on a busy machine, but a missing go-ahead is noticed.
 pub(crate) fn unhurried() -> Timeouts {
     let long = Duration::from_secs(120);
     Timeouts { connect: long, tls: long, idle: long, upload_answer: long, message_answer: long, go_ahead: long }
 }
 
-/// Many attempts, soon after each other.
+/// Returns a policy with many attempts in quick succession.
 pub(crate) fn quick() -> RetryPolicy {
     RetryPolicy { deadline: Duration::from_secs(120), first: Duration::from_millis(1), max: Duration::from_millis(4) }
 }
 
-/// More than one attempt, and then the end.
+/// Returns a policy with a few attempts and a short deadline.
 pub(crate) fn no_patience() -> RetryPolicy {
     RetryPolicy { deadline: Duration::from_millis(50), ..quick() }
 }

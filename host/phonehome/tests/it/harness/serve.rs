@@ -1,4 +1,4 @@
-//! Servers on loopback: one that speaks HTTP, one whose bytes the test writes itself, one without TLS.
+//! Servers on loopback: one for HTTP, one whose bytes the test writes itself, and one without TLS.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use super::run::Run;
 
 pub(crate) type Stream = TlsStream<TcpStream>;
 
-/// The most that [`read_head`] reads: heads of this protocol are a few hundred bytes.
+/// The maximum length that [`read_head`] reads. Heads of this protocol have a few hundred bytes.
 const HEAD_BYTES: usize = 16 << 10;
 
-/// A server that ends with this value.
+/// A server that stops when it is dropped.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -32,7 +32,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// How many connections there were, handshakes that failed included.
+    /// Returns the number of connections, including those with a failed handshake.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -44,7 +44,7 @@ impl Drop for Served {
     }
 }
 
-/// Takes TCP connections and gives each, with its number from 0, to `script`.
+/// Accepts TCP connections and passes each to `script` with its number, counted from 0.
 pub(crate) async fn serve_tcp<F, Script>(script: F) -> Served
 where
     F: Fn(usize, TcpStream) -> Script + Send + Sync + 'static,
@@ -62,7 +62,8 @@ where
     Served { address, connections, task }
 }
 
-/// The same after the TLS handshake. Connections whose handshake fails are counted, and never come to `script`.
+/// Accepts TLS connections and passes each to `script`. Connections with a failed handshake are
+/// counted, but not passed on.
 pub(crate) async fn serve_raw<F, Script>(run: &Run, script: F) -> Served
 where
     F: Fn(usize, Stream) -> Script + Send + Sync + 'static,
@@ -81,7 +82,8 @@ where
     .await
 }
 
-/// Speaks HTTP: `handler` gets the number of the connection, the request, and who sent it.
+/// Serves HTTP. `handler` receives the number of the connection, the request, and the identity of
+/// the client.
 pub(crate) async fn serve<F, Answer>(run: &Run, handler: F) -> Served
 where
     F: Fn(usize, Request<Incoming>, PeerIdentity) -> Answer + Send + Sync + 'static,
@@ -97,21 +99,21 @@ where
                 let answer = handler(number, request, identity.clone());
                 async move { Ok::<_, std::convert::Infallible>(answer.await) }
             });
-            // How it ended, the client says.
+            // The client reports how it ended.
             let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         }
     })
     .await
 }
 
-/// An answer with a line of text.
+/// Returns a response with a line of text.
 pub(crate) fn answer(status: u16, text: &'static str) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
     *response.status_mut() = StatusCode::from_u16(status).unwrap();
     response
 }
 
-/// The head of a request, up to and with its empty line, and nothing of the body.
+/// Reads the head of a request including its empty line, but nothing of the body.
 pub(crate) async fn read_head<S: AsyncRead + Unpin>(stream: &mut S) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") && head.len() < HEAD_BYTES {
@@ -120,7 +122,7 @@ pub(crate) async fn read_head<S: AsyncRead + Unpin>(stream: &mut S) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// How many bytes come until the other side ends the connection, orderly or not.
+/// Returns the number of bytes received until the peer closes the connection, orderly or not.
 pub(crate) async fn read_until_end<S: AsyncRead + Unpin>(stream: &mut S) -> usize {
     let mut buffer = vec![0; 64 << 10];
     let mut total = 0;

@@ -1,11 +1,11 @@
-//! Programs of this machine. A test that needs one that is not here says so and passes.
+//! Programs of this machine. A test that needs a missing one says so and passes.
 
 use std::ffi::OsStr;
 use std::process::Stdio;
 
 use tokio::process::Command;
 
-/// Whether `program` can be started.
+/// Returns whether `program` can be started.
 pub(crate) fn has(program: &str) -> bool {
     std::process::Command::new(program)
         .arg("--version")
@@ -16,19 +16,20 @@ pub(crate) fn has(program: &str) -> bool {
         .is_ok()
 }
 
-/// Says that a test did nothing, because `program` is not here.
+/// Reports that a test was skipped because `program` is missing.
 pub(crate) fn skipped(program: &str) {
     println!("skipped: no {program} installed");
 }
 
-/// A command that ends with the test.
+/// Returns a command that ends with the test.
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     command
 }
 
-/// Runs `command` to its end: whether it succeeded, and what it printed, standard output first.
+/// Runs `command` to completion. Returns whether it succeeded, and its output, standard output
+/// first.
 pub(crate) async fn output(command: &mut Command) -> (bool, String) {
     let output = command.output().await.unwrap();
     let text = [output.stdout, output.stderr].concat();

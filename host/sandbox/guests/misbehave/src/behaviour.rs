@@ -1,21 +1,21 @@
-//! What the module can do wrong.
+//! The ways in which the module can misbehave.
 
 use plumbline_sdk::PluginInfo;
 use serde_json::Value;
 
 macro_rules! behaviours {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
-        /// What the module does when it is called.
+        /// The behavior of the module when it is called.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Behaviour {
             $($(#[doc = $doc])+ $variant,)+
         }
 
         impl Behaviour {
-            /// All of them.
+            /// All behaviors.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The value of the option `behaviour`.
+            /// Returns the value of the option `behaviour`.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -27,90 +27,91 @@ macro_rules! behaviours {
 }
 
 behaviours! {
-    /// Nothing wrong: an item for each file with its size as read, or one result for each node.
+    /// Behaves correctly: emits an item for each file with its size as read, or expects one result
+    /// per node.
     Behave = "behave",
     /// Emits nothing.
     Silence = "silence",
     /// Never returns.
     EndlessLoop = "endless-loop",
-    /// Calls itself without end, with nothing in the frames.
+    /// Recurses endlessly, with empty frames.
     Recursion = "recursion",
-    /// Calls itself without end, with frames that hold arrays in memory.
+    /// Recurses endlessly, with frames that contain arrays in memory.
     LargeFrames = "large-frames",
-    /// Allocates without end.
+    /// Allocates memory endlessly.
     MemoryGrowth = "memory-growth",
-    /// Emits without end.
+    /// Emits items endlessly.
     ItemFlood = "item-flood",
-    /// Emits large items without end.
+    /// Emits large items endlessly.
     ByteFlood = "byte-flood",
-    /// Emits items with more meta than fits one.
+    /// Emits items with more metadata than an item may have.
     MetaFlood = "meta-flood",
     /// Writes to the log many times, then returns.
     LogFlood = "log-flood",
-    /// Writes one line of many bytes and control characters, then returns.
+    /// Writes one long line with control characters, then returns.
     LongLine = "long-line",
-    /// Emits an item whose name is larger than a host call may carry.
+    /// Emits an item whose name exceeds the size of a host call.
     HugeString = "huge-string",
-    /// Emits an item whose name is longer than a name may be.
+    /// Emits an item whose name is too long.
     LongName = "long-name",
     /// Emits an item without a name.
     EmptyName = "empty-name",
-    /// Emits an item with a status of its own that is too long.
+    /// Emits an item with a custom status that is too long.
     LongStatus = "long-status",
-    /// Emits an item with a detail that is larger than an item may be.
+    /// Emits an item with a detail that exceeds the size of an item.
     LargeDetail = "large-detail",
     /// Emits a first item that is not a root.
     FirstDepth = "first-depth",
-    /// Emits an item two levels below the one before it.
+    /// Emits an item two levels below the previous one.
     DepthJump = "depth-jump",
-    /// Emits ever deeper items.
+    /// Emits items of increasing depth.
     DeepTree = "deep-tree",
-    /// Emits a detail as JSON that is none.
+    /// Emits a detail with invalid JSON.
     InvalidJson = "invalid-json",
-    /// Emits a detail as JSON that is nested without end.
+    /// Emits a detail with endlessly nested JSON.
     DeepJson = "deep-json",
-    /// Emits a detail as JSON that is small as text and large as a tree.
+    /// Emits a detail with JSON that is small as text and large as a tree.
     JsonBomb = "json-bomb",
-    /// Emits a batch of good items with a bad one in it, after a batch of good ones.
+    /// Emits a batch of valid items, and then a batch with an invalid one.
     BadBatch = "bad-batch",
     /// Emits some items, then panics.
     PanicHalfway = "panic-halfway",
-    /// Emits some items, then says why it cannot go on.
+    /// Emits some items, then returns an error.
     RefuseHalfway = "refuse-halfway",
-    /// Says why it cannot go on at great length.
+    /// Returns a very long error.
     LongRefusal = "long-refusal",
-    /// Reads every file to its end, which may not come.
+    /// Reads every file to its end, if there is one.
     ReadFlood = "read-flood",
-    /// As an expectation: names a node that it was not told of.
+    /// As an expectations module: returns an unknown node.
     Stranger = "stranger",
-    /// As an expectation: names a result twice; as a judge: reports a check twice.
+    /// As an expectations module: returns a result twice. As a judge: reports a check twice.
     Twice = "twice",
-    /// As an expectation or a judge: emits an item.
+    /// As an expectations module or judge: emits an item.
     EmitOutOfRole = "emit-out-of-role",
-    /// As a summarizer or a judge: goes on reading after the end.
+    /// As a summarizer or judge: continues to read after the end.
     ReadAfterEnd = "read-after-end",
-    /// As a summarizer or a judge: never reads.
+    /// As a summarizer or judge: never reads.
     ReadNothing = "read-nothing",
-    /// As a judge: rules on an item that it was not given.
+    /// As a judge: rules on an item that it has not read.
     RuleUnread = "rule-unread",
     /// As a judge: rules on an item that has children.
     RuleParent = "rule-parent",
-    /// As a judge: reads the whole tree, lets go of it, and only then rules.
+    /// As a judge: reads the whole tree, drops it, and only then rules.
     RuleLate = "rule-late",
     /// As a judge: rules on an item twice.
     RuleTwice = "rule-twice",
-    /// As a judge: rules without end.
+    /// As a judge: makes rulings endlessly.
     RuleFlood = "rule-flood",
-    /// As a judge: rules with a class that cannot be one.
+    /// As a judge: uses an invalid class.
     BadClass = "bad-class",
-    /// As a judge: reports more checks than a person reads.
+    /// As a judge: reports more checks than allowed.
     CheckFlood = "check-flood",
     /// As a post-processor: rules on an item.
     RuleOutOfRole = "rule-out-of-role",
 }
 
 impl Behaviour {
-    /// What the definition's options ask for.
+    /// Returns the behavior that the definition's options select.
     pub(crate) fn of(plugin: &PluginInfo) -> Result<Self, String> {
         let name = plugin.options.get("behaviour").and_then(Value::as_str).unwrap_or_default();
         let known = Self::ALL.iter().find(|behaviour| behaviour.name() == name);

@@ -34,7 +34,8 @@ fn keys(pod_spec: Option<&Value>) -> usize {
     pod_spec.and_then(|spec| spec.as_object()).map_or(0, |spec| spec.len())
 }
 
-/// The host offers the interface to every role: that this one may not use it is a rule.
+/// Emits an item. The host offers the interface to every role, but the rules forbid this one to use
+/// it.
 pub(crate) fn emit() {
     #[cfg(target_arch = "wasm32")]
     plumbline_sdk::guest::post_processor::plumbline::plugin::output::emit(&[plumbline_sdk::Item::new(0, "item")]);

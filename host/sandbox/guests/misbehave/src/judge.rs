@@ -8,7 +8,7 @@ use plumbline_sdk::{Check, InputFile, Judge, JudgedItem, Outcome, PluginInfo, Ru
 use crate::post_processor::{forever, grow, spin};
 use crate::{Behaviour, Misbehave};
 
-/// Items that are ruled on before something goes wrong, where it goes wrong halfway.
+/// The number of rulings before a failure halfway.
 const HALF: u64 = 2;
 
 impl Judge for Misbehave {
@@ -75,7 +75,7 @@ impl Judge for Misbehave {
     }
 }
 
-/// A ruling on each leaf as it was read, and a check for each file with what was read of it.
+/// Rules on each leaf with what was read, and reports a check for each file with its content.
 fn speak(tree: &mut Tree, evidence: Vec<InputFile>, out: &mut Rulings) -> Result<(), String> {
     for judged in tree {
         let judged = judged?;
@@ -113,7 +113,7 @@ fn rule_now(out: &mut Rulings, index: u64, ruling: Ruling) {
     out.flush();
 }
 
-/// The number of the first leaf.
+/// Returns the number of the first leaf.
 fn leaf(tree: &mut Tree) -> Result<u64, String> {
     let mut leaves = tree.filter(|judged| judged.as_ref().is_ok_and(|judged| judged.leaf));
     leaves.next().ok_or("there is no leaf")?.map(|judged| judged.index)

@@ -1,4 +1,5 @@
-//! A module that breaks the rules of the sandbox, one at a time, as the option `behaviour` says. The sandbox's tests run every one.
+//! A module that breaks one rule of the sandbox at a time, selected by the option `behaviour`. The
+//! tests of the sandbox run all of them.
 #![forbid(unsafe_code)]
 
 mod behaviour;
@@ -9,7 +10,7 @@ mod summarizer;
 
 pub use behaviour::Behaviour;
 
-/// Plays every role, badly.
+/// Implements every role, with errors.
 #[derive(Debug, Clone, Copy)]
 pub struct Misbehave;
 

@@ -7,9 +7,9 @@ use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status, 
 
 use crate::{Behaviour, Misbehave};
 
-/// A megabyte.
+/// One mebibyte.
 const MIB: usize = 1 << 20;
-/// Items that are emitted before something goes wrong, where it goes wrong halfway.
+/// The number of items before a failure halfway.
 const HALF: usize = 3;
 
 impl PostProcessor for Misbehave {
@@ -95,7 +95,8 @@ pub(crate) fn half(out: &mut Output) {
     out.flush();
 }
 
-/// The host offers the interface to every role: that this one may not use it is a rule.
+/// Makes a ruling. The host offers the interface to every role, but the rules forbid this one to
+/// use it.
 fn rule() {
     #[cfg(target_arch = "wasm32")]
     plumbline_sdk::guest::judge::plumbline::plugin::judgement::rule(&[]);
@@ -123,7 +124,7 @@ fn read_all(files: Vec<InputFile>, out: &mut Output) {
     }
 }
 
-/// Never ends, for all that the compiler knows it may.
+/// Loops endlessly, in a way that the compiler cannot detect.
 pub(crate) fn forever(mut act: impl FnMut()) {
     while black_box(true) {
         act();
@@ -139,7 +140,7 @@ pub(crate) fn grow() {
     forever(|| kept.push(black_box(vec![1; MIB])));
 }
 
-/// Not a tail call: something is left to do after it.
+/// This is not a tail call, because work remains after it.
 #[inline(never)]
 fn recurse(depth: u64) -> u64 {
     if depth == 0 { 0 } else { recurse(depth.wrapping_add(1)).wrapping_mul(3).wrapping_add(depth) }

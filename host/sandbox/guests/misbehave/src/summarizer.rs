@@ -37,7 +37,7 @@ impl Summarizer for Misbehave {
     }
 }
 
-/// An item for each that was read, as it was read.
+/// Emits an item for each entry, with what was read.
 fn count(results: &mut Results, out: &mut Output) -> Result<(), String> {
     for entry in results {
         let entry = entry?;

@@ -1,6 +1,7 @@
-//! Generated from the WIT. Each role has a world of its own: a component is bound to every role that it exports, one at a time.
+//! Bindings generated from the WIT. Each role has a world of its own, and a component is bound to
+//! each role that it exports.
 
-/// The role `post-processor`, and the interfaces that it imports.
+/// The role `post-processor` with its imports.
 pub(crate) mod post_processor {
     wasmtime::component::bindgen!({
         path: "../../wit",
@@ -11,7 +12,7 @@ pub(crate) mod post_processor {
     });
 }
 
-/// The role `expectations`; what it imports is the same as above.
+/// The role `expectations`, with the same imports as above.
 pub(crate) mod expectations {
     wasmtime::component::bindgen!({
         path: "../../wit",
@@ -25,7 +26,7 @@ pub(crate) mod expectations {
     });
 }
 
-/// The role `summarizer`; beside what the others import it has the tree to read from.
+/// The role `summarizer`, which also imports the tree to read.
 pub(crate) mod summarizer {
     wasmtime::component::bindgen!({
         path: "../../wit",
@@ -41,7 +42,7 @@ pub(crate) mod summarizer {
     });
 }
 
-/// The role `judge`; beside what the others import it has the finished tree to read from, and to speak of.
+/// The role `judge`, which also imports the finished tree and the interface for rulings.
 pub(crate) mod judge {
     wasmtime::component::bindgen!({
         path: "../../wit",

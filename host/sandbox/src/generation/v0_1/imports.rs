@@ -1,4 +1,4 @@
-//! What modules import: `input`, `output`, `types`, `log`, `results` and `judgement`.
+//! The imports of modules: `input`, `output`, `types`, `log`, `results` and `judgement`.
 
 use plumbline_core::{CheckOutcome, FlatItem, NOT_READ, Ruling, Status};
 use serde_json::Value;
@@ -64,7 +64,7 @@ impl From<Status> for types::Status {
             Status::Skipped => Self::Skipped,
             Status::Timeout => Self::Timeout,
             Status::Unknown => Self::Unknown,
-            // A word that the contract does not know.
+            // The contract does not have this status.
             Status::NotRead => Self::Custom(NOT_READ.to_owned()),
             Status::Custom(text) => Self::Custom(text),
         }

@@ -1,4 +1,4 @@
-//! Binding components to roles, and calling them.
+//! Binds components to roles and calls them.
 
 use std::collections::HashSet;
 
@@ -24,18 +24,18 @@ use crate::failure::Stop;
 use crate::failure::cut;
 use crate::inspect::Roles;
 
-/// Bytes of a name that is quoted in a message.
+/// The maximum length in bytes of a name that a message quotes.
 const MAX_QUOTED: usize = 300;
 
-/// Offers what modules of this generation may import.
+/// Provides the imports of modules of this generation.
 pub(crate) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     PostProcessorModule::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
-    // The rest of what summarizers and judges import is there already.
+    // The other imports of summarizers and judges are already there.
     results::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
     judgement::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
 }
 
-/// A component, bound to its roles: its exports are found and their types checked.
+/// A component bound to its roles, with its exports found and their types checked.
 #[derive(Clone)]
 pub(crate) struct Bound {
     post_processor: Option<PostProcessorModulePre<CallState>>,
@@ -44,7 +44,7 @@ pub(crate) struct Bound {
     judge: Option<JudgeModulePre<CallState>>,
 }
 
-/// What a role's function gives: the module's own words on failure.
+/// The return value of a role's function. The inner error is from the module.
 pub(crate) type Answer<T> = wasmtime::Result<Result<T, String>>;
 
 impl Bound {
@@ -57,7 +57,7 @@ impl Bound {
         })
     }
 
-    /// `None`: the module does not play this role.
+    /// Calls the post-processor. Returns `None` if the module does not implement this role.
     pub(crate) fn process(&self, store: &mut Store<CallState>, plugin: &PluginInfo) -> Option<Answer<()>> {
         let pre = self.post_processor.as_ref()?;
         let run = |store: &mut Store<CallState>| {
@@ -68,7 +68,7 @@ impl Bound {
         Some(run(store))
     }
 
-    /// `None`: the module does not play this role.
+    /// Calls the summarizer. Returns `None` if the module does not implement this role.
     pub(crate) fn summarize(&self, store: &mut Store<CallState>, plugin: &PluginInfo) -> Option<Answer<()>> {
         let pre = self.summarizer.as_ref()?;
         let run = |store: &mut Store<CallState>| {
@@ -79,7 +79,7 @@ impl Bound {
         Some(run(store))
     }
 
-    /// `None`: the module does not play this role.
+    /// Calls the judge. Returns `None` if the module does not implement this role.
     pub(crate) fn judge(&self, store: &mut Store<CallState>, plugin: &PluginInfo) -> Option<Answer<()>> {
         let pre = self.judge.as_ref()?;
         let run = |store: &mut Store<CallState>| {
@@ -91,7 +91,7 @@ impl Bound {
         Some(run(store))
     }
 
-    /// `None`: the module does not play this role.
+    /// Calls the expectations module. Returns `None` if the module does not implement this role.
     pub(crate) fn expected_results(
         &self,
         store: &mut Store<CallState>,
@@ -113,13 +113,13 @@ impl Bound {
     }
 }
 
-/// Handles to all files of the call.
+/// Returns handles to all files of the call.
 fn files(store: &Store<CallState>) -> wasmtime::Result<Vec<Resource<FileHandle>>> {
     let count = u32::try_from(store.data().files.len())?;
     Ok((0..count).map(Resource::new_own).collect())
 }
 
-/// The results that a module names must be nodes that it was told of, each once.
+/// Checks that the expected results are known nodes without duplicates.
 fn checked(expected: Vec<wit::ExpectedResult>, nodes: &[Node]) -> Result<Vec<NodeName>, Stop> {
     let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
     let mut seen = HashSet::new();

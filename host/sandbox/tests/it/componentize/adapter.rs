@@ -1,4 +1,4 @@
-//! Modules for WASI preview 1.
+//! Tests for modules with WASI preview 1.
 
 use plumbline_sandbox::componentize::{DEFAULT_WORLD, Recipe, component};
 use plumbline_sandbox::inspect;
@@ -10,7 +10,7 @@ const WRITE: &str =
 
 #[test]
 fn a_module_for_preview_1_runs_and_its_output_is_log() {
-    // A vector at 32 that points to `text`, and standard output.
+    // An I/O vector at 32 that points to `text`, and standard output.
     let body = "
         (i32.store (i32.const 32) (i32.const 64)) (i32.store (i32.const 36) (i32.const 4))
         (if (call $write (i32.const 1) (i32.const 32) (i32.const 1) (i32.const 40)) (then unreachable))

@@ -1,4 +1,4 @@
-//! What a module says of itself.
+//! Tests for the metadata of modules.
 
 use plumbline_sandbox::componentize::{ComponentizeError, DEFAULT_WORLD, Metadata, Recipe, component, set_metadata};
 use plumbline_sandbox::inspect;

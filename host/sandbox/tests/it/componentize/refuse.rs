@@ -1,4 +1,4 @@
-//! What cannot be made a component says why.
+//! Tests for errors of turning modules into components.
 
 use plumbline_sandbox::componentize::{ComponentizeError, DEFAULT_WORLD, Recipe, component};
 
@@ -25,7 +25,7 @@ fn rubbish_is_named() {
 fn a_module_for_another_world_is_told_what_is_missing_and_what_it_has() {
     let (told, hint) = refused(&core("", "", ""), "expectations-module");
     assert!(
-        told.contains("it lacks what its world wants: plumbline:plugin/expectations@0.1.0#expected-results"),
+        told.contains("it lacks exports that its world requires: plumbline:plugin/expectations@0.1.0#expected-results"),
         "{told}"
     );
     assert!(told.contains("it exports memory, cabi_realloc, plumbline:plugin/post-processor@0.1.0#process"), "{told}");

@@ -1,9 +1,10 @@
-//! Core modules by hand, and calls of what becomes of them.
+//! Handwritten core modules, and calls of the resulting components.
 
 use plumbline_core::{FlatItem, ModuleLimits};
 use plumbline_sandbox::{LogLevel, ModuleFailure, PluginInfo, PostProcess, Sandbox, SandboxConfig};
 
-/// A core module that plays the role of a post-processor: `imports` and functions before, the body of `process`.
+/// Returns a core module with the role of a post-processor, from `imports`, further functions, and
+/// the body of `process`.
 pub(crate) fn core(imports: &str, more: &str, body: &str) -> Vec<u8> {
     let wat = format!(
         r#"(module
@@ -31,7 +32,7 @@ pub(crate) fn core(imports: &str, more: &str, body: &str) -> Vec<u8> {
     wat::parse_str(wat).unwrap()
 }
 
-/// What one call gave.
+/// The outcome of one call.
 pub(crate) struct Called {
     pub(crate) result: Result<(), ModuleFailure>,
     pub(crate) items: Vec<FlatItem>,

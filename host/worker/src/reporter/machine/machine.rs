@@ -1,11 +1,13 @@
-//! The state machine: what was seen goes in, with the time; what to do next comes out.
+//! The state machine. Its input is observations with their times, and its output is the next step.
 //!
-//! What is decided does not depend on the order in which file and pod were seen:
+//! The decision does not depend on the order in which file and pod are observed:
 //!
-//! * A valid result decides at once, whatever the pod says.
-//! * Everything else is decided by a look at the file that came *after* what ends the wait (the adapter's end, the time, SIGTERM): then an
-//!   invalid file is `InvalidResultFormat`, and no file is whatever the pod says.
-//! * While the adapter runs, a file that is no result is looked at again until it has not changed for a while: it may be half-written.
+//! * A valid result decides at once, whatever the state of the pod.
+//! * Everything else is decided by a read of the file *after* the end of the wait (the adapter's
+//!   end, the timeout, SIGTERM). An invalid file then means `InvalidResultFormat`. Without a file,
+//!   the state of the pod decides.
+//! * While the adapter is running, an invalid file is read again until it has not changed for a
+//!   while, because it may be incomplete.
 
 use std::time::Duration;
 
@@ -13,39 +15,40 @@ use super::outcome::{Outcome, exited};
 use crate::reporter::pod::{AdapterState, PodLook, PodNews};
 use crate::reporter::result::{AdapterResult, Mark};
 
-/// The most time that is left to the adapter after the reporter was told to end: it was told as well, and may still write its result.
+/// Maximum time for the adapter after the reporter was asked to stop. The adapter was asked too,
+/// and may still write its result.
 const LAST_WAIT: Duration = Duration::from_secs(5);
-/// The same where it is not known how long the pod has.
+/// The same limit if the pod's grace period is unknown.
 const LAST_WAIT_UNKNOWN: Duration = Duration::from_secs(2);
-/// Which part of the pod's time that is at most: the rest is for writing.
+/// The divisor of the pod's grace period for this limit. The rest of the time is for writing.
 const LAST_PART: u32 = 4;
 
-/// How long what lasts.
+/// The time limits of the reporter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// How long the adapter has.
+    /// The time limit for the adapter.
     pub max_wait: Duration,
-    /// How long a file must not have changed to be judged while the adapter runs.
+    /// How long a file must not change before it is evaluated while the adapter is running.
     pub settle: Duration,
 }
 
-/// What was seen at the file's place.
+/// The observed state of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileLook {
-    /// Nothing.
+    /// There is no file.
     Absent,
-    /// A result.
+    /// The file is a valid result.
     Valid(Box<AdapterResult>),
-    /// Something that is no result, or not yet.
+    /// The file is not a valid result, or is incomplete.
     Invalid {
-        /// What is wrong with it.
+        /// The reason.
         why: String,
-        /// Its state.
+        /// Identifies the state of the file.
         mark: Mark,
     },
-    /// A file of another format: what it says is found out only when it is whole.
+    /// A file of another format, which is parsed only when it is complete.
     Pending {
-        /// Its state.
+        /// Identifies the state of the file.
         mark: Mark,
     },
 }
@@ -59,54 +62,54 @@ impl FileLook {
     }
 }
 
-/// What happened.
+/// An input of the state machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The file was looked at.
+    /// The file was read.
     File(FileLook),
-    /// News of the pod.
+    /// The pod was observed.
     Pod(PodNews),
-    /// What became of [`Next::Process`].
+    /// The outcome of [`Next::Process`].
     Processed(Result<Box<AdapterResult>, String>),
-    /// The reporter is told to end.
+    /// The reporter was asked to stop.
     Terminate,
-    /// Time passed.
+    /// Time has passed.
     Tick,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// Wait; at this time (from the start) look at the file at the latest.
+    /// Wait, and read the file no later than this time, counted from the start.
     Wait(Duration),
-    /// The wait is over: look at the file now, and before that at the pod, if `pod` says so.
+    /// The wait is over: read the file now, and before that the pod if `pod` is set.
     Confirm {
-        /// What is known of the pod may be old.
+        /// Whether the known state of the pod may be outdated.
         pod: bool,
     },
-    /// Find out what the file says.
+    /// Parse the file.
     Process,
-    /// This is it.
+    /// The outcome is final.
     Done(Outcome),
 }
 
-/// The state.
+/// The state of the machine.
 #[derive(Debug, Clone)]
 pub struct Machine {
     rules: Rules,
     file: FileLook,
-    /// When the file was first seen in this state, and last.
+    /// When the file was first and last seen in this state.
     since: Duration,
     seen: Duration,
     pod: Option<Box<PodLook>>,
     gone: bool,
-    /// Why the pod cannot be looked at.
+    /// Why the pod cannot be read.
     blind: Option<String>,
     terminated: Option<Duration>,
 }
 
 impl Machine {
-    /// Nothing was seen yet.
+    /// Creates the initial state, without observations.
     #[must_use]
     pub fn new(rules: Rules) -> Self {
         Self {
@@ -121,7 +124,7 @@ impl Machine {
         }
     }
 
-    /// Takes what happened at `now` (from the start, never less than before).
+    /// Processes an event at `now`, counted from the start. Times must not decrease.
     pub fn on(&mut self, now: Duration, event: Event) -> Next {
         let looked = matches!(event, Event::File(_));
         match event {
@@ -148,7 +151,7 @@ impl Machine {
         self.next(now, looked)
     }
 
-    /// What the pod said last.
+    /// Returns the last known state of the pod.
     #[must_use]
     pub fn pod(&self) -> Option<&PodLook> {
         self.pod.as_deref()
@@ -164,7 +167,8 @@ impl Machine {
             return match &self.file {
                 _ if !looked => Next::Confirm { pod: !ended },
                 FileLook::Invalid { why, .. } => Next::Done(Outcome::invalid(why, self.pod.as_deref())),
-                // Half a file of another format may look whole, and good: it is judged only if nobody writes to it any more.
+                // Half a file of another format may look complete and valid. It is only evaluated
+                // if nobody writes to it any more.
                 FileLook::Pending { .. } if ended || settled => Next::Process,
                 _ => Next::Done(self.without_result(now)),
             };
@@ -176,7 +180,7 @@ impl Machine {
         }
     }
 
-    /// Nothing will be written to the file any more.
+    /// Returns true if nothing will be written to the file any more.
     fn pod_ended(&self) -> bool {
         self.gone || self.pod().is_some_and(PodLook::is_final)
     }
@@ -192,7 +196,7 @@ impl Machine {
         [settles, self.last_wait_ends()].into_iter().flatten().fold(self.rules.max_wait, Duration::min)
     }
 
-    /// The wait is over, and there is no result.
+    /// Returns the outcome for the end of the wait without a result.
     fn without_result(&self, now: Duration) -> Outcome {
         if let Some(pod) = self.pod() {
             if let AdapterState::Ended(exit) = &pod.state {
@@ -207,7 +211,8 @@ impl Machine {
         }
         match self.terminated {
             Some(at) if at < self.rules.max_wait => match self.pod().map(|pod| (pod, &pod.state)) {
-                // A Job that has no try left ends its pod: the last of them is the reason.
+                // When a Job has no retry left, its pod is terminated. The last exit is then the
+                // reason.
                 Some((pod, AdapterState::Restarting { last, .. })) if last.code != 0 => Outcome::ended(last, pod),
                 _ => Outcome::terminated(self.note()),
             },
@@ -216,7 +221,7 @@ impl Machine {
         }
     }
 
-    /// What keeps the adapter from having a result, as far as that can be seen.
+    /// Returns what prevents the adapter from having a result, if known.
     fn note(&self) -> Option<String> {
         if matches!(self.file, FileLook::Pending { .. }) {
             return Some("the result file was still being written".to_owned());

@@ -1,4 +1,4 @@
-//! What is decided, and when: pure.
+//! The reporter's decisions, as pure functions.
 
 #[expect(clippy::module_inception, reason = "the file is named after what it holds")]
 mod machine;

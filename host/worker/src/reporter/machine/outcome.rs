@@ -1,20 +1,20 @@
-//! What becomes of it all, in the words of the condition.
+//! The outcome, with the texts of the condition.
 
 use std::time::Duration;
 
 use super::reasons;
 use crate::reporter::duration::go_duration;
-use crate::reporter::pod::{AdapterState, Exit, Fate, PodLook};
+use crate::reporter::pod::{AdapterState, Disruption, Exit, PodLook};
 use crate::reporter::result::AdapterResult;
 use crate::reporter::text::clipped;
 
-/// Characters of a message: as many as a result may have.
+/// Maximum length of a message in characters, as in a result.
 const MAX_MESSAGE: usize = 1024;
 
-/// What the condition says.
+/// The content of the condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// Status `True`, else `False`.
+    /// Whether the status is `True`, or else `False`.
     pub success: bool,
     /// The reason.
     pub reason: String,
@@ -30,7 +30,7 @@ impl Outcome {
         Self { success, reason, message, details }
     }
 
-    /// A failure of the reporter's own words; what else is known stands behind it, in parentheses.
+    /// Creates a failure with the reporter's own text. Further information follows in parentheses.
     fn failure(reason: &str, message: &str, note: Option<String>) -> Self {
         let message = match note {
             Some(note) => format!("{message} ({note})"),
@@ -39,7 +39,7 @@ impl Outcome {
         Self { success: false, reason: reason.to_owned(), message: clipped(&message, MAX_MESSAGE), details: None }
     }
 
-    /// What is there is no result. `pod`: how the pod was when that was final.
+    /// Returns the outcome for an invalid file. `pod` is the state of the pod, if that was final.
     pub(super) fn invalid(why: &str, pod: Option<&PodLook>) -> Self {
         let note = pod.and_then(|pod| match &pod.state {
             AdapterState::Ended(exit) if exit.is_out_of_memory() => Some("adapter container was OOMKilled".to_owned()),
@@ -49,7 +49,9 @@ impl Outcome {
         Self::failure(reasons::INVALID, &format!("Failed to parse adapter result: {why}"), note)
     }
 
-    /// The adapter's container ended, and there is no result. What happens to the pod explains a container that was ended by force.
+    /// Returns the outcome for an adapter container that ended without a result.
+    ///
+    /// If a signal ended the container, the fate of the pod explains it.
     pub(super) fn ended(exit: &Exit, pod: &PodLook) -> Self {
         if exit.is_out_of_memory() {
             let message = "Adapter container was killed due to out of memory (OOMKilled)";
@@ -71,56 +73,56 @@ impl Outcome {
         }
     }
 
-    /// The cluster ended the pod.
-    pub(super) fn fate(fate: &Fate, note: Option<String>) -> Self {
+    /// Returns the outcome for a pod that the cluster terminated.
+    pub(super) fn fate(fate: &Disruption, note: Option<String>) -> Self {
         let with = |text: &str, why: &Option<String>| match why {
             Some(why) => format!("{text}: {why}"),
             None => text.to_owned(),
         };
         let (reason, message) = match fate {
-            Fate::Evicted { why } => {
+            Disruption::Evicted { why } => {
                 (reasons::EVICTED, with("Pod was evicted before the adapter produced results", why))
             }
-            Fate::Preempted { why } => {
+            Disruption::Preempted { why } => {
                 (reasons::EVICTED, with("Pod was preempted before the adapter produced results", why))
             }
-            Fate::NodeShutdown { why } => {
+            Disruption::NodeShutdown { why } => {
                 (reasons::NODE_SHUTDOWN, with("Node was shut down before the adapter produced results", why))
             }
-            Fate::InitFailed { container, exit } => (
+            Disruption::InitFailed { container, exit } => (
                 reasons::INIT_FAILED,
                 format!("Adapter was not started: init container `{container}` {}", exited(exit)),
             ),
-            Fate::Deleted => (reasons::DELETED, "Pod was deleted before the adapter produced results".to_owned()),
-            Fate::Failed { why } => {
+            Disruption::Deleted => (reasons::DELETED, "Pod was deleted before the adapter produced results".to_owned()),
+            Disruption::Failed { why } => {
                 (reasons::POD_FAILED, format!("Pod failed before the adapter produced results: {why}"))
             }
         };
         Self::failure(reason, &message, note)
     }
 
-    /// The pod has come to its end, or is gone, and nobody said why.
+    /// Returns the outcome for a pod that has ended, or is gone, for an unknown reason.
     pub(super) fn pod_ended(gone: bool) -> Self {
         match gone {
-            true => Self::fate(&Fate::Deleted, None),
+            true => Self::fate(&Disruption::Deleted, None),
             false => Self::failure(reasons::POD_FAILED, "Pod ended before the adapter produced results", None),
         }
     }
 
-    /// Time is up.
+    /// Returns the outcome for an exceeded time limit.
     pub(super) fn timeout(wait: Duration, note: Option<String>) -> Self {
         let message = format!("Adapter did not produce results within {}", go_duration(wait));
         Self::failure(reasons::TIMEOUT, &message, note)
     }
 
-    /// The reporter has to go.
+    /// Returns the outcome for a reporter that was asked to stop.
     pub(super) fn terminated(note: Option<String>) -> Self {
         let message = "Reporter was asked to stop before the adapter produced results";
         Self::failure(reasons::TERMINATED, message, note)
     }
 }
 
-/// `exited with code 1: Error`
+/// Formats an exit, such as `exited with code 1: Error`.
 pub(super) fn exited(exit: &Exit) -> String {
     format!("exited with code {}: {}", exit.code, exit.word())
 }

@@ -1,14 +1,14 @@
-//! Reasons of the reporter itself. Those of results are the adapter's own words.
+//! Reasons of the reporter itself. Those of results come from the adapter.
 
 /// The adapter produced no result in time.
 pub const TIMEOUT: &str = "AdapterTimeout";
-/// The adapter's container ended with an exit code other than 0, and left no result.
+/// The adapter's container ended with a nonzero exit code and without a result.
 pub const EXITED: &str = "AdapterExitedWithError";
-/// The adapter's container was ended for its memory, and left no result.
+/// The adapter's container was killed because of its memory use, and left no result.
 pub const OUT_OF_MEMORY: &str = "AdapterOOMKilled";
-/// What the adapter left is no result.
+/// The adapter's file is not a valid result.
 pub const INVALID: &str = "InvalidResultFormat";
-/// The adapter's container ended well, and left no result.
+/// The adapter's container ended successfully, but without a result.
 pub const MISSING: &str = "AdapterMissingResults";
 /// The pod was evicted or preempted before there was a result.
 pub const EVICTED: &str = "AdapterEvicted";
@@ -20,5 +20,5 @@ pub const INIT_FAILED: &str = "AdapterInitFailed";
 pub const DELETED: &str = "PodDeleted";
 /// The pod failed for another reason before there was a result.
 pub const POD_FAILED: &str = "PodFailed";
-/// The reporter was told to end before there was a result.
+/// The reporter was asked to stop before there was a result.
 pub const TERMINATED: &str = "ReporterTerminated";

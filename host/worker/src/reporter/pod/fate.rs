@@ -5,25 +5,25 @@ use serde_json::Value;
 use super::state::Exit;
 use super::{list, text, told};
 
-/// What the cluster does to a pod, other than to run it.
+/// An intervention in a pod, or its failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
-    /// It was evicted: its node lacks room, a taint drove it out, or somebody asked for it.
+pub enum Disruption {
+    /// It was evicted because of its node's resources, a taint, or an eviction request.
     Evicted {
-        /// What the cluster says of it.
+        /// The message of the cluster.
         why: Option<String>,
     },
-    /// A more important pod took its place.
+    /// It was preempted by a pod with higher priority.
     Preempted {
-        /// What the cluster says of it.
+        /// The message of the cluster.
         why: Option<String>,
     },
     /// Its node is shut down.
     NodeShutdown {
-        /// What the cluster says of it.
+        /// The message of the cluster.
         why: Option<String>,
     },
-    /// An init container failed, so that the adapter is not started.
+    /// An init container failed, so the adapter is not started.
     InitFailed {
         /// The init container.
         container: String,
@@ -32,50 +32,52 @@ pub enum Fate {
     },
     /// It is being deleted.
     Deleted,
-    /// It failed for another reason: `DeadlineExceeded`, `UnexpectedAdmissionError`, ...
+    /// It failed for another reason, such as `DeadlineExceeded` or `UnexpectedAdmissionError`.
     Failed {
-        /// What the cluster says of it.
+        /// The message of the cluster.
         why: String,
     },
 }
 
-/// What happens to a pod; `None`: nothing but that it runs.
-pub(super) fn fate(pod: &Value) -> Option<Fate> {
+/// Returns what happens to a pod, or `None` if it just runs.
+pub(super) fn fate(pod: &Value) -> Option<Disruption> {
     by_status(pod)
         .or_else(|| by_condition(pod))
         .or_else(|| init_failed(pod))
-        .or_else(|| (!text(pod, "/metadata/deletionTimestamp").is_empty()).then_some(Fate::Deleted))
+        .or_else(|| (!text(pod, "/metadata/deletionTimestamp").is_empty()).then_some(Disruption::Deleted))
         .or_else(|| failed(pod))
 }
 
-/// What the kubelet writes into the status of a pod that it ends.
-fn by_status(pod: &Value) -> Option<Fate> {
+/// Reads the pod's status, in which the kubelet writes why it terminates the pod.
+fn by_status(pod: &Value) -> Option<Disruption> {
     let why = told(pod, "/status/message");
     match text(pod, "/status/reason") {
-        "Evicted" => Some(Fate::Evicted { why }),
-        "Preempting" | "Preempted" => Some(Fate::Preempted { why }),
-        "NodeShutdown" | "Shutdown" | "Terminated" => Some(Fate::NodeShutdown { why }),
+        "Evicted" => Some(Disruption::Evicted { why }),
+        "Preempting" | "Preempted" => Some(Disruption::Preempted { why }),
+        "NodeShutdown" | "Shutdown" | "Terminated" => Some(Disruption::NodeShutdown { why }),
         _ => None,
     }
 }
 
-/// What whoever disrupts a pod writes into its conditions (`DisruptionTarget`, Kubernetes 1.26).
-fn by_condition(pod: &Value) -> Option<Fate> {
+/// Reads the pod's condition `DisruptionTarget` (Kubernetes 1.26), in which disrupting components
+/// write their reason.
+fn by_condition(pod: &Value) -> Option<Disruption> {
     let is_it =
         |condition: &&Value| text(condition, "/type") == "DisruptionTarget" && text(condition, "/status") == "True";
     let condition = list(pod, "/status/conditions").iter().find(is_it)?;
     let why = told(condition, "/message");
     match text(condition, "/reason") {
-        "PreemptionByScheduler" => Some(Fate::Preempted { why }),
+        "PreemptionByScheduler" => Some(Disruption::Preempted { why }),
         "TerminationByKubelet" if why.as_deref().is_some_and(|why| why.contains("shutdown")) => {
-            Some(Fate::NodeShutdown { why })
+            Some(Disruption::NodeShutdown { why })
         }
-        _ => Some(Fate::Evicted { why }),
+        _ => Some(Disruption::Evicted { why }),
     }
 }
 
-/// An init container of a pod that is not tried again. Sidecars (`restartPolicy: Always`) do not count.
-fn init_failed(pod: &Value) -> Option<Fate> {
+/// Finds the failed init container of a pod that is not retried. Sidecars (`restartPolicy: Always`)
+/// do not count.
+fn init_failed(pod: &Value) -> Option<Disruption> {
     let may_try_again = text(pod, "/spec/restartPolicy") != "Never" && text(pod, "/status/phase") != "Failed";
     if may_try_again {
         return None;
@@ -87,11 +89,11 @@ fn init_failed(pod: &Value) -> Option<Fate> {
     list(pod, "/status/initContainerStatuses").iter().find_map(|status| {
         let name = text(status, "/name");
         let exit = Exit::of(status.pointer("/state/terminated").filter(|ended| ended.is_object())?);
-        (exit.code != 0 && !sidecar(name)).then(|| Fate::InitFailed { container: name.to_owned(), exit })
+        (exit.code != 0 && !sidecar(name)).then(|| Disruption::InitFailed { container: name.to_owned(), exit })
     })
 }
 
-fn failed(pod: &Value) -> Option<Fate> {
+fn failed(pod: &Value) -> Option<Disruption> {
     if text(pod, "/status/phase") != "Failed" {
         return None;
     }
@@ -100,7 +102,7 @@ fn failed(pod: &Value) -> Option<Fate> {
         Some(message) => format!("{reason}: {message}"),
         None => reason,
     };
-    Some(Fate::Failed { why })
+    Some(Disruption::Failed { why })
 }
 
 #[cfg(test)]
@@ -108,11 +110,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn by_reason(reason: &str) -> Option<Fate> {
+    fn by_reason(reason: &str) -> Option<Disruption> {
         fate(&json!({"status": {"phase": "Failed", "reason": reason, "message": "m"}}))
     }
 
-    fn disrupted(reason: &str, message: &str) -> Option<Fate> {
+    fn disrupted(reason: &str, message: &str) -> Option<Disruption> {
         let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message});
         fate(&json!({"status": {"conditions": [{"type": "Ready"}, condition]}}))
     }
@@ -120,20 +122,20 @@ mod tests {
     #[test]
     fn what_the_kubelet_ended_is_told_by_its_reason() {
         let why = Some("m".to_owned());
-        assert_eq!(by_reason("Evicted"), Some(Fate::Evicted { why: why.clone() }));
-        assert_eq!(by_reason("Preempting"), Some(Fate::Preempted { why: why.clone() }));
-        assert_eq!(by_reason("NodeShutdown"), Some(Fate::NodeShutdown { why: why.clone() }));
-        assert_eq!(by_reason("Terminated"), Some(Fate::NodeShutdown { why }));
-        assert_eq!(by_reason("DeadlineExceeded"), Some(Fate::Failed { why: "DeadlineExceeded: m".into() }));
+        assert_eq!(by_reason("Evicted"), Some(Disruption::Evicted { why: why.clone() }));
+        assert_eq!(by_reason("Preempting"), Some(Disruption::Preempted { why: why.clone() }));
+        assert_eq!(by_reason("NodeShutdown"), Some(Disruption::NodeShutdown { why: why.clone() }));
+        assert_eq!(by_reason("Terminated"), Some(Disruption::NodeShutdown { why }));
+        assert_eq!(by_reason("DeadlineExceeded"), Some(Disruption::Failed { why: "DeadlineExceeded: m".into() }));
     }
 
     #[test]
     fn a_disruption_is_told_by_its_condition() {
-        assert!(matches!(disrupted("EvictionByEvictionAPI", "m"), Some(Fate::Evicted { .. })));
-        assert!(matches!(disrupted("DeletionByTaintManager", ""), Some(Fate::Evicted { why: None })));
-        assert!(matches!(disrupted("PreemptionByScheduler", "m"), Some(Fate::Preempted { .. })));
+        assert!(matches!(disrupted("EvictionByEvictionAPI", "m"), Some(Disruption::Evicted { .. })));
+        assert!(matches!(disrupted("DeletionByTaintManager", ""), Some(Disruption::Evicted { why: None })));
+        assert!(matches!(disrupted("PreemptionByScheduler", "m"), Some(Disruption::Preempted { .. })));
         let told = "Pod was terminated in response to imminent node shutdown.";
-        assert!(matches!(disrupted("TerminationByKubelet", told), Some(Fate::NodeShutdown { .. })));
+        assert!(matches!(disrupted("TerminationByKubelet", told), Some(Disruption::NodeShutdown { .. })));
     }
 
     #[test]
@@ -146,14 +148,17 @@ mod tests {
             ]},
         });
         let exit = Exit { code: 3, reason: Some("Error".into()) };
-        assert_eq!(fate(&pod), Some(Fate::InitFailed { container: "i".into(), exit }));
+        assert_eq!(fate(&pod), Some(Disruption::InitFailed { container: "i".into(), exit }));
         pod["spec"]["restartPolicy"] = json!("OnFailure");
         assert_eq!(fate(&pod), None);
     }
 
     #[test]
     fn a_pod_on_its_way_out_is_deleted_and_any_other_has_no_fate() {
-        assert_eq!(fate(&json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})), Some(Fate::Deleted));
+        assert_eq!(
+            fate(&json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})),
+            Some(Disruption::Deleted)
+        );
         for pod in [json!({}), json!({"status": {"phase": "Running"}}), json!({"status": {"phase": "Failed"}})] {
             assert_eq!(fate(&pod), None);
         }

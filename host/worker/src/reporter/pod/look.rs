@@ -1,55 +1,57 @@
-//! One look at a pod.
+//! Parses one observation of a pod.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::fate::{Fate, fate};
+use super::fate::{Disruption, fate};
 use super::naming::Naming;
 use super::state::{AdapterState, state};
 use super::{list, text, told};
 
-/// What a pod says of the adapter.
+/// What a pod says about the adapter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PodLook {
-    /// The adapter's container; `None`: the pod has no such container.
+    /// The adapter's container, or `None` if the pod has no such container.
     pub adapter: Option<String>,
-    /// How it is.
+    /// The state of that container.
     pub state: AdapterState,
     /// What happens to the pod as a whole.
-    pub fate: Option<Fate>,
-    /// The phase is `Succeeded` or `Failed`: nothing in it runs any more.
+    pub fate: Option<Disruption>,
+    /// Whether the phase is `Succeeded` or `Failed`, so that nothing in the pod is running.
     pub over: bool,
-    /// How long containers of the pod are given to end, once they are told to.
+    /// The grace period of the pod's containers.
     pub grace: Option<Duration>,
-    /// The uid of the Job that owns the pod.
+    /// The UID of the Job that owns the pod.
     pub job_uid: Option<String>,
-    /// The uid of the pod.
+    /// The UID of the pod.
     pub uid: Option<String>,
     /// Why the pod is not scheduled.
     pub unscheduled: Option<String>,
 }
 
-/// News of the pod.
+/// An observation of the pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PodNews {
-    /// How it is now.
+    /// The current state of the pod.
     Look(Box<PodLook>),
-    /// It was there, and is not any more.
+    /// The pod existed earlier, but is gone.
     Gone,
-    /// It cannot be looked at, for this reason.
+    /// The pod cannot be read, for this reason.
     Unknown(String),
 }
 
 impl PodLook {
-    /// Nothing in this pod will produce a result any more.
+    /// Returns true if nothing in this pod will produce a result any more.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        self.over || matches!(self.state, AdapterState::Ended(_)) || matches!(self.fate, Some(Fate::InitFailed { .. }))
+        self.over
+            || matches!(self.state, AdapterState::Ended(_))
+            || matches!(self.fate, Some(Disruption::InitFailed { .. }))
     }
 }
 
-/// Looks at a pod. Whatever is missing or of another type is as if it were not there.
+/// Parses a pod. Missing fields and fields of the wrong type are ignored.
 #[must_use]
 pub fn look(pod: &Value, naming: &Naming, job: &str) -> PodLook {
     let container = naming.adapter(pod);
@@ -95,7 +97,7 @@ mod tests {
         });
         let seen = look(&pod, &Naming::default(), "j");
         assert_eq!((seen.adapter.as_deref(), &seen.state), (Some("a"), &AdapterState::Running));
-        assert_eq!((seen.fate.clone(), seen.grace), (Some(Fate::Deleted), Some(Duration::from_secs(7))));
+        assert_eq!((seen.fate.clone(), seen.grace), (Some(Disruption::Deleted), Some(Duration::from_secs(7))));
         assert_eq!((seen.job_uid.as_deref(), seen.uid.as_deref()), (Some("ju"), Some("u")));
         assert!(!seen.is_final());
         assert_eq!(look(&pod, &Naming::default(), "other").job_uid, None);
@@ -111,7 +113,7 @@ mod tests {
     #[test]
     fn a_pod_that_is_over_is_final_whatever_its_containers_say() {
         let seen = look(&json!({"status": {"phase": "Failed", "reason": "Evicted"}}), &Naming::default(), "j");
-        assert!(seen.is_final() && matches!(seen.fate, Some(Fate::Evicted { why: None })));
+        assert!(seen.is_final() && matches!(seen.fate, Some(Disruption::Evicted { why: None })));
     }
 
     #[test]

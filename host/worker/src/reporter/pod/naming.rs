@@ -1,19 +1,19 @@
-//! Which container is the adapter, and which is the reporter.
+//! Finds the containers of adapter and reporter.
 
 use serde_json::Value;
 
 use super::{list, text};
 
-/// How the reporter's container is called where nobody chose another name.
+/// The usual name of the reporter's container.
 const USUAL_NAME: &str = "status-reporter";
-/// Names of our program.
+/// Names of this program.
 const PROGRAMS: [&str; 2] = ["plumbline", "sonobuoy"];
-/// The command of the reporter.
+/// The reporter's command.
 const COMMAND: &str = "report";
-/// Variables that a reporter cannot do without.
+/// Environment variables that every reporter needs.
 const VARIABLES: [&str; 3] = ["JOB_NAME", "JOB_NAMESPACE", "POD_NAME"];
 
-/// What was said about names; nothing said: containers are found by what they are.
+/// The configured container names. Without them, containers are detected by their content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Naming {
     /// The adapter's container.
@@ -23,13 +23,15 @@ pub struct Naming {
 }
 
 impl Naming {
-    /// The adapter's container in a pod: the one that was named, else the first that is not the reporter, in the order of the pod's `spec`.
-    /// `None`: there is no such container.
+    /// Returns the adapter's container: the configured one, or else the first that is not the
+    /// reporter, in the order of the pod's `spec`.
+    ///
+    /// Returns `None` if there is no such container.
     #[must_use]
     pub fn adapter<'a>(&self, pod: &'a Value) -> Option<&'a Value> {
         let containers = list(pod, "/spec/containers");
         if let Some(name) = &self.adapter {
-            // Named on purpose: then it may be an init container, too.
+            // An explicitly configured container may also be an init container.
             let all = containers.iter().chain(list(pod, "/spec/initContainers"));
             return all.into_iter().find(|container| text(container, "/name") == name);
         }
@@ -37,8 +39,11 @@ impl Naming {
         containers.iter().find(|container| reporter.is_none_or(|reporter| text(container, "/name") != reporter))
     }
 
-    /// The name of the reporter's container. A native sidecar is an init container, so both lists are looked at. What was said wins; then the
-    /// usual name; then what runs our command; then what has the variables that only a reporter needs all of.
+    /// Returns the name of the reporter's container.
+    ///
+    /// The configured name takes precedence. Then come the usual name, a container that runs the
+    /// reporter's command, and one with all variables that only a reporter needs. Both lists are
+    /// searched, because a native sidecar is an init container.
     fn reporter<'a>(&self, pod: &'a Value) -> Option<&'a str> {
         let all = || list(pod, "/spec/containers").iter().chain(list(pod, "/spec/initContainers"));
         let wanted = self.reporter.as_deref().unwrap_or(USUAL_NAME);
@@ -50,13 +55,16 @@ impl Naming {
     }
 }
 
-/// `command: [/plumbline, report]`, `command: [/plumbline]` with `args: [report]`, or `args: [report]` alone, with the image's own command.
+/// Returns true if the container runs the reporter's command.
+///
+/// Known forms are `command: [/plumbline, report]`, `command: [/plumbline]` with `args: [report]`,
+/// and `args: [report]` alone with the image's own command.
 fn runs_report(container: &Value) -> bool {
     let mut words = list(container, "/command").iter().chain(list(container, "/args")).filter_map(Value::as_str);
     let first = words.next().unwrap_or_default();
     let program = first.rsplit('/').next().unwrap_or_default();
     if PROGRAMS.contains(&program) {
-        // Options of every command may stand before it.
+        // Global options may precede the command.
         return words.any(|word| word == COMMAND);
     }
     first == COMMAND && list(container, "/command").is_empty() && has_variables(container)

@@ -1,4 +1,4 @@
-//! How a container is: waiting, running, started again, ended.
+//! The state of a container: waiting, running, restarting, or ended.
 
 use serde_json::Value;
 
@@ -7,26 +7,26 @@ use super::{list, text, told};
 /// How a container ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
-    /// Its exit code; 128 and the signal's number for what a signal ended.
+    /// Its exit code, which is 128 plus the signal number if a signal ended it.
     pub code: i64,
-    /// What the kubelet calls it: `Completed`, `Error`, `OOMKilled`, ...
+    /// The kubelet's reason: `Completed`, `Error`, `OOMKilled`, and so on.
     pub reason: Option<String>,
 }
 
 impl Exit {
-    /// The kernel ended it for its memory.
+    /// Returns true if the kernel killed the container because of its memory use.
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         self.reason.as_deref() == Some("OOMKilled")
     }
 
-    /// It was told to end (SIGTERM) or ended by force (SIGKILL).
+    /// Returns true if the container ended because of SIGTERM or SIGKILL.
     #[must_use]
     pub fn is_by_signal(&self) -> bool {
         matches!(self.code, 137 | 143)
     }
 
-    /// The reason in words; the kubelet's own ones where it gave none.
+    /// Returns the reason, or else the kubelet's default reason for the exit code.
     #[must_use]
     pub fn word(&self) -> &str {
         let usual = if self.code == 0 { "Completed" } else { "Error" };
@@ -35,38 +35,39 @@ impl Exit {
 
     pub(super) fn of(terminated: &Value) -> Self {
         Self {
-            // A state without a code says nothing good.
+            // Without an exit code, success cannot be assumed.
             code: terminated.get("exitCode").and_then(Value::as_i64).unwrap_or(-1),
             reason: told(terminated, "/reason"),
         }
     }
 }
 
-/// How the adapter's container is.
+/// The state of the adapter's container.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum AdapterState {
-    /// Nothing is known of it yet.
+    /// Nothing is known yet.
     #[default]
     Unknown,
-    /// It was not started yet.
+    /// It has not started yet.
     Waiting {
-        /// Why, as the kubelet tells it: `ImagePullBackOff: Back-off pulling image "x"`.
+        /// The kubelet's reason and message, such as `ImagePullBackOff: Back-off pulling image
+        /// "x"`.
         why: Option<String>,
     },
-    /// It runs.
+    /// It is running.
     Running,
-    /// It ended, and was or will be started again.
+    /// It ended, and was or will be restarted.
     Restarting {
-        /// How often it was started again.
+        /// Number of restarts.
         restarts: i64,
         /// How it ended last.
         last: Exit,
     },
-    /// It ended for good.
+    /// It ended and will not be restarted.
     Ended(Exit),
 }
 
-/// How a container ends that is to run: whether the kubelet starts it again.
+/// Returns true if the kubelet restarts a container after this exit.
 fn restarts(pod: &Value, container: &Value, exit: &Exit) -> bool {
     let own = text(container, "/restartPolicy");
     let policy = if own.is_empty() { text(pod, "/spec/restartPolicy") } else { own };
@@ -77,16 +78,17 @@ fn restarts(pod: &Value, container: &Value, exit: &Exit) -> bool {
         return false;
     }
     match policy {
-        // Rules may start one again that the policy would not; which, only the kubelet knows.
+        // Rules may restart a container despite the policy, but only the kubelet knows which.
         "Never" => exit.code != 0 && !rules.is_empty(),
         "OnFailure" => exit.code != 0,
-        // The API server fills the policy in: without it, nothing is known, and a Job's pod never has `Always`.
+        // The API server fills in the policy. Without it nothing is known, and a Job's pod never
+        // has `Always`.
         "Always" => true,
         _ => false,
     }
 }
 
-/// How `container` (of the `spec`) is.
+/// Returns the state of `container`, which is an element of the `spec`.
 pub(super) fn state(pod: &Value, container: &Value) -> AdapterState {
     let name = text(container, "/name");
     let statuses =

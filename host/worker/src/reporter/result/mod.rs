@@ -1,4 +1,4 @@
-//! The adapter's result: the file, and what is in it.
+//! The adapter's result: the file and its content.
 
 mod read;
 mod schema;

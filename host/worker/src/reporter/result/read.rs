@@ -1,4 +1,4 @@
-//! The file: one regular file in the results directory, read within bounds, whatever stands in its place.
+//! Reads the result file: one regular file in the results directory, with a size limit.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Read as _};
@@ -7,40 +7,40 @@ use std::path::Path;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 
-/// Bytes of a result file: 1 MiB, as the contract says.
+/// Maximum size of a result file in bytes: 1 MiB, according to the contract.
 pub const MAX_FILE: u64 = 1 << 20;
 
-/// What tells one state of a file from another: which file it is, when it was written, and what is in it.
+/// Identifies a state of a file: which file it is, when it was written, and its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mark(u64);
 
 impl Mark {
-    /// The mark of whatever can be hashed.
+    /// Returns the mark of any hashable value.
     pub fn of(what: impl Hash) -> Self {
-        // Not secret and not kept: it only has to differ when the file does.
+        // The hash is neither secret nor stored. It only has to differ when the file does.
         let mut hasher = DefaultHasher::new();
         what.hash(&mut hasher);
         Self(hasher.finish())
     }
 }
 
-/// What was found.
+/// The outcome of reading the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Read {
-    /// Nothing.
+    /// There is no file.
     Absent,
-    /// Something that cannot be read as a result.
+    /// The file cannot be read as a result.
     Unusable {
-        /// Why, in words that follow a colon.
+        /// The reason, which follows a colon in messages.
         why: String,
-        /// Its state.
+        /// Identifies the state of the file.
         mark: Mark,
     },
-    /// A file.
+    /// The file was read.
     Bytes {
-        /// All of it, at most [`MAX_FILE`].
+        /// The whole content, at most [`MAX_FILE`] bytes.
         bytes: Vec<u8>,
-        /// Its state.
+        /// Identifies the state of the file.
         mark: Mark,
     },
 }
@@ -53,8 +53,10 @@ impl Read {
     }
 }
 
-/// Reads the file at `path`. Its directory is the results directory: links in it are followed as long as they stay in it, as those of
-/// volumes do (`..data`); one that leads out is refused, and so is everything that is not a regular file. Blocking.
+/// Reads the file at `path`, whose directory is the results directory. Blocks.
+///
+/// Links are followed if they stay in that directory, like those of volumes (`..data`). A link that
+/// leads outside is rejected, and so is everything but a regular file.
 #[must_use]
 pub fn read(path: &Path) -> Read {
     let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
@@ -69,12 +71,12 @@ pub fn read(path: &Path) -> Read {
 
 fn try_read(directory: &Path, name: &Path) -> io::Result<Read> {
     let directory = Dir::open_ambient_dir(directory, ambient_authority())?;
-    // Looked at before it is opened: opening a device or a pipe already does something.
+    // The type is checked before opening, because opening a device or a pipe already has an effect.
     if !directory.metadata(name)?.is_file() {
         return Ok(Read::unusable("it is not a regular file"));
     }
     let mut options = OpenOptions::new();
-    // It may have become a pipe since then, and to open one waits for its other end.
+    // The file may have become a pipe in the meantime, and opening one blocks.
     options.read(true).custom_flags(NONBLOCK);
     let file = directory.open_with(name, &options)?;
     let about = file.metadata()?;
@@ -82,7 +84,7 @@ fn try_read(directory: &Path, name: &Path) -> io::Result<Read> {
         return Ok(Read::unusable("it is not a regular file"));
     }
     let state = (about.ino(), about.mtime(), about.mtime_nsec());
-    // Whatever the size was said to be: not a byte more than one too many.
+    // The reported size is not trusted: one byte more than the limit is enough.
     let mut bytes = Vec::new();
     file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     let mark = Mark::of((state, &bytes));
@@ -92,7 +94,7 @@ fn try_read(directory: &Path, name: &Path) -> io::Result<Read> {
     Ok(Read::Bytes { bytes, mark })
 }
 
-/// `O_NONBLOCK`: the same number on every architecture of Linux that we build for.
+/// `O_NONBLOCK`, which has the same value on every Linux architecture that is built.
 #[cfg(target_os = "linux")]
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
 #[cfg(not(target_os = "linux"))]
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(bytes(&path).unwrap().len(), 1 << 20);
         fs::write(&path, vec![b' '; (1 << 20) + 1]).unwrap();
         refused(&path, "larger than 1048576 bytes");
-        // A size that would not fit into memory: it is never believed.
+        // The size would not fit into memory, so it must not be trusted.
         fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
         refused(&path, "larger than 1048576 bytes");
     }

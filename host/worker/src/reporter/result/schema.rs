@@ -1,4 +1,4 @@
-//! What is in the file: JSON with `status`, `reason`, `message`, `details`.
+//! Parses the content of the file: JSON with `status`, `reason`, `message` and `details`.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,31 @@ use serde_json::value::RawValue;
 
 use crate::reporter::text::clipped;
 
-/// Characters of a reason.
+/// Maximum length of a reason in characters.
 const MAX_REASON: usize = 128;
-/// Characters of a message.
+/// Maximum length of a message in characters.
 const MAX_MESSAGE: usize = 1024;
-/// The reason of a result that gives none.
+/// The reason of a result without one.
 const NO_REASON: &str = "NoReasonProvided";
-/// The message of a result that gives none.
+/// The message of a result without one.
 const NO_MESSAGE: &str = "No message provided";
 
-/// What the adapter says.
+/// The adapter's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdapterResult {
-    /// Whether it succeeded.
+    /// Whether the adapter succeeded.
     pub success: bool,
-    /// A word for programs, at most 128 characters.
+    /// The reason, an identifier for programs with at most 128 characters.
     pub reason: String,
-    /// A sentence for people, at most 1,024 characters.
+    /// The message, a sentence for people with at most 1,024 characters.
     pub message: String,
-    /// Whatever else it has to say, as the JSON that it wrote.
+    /// Further details, as the JSON that the adapter wrote.
     pub details: Option<Box<str>>,
 }
 
 impl AdapterResult {
-    /// A result within the bounds of the contract: trimmed, cut, with words for what is not there.
+    /// Creates a result within the limits of the contract. Texts are trimmed and truncated, and
+    /// missing ones get defaults.
     #[must_use]
     pub fn new(success: bool, reason: &str, message: &str, details: Option<Box<str>>) -> Self {
         let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };
@@ -42,39 +43,40 @@ impl AdapterResult {
     }
 }
 
-/// Why a file is no result.
+/// Error in a result file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// It is no JSON, or not yet.
+    /// The file is not valid JSON, or is incomplete.
     #[error("not valid JSON: {0}")]
     Json(String),
-    /// It is JSON, but not an object.
+    /// The file is valid JSON, but not an object.
     #[error("must be a JSON object")]
     NotAnObject,
-    /// The status is missing, or something else.
+    /// The status is missing or invalid.
     #[error("status: must be either 'success' or 'failure'")]
     Status,
-    /// A text is something else.
+    /// The value is not a string.
     #[error("{0}: must be a string")]
     NotAString(&'static str),
 }
 
-/// Reads a result.
+/// Parses a result.
 ///
-/// As adapters in the field rely on it: keys that are not known are ignored, the last of two equal keys counts, a key in other letter case
-/// is taken where the exact one is missing, `null` is as good as nothing, and bytes that are no UTF-8 are replaced.
+/// It is lenient, because existing adapters depend on that. Unknown keys are ignored, and the last
+/// of two equal keys applies. If the exact key is missing, another letter case is accepted. `null`
+/// counts as missing, and invalid UTF-8 is replaced.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns a [`FormatError`] that says what is wrong with the content.
 pub fn parse(bytes: &[u8]) -> Result<AdapterResult, FormatError> {
     if bytes.is_empty() {
         return Err(FormatError::Empty);
     }
     let text = String::from_utf8_lossy(bytes);
-    // Values stay text: `details` may be nested as deep, and hold numbers as large, as it likes.
+    // Values stay unparsed, so that `details` may have any nesting depth and any size of numbers.
     let whole: &RawValue = serde_json::from_str(&text).map_err(|error| FormatError::Json(error.to_string()))?;
     let fields: BTreeMap<String, &RawValue> = match whole.get().as_bytes().first() {
         Some(b'{') => serde_json::from_str(whole.get()).map_err(|error| FormatError::Json(error.to_string()))?,

@@ -1,4 +1,4 @@
-//! A Job with a pod on an API server in memory, and a results directory.
+//! A Job with a pod in an API double, and a results directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,10 +13,10 @@ use plumbline_worker::reporter::{Access, Config, Pace, Processor, Reported, run}
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Far more than anything here takes on a busy machine.
+/// Far longer than anything here takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Like in a cluster, only sooner.
+/// Like the defaults for a cluster, but shorter.
 pub(crate) fn pace() -> Pace {
     let ms = Duration::from_millis;
     Pace {
@@ -42,7 +42,7 @@ impl Bed {
         Self::with(&[]).await
     }
 
-    /// With further variables.
+    /// Creates the environment with additional variables.
     pub(crate) async fn with(variables: &[(&str, &str)]) -> Self {
         let (dir, double) = (tempfile::tempdir().unwrap(), ApiDouble::start().await.unwrap());
         fs::create_dir(dir.path().join("results")).unwrap();
@@ -65,31 +65,31 @@ impl Bed {
         bed
     }
 
-    /// With a way to the API server that this kubeconfig tells.
+    /// Connects to the API server with this kubeconfig.
     pub(crate) async fn through(mut self, kubeconfig: PathBuf) -> Self {
         let options = ConnectOptions { kubeconfig: Some(kubeconfig), context: None };
         self.access = Arc::new(Access::connect(options).await.unwrap());
         self
     }
 
-    /// The kubeconfig of the API server.
+    /// Returns the path of the API server's kubeconfig.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.dir.path().join("kubeconfig")
     }
 
-    /// The results directory.
+    /// Returns the results directory.
     pub(crate) fn results(&self) -> PathBuf {
         self.dir.path().join("results")
     }
 
-    /// Writes the result file as a careful adapter does.
+    /// Writes the result file atomically, as a careful adapter does.
     pub(crate) fn write(&self, text: &str) {
         let partial = self.results().join(".partial");
         fs::write(&partial, text).unwrap();
         fs::rename(partial, &self.config.results_path).unwrap();
     }
 
-    /// The pod, with its adapter's container in this state.
+    /// Sets the pod, with the adapter's container in this state.
     pub(crate) fn pod(&self, state: Value) {
         let owner = json!({"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": self.job_uid()});
         self.double.put(
@@ -109,12 +109,12 @@ impl Bed {
         self.double.get("jobs", "default", "j").map_or(Value::Null, |job| job["metadata"]["uid"].clone())
     }
 
-    /// The container ends.
+    /// Ends the adapter's container.
     pub(crate) fn ends(&self, code: i32, reason: &str) {
         self.pod(json!({"terminated": {"exitCode": code, "reason": reason}}));
     }
 
-    /// Exactly the permissions of the contract: what else is needed, whoever runs it may not have.
+    /// Denies all permissions except those of the contract, because users may not grant more.
     pub(crate) fn promised_permissions(&self) {
         for verb in ["create", "delete", "list", "patch", "update", "watch"] {
             self.double.deny(verb, "jobs");
@@ -127,7 +127,7 @@ impl Bed {
         }
     }
 
-    /// Requests to `path` are answered like this so many times.
+    /// Applies a fault to this many requests to `path`.
     pub(crate) fn fault(&self, method: &'static str, path: &str, kind: FaultKind, times: u32) {
         self.double.fault(Fault { method: Some(method), path_contains: path.into(), kind, times });
     }
@@ -136,7 +136,7 @@ impl Bed {
         self.fault(method, path, FaultKind::Status { code, message: "on order".into(), retry_after: None }, times);
     }
 
-    /// Reports, while something else goes on.
+    /// Runs the reporter concurrently with `other`.
     pub(crate) async fn try_beside(
         &self,
         terminate: impl Future<Output = ()>,
@@ -155,17 +155,17 @@ impl Bed {
         self.beside(async {}).await
     }
 
-    /// Until the reporter has looked at the pod, so that it runs.
+    /// Waits until the reporter has read the pod, which shows that it is running.
     pub(crate) async fn looked(&self) {
         self.double.requested(|all| all.iter().any(|one| one.path.ends_with("/pods/j-1"))).await;
     }
 
-    /// Until it knows the pod, and watches it.
+    /// Waits until the reporter knows the pod and watches it.
     pub(crate) async fn watched(&self) {
         self.double.requested(|all| all.iter().any(|one| one.query.contains("watch="))).await;
     }
 
-    /// The one condition: status, reason, message.
+    /// Returns the only condition: status, reason and message.
     #[track_caller]
     pub(crate) fn condition(&self) -> (String, String, String) {
         let all = self.conditions();
@@ -186,7 +186,7 @@ impl Bed {
         assert_eq!(self.condition(), (status.to_owned(), reason.to_owned(), message.to_owned()));
     }
 
-    /// Requests that wrote something.
+    /// Returns the requests that wrote something.
     pub(crate) fn writes(&self) -> Vec<Recorded> {
         self.double.requests().into_iter().filter(|one| one.method != "GET").collect()
     }

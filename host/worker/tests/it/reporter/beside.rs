@@ -1,4 +1,4 @@
-//! What is written beside the condition: details, and an Event.
+//! Details and an Event, which are written in addition to the condition.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ async fn an_event_tells_the_outcome() {
         (&event["involvedObject"]["kind"], &event["involvedObject"]["uid"]),
         (&json!("Job"), &job["metadata"]["uid"])
     );
-    // Nothing new, nothing told.
+    // Without a change, there is no further event.
     bed.report().await;
     assert_eq!(bed.double.list("events").len(), 1);
 }
@@ -42,7 +42,8 @@ async fn details_are_kept_in_an_annotation() {
     bed.report().await;
     let job = bed.double.get("jobs", "default", "j").unwrap();
     assert_eq!(job["metadata"]["annotations"]["plumbline.dev/adapter-details"], r#"{"checks": 5}"#);
-    // With the condition, so that no more permissions are needed where an API server takes it.
+    // The annotation is part of the same request as the condition, so that no further permissions
+    // are needed if the API server accepts it.
     let with_it = bed.writes().into_iter().find(|one| one.path.ends_with("/jobs/j/status")).unwrap();
     let patch: Value = serde_json::from_slice(&with_it.body).unwrap();
     assert_eq!(patch["metadata"]["annotations"]["plumbline.dev/adapter-details"], r#"{"checks": 5}"#);

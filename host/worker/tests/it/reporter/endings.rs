@@ -1,4 +1,4 @@
-//! Ends without a result: of the container, of the pod, of the time, of the reporter.
+//! Endings without a result: of the container, the pod, the time limit and the reporter.
 
 use std::future::ready;
 use std::time::Duration;
@@ -23,7 +23,7 @@ async fn a_crash_is_seen_with_the_promised_permissions() {
     let bed = Bed::new().await;
     bed.promised_permissions();
     bed.beside(async {
-        // Once by itself, and again after the watch was refused.
+        // The reporter reads the pod once initially, and again after the watch was rejected.
         let asks = |all: &[plumbline_apidouble::Recorded]| {
             all.iter().filter(|one| one.path.ends_with("/pods/j-1")).count() > 2
         };
@@ -42,7 +42,7 @@ async fn watches_that_break_off_are_begun_again() {
         let cuts: [&dyn Fn(); 2] = [&|| bed.double.drop_watches(), &|| bed.double.expire_watches()];
         for cut in cuts {
             let before = watches();
-            // One that was only asked for cannot be cut yet.
+            // A watch that was only requested cannot be interrupted yet.
             while watches() <= before.max(1) {
                 cut();
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -141,7 +141,7 @@ async fn a_pod_that_is_evicted_or_deleted_says_so() {
 #[tokio::test]
 async fn told_to_end_it_writes_what_it_knows() {
     let bed = Bed::new().await;
-    // At once, before it has seen anything.
+    // This happens at once, before the reporter has observed anything.
     bed.try_beside(ready(()), async {}).await.unwrap();
     bed.expect("False", "ReporterTerminated", "Reporter was asked to stop before the adapter produced results");
 }

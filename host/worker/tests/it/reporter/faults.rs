@@ -1,4 +1,4 @@
-//! Bad days of the API server: what was found out is written all the same.
+//! API server failures: the outcome is written anyway.
 
 use std::fs;
 use std::time::Duration;
@@ -50,7 +50,7 @@ async fn credentials_are_read_anew_when_they_are_refused() {
     let (old, new) = (Bed::new().await, Bed::new().await);
     let kubeconfig = old.kubeconfig();
     let reporter = Bed::new().await.through(kubeconfig.clone()).await;
-    // What was read at the beginning is good for nothing any more, and what replaces it is in the file.
+    // The initial credentials become invalid, and the file contains new ones.
     old.refuse("GET", "/", 401, u32::MAX);
     fs::write(kubeconfig, new.double.kubeconfig()).unwrap();
     reporter.write(GOOD);
@@ -67,7 +67,7 @@ async fn a_permission_that_comes_late_is_waited_for() {
 async fn who_writes_at_the_same_time_loses_nothing() {
     let bed = Bed::new().await;
     bed.write(GOOD);
-    // The first patch waits long enough for somebody else to come first.
+    // The first patch stalls long enough for another client to write first.
     bed.fault("PATCH", STATUS, FaultKind::Stall(Duration::from_millis(1500)), 1);
     bed.beside(async {
         bed.double.requested(|all| all.iter().any(|one| one.method == "PATCH")).await;

@@ -1,10 +1,10 @@
-//! Every row of the contract's table, and those that are ours.
+//! Every row of the contract's table, and Plumbline's additional ones.
 
 use std::time::Duration;
 
 use plumbline_worker::reporter::{
-    AdapterResult, AdapterState, Event, Exit, Fate, FileLook, Machine, Mark, Next, Outcome, PodLook, PodNews, Rules,
-    reasons,
+    AdapterResult, AdapterState, Disruption, Event, Exit, FileLook, Machine, Mark, Next, Outcome, PodLook, PodNews,
+    Rules, reasons,
 };
 
 pub(crate) const RULES: Rules = Rules { max_wait: Duration::from_secs(300), settle: Duration::from_secs(5) };
@@ -50,7 +50,7 @@ fn done(next: Next) -> Outcome {
     }
 }
 
-/// What becomes of a pod without a result file.
+/// Checks the outcome of a pod without a result file.
 #[track_caller]
 fn without_file(pod: PodLook, reason: &str, message: &str) {
     let mut machine = machine();
@@ -69,7 +69,7 @@ fn a_result_is_the_condition() {
 
 #[test]
 fn a_result_beats_whatever_the_pod_says() {
-    let evicted = PodLook { fate: Some(Fate::Evicted { why: None }), over: true, ..pod(exit(137, "OOMKilled")) };
+    let evicted = PodLook { fate: Some(Disruption::Evicted { why: None }), over: true, ..pod(exit(137, "OOMKilled")) };
     let mut machine = machine();
     machine.on(s(1), Event::Terminate);
     machine.on(s(1), seen(evicted));
@@ -91,38 +91,38 @@ fn ends_of_the_container_have_the_promised_words() {
 
 #[test]
 fn what_happened_to_the_pod_explains_an_end_by_force() {
-    let with = |fate: Fate, state: AdapterState| PodLook { fate: Some(fate), over: true, ..pod(state) };
+    let with = |fate: Disruption, state: AdapterState| PodLook { fate: Some(fate), over: true, ..pod(state) };
     without_file(
-        with(Fate::Evicted { why: Some("low on memory".into()) }, exit(137, "Error")),
+        with(Disruption::Evicted { why: Some("low on memory".into()) }, exit(137, "Error")),
         reasons::EVICTED,
         "Pod was evicted before the adapter produced results: low on memory (adapter container exited with code 137: Error)",
     );
     without_file(
-        with(Fate::Preempted { why: None }, AdapterState::Running),
+        with(Disruption::Preempted { why: None }, AdapterState::Running),
         reasons::EVICTED,
         "Pod was preempted before the adapter produced results",
     );
     without_file(
-        with(Fate::NodeShutdown { why: None }, AdapterState::Unknown),
+        with(Disruption::NodeShutdown { why: None }, AdapterState::Unknown),
         reasons::NODE_SHUTDOWN,
         "Node was shut down before the adapter produced results",
     );
     without_file(
-        with(Fate::Failed { why: "DeadlineExceeded: too long".into() }, AdapterState::Running),
+        with(Disruption::Failed { why: "DeadlineExceeded: too long".into() }, AdapterState::Running),
         reasons::POD_FAILED,
         "Pod failed before the adapter produced results: DeadlineExceeded: too long",
     );
     without_file(
-        with(Fate::Deleted, exit(1, "Error")),
+        with(Disruption::Deleted, exit(1, "Error")),
         reasons::EXITED,
         "Adapter container exited with code 1: Error (Pod was deleted before the adapter produced results)",
     );
     without_file(
-        with(Fate::Deleted, exit(137, "OOMKilled")),
+        with(Disruption::Deleted, exit(137, "OOMKilled")),
         reasons::OUT_OF_MEMORY,
         "Adapter container was killed due to out of memory (OOMKilled)",
     );
-    let init = Fate::InitFailed { container: "i".into(), exit: Exit { code: 3, reason: None } };
+    let init = Disruption::InitFailed { container: "i".into(), exit: Exit { code: 3, reason: None } };
     without_file(
         PodLook { fate: Some(init), ..pod(AdapterState::Waiting { why: None }) },
         reasons::INIT_FAILED,
@@ -143,7 +143,7 @@ fn a_pod_that_is_gone_was_deleted() {
 #[test]
 fn a_pod_that_is_being_deleted_is_waited_for() {
     let mut machine = machine();
-    let leaving = PodLook { fate: Some(Fate::Deleted), ..pod(AdapterState::Running) };
+    let leaving = PodLook { fate: Some(Disruption::Deleted), ..pod(AdapterState::Running) };
     assert_eq!(machine.on(s(1), seen(leaving)), Next::Wait(s(300)));
     assert!(done(machine.on(s(9), Event::File(valid(true)))).success);
 }
@@ -239,7 +239,7 @@ fn told_to_end_the_adapter_gets_a_part_of_the_pods_time() {
     assert_eq!(short.on(s(10), Event::Terminate), Next::Wait(s(10) + Duration::from_millis(500)));
     assert_eq!(machine().on(s(10), Event::Terminate), Next::Wait(s(12)), "a pod that nobody saw");
     let mut deleted = machine();
-    deleted.on(s(1), seen(PodLook { fate: Some(Fate::Deleted), ..pod(AdapterState::Running) }));
+    deleted.on(s(1), seen(PodLook { fate: Some(Disruption::Deleted), ..pod(AdapterState::Running) }));
     deleted.on(s(2), Event::Terminate);
     assert_eq!(done(deleted.on(s(7), Event::File(FileLook::Absent))).reason, reasons::DELETED);
 }

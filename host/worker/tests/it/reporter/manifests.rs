@@ -1,4 +1,5 @@
-//! `deploy/job-reporter`: objects that an API server takes, and permissions no wider than promised.
+//! `deploy/job-reporter`: an API server accepts the objects, and the permissions are no wider than
+//! documented.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The documents of a file, with its placeholders filled in.
+/// Returns the documents of a file, with its placeholders filled in.
 fn documents(name: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/job-reporter").join(name);
     let text = fs::read_to_string(path).unwrap();
@@ -25,7 +26,7 @@ fn documents(name: &str) -> Vec<Value> {
     documents
 }
 
-/// The document as its type, which must know every field of it.
+/// Parses the document as its type, which must know all of its fields.
 fn strictly<T: DeserializeOwned + Serialize>(document: &Value) -> T {
     let object: T = serde_json::from_value(document.clone()).unwrap();
     let again = serde_json::to_value(&object).unwrap();
@@ -104,7 +105,7 @@ fn the_job_is_one_and_its_reporter_is_configured() {
     let reporter = pod.containers.iter().find(|container| container.name == "status-reporter").unwrap();
     assert_eq!(reporter.command.as_deref().unwrap(), ["/plumbline", "report"]);
     let env = reporter.env.iter().flatten().map(|variable| {
-        // What the pod fills in is a name.
+        // The values that the pod fills in are names.
         (variable.name.clone(), variable.value.clone().unwrap_or_else(|| "name".into()))
     });
     let config = plumbline_worker::reporter::Config::from_env(&env.collect()).unwrap();

@@ -1,4 +1,5 @@
-//! The reporter over the double of an API server, its state machine under every order of events, and its manifests.
+//! The reporter with an API double, its state machine under all orders of events, and its
+//! manifests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod bed;

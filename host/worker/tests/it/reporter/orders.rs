@@ -1,9 +1,9 @@
-//! The state machine under every order of events.
+//! The state machine under all orders of events.
 
 use std::time::Duration;
 
 use plumbline_worker::reporter::{
-    AdapterState, Event, Exit, Fate, FileLook, Machine, Mark, Next, PodLook, PodNews, reasons,
+    AdapterState, Disruption, Event, Exit, FileLook, Machine, Mark, Next, PodLook, PodNews, reasons,
 };
 use proptest::prelude::*;
 
@@ -19,12 +19,12 @@ fn a_state() -> impl Strategy<Value = AdapterState> {
     ]
 }
 
-fn a_fate() -> impl Strategy<Value = Option<Fate>> {
+fn a_fate() -> impl Strategy<Value = Option<Disruption>> {
     prop_oneof![
         4 => Just(None),
-        1 => Just(Some(Fate::Deleted)),
-        1 => Just(Some(Fate::Evicted { why: Some("low".into()) })),
-        1 => Just(Some(Fate::InitFailed { container: "i".into(), exit: Exit { code: 1, reason: None } })),
+        1 => Just(Some(Disruption::Deleted)),
+        1 => Just(Some(Disruption::Evicted { why: Some("low".into()) })),
+        1 => Just(Some(Disruption::InitFailed { container: "i".into(), exit: Exit { code: 1, reason: None } })),
     ]
 }
 
@@ -46,8 +46,8 @@ fn an_event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: nothing is decided but by a look at the file; a valid one always is; and once the wait is over,
-    /// a look always decides.
+    /// For events in any order, only a read of the file decides. A valid file always decides, and
+    /// so does any read after the end of the wait.
     #[test]
     fn only_a_look_decides_and_it_does(events in prop::collection::vec((0_u64..40_000, an_event()), 1..60)) {
         let mut machine = Machine::new(RULES);
@@ -80,8 +80,9 @@ proptest! {
         }
     }
 
-    /// A world in which the adapter writes, with pauses that are shorter than the time that a file is given, and then ends. However looks at
-    /// the file and at the pod fall into it: what is reported is what the world came to.
+    /// In this simulation the adapter writes, with pauses shorter than the settle time, and then
+    /// ends. The reported outcome must match the actual one, regardless of when file and pod are
+    /// read.
     #[test]
     fn the_outcome_is_that_of_the_world(
         writes in prop::collection::vec((1_u64..4_000, any::<bool>()), 0..6),
@@ -90,7 +91,8 @@ proptest! {
         lag in 0_u64..8_000,
         looks in prop::collection::vec((1_u64..2_500, prop::bool::weighted(0.4)), 1..60),
     ) {
-        // The file's states, each from a time on. `last`: a result in the end, or something that is none.
+        // The states of the file, each from a point in time. `last` is the final state: a result,
+        // or an invalid file.
         let mut time = 0;
         let mut states = vec![(0, FileLook::Absent)];
         for (number, (pause, there)) in writes.iter().enumerate() {
@@ -105,12 +107,12 @@ proptest! {
         }));
         let end = time + 1;
         let file_at = |now: u64| states.iter().rev().find(|(from, _)| *from <= now).unwrap().1.clone();
-        // The pod tells of the end a while after it.
+        // The pod shows the end with a delay.
         let pod_at = |now: u64| pod(if now >= end + lag { ended.clone() } else { AdapterState::Running });
 
         let mut machine = Machine::new(RULES);
         let mut now = 0;
-        // What the looks that were chosen leave open, the last ones settle.
+        // The final steps decide whatever the random ones leave open.
         let rest = std::iter::repeat_n((2_500, false), 4).chain([(60_000, true), (1, false)]);
         let mut outcome = None;
         'world: for (pause, at_pod) in looks.into_iter().chain(rest) {

@@ -1,4 +1,4 @@
-//! Results: when they are seen, and what of them.
+//! When results are noticed, and which parts of them are used.
 
 use std::fs;
 use std::os::unix::fs::symlink;

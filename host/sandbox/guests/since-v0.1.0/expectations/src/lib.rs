@@ -1,5 +1,8 @@
-//! An expectation of the contract's first generation: every node that is ready, not cordoned, without a taint, and runs Linux on the
-//! architecture that the pod asks for. A pod that speaks of nothing but the cluster gets one result for it.
+//! An expectations module of the first contract generation.
+//!
+//! It expects a result from every node that is ready, not cordoned, without taints, and runs Linux
+//! on the architecture that the pod requests. If the pod spec contains the word `cluster`, it
+//! expects a single result for the whole cluster.
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
 
 #[cfg(target_arch = "wasm32")]
@@ -15,7 +18,7 @@ mod guest {
     use bindings::plumbline::plugin::log::{self, Level};
     use bindings::plumbline::plugin::types::PluginInfo;
 
-    /// What the module says of itself, in the form of its generation.
+    /// The metadata of the module, in the form of its generation.
     const ABOUT: &[u8; 62] = br#"{"name":"v0-1-0-expectations","formats":[],"default-files":[]}"#;
 
     #[expect(unsafe_code, reason = "a section of the file, which nothing reads at run time")]

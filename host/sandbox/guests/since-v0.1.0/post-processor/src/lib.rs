@@ -1,5 +1,5 @@
-//! A post-processor of the contract's first generation: each line becomes an item, whose status is its first word. It uses everything that
-//! the contract has for its role.
+//! A post-processor of the first contract generation. Each line becomes an item, whose status is
+//! its first word. The module uses everything that the contract offers to its role.
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
 
 #[cfg(target_arch = "wasm32")]
@@ -17,7 +17,7 @@ mod guest {
     use bindings::plumbline::plugin::output;
     use bindings::plumbline::plugin::types::{Detail, Item, PluginInfo, Status};
 
-    /// What the module says of itself, in the form of its generation.
+    /// The metadata of the module, in the form of its generation.
     const ABOUT: &[u8; 114] = br#"{"name":"v0-1-0-post-processor","formats":["old-lines"],"default-files":["**/*.old"],"limits":{"memory":16777216}}"#;
 
     #[expect(unsafe_code, reason = "a section of the file, which nothing reads at run time")]
@@ -42,7 +42,7 @@ mod guest {
         }
     }
 
-    /// Everything that is told of the plugin.
+    /// Returns an item with everything that the module knows about the plugin.
     fn of_plugin(plugin: &PluginInfo) -> Item {
         let meta = [
             ("driver", plugin.driver.clone()),
@@ -61,13 +61,13 @@ mod guest {
         }
     }
 
-    /// A file, and its lines.
+    /// Emits an item for a file, and one for each of its lines.
     fn of_file(file: &File) -> Result<(), String> {
         let meta = vec![("file".to_owned(), file.path()), ("size".to_owned(), file.size().to_string())];
         output::emit(&[Item { depth: 0, name: file.path(), status: None, meta, details: Vec::new() }]);
         let mut content = Vec::new();
         loop {
-            // Few bytes at a time, so that a file takes several calls.
+            // Reads few bytes at a time, so that a file takes several calls.
             match file.read(16) {
                 Ok(bytes) if bytes.is_empty() => break,
                 Ok(bytes) => content.extend(bytes),

@@ -1,4 +1,5 @@
-//! A summarizer of the contract's first generation: for each result set an item with the number of its entries of each status.
+//! A summarizer of the first contract generation. It emits an item per result set, with the number
+//! of entries of each status.
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
 
 #[cfg(target_arch = "wasm32")]
@@ -18,7 +19,7 @@ mod guest {
     use bindings::plumbline::plugin::results::Items;
     use bindings::plumbline::plugin::types::{Detail, Item, PluginInfo, Status};
 
-    /// What the module says of itself, in the form of its generation.
+    /// The metadata of the module, in the form of its generation.
     const ABOUT: &[u8; 60] = br#"{"name":"v0-1-0-summarizer","formats":[],"default-files":[]}"#;
 
     #[expect(unsafe_code, reason = "a section of the file, which nothing reads at run time")]
@@ -33,7 +34,7 @@ mod guest {
             log::write(Level::Info, &plugin.name);
             let mut sets: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
             loop {
-                // Few entries at a time, so that it takes several calls.
+                // Reads few entries at a time, so that it takes several calls.
                 let entries = items.next(2)?;
                 if entries.is_empty() {
                     break;

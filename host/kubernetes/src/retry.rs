@@ -1,4 +1,4 @@
-//! Asking the API server until it answers: requests as plain JSON, repeated while that may help, for a bounded time.
+//! Sends requests to the API server as plain JSON, with retries for a limited time.
 
 use std::time::Duration;
 
@@ -13,22 +13,24 @@ use crate::ask::{Refusal, ask};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 
-/// How long a request is repeated: an API server that is restarted or moved is back within this time, and a run that lasts for hours
-/// is not to fail for less.
+/// How long a request is retried. An API server that restarts or moves is back within this time,
+/// and a run of several hours must not fail because of it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How long one attempt may take; the API server itself ends requests that are no watches after 60 s at the latest. A connection that
-/// broke without a word is noticed by nothing else.
+/// Timeout of one attempt. The API server ends requests other than watches after at most 60 s. Only
+/// this timeout detects a connection that broke silently.
 const ATTEMPT: Duration = Duration::from_secs(30);
 
-/// Pages of one list: 100,000 nodes, twenty times the largest supported cluster. A server whose list never ends is broken.
+/// Maximum number of pages of one list: 100,000 nodes, twenty times the largest supported cluster.
+/// A server whose list never ends is broken.
 const MAX_PAGES: usize = 1000;
 
-/// How often a list is begun anew because its next page has expired.
+/// How often a list is restarted because its next page has expired.
 const MAX_RESTARTS: usize = 3;
 
-/// Sends a request, again and again while that may help and `patience` lasts; `what` reads after «failed to».
-pub(crate) async fn insist(
+/// Sends a request, and retries while that may help, for at most `patience`. `what` completes the
+/// message "failed to …".
+pub(crate) async fn send_with_retry(
     cluster: &Cluster,
     what: &str,
     patience: Duration,
@@ -49,8 +51,9 @@ pub(crate) async fn insist(
         .map_err(|refusal| refusal.error)
 }
 
-/// Repeats `act`, which sends several requests, while that may help and `patience` lasts. A conflict is a reason to begin it again.
-pub(crate) async fn insist_on<T, F: Future<Output = Result<T, ClusterError>>>(
+/// Runs `act`, which sends several requests, and retries while that may help, for at most
+/// `patience`. A conflict also restarts it.
+pub(crate) async fn retry_until<T, F: Future<Output = Result<T, ClusterError>>>(
     patience: Duration,
     act: impl FnMut() -> F,
 ) -> Result<T, ClusterError> {
@@ -90,25 +93,27 @@ async fn once(cluster: &Cluster, what: &str, request: &Request<Vec<u8>>) -> Resu
     ask(cluster, what, copy).await
 }
 
-/// Which objects are listed, and what of them.
+/// Selects the objects to list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listing<'a> {
-    /// Reads after «failed to».
+    /// The operation, which completes the message "failed to …".
     pub(crate) what: &'a str,
-    /// The collection's path.
+    /// The path of the collection.
     pub(crate) path: &'a str,
-    /// Labels that the objects have.
+    /// A label selector.
     pub(crate) labels: Option<&'a str>,
-    /// Objects for each page; all of a page are in memory at once.
+    /// Objects per page. All objects of one page are in memory at once.
     pub(crate) page: u32,
-    /// Only the metadata: a pod is much larger than what is needed to delete it.
+    /// Whether to request only metadata. A pod is much larger than what is needed to delete it.
     pub(crate) metadata_only: bool,
-    /// How long each page is asked for.
+    /// How long each page is retried.
     pub(crate) patience: Duration,
 }
 
-/// What `read` makes of each object of a listing, page by page: as JSON, thousands of objects are hundreds of megabytes. A page that has
-/// expired (the list took longer than the server remembers) begins the list anew.
+/// Lists objects page by page, and returns the result of `read` for each.
+///
+/// Thousands of objects would be hundreds of megabytes as JSON. If a page has expired, because the
+/// list took longer than the server keeps it, the list is restarted.
 pub(crate) async fn list<T>(
     cluster: &Cluster,
     listing: &Listing<'_>,
@@ -125,7 +130,7 @@ pub(crate) async fn list<T>(
         let collection = kube::core::Request::new(listing.path);
         let request = if listing.metadata_only { collection.list_metadata(&params) } else { collection.list(&params) };
         let request = request.map_err(|error| ClusterError::new(listing.what, error.to_string()))?;
-        let page = match insist(cluster, listing.what, listing.patience, &request).await {
+        let page = match send_with_retry(cluster, listing.what, listing.patience, &request).await {
             Err(error) if error.code == Some(410) && begun && restarts < MAX_RESTARTS => {
                 restarts += 1;
                 objects.clear();

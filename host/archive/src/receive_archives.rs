@@ -1,4 +1,4 @@
-//! The other end of [`crate::splat`]: archives out of a stream that nobody vouches for.
+//! Receives archives from an untrusted stream of [`crate::splat`].
 
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
@@ -9,31 +9,34 @@ use crate::finished::FinishedArchive;
 use crate::gzip::Sha256Writer;
 use crate::member::{Kind, NameLimits, StreamError, StreamLimits, each_member};
 
-/// Archives in one stream. Default 100: each is an open file until the stream has ended well.
+/// The maximum number of archives in one stream. Default 100: each is an open file until the end of
+/// the stream.
 const MAX_ARCHIVES: u64 = 100;
 
-/// Bytes of all archives of one stream. Default 1 TiB, the most that is read of an archive.
+/// The maximum size of all archives of one stream in bytes. Default 1 TiB, the reading limit of an
+/// archive.
 const MAX_BYTES: u64 = 1 << 40;
 
-/// An archive that has arrived whole. It takes its place with [`AtomicFile::commit`]; dropped, it is gone.
+/// A completely received archive. [`AtomicFile::commit`] moves it into place, and dropping it
+/// removes it.
 #[derive(Debug)]
 pub struct Arrived {
-    /// What arrived: the name is that of the member.
+    /// The archive, with the name of the member.
     pub archive: FinishedArchive,
-    /// Where it is.
+    /// The temporary file.
     pub file: AtomicFile,
-    /// Where it goes.
+    /// The path to which it will be moved.
     pub target: PathBuf,
 }
 
-/// Why the archives of a stream were not taken.
+/// Error while receiving archives.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnsplatError {
-    /// The stream is damaged, ends early, or is larger than the limits.
+    /// The stream is damaged or truncated, or it exceeds the limits.
     #[error(transparent)]
     Stream(#[from] StreamError),
-    /// A member that is no archive: its name leads elsewhere or is hidden, or it is no file.
+    /// A member is not an archive: its name is unsafe or hidden, or it is not a file.
     #[error("member `{0}` is refused: it is not a file with a plain name")]
     Refused(String),
     /// An archive could not be written.
@@ -41,19 +44,26 @@ pub enum UnsplatError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// Reads the archives of a stream, each into a temporary file beside what `place` (by name and number, from 0) says. None is in its
-/// place yet when this returns: the caller checks what arrived and then commits it. Bytes after the end of the stream are ignored.
+/// Reads the archives of a stream into temporary files. Each is next to the target that `place`
+/// returns for its name and number, counted from 0.
 ///
-/// Blocks.
+/// No archive is in place on return: the caller checks and then commits each of them. Data after
+/// the end of the stream is ignored.
+///
+/// The function blocks.
 ///
 /// # Errors
-/// [`UnsplatError`]. Nothing is left behind then.
-pub fn unsplat(stream: impl Read, place: &mut dyn FnMut(&str, usize) -> PathBuf) -> Result<Vec<Arrived>, UnsplatError> {
+///
+/// Returns an [`UnsplatError`]. No files are then left behind.
+pub fn receive_archives(
+    stream: impl Read,
+    place: &mut dyn FnMut(&str, usize) -> PathBuf,
+) -> Result<Vec<Arrived>, UnsplatError> {
     let limits = StreamLimits {
         unpacked_bytes: MAX_BYTES,
         entries: MAX_ARCHIVES,
@@ -94,7 +104,7 @@ mod tests {
     fn stream(name: &str, entry_type: EntryType) -> Vec<u8> {
         let mut tar = Builder::new(GzEncoder::new(Vec::new(), flate2::Compression::fast()));
         let mut header = Header::new_gnu();
-        // By hand: the crate refuses to write what is to be refused here.
+        // Written by hand, because the crate refuses to write invalid names.
         header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
         header.set_entry_type(entry_type);
         header.set_size(0);
@@ -115,7 +125,7 @@ mod tests {
             ("x.tar.gz", EntryType::Symlink),
             ("x.tar.gz", EntryType::Directory),
         ] {
-            let error = unsplat(&stream(name, kind)[..], &mut |name, _| dir.path().join(name)).unwrap_err();
+            let error = receive_archives(&stream(name, kind)[..], &mut |name, _| dir.path().join(name)).unwrap_err();
             assert!(matches!(error, UnsplatError::Refused(_)), "{name}: {error}");
         }
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
