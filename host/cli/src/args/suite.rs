@@ -112,7 +112,7 @@ impl SuiteArgs {
     }
 }
 
-/// Where Sonobuoy's project publishes lists of tests, by version.
+/// SourceKind Sonobuoy's project publishes lists of tests, by version.
 const ONLINE: &str = "https://raw.githubusercontent.com/vmware-tanzu/sonobuoy/main/cmd/sonobuoy/app/e2e/testLists";
 
 /// List the tests of the suite, and which of them a focus selects.

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumbline_aggregator::{ModuleError, Modules};
+use plumbline_app::limits::Limits;
+use plumbline_app::sources::ResolvedPlugin;
+use plumbline_app::{AppError, modules};
 use plumbline_core::Config;
 use plumbline_core::config::{BundleSource, RegistryAccess};
 use plumbline_core::definition::Definition;
@@ -15,10 +18,7 @@ use plumbline_kubernetes::manifest::{MAX_MODULE_BYTES, ManifestPlugin, packed_by
 use plumbline_registry::{Reference, Settings};
 
 use crate::args::BundleDelivery;
-use crate::built_in;
-use crate::error::CliError;
-use crate::limits::Limits;
-use crate::sources::{Found, remote};
+use plumbline_app::Context;
 
 /// Modules of a run that are carried even though they could be pulled: 4 MiB, compressed. That is a few objects in the cluster's store, and
 /// spares the aggregator a registry that it may not reach.
@@ -45,11 +45,12 @@ enum Way {
 /// Decides for `plugins`, which were made of `found` in this order. What is not carried is taken out of them, and written into the
 /// configuration; a plugin that brings no modules keeps what the configuration says of it.
 pub(crate) fn deliver(
+    context: &Context,
     choice: BundleDelivery,
-    found: &[Found],
+    found: &[ResolvedPlugin],
     plugins: &mut [ManifestPlugin],
     config: &mut Config,
-) -> Result<(), CliError> {
+) -> Result<(), AppError> {
     let cargo: Vec<Cargo<'_>> = found
         .iter()
         .zip(plugins.iter())
@@ -80,20 +81,20 @@ pub(crate) fn deliver(
         plugin.modules.clear();
     }
     if pulls {
-        reach(&remote::settings(), &mut config.plumbline.registry)?;
+        reach(&context.registries, &mut config.plumbline.registry)?;
     }
     Ok(())
 }
 
 /// One way for each.
-fn ways(choice: BundleDelivery, cargo: &[Cargo<'_>]) -> Result<Vec<Way>, CliError> {
+fn ways(choice: BundleDelivery, cargo: &[Cargo<'_>]) -> Result<Vec<Way>, AppError> {
     let pull = choice == BundleDelivery::Registry || choice == BundleDelivery::Auto && is_much(cargo);
     let way = |one: &Cargo<'_>| match (choice, one.pinned) {
         _ if one.modules.is_empty() => Ok(Way::Carried),
         (BundleDelivery::ConfigMaps, _) => Ok(Way::Carried),
         (BundleDelivery::Baked, _) => Ok(Way::Baked),
         (BundleDelivery::Registry, Some(reference)) => Ok(Way::Pulled(reference.clone())),
-        (BundleDelivery::Registry, None) => Err(CliError::usage(format!(
+        (BundleDelivery::Registry, None) => Err(AppError::usage(format!(
             "with `--bundle-delivery registry`, plugin `{}` must come from a registry",
             one.plugin
         ))
@@ -131,18 +132,18 @@ fn is_here(reference: &Reference) -> bool {
 }
 
 /// The digest of the bundle that a plugin came as.
-fn digest(found: &Found, plugin: &str) -> Result<String, CliError> {
+fn digest(found: &ResolvedPlugin, plugin: &str) -> Result<String, AppError> {
     let bundle =
-        found.bundle()?.ok_or_else(|| CliError::usage(format!("plugin `{plugin}` did not come as a bundle")))?;
+        found.bundle()?.ok_or_else(|| AppError::usage(format!("plugin `{plugin}` did not come as a bundle")))?;
     if bundle.name() == plugin {
         return Ok(bundle.digest().to_string());
     }
-    Err(CliError::usage(format!("plugin `{plugin}` is the bundle `{}` under another name", bundle.name()))
+    Err(AppError::usage(format!("plugin `{plugin}` is the bundle `{}` under another name", bundle.name()))
         .hint("what an aggregator fetches is found by its own name: leave out `@NAME`, or carry it with `--bundle-delivery config-maps`"))
 }
 
 /// How this machine reaches registries is how the aggregator does, beside what the configuration says.
-fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), CliError> {
+fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), AppError> {
     for pair in &settings.token_servers {
         if !access.token_servers.contains(pair) {
             access.token_servers.push(pair.clone());
@@ -162,7 +163,7 @@ fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), CliErro
         }
     }
     if access.ca.len() > MAX_AUTHORITIES {
-        return Err(CliError::usage("the CA certificates of registries are too large for a cluster's configuration")
+        return Err(AppError::usage("the CA certificates of registries are too large for a cluster's configuration")
             .hint("name a file with the registry's own authority alone"));
     }
     Ok(())
@@ -175,26 +176,26 @@ pub(crate) const MAX_CREDENTIALS: usize = 512 << 10;
 const MAX_MODULES: usize = 64;
 
 /// The text of a file of at most `max` bytes; `what` says what goes wrong without it.
-pub(crate) fn text(path: &Path, max: usize, what: &str) -> Result<String, CliError> {
+pub(crate) fn text(path: &Path, max: usize, what: &str) -> Result<String, AppError> {
     let bytes = bytes(path, max as u64, what)?;
-    String::from_utf8(bytes).map_err(|error| CliError::usage(what).because(&error))
+    String::from_utf8(bytes).map_err(|error| AppError::usage(what).because(&error))
 }
 
-fn bytes(path: &Path, max: u64, what: &str) -> Result<Vec<u8>, CliError> {
-    let file = File::open(path).map_err(|error| CliError::usage(what).because(&error))?;
+fn bytes(path: &Path, max: u64, what: &str) -> Result<Vec<u8>, AppError> {
+    let file = File::open(path).map_err(|error| AppError::usage(what).because(&error))?;
     let mut bytes = Vec::new();
-    file.take(max + 1).read_to_end(&mut bytes).map_err(|error| CliError::usage(what).because(&error))?;
+    file.take(max + 1).read_to_end(&mut bytes).map_err(|error| AppError::usage(what).because(&error))?;
     if bytes.len() as u64 > max {
         let error = std::io::Error::other(format!("it has more than {}", Bytes(max)));
-        return Err(CliError::usage(what).because(&error));
+        return Err(AppError::usage(what).because(&error));
     }
     Ok(bytes)
 }
 
 /// The modules of the bundle in `directory`: `*.wasm`, in the order of their names.
-pub(crate) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, CliError> {
+pub(crate) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, AppError> {
     let failed = |error: &std::io::Error| {
-        CliError::usage(format!("failed to read the modules in `{}`", directory.display())).because(error)
+        AppError::usage(format!("failed to read the modules in `{}`", directory.display())).because(error)
     };
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(|error| failed(&error))? {
@@ -203,7 +204,7 @@ pub(crate) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, CliErr
             paths.push(path);
         }
         if paths.len() > MAX_MODULES {
-            return Err(CliError::usage(format!(
+            return Err(AppError::usage(format!(
                 "bundle `{}` holds more than {MAX_MODULES} modules",
                 directory.display()
             )));
@@ -220,8 +221,8 @@ pub(crate) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, CliErr
 
 /// Fails for a plugin whose definition names a module that is neither built in nor in its bundle. Plugins whose modules the
 /// aggregator finds elsewhere, as `config` says, are not checked.
-pub(crate) fn check_modules(found: &[Found], config: &Config) -> Result<(), CliError> {
-    let (sandbox, built_in) = built_in::sandbox(&Limits::default())?;
+pub(crate) fn check_modules(found: &[ResolvedPlugin], config: &Config) -> Result<(), AppError> {
+    let (sandbox, built_in) = modules::sandbox(&Limits::default())?;
     // No module runs here, so none is compiled.
     let modules = Modules::compiling_with(sandbox, built_in, Arc::new(|_| {}));
     for one in found {
@@ -230,8 +231,8 @@ pub(crate) fn check_modules(found: &[Found], config: &Config) -> Result<(), CliE
             continue;
         }
         all_known(&modules, one.source.bundle.as_deref(), definition).map_err(|error| {
-            let told = CliError::usage(format!("plugin `{}` cannot run", definition.name)).because(&error);
-            error.hint().into_iter().fold(told, CliError::hint)
+            let told = AppError::usage(format!("plugin `{}` cannot run", definition.name)).because(&error);
+            error.hint().into_iter().fold(told, AppError::hint)
         })?;
     }
     Ok(())

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use plumbline_app::AppError;
+use plumbline_app::signing::packed_provenance;
+use plumbline_app::sources::ResolvedPlugin;
 use plumbline_conformance::images::{self, Prefix};
 use plumbline_conformance::suite;
 use plumbline_core::config::{Config, Permissions};
@@ -15,12 +18,9 @@ use plumbline_kubernetes::manifest::{
 use plumbline_kubernetes::{ServerVersion, names};
 use serde_json::Value;
 
-use super::gen_delivery;
-use super::gen_delivery::MAX_CREDENTIALS;
+use super::gen_delivery::{self, MAX_CREDENTIALS};
 use crate::args::{ClusterRunArgs, Level, RbacChoice, Time};
-use crate::error::CliError;
-use crate::signed::packed_provenance;
-use crate::sources::Found;
+use plumbline_app::Context;
 
 /// The name by which `--plugin-env` means the aggregator.
 const AGGREGATOR: &str = "sonobuoy";
@@ -31,7 +31,7 @@ pub(super) const DEFAULT_PULL_SECRET: &str = "auth-repo-cred";
 /// What else decides how a run in a cluster looks.
 pub(crate) struct Circumstances {
     /// The plugins.
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<ResolvedPlugin>,
     /// How much the log of this command tells.
     pub(crate) level: Level,
     /// The cluster's version, if it was asked.
@@ -59,7 +59,7 @@ impl Questions {
 impl ClusterRunArgs {
     /// The configuration: defaults, over them the file of `--config`, over that the options. A `namespace` that is the default is one
     /// that nobody gave: then the file's stands. The one that counts is in the result.
-    pub(crate) fn config(&self, namespace: &str, timeout: Option<Time>) -> Result<Config, CliError> {
+    pub(crate) fn config(&self, namespace: &str, timeout: Option<Time>) -> Result<Config, AppError> {
         let mut config = match &self.config {
             None => Config::default(),
             Some(path) => read_config(path)?,
@@ -103,9 +103,10 @@ impl ClusterRunArgs {
     /// What the manifest is made of: the configuration that [`ClusterRunArgs::config`] made, and plugins after their transforms.
     pub(crate) fn manifest_options(
         &self,
+        context: &Context,
         mut config: Config,
         circumstances: Circumstances,
-    ) -> Result<ManifestOptions, CliError> {
+    ) -> Result<ManifestOptions, AppError> {
         let Circumstances { found, level, server, serves_rbac } = circumstances;
         if let Some(server) = server.as_ref().filter(|_| config.plumbline.kubernetes_version.is_empty()) {
             config.plumbline.kubernetes_version = server.image_version();
@@ -130,7 +131,7 @@ impl ClusterRunArgs {
                 ..Transform::of(&config)
             };
             let definition = prepare_definition(&redirected, &transform).map_err(|error| {
-                CliError::usage(format!("plugin `{name}` cannot be put into a cluster")).because(&error)
+                AppError::usage(format!("plugin `{name}` cannot be put into a cluster")).because(&error)
             })?;
             if let Some((source, digest)) = packed_provenance(one) {
                 config.plumbline.plugin_sources.insert(name.to_owned(), source);
@@ -139,8 +140,8 @@ impl ClusterRunArgs {
             let modules = one.source.bundle.as_deref().map(gen_delivery::modules).transpose()?.unwrap_or_default();
             plugins.push(ManifestPlugin { definition: Arc::new(definition), modules });
         }
-        gen_delivery::deliver(self.bundle_delivery.unwrap_or_default(), &found, &mut plugins, &mut config)?;
-        // Where the account is there already, so is its namespace: it is somebody's, and must not be marked as the run's own, which is
+        gen_delivery::deliver(context, self.bundle_delivery.unwrap_or_default(), &found, &mut plugins, &mut config)?;
+        // SourceKind the account is there already, so is its namespace: it is somebody's, and must not be marked as the run's own, which is
         // deleted with the run. The two modes of less power cannot make one.
         let powerful = matches!(config.aggregator_permissions, Permissions::Minimal | Permissions::ClusterAdmin);
         Ok(ManifestOptions {
@@ -166,7 +167,7 @@ impl ClusterRunArgs {
     }
 
     /// The definition with what `--plugin-env` says of it.
-    pub(crate) fn with_env(&self, definition: &Definition) -> Result<Value, CliError> {
+    pub(crate) fn with_env(&self, definition: &Definition) -> Result<Value, AppError> {
         let name = definition.name.as_str();
         let mut env = self.env_by_plugin(&[name.to_owned()])?;
         if name == suite::PLUGIN {
@@ -181,11 +182,11 @@ impl ClusterRunArgs {
     }
 
     /// `--plugin-env`, by plugin. A plugin's name may have dots; a variable's has none that anybody knows of.
-    fn env_by_plugin(&self, plugins: &[String]) -> Result<BTreeMap<String, BTreeMap<String, String>>, CliError> {
+    fn env_by_plugin(&self, plugins: &[String]) -> Result<BTreeMap<String, BTreeMap<String, String>>, AppError> {
         let mut env: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         for text in &self.plugin_env {
             let wrong = |why: &str| {
-                CliError::usage(format!("`--plugin-env {text}` {why}"))
+                AppError::usage(format!("`--plugin-env {text}` {why}"))
                     .hint("write `PLUGIN.KEY=VALUE`, such as `e2e.E2E_DRYRUN=true`")
             };
             let (left, value) = text.split_once('=').ok_or_else(|| wrong("has no `=`"))?;
@@ -202,11 +203,11 @@ impl ClusterRunArgs {
     }
 
     /// `--plugin-image`, by plugin.
-    fn image_by_plugin(&self, plugins: &[String]) -> Result<BTreeMap<String, String>, CliError> {
+    fn image_by_plugin(&self, plugins: &[String]) -> Result<BTreeMap<String, String>, AppError> {
         let mut images = BTreeMap::new();
         for text in &self.plugin_image {
             let Some((plugin, image)) = text.split_once(':').filter(|(_, image)| !image.is_empty()) else {
-                return Err(CliError::usage(format!("`--plugin-image {text}` names no image"))
+                return Err(AppError::usage(format!("`--plugin-image {text}` names no image"))
                     .hint("write `PLUGIN:IMAGE`, such as `probe:example.org/probe:v2`"));
             };
             known(plugin, plugins, "--plugin-image")?;
@@ -215,11 +216,11 @@ impl ClusterRunArgs {
         Ok(images)
     }
 
-    fn node_selector(&self) -> Result<BTreeMap<String, String>, CliError> {
+    fn node_selector(&self) -> Result<BTreeMap<String, String>, AppError> {
         let pair = |text: &String| {
             let pair = text.split_once(':').or_else(|| text.split_once('='));
             pair.map(|(key, value)| (key.to_owned(), value.to_owned())).ok_or_else(|| {
-                CliError::usage(format!("`--aggregator-node-selector {text}` is not a label"))
+                AppError::usage(format!("`--aggregator-node-selector {text}` is not a label"))
                     .hint("write `KEY:VALUE`, such as `kubernetes.io/arch:amd64`")
             })
         };
@@ -233,20 +234,20 @@ fn set<T>(setting: &mut T, given: Option<T>) {
     }
 }
 
-fn known(plugin: &str, plugins: &[String], option: &str) -> Result<(), CliError> {
+fn known(plugin: &str, plugins: &[String], option: &str) -> Result<(), AppError> {
     if plugins.iter().any(|name| name == plugin) {
         return Ok(());
     }
     let names: Vec<_> = plugins.iter().map(|name| format!("`{name}`")).collect();
-    Err(CliError::usage(format!("`{option}` names the plugin `{plugin}`, which is not in this run"))
+    Err(AppError::usage(format!("`{option}` names the plugin `{plugin}`, which is not in this run"))
         .hint(format!("plugins of this run: {}", names.join(", "))))
 }
 
-fn read_config(path: &Path) -> Result<Config, CliError> {
+fn read_config(path: &Path) -> Result<Config, AppError> {
     let wrong = || format!("invalid configuration `{}`", path.display());
     let text = gen_delivery::text(path, plumbline_core::config::MAX_CONFIG_BYTES, &wrong())?;
     Config::over_defaults(&text).map_err(|error| {
-        CliError::usage(wrong()).because(&error).hint("`plumbline gen config` prints one with every key")
+        AppError::usage(wrong()).because(&error).hint("`plumbline gen config` prints one with every key")
     })
 }
 
@@ -265,8 +266,8 @@ fn append_args(env: &mut BTreeMap<String, BTreeMap<String, String>>, definition:
 }
 
 /// Empty for the cluster's own version.
-fn fixed_version(text: &str) -> Result<String, CliError> {
-    let wrong = |hint: &str| Err(CliError::usage(format!("`{text}` is not a version of Kubernetes")).hint(hint));
+fn fixed_version(text: &str) -> Result<String, AppError> {
+    let wrong = |hint: &str| Err(AppError::usage(format!("`{text}` is not a version of Kubernetes")).hint(hint));
     match text {
         "" | "auto" => Ok(String::new()),
         "ignore" | "latest" => Ok(text.to_owned()),
@@ -276,7 +277,7 @@ fn fixed_version(text: &str) -> Result<String, CliError> {
 }
 
 /// The credentials that the configuration names, which become the Secret for pulling images.
-fn docker_config(config: &mut Config) -> Result<Option<DockerConfig>, CliError> {
+fn docker_config(config: &mut Config) -> Result<Option<DockerConfig>, AppError> {
     if config.e2e_docker_config_file.is_empty() {
         return Ok(None);
     }
@@ -307,11 +308,11 @@ pub(crate) fn redirected<'a>(
     definition: &'a Definition,
     prefix: Option<&Prefix>,
     env: &BTreeMap<String, String>,
-) -> Result<Cow<'a, Definition>, CliError> {
+) -> Result<Cow<'a, Definition>, AppError> {
     let Some(prefix) = prefix else { return Ok(Cow::Borrowed(definition)) };
     let tell = !TOLD.iter().any(|name| env.get(*name).is_some_and(|value| !value.is_empty()));
     let redirected = images::redirect(definition, prefix, tell).map_err(|error| {
-        CliError::usage(format!("plugin `{}` cannot get its images from `{prefix}`", definition.name)).because(&error)
+        AppError::usage(format!("plugin `{}` cannot get its images from `{prefix}`", definition.name)).because(&error)
     })?;
     Ok(Cow::Owned(redirected))
 }

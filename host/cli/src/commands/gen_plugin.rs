@@ -4,6 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use plumbline_app::runtime::runtime;
+use plumbline_app::{AppError, sources};
 use plumbline_bundle::built_in::Place;
 use plumbline_core::definition::{Definition, DefinitionError, K8S_VERSION_VARIABLE};
 use plumbline_core::{Config, Driver, PluginName};
@@ -11,47 +13,44 @@ use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, default_pod_spec, ima
 use plumbline_kubernetes::names;
 use serde_json::{Map, Value, json};
 
-use crate::args::{ClusterRunArgs, GenPluginArgs};
-use crate::runtime::runtime;
-
 use super::gen_delivery;
+use crate::args::{ClusterRunArgs, GenPluginArgs, RegistryArgs};
 use crate::commands::suite;
-use crate::error::CliError;
-use crate::sources;
+use crate::context::context;
 use crate::ui::say;
 
 /// Prints the definition of a built-in plugin, or a new one.
-pub(crate) fn plugin(args: &GenPluginArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn plugin(args: &GenPluginArgs) -> Result<ExitCode, AppError> {
     let text = match &args.built_in {
         Some(name) => built_in(name, args)?,
         None => {
             if let Some(option) = suite::any(&args.suite) {
-                return Err(CliError::usage(format!("`{option}` is for a built-in plugin, and this one is new"))
+                return Err(AppError::usage(format!("`{option}` is for a built-in plugin, and this one is new"))
                     .hint("`plumbline gen plugin e2e` takes it"));
             }
             to_document(&new(args)?)
         }
     };
     write!(std::io::stdout(), "{text}")
-        .map_err(|error| CliError::printing("failed to print the definition", &error))?;
+        .map_err(|error| AppError::printing("failed to print the definition", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// As it is in the program, with its image: whatever reads definitions can use it. What stands above it, for people, is kept.
-fn built_in(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
+fn built_in(name: &str, args: &GenPluginArgs) -> Result<String, AppError> {
     let Some(built_in) = plumbline_bundle::built_in::definition(name) else {
-        return Err(CliError::usage(format!("there is no built-in plugin `{name}`")).hint(format!(
+        return Err(AppError::usage(format!("there is no built-in plugin `{name}`")).hint(format!(
             "built-in plugins: {}; for a definition of your own, give `--name` and `--image`",
             sources::built_in_names(Place::Cluster)
         )));
     };
     if args.suite.retry_failed > 0 {
-        return Err(CliError::usage("`--retry-failed` adds plugins to a run, and this prints one definition")
+        return Err(AppError::usage("`--retry-failed` adds plugins to a run, and this prints one definition")
             .hint("give it to `plumbline run` or `plumbline gen`, or see `plumbline.reruns` in docs/definition.md"));
     }
     let yaml = sources::built_in_yaml(&built_in, Place::Cluster)?;
     let definition = Definition::parse(yaml)
-        .map_err(|error| CliError::system(format!("failed to read built-in plugin `{name}`")).because(&error))?
+        .map_err(|error| AppError::system(format!("failed to read built-in plugin `{name}`")).because(&error))?
         .definition;
     let definition = with_run_options(definition, args)?;
     let mut json = definition.to_json();
@@ -65,7 +64,7 @@ fn built_in(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
 }
 
 /// What options of a run make of a built-in definition.
-fn with_run_options(definition: Definition, args: &GenPluginArgs) -> Result<Definition, CliError> {
+fn with_run_options(definition: Definition, args: &GenPluginArgs) -> Result<Definition, AppError> {
     let run = ClusterRunArgs {
         kubernetes_version: args.kubernetes_version.clone(),
         plugin_env: args.plugin_env.clone(),
@@ -73,7 +72,13 @@ fn with_run_options(definition: Definition, args: &GenPluginArgs) -> Result<Defi
     };
     let mut config = run.config(names::DEFAULT_NAMESPACE, None)?;
     let mut definition = Arc::new(definition);
-    runtime()?.block_on(suite::settle(&args.suite, &mut config, vec![&mut definition], None))?;
+    runtime()?.block_on(suite::settle(
+        &context(&RegistryArgs::default()),
+        &args.suite,
+        &mut config,
+        vec![&mut definition],
+        None,
+    ))?;
     if !config.e2e_docker_config_file.is_empty() {
         say(&format!(
             "the credentials stay here: a run that is given `--e2e-docker-config-file` puts them into the Secret `{}`, which this definition mounts",
@@ -90,9 +95,9 @@ fn with_run_options(definition: Definition, args: &GenPluginArgs) -> Result<Defi
     Ok(Definition::from_json(json).map_err(|error| refused(&error))?.definition)
 }
 
-fn new(args: &GenPluginArgs) -> Result<Value, CliError> {
+fn new(args: &GenPluginArgs) -> Result<Value, AppError> {
     if args.driver == Driver::Process {
-        return Err(CliError::usage("a plugin with an image is not a process")
+        return Err(AppError::usage("a plugin with an image is not a process")
             .hint("write `--type job` (once) or `--type daemonset` (on every node)"));
     }
     let name = args.name.as_deref().unwrap_or_default();
@@ -132,7 +137,7 @@ fn new(args: &GenPluginArgs) -> Result<Value, CliError> {
 }
 
 /// A pod of its own takes the place of the default, which therefore is where it begins.
-fn pod_spec(args: &GenPluginArgs) -> Result<Option<Value>, CliError> {
+fn pod_spec(args: &GenPluginArgs) -> Result<Option<Value>, AppError> {
     let selector = pairs(&args.node_selector, "--node-selector")?;
     if selector.is_empty() && !args.show_default_podspec {
         return Ok(None);
@@ -149,24 +154,24 @@ fn pod_spec(args: &GenPluginArgs) -> Result<Option<Value>, CliError> {
     Ok(Some(pod))
 }
 
-fn files(args: &GenPluginArgs) -> Result<Map<String, Value>, CliError> {
+fn files(args: &GenPluginArgs) -> Result<Map<String, Value>, AppError> {
     let mut files = Map::new();
     for path in &args.configmap {
         let what = format!("file `{}` cannot be put into a definition", path.display());
         let text = gen_delivery::text(path, MAX_CONFIG_MAP_BYTES, &what)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if files.insert(name.clone(), Value::String(text)).is_some() {
-            return Err(CliError::usage(format!("two files are called `{name}`"))
+            return Err(AppError::usage(format!("two files are called `{name}`"))
                 .hint("a plugin finds its files in one directory: give them different names"));
         }
     }
     Ok(files)
 }
 
-fn pairs(texts: &[String], option: &str) -> Result<Vec<(String, String)>, CliError> {
+fn pairs(texts: &[String], option: &str) -> Result<Vec<(String, String)>, AppError> {
     let pair = |text: &String| match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err(CliError::usage(format!("`{option} {text}` has no key and value")).hint("write `KEY=VALUE`")),
+        _ => Err(AppError::usage(format!("`{option} {text}` has no key and value")).hint("write `KEY=VALUE`")),
     };
     texts.iter().map(pair).collect()
 }
@@ -177,6 +182,6 @@ fn insert(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-fn refused(error: &DefinitionError) -> CliError {
-    CliError::usage("this would be no definition").because(error)
+fn refused(error: &DefinitionError) -> AppError {
+    AppError::usage("this would be no definition").because(error)
 }

@@ -4,8 +4,12 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use plumbline_app::limits::Limits;
+use plumbline_app::runtime::runtime;
+use plumbline_app::sources::{self, definitions};
+use plumbline_app::{AppError, judges};
 use plumbline_bundle::built_in::Place;
-use plumbline_conformance::images::{self};
+use plumbline_conformance::images;
 use plumbline_core::definition::{definition_schema_text, module_schema_text};
 use plumbline_kubernetes::manifest::{ManifestError, ManifestOptions, manifest, rbac, to_yaml};
 use plumbline_kubernetes::{Cluster, ClusterError, ServerVersion, names};
@@ -17,12 +21,9 @@ use crate::args::{
 };
 use crate::commands::gen_options::Circumstances;
 use crate::commands::{gen_plugin, suite};
-use crate::error::CliError;
-use crate::limits::Limits;
-use crate::runtime::runtime;
-use crate::sources::{self, definitions};
+use crate::context::context;
+use crate::logging;
 use crate::ui::say;
-use crate::{judging, logging};
 
 /// How long the cluster is asked. What it would tell can be told by options.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -31,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const MAX_APPLIED: usize = 256 << 10;
 
 /// Prints the manifest of a run, a configuration, or a definition.
-pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     match &args.command {
         None => print_manifest(&args.manifest, global),
@@ -42,12 +43,12 @@ pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, CliE
     }
 }
 
-fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, CliError> {
-    sources::remote::use_registries(&args.registry);
-    let find = |reference: &String| sources::find(reference, Place::Cluster);
+fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let context = context(&args.registry);
+    let find = |reference: &String| sources::find(&context, reference, Place::Cluster);
     let mut found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     if found.is_empty() {
-        let default = suite::DEFAULT_PLUGINS.iter().map(|name| sources::find(name, Place::Cluster));
+        let default = suite::DEFAULT_PLUGINS.iter().map(|name| sources::find(&context, name, Place::Cluster));
         found = default.collect::<Result<_, _>>()?;
     }
     for plugin in &found {
@@ -55,21 +56,28 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, C
             say(&format!("warning: `{}`: {warning}", plugin.origin));
         }
     }
-    judging::apply(&args.judge, &mut found, &Limits::default())?;
+    judges::apply(&context, &(&args.judge).into(), &mut found, &Limits::default())?;
     let mut config = args.run.config(&args.cluster.namespace, args.timeout)?;
     check_modules(&found, &config)?;
     let questions = args.run.questions(&config, false);
     let answers = if questions.any() { ask(args)? } else { Answers::default() };
     let runtime = runtime()?;
-    runtime.block_on(suite::settle(&args.suite, &mut config, definitions(&mut found), answers.version.as_ref()))?;
+    runtime.block_on(suite::settle(
+        &context,
+        &args.suite,
+        &mut config,
+        definitions(&mut found),
+        answers.version.as_ref(),
+    ))?;
     let mut options = args.run.manifest_options(
+        &context,
         config,
         Circumstances { found, level: global.level, server: answers.version, serves_rbac: answers.serves_rbac },
     )?;
     options.ssh_key = suite::ssh_key(&args.suite)?;
     suite::retry(&args.suite, &mut options)?;
     // Whoever prints a manifest may be somewhere else than whoever creates it, who asks the registry.
-    runtime.block_on(suite::look(&args.suite, &options, false))?;
+    runtime.block_on(suite::look(&context, &args.suite, &options, false))?;
     let objects = objects(&options)?;
     if questions.version && options.server.is_none() {
         let why = answers.silence.as_deref().unwrap_or("it was not asked");
@@ -80,15 +88,15 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, C
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", to_yaml(&objects))
         .and_then(|()| out.flush())
-        .map_err(|error| CliError::printing("failed to print the manifest", &error))?;
+        .map_err(|error| AppError::printing("failed to print the manifest", &error))?;
     advise(&options, &objects);
     Ok(ExitCode::SUCCESS)
 }
 
 /// The objects of a run, or what is wrong with what they are to be made of.
-pub(crate) fn objects(options: &ManifestOptions) -> Result<Vec<Value>, CliError> {
+pub(crate) fn objects(options: &ManifestOptions) -> Result<Vec<Value>, AppError> {
     manifest(options).map_err(|error| {
-        let told = CliError::usage("the run cannot be put into a cluster").because(&error);
+        let told = AppError::usage("the run cannot be put into a cluster").because(&error);
         match error {
             ManifestError::NoVersion { .. } => told.hint(
                 "name it with `--kubernetes-version`, such as `v1.30.2`, or a cluster to ask with `--kubeconfig`",
@@ -117,7 +125,7 @@ struct Answers {
 }
 
 /// Asks the cluster. A cluster that is named must answer; without one, what it would tell is simply not known.
-fn ask(args: &GenManifestArgs) -> Result<Answers, CliError> {
+fn ask(args: &GenManifestArgs) -> Result<Answers, AppError> {
     let named = args.cluster.kubeconfig.is_some() || args.cluster.context.is_some();
     let asked = runtime()?.block_on(async {
         let late =
@@ -126,7 +134,7 @@ fn ask(args: &GenManifestArgs) -> Result<Answers, CliError> {
     });
     match asked {
         Ok(answers) => Ok(answers),
-        Err(error) if named => Err(CliError::cluster(&error)),
+        Err(error) if named => Err(AppError::cluster(&error)),
         Err(error) => Ok(Answers { silence: Some(error.to_string()), ..Answers::default() }),
     }
 }
@@ -161,18 +169,18 @@ fn advise(options: &ManifestOptions, objects: &[Value]) {
 }
 
 /// Prints the configuration: the defaults, with what the options change.
-pub(crate) fn config(args: &GenConfigArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn config(args: &GenConfigArgs) -> Result<ExitCode, AppError> {
     let namespace = args.namespace.as_deref().unwrap_or(names::DEFAULT_NAMESPACE);
     let config = args.run.config(namespace, args.timeout)?;
     let text = serde_json::to_string_pretty(&config)
-        .map_err(|error| CliError::system("failed to write the configuration").because(&error))?;
+        .map_err(|error| AppError::system("failed to write the configuration").because(&error))?;
     writeln!(std::io::stdout(), "{text}")
-        .map_err(|error| CliError::printing("failed to print the configuration", &error))?;
+        .map_err(|error| AppError::printing("failed to print the configuration", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints a JSON Schema, as it is in the documentation.
-pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, AppError> {
     let text = match args.of {
         SchemaOf::Definition => definition_schema_text(),
         SchemaOf::Module => module_schema_text(),
@@ -180,14 +188,14 @@ pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, CliError> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
-        .map_err(|error| CliError::printing("failed to print the schema", &error))?;
+        .map_err(|error| AppError::printing("failed to print the schema", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the file of registries.
-pub(crate) fn image_config(args: &GenImageConfigArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn image_config(args: &GenImageConfigArgs) -> Result<ExitCode, AppError> {
     let text = args.prefix.as_ref().map_or_else(images::defaults, images::repo_config);
     write!(std::io::stdout(), "{text}")
-        .map_err(|error| CliError::printing("failed to print the file of registries", &error))?;
+        .map_err(|error| AppError::printing("failed to print the file of registries", &error))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,17 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use plumbline_aggregator::{Failure, Outcome, PlannedPlugin, Source, Subject, TREE_FILE, post_process, prepare};
-use plumbline_core::GLOBAL;
-use plumbline_core::Verdict;
+use plumbline_app::limits::Limits;
+use plumbline_app::{AppError, modules};
 use plumbline_core::definition::Definition;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use plumbline_core::{GLOBAL, Verdict};
 use plumbline_worker::reporter::{AdapterResult, Processor};
 use serde_json::json;
 
 use crate::args::LimitsArg;
-use crate::built_in;
-use crate::error::CliError;
-use crate::limits::Limits;
 
 /// How the plugin is called that a module is told of.
 const NAME: &str = "adapter";
@@ -24,10 +22,10 @@ const NAME: &str = "adapter";
 const NAMED: usize = 5;
 
 /// What reads files of `format`: the name of a built-in format, or the path of a module.
-pub(crate) fn processor(format: &str, limits: &LimitsArg) -> Result<Arc<Processor>, CliError> {
-    let limits = Limits::load(limits)?;
-    let modules = built_in::modules(&limits)?;
-    let wrong = |error: &dyn std::error::Error| CliError::usage("RESULT_FORMAT cannot be used").because(error);
+pub(crate) fn processor(format: &str, limits: &LimitsArg) -> Result<Arc<Processor>, AppError> {
+    let limits = Limits::load(limits.file.as_deref())?;
+    let modules = modules::modules(&limits)?;
+    let wrong = |error: &dyn std::error::Error| AppError::usage("RESULT_FORMAT cannot be used").because(error);
     let path = Path::new(format);
     let is_path = path.is_absolute();
     let definition = json!({

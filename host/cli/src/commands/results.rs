@@ -4,6 +4,10 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::judges::{chain, judged_plugin, rehearse_chain};
+use plumbline_app::limits::Limits;
+use plumbline_app::trees::{Reprocess, Trees};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::{Item, Status, text};
@@ -11,23 +15,24 @@ use plumbline_core::{Item, Status, text};
 use super::results_diff;
 use super::results_input::{self, Input};
 use super::results_text::Text;
-use super::results_tree::Seen;
-use super::results_tree::{HEALTH, Tree, printed};
+use super::results_tree::{HEALTH, Seen, Tree, printed};
 use super::results_views::{Collected, Html, JsonArray, View, YamlDocuments};
+use crate::args::RegistryArgs;
 use crate::args::{ExitCodes, Global, ResultsArgs, ResultsCommand, ResultsFormat};
-use crate::error::{CliError, verdict_code};
-use crate::judging::{chain, judged_plugin, rehearse_alone};
-use crate::limits::Limits;
+use crate::context::context;
+use crate::error::PrintError as _;
+use crate::error::verdict_code;
 use crate::logging;
 use crate::output::Foreign;
-use crate::trees::{Reprocess, Trees};
 use crate::ui::say;
+use plumbline_app::Context;
+use plumbline_app::judges::JudgeOptions;
 
 /// Names of plugins that an error lists, and errors about plugins of one archive.
 const MAX_LISTED: usize = 20;
 
 /// Shows the results in archives and result files.
-pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     if let Some(ResultsCommand::Diff(diff)) = &args.command {
         return results_diff::diff(diff, global);
@@ -50,7 +55,7 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, C
     })
 }
 
-fn show(args: &ResultsArgs, seen: &mut Seen, out: &mut impl Write) -> Result<(), CliError> {
+fn show(args: &ResultsArgs, seen: &mut Seen, out: &mut impl Write) -> Result<(), AppError> {
     let Some(format) = args.format.or_else(|| args.mode.format()) else {
         return each_input(args, seen, &mut Text::new(args, out));
     };
@@ -71,21 +76,21 @@ fn show(args: &ResultsArgs, seen: &mut Seen, out: &mut impl Write) -> Result<(),
 }
 
 /// Shows every input in `view`. One that cannot be read does not hide the others.
-fn each_input(args: &ResultsArgs, seen: &mut Seen, view: &mut dyn View) -> Result<(), CliError> {
+fn each_input(args: &ResultsArgs, seen: &mut Seen, view: &mut dyn View) -> Result<(), AppError> {
     let several = args.inputs.len() > 1;
     let (mut shown, mut failed) = (false, false);
     for path in &args.inputs {
         match one_input(args, path, several, seen, view) {
             Ok(()) => shown = true,
             Err(error) if several && error.is_usage() => {
-                error.report();
+                error.print();
                 seen.missing(&path.to_string_lossy());
                 failed = true;
             }
             Err(error) => return Err(error),
         }
     }
-    if failed && !shown { Err(CliError::usage("none of the inputs can be read")) } else { Ok(()) }
+    if failed && !shown { Err(AppError::usage("none of the inputs can be read")) } else { Ok(()) }
 }
 
 fn one_input(
@@ -94,12 +99,16 @@ fn one_input(
     several: bool,
     seen: &mut Seen,
     view: &mut dyn View,
-) -> Result<(), CliError> {
-    let reprocess =
-        Reprocess { always: args.reprocess, definition: args.definition.clone(), limits: Limits::load(&args.limits)? };
-    let mut input = results_input::open(path, reprocess, args.result_format.as_deref())?;
+) -> Result<(), AppError> {
+    let context = context(&RegistryArgs::default());
+    let reprocess = Reprocess {
+        always: args.reprocess,
+        definition: args.definition.clone(),
+        limits: Limits::load(args.limits.file.as_deref())?,
+    };
+    let mut input = results_input::open(&context, path, reprocess, args.result_format.as_deref())?;
     let plugins = selected(&input, args)?;
-    let more = more(&plugins, args)?;
+    let more = more(&context, &plugins, args)?;
     let name = input.name.clone();
     let in_name = several.then_some(name.as_str());
     view.begin(in_name, &mut input.trees)?;
@@ -110,7 +119,7 @@ fn one_input(
             Err(error) if plugins.len() > 1 && error.is_usage() => {
                 unread += 1;
                 if unread <= MAX_LISTED {
-                    error.report();
+                    error.print();
                 }
                 Tree { input: in_name, plugin, item: unreadable(plugin, &error), verdict: None, is_unreadable: true }
             }
@@ -131,7 +140,7 @@ fn load(
     plugin: &str,
     args: &ResultsArgs,
     more: Option<&(String, Chain)>,
-) -> Result<(Item, Option<PluginVerdict>), CliError> {
+) -> Result<(Item, Option<PluginVerdict>), AppError> {
     // In the archive the verdict stands before the tree: reading goes forward. It speaks of the whole plugin.
     let verdict = match (&args.node, more) {
         (Some(_), _) => None,
@@ -141,23 +150,23 @@ fn load(
     let root = trees.item(plugin)?;
     let Some(node) = &args.node else { return Ok((root, verdict)) };
     let item = root.find(node).cloned().ok_or_else(|| {
-        CliError::usage(format!("plugin `{plugin}` has no item `{node}`")).hint("`--mode dump` shows all of its items")
+        AppError::usage(format!("plugin `{plugin}` has no item `{node}`")).hint("`--mode dump` shows all of its items")
     })?;
     root.dismantle();
     Ok((item, verdict))
 }
 
 /// What stands for the tree of a plugin that cannot be read.
-fn unreadable(plugin: &str, error: &CliError) -> Item {
+fn unreadable(plugin: &str, error: &AppError) -> Item {
     Item {
         name: plugin.to_owned(),
         status: Status::Unknown,
-        meta: [("error".to_owned(), error.what())].into(),
+        meta: [("error".to_owned(), error.to_string())].into(),
         ..Item::default()
     }
 }
 
-fn selected(input: &Input, args: &ResultsArgs) -> Result<Vec<String>, CliError> {
+fn selected(input: &Input, args: &ResultsArgs) -> Result<Vec<String>, AppError> {
     let all = input.trees.plugins();
     let name = &input.name;
     match &args.plugin {
@@ -169,24 +178,25 @@ fn selected(input: &Input, args: &ResultsArgs) -> Result<Vec<String>, CliError> 
                 true => "it has none".to_owned(),
                 false => format!("it has {}", text::listed(&all, MAX_LISTED, ", ")),
             };
-            Err(CliError::usage(format!("archive `{name}` has no plugin `{plugin}`")).hint(known))
+            Err(AppError::usage(format!("archive `{name}` has no plugin `{plugin}`")).hint(known))
         }
-        None if all.is_empty() => Err(CliError::usage(format!("archive `{name}` has no plugins"))),
+        None if all.is_empty() => Err(AppError::usage(format!("archive `{name}` has no plugins"))),
         None => Ok(all),
     }
 }
 
 /// The judges that options ask for, and which of the plugins that are shown they judge.
-fn more(plugins: &[String], args: &ResultsArgs) -> Result<Option<(String, Chain)>, CliError> {
-    let Some(option) = args.judge.given() else { return Ok(None) };
+fn more(context: &Context, plugins: &[String], args: &ResultsArgs) -> Result<Option<(String, Chain)>, AppError> {
+    let judge = JudgeOptions::from(&args.judge);
+    let Some(option) = judge.given() else { return Ok(None) };
     if args.node.is_some() {
-        return Err(CliError::usage(format!(
+        return Err(AppError::usage(format!(
             "`{option}` judges the whole of a plugin, and `--node` shows a part of it"
         )));
     }
-    let plugin = judged_plugin(&args.judge, plugins)?;
-    let limits = Limits::load(&args.limits)?;
-    let chain = chain(&args.judge, &plugin, &limits)?;
-    rehearse_alone(&chain, &plugin, &limits)?;
+    let plugin = judged_plugin(&judge, plugins)?;
+    let limits = Limits::load(args.limits.file.as_deref())?;
+    let chain = chain(context, &judge, &plugin, &limits)?;
+    rehearse_chain(&chain, &plugin, &limits)?;
     Ok(Some((plugin, chain)))
 }

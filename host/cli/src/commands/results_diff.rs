@@ -5,22 +5,25 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::difference::{self, Tests, compare};
+use plumbline_app::limits::Limits;
+use plumbline_app::report::{diff_markdown, diff_text, print_json};
+use plumbline_app::trees::{Reprocess, Trees};
 use plumbline_core::{Verdict, shell_path, shell_quote};
 
 use super::results_input;
+use crate::args::RegistryArgs;
 use crate::args::{DiffArgs, DiffFormat, ExitCodes, Global};
-use crate::difference::{self, Tests, compare};
-use crate::error::{CliError, FAILED};
-use crate::limits::Limits;
-use crate::output::{diff_markdown, diff_text, print_json};
-use crate::trees::{Reprocess, Trees};
+use crate::context::context;
+use crate::error::FAILED;
 use crate::ui::say;
 
 /// Compares two runs: 1 if something fails in the later one that did not in the earlier, 5 if nothing of a plugin ran there, 0 otherwise.
-pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, AppError> {
     let open = |path: &Path| {
-        let reprocess = Reprocess { limits: Limits::load(&args.limits)?, ..Reprocess::default() };
-        results_input::open(path, reprocess, None)
+        let reprocess = Reprocess { limits: Limits::load(args.limits.file.as_deref())?, ..Reprocess::default() };
+        results_input::open(&context(&RegistryArgs::default()), path, reprocess, None)
     };
     let (mut before, mut after) = (open(&args.before)?, open(&args.after)?);
     let plugins = plugins(args, &before.trees, &after.trees)?;
@@ -34,7 +37,7 @@ pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, CliErro
     };
     printed
         .and_then(|()| out.flush())
-        .map_err(|error| CliError::printing("failed to print the differences", &error))?;
+        .map_err(|error| AppError::printing("failed to print the differences", &error))?;
     // No failure is new where nothing ran, and that is no good news.
     let quiet = silent(&plugins, &earlier, &later);
     for plugin in &quiet {
@@ -53,12 +56,12 @@ pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, CliErro
 }
 
 /// What is compared: the plugin that was named, or all that both have.
-fn plugins(args: &DiffArgs, before: &Trees, after: &Trees) -> Result<Vec<String>, CliError> {
+fn plugins(args: &DiffArgs, before: &Trees, after: &Trees) -> Result<Vec<String>, AppError> {
     let archives = [(&args.before, before.plugins()), (&args.after, after.plugins())];
     if let Some(plugin) = &args.plugin {
         for (path, plugins) in &archives {
             if !plugins.contains(plugin) {
-                return Err(CliError::usage(format!("archive `{}` has no plugin `{plugin}`", path.display()))
+                return Err(AppError::usage(format!("archive `{}` has no plugin `{plugin}`", path.display()))
                     .hint(format!("it has `{}`", plugins.join("`, `"))));
             }
         }
@@ -73,7 +76,7 @@ fn plugins(args: &DiffArgs, before: &Trees, after: &Trees) -> Result<Vec<String>
     }
     let both: Vec<String> = first.intersection(&second).map(|plugin| (*plugin).clone()).collect();
     if both.is_empty() {
-        return Err(CliError::usage("the two archives have no plugin in common: there is nothing to compare"));
+        return Err(AppError::usage("the two archives have no plugin in common: there is nothing to compare"));
     }
     Ok(both)
 }
@@ -86,7 +89,7 @@ fn silent<'a>(plugins: &'a [String], earlier: &Tests, later: &Tests) -> Vec<&'a 
 }
 
 /// The tests of these plugins. One tree is held at a time.
-fn tests(trees: &mut Trees, plugins: &[String]) -> Result<Tests, CliError> {
+fn tests(trees: &mut Trees, plugins: &[String]) -> Result<Tests, AppError> {
     let mut tests = Tests::new();
     for plugin in plugins {
         let root = trees.item(plugin)?;

@@ -5,15 +5,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use plumbline_app::AppError;
+use plumbline_app::Context;
+use plumbline_app::report::text::one_line;
+use plumbline_app::trees::{Reprocess, Trees};
 use plumbline_archive::gzip::is_archive;
 use plumbline_core::definition::AUTO_FORMAT;
 use serde_json::json;
 use tempfile::TempDir;
-
-use crate::error::CliError;
-use crate::output::one_line;
-use crate::trees::{Reprocess, Trees};
-use crate::ui::say;
 
 /// How names of archives end.
 const EXTENSIONS: [&str; 3] = [".tar.gz", ".tgz", ".tar"];
@@ -40,67 +39,83 @@ pub(super) struct Input {
 
 /// Opens an archive, the newest archive in a directory, a result file in the format `format` (or one that its content shows), or any of
 /// them on standard input (`-`).
-pub(super) fn open(path: &Path, reprocess: Reprocess, format: Option<&str>) -> Result<Input, CliError> {
+pub(super) fn open(
+    context: &Context,
+    path: &Path,
+    reprocess: Reprocess,
+    format: Option<&str>,
+) -> Result<Input, AppError> {
     if path == Path::new("-") {
         let kept = tempfile::tempdir().map_err(|error| no_room(&error))?;
         let copy = kept.path().join("stdin");
         spool(&copy)?;
-        let mut input = open_file(&copy, "standard input", "stdin", reprocess, format)?;
+        let mut input = open_file(context, &copy, "standard input", "stdin", reprocess, format)?;
         input.kept.push(kept);
         return Ok(input);
     }
     let name = path.display().to_string();
     if path.is_dir() {
         if ROOT.iter().any(|entry| path.join(entry).exists()) {
-            return Ok(Input { trees: Trees::open(path, reprocess)?, name, kept: Vec::new() });
+            return Ok(Input { trees: Trees::open(context, path, reprocess)?, name, kept: Vec::new() });
         }
         if let Some(newest) = newest_archive(path)? {
-            say(&format!("the newest archive in `{name}`: {}", newest.display()));
+            context.reporter.progress(&format!("the newest archive in `{name}`: {}", newest.display()));
             return Ok(Input {
                 name: newest.display().to_string(),
-                trees: Trees::open(&newest, reprocess)?,
+                trees: Trees::open(context, &newest, reprocess)?,
                 kept: Vec::new(),
             });
         }
-        return Err(CliError::usage(format!("directory `{name}` is not a results archive and holds none"))
+        return Err(AppError::usage(format!("directory `{name}` is not a results archive and holds none"))
             .hint("an archive is a file `*.tar.gz` or `*.tar`, or a directory with `meta` and `plugins`"));
     }
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    open_file(path, &name, &file, reprocess, format)
+    open_file(context, path, &name, &file, reprocess, format)
 }
 
 /// Opens the file at `path`: as an archive by its name or content, else as a result file called `file`.
 fn open_file(
+    context: &Context,
     path: &Path,
     name: &str,
     file: &str,
     reprocess: Reprocess,
     format: Option<&str>,
-) -> Result<Input, CliError> {
-    let unreadable = |error: io::Error| CliError::usage(format!("failed to read `{name}`")).because(&error);
+) -> Result<Input, AppError> {
+    let unreadable = |error: io::Error| AppError::usage(format!("failed to read `{name}`")).because(&error);
     // What is not there, and what is no file, the archive's reader has the words for.
     if format.is_none() && (!path.is_file() || EXTENSIONS.iter().any(|extension| file.ends_with(extension))) {
-        return Ok(Input { trees: Trees::open_as(path, name, reprocess)?, name: name.to_owned(), kept: Vec::new() });
+        return Ok(Input {
+            trees: Trees::open_as(context, path, name, reprocess)?,
+            name: name.to_owned(),
+            kept: Vec::new(),
+        });
     }
     let mut head = Vec::new();
     File::open(path).and_then(|from| from.take(HEAD_BYTES).read_to_end(&mut head)).map_err(unreadable)?;
     if format.is_none() && is_archive(&head) {
-        return Ok(Input { trees: Trees::open_as(path, name, reprocess)?, name: name.to_owned(), kept: Vec::new() });
+        return Ok(Input {
+            trees: Trees::open_as(context, path, name, reprocess)?,
+            name: name.to_owned(),
+            kept: Vec::new(),
+        });
     }
     let kept = lay_out(path, file, format.unwrap_or(AUTO_FORMAT)).map_err(|error| no_room(&error))?;
     // The definition comes from the user, not from an archive: an unknown format is an error.
     let definition = reprocess.definition.or_else(|| Some(kept.path().join(DEFINITION)));
     let reprocess = Reprocess { always: true, definition, ..reprocess };
-    let mut trees = Trees::open_as(kept.path(), name, reprocess)?;
+    let mut trees = Trees::open_as(context, kept.path(), name, reprocess)?;
     if format.is_none()
         && let Some(detections) = trees.detections(file)?
     {
         let Some(detected) = detections.files.first() else {
-            return Err(CliError::usage(format!("`{name}` is neither an archive nor a result file of a known format"))
+            return Err(AppError::usage(format!("`{name}` is neither an archive nor a result file of a known format"))
                 .hint("name its format with `--result-format`; `plumbline plugin list` lists the formats"));
         };
         let format = one_line(&detected.format);
-        say(&format!("`{name}` is read as {format}; to read it as another format, use `--result-format`"));
+        context
+            .reporter
+            .progress(&format!("`{name}` is read as {format}; to read it as another format, use `--result-format`"));
     }
     Ok(Input { name: name.to_owned(), trees, kept: vec![kept] })
 }
@@ -124,13 +139,13 @@ fn lay_out(path: &Path, file: &str, format: &str) -> io::Result<TempDir> {
 }
 
 /// The archive in `dir` that was changed last.
-fn newest_archive(dir: &Path) -> Result<Option<PathBuf>, CliError> {
+fn newest_archive(dir: &Path) -> Result<Option<PathBuf>, AppError> {
     let unreadable =
-        |error: io::Error| CliError::usage(format!("failed to read directory `{}`", dir.display())).because(&error);
+        |error: io::Error| AppError::usage(format!("failed to read directory `{}`", dir.display())).because(&error);
     let mut newest: Option<(SystemTime, PathBuf)> = None;
     for (at, entry) in fs::read_dir(dir).map_err(unreadable)?.enumerate() {
         if at >= MAX_FILES {
-            return Err(CliError::usage(format!("directory `{}` has more than {MAX_FILES} files", dir.display()))
+            return Err(AppError::usage(format!("directory `{}` has more than {MAX_FILES} files", dir.display()))
                 .hint("name the archive itself"));
         }
         let entry = entry.map_err(unreadable)?;
@@ -150,16 +165,16 @@ fn newest_archive(dir: &Path) -> Result<Option<PathBuf>, CliError> {
 }
 
 /// Copies standard input to a file: archives are read more than once.
-fn spool(to: &Path) -> Result<(), CliError> {
+fn spool(to: &Path) -> Result<(), AppError> {
     let mut file = File::create_new(to).map_err(|error| no_room(&error))?;
     let copied = io::copy(&mut io::stdin().lock().take(MAX_STDIN + 1), &mut file)
-        .map_err(|error| CliError::system("failed to copy standard input to a temporary file").because(&error))?;
+        .map_err(|error| AppError::system("failed to copy standard input to a temporary file").because(&error))?;
     if copied > MAX_STDIN {
-        return Err(CliError::usage(format!("standard input has more than {} GiB", MAX_STDIN >> 30)));
+        return Err(AppError::usage(format!("standard input has more than {} GiB", MAX_STDIN >> 30)));
     }
     Ok(())
 }
 
-fn no_room(error: &io::Error) -> CliError {
-    CliError::system("failed to create temporary files").because(error)
+fn no_room(error: &io::Error) -> AppError {
+    AppError::system("failed to create temporary files").because(error)
 }

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use plumbline_app::AppError;
 use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR};
 use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Item, Verdict};
-
-use crate::error::CliError;
 
 /// The name under which the cluster's health is asked for, as scripts know it.
 pub(super) const HEALTH: &str = "sonobuoy";
@@ -27,8 +26,8 @@ pub(super) struct Tree<'a> {
     pub(super) is_unreadable: bool,
 }
 
-pub(super) fn printed(result: io::Result<()>) -> Result<(), CliError> {
-    result.map_err(|error| CliError::printing("failed to print the results", &error))
+pub(super) fn printed(result: io::Result<()>) -> Result<(), AppError> {
+    result.map_err(|error| AppError::printing("failed to print the results", &error))
 }
 
 /// The results that were shown, as a run would have them in its status: with the plugins of all inputs.

@@ -3,28 +3,28 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use plumbline_app::AppError;
+use plumbline_app::report::{self, JsonText, JudgedTree, Page, PageFacts, print_yaml};
+use plumbline_app::trees::Trees;
 use plumbline_core::Item;
 use plumbline_core::judgement::PluginVerdict;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::results_tree::{Tree, printed};
-use crate::error::CliError;
-use crate::output::{self, JsonText, JudgedTree, Page, PageFacts, print_yaml};
-use crate::trees::Trees;
 
 /// Shows trees, one after the other.
 pub(super) trait View {
     /// An input follows; it has a name where there are several.
-    fn begin(&mut self, _input: Option<&str>, _trees: &mut Trees) -> Result<(), CliError> {
+    fn begin(&mut self, _input: Option<&str>, _trees: &mut Trees) -> Result<(), AppError> {
         Ok(())
     }
 
     /// A tree of the input.
-    fn tree(&mut self, trees: &mut Trees, tree: Tree<'_>) -> Result<(), CliError>;
+    fn tree(&mut self, trees: &mut Trees, tree: Tree<'_>) -> Result<(), AppError>;
 
     /// The input ends.
-    fn end(&mut self, _trees: &mut Trees) -> Result<(), CliError> {
+    fn end(&mut self, _trees: &mut Trees) -> Result<(), AppError> {
         Ok(())
     }
 }
@@ -62,8 +62,8 @@ impl JsonArray<()> {
     /// Prints the array of what `fill` shows.
     pub(super) fn print(
         out: &mut impl Write,
-        fill: impl FnOnce(&mut dyn View) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
+        fill: impl FnOnce(&mut dyn View) -> Result<(), AppError>,
+    ) -> Result<(), AppError> {
         let mut serializer = serde_json::Serializer::pretty(JsonText(&mut *out));
         let mut array = JsonArray(serializer.serialize_seq(None).map_err(failed)?);
         fill(&mut array)?;
@@ -73,20 +73,20 @@ impl JsonArray<()> {
 }
 
 impl<S: SerializeSeq<Error = serde_json::Error>> View for JsonArray<S> {
-    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), CliError> {
+    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), AppError> {
         self.0.serialize_element(&Shown::from(tree)).map_err(failed)
     }
 }
 
-fn failed(error: serde_json::Error) -> CliError {
-    CliError::printing("failed to print the results", &error.into())
+fn failed(error: serde_json::Error) -> AppError {
+    AppError::printing("failed to print the results", &error.into())
 }
 
 /// One YAML document per tree.
 pub(super) struct YamlDocuments<'a, W>(pub(super) &'a mut W);
 
 impl<W: Write> View for YamlDocuments<'_, W> {
-    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), CliError> {
+    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), AppError> {
         printed(writeln!(self.0, "---").and_then(|()| print_yaml(&Shown::from(tree), &mut *self.0)))
     }
 }
@@ -98,7 +98,7 @@ pub(super) struct Collected {
 }
 
 impl View for Collected {
-    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), CliError> {
+    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), AppError> {
         self.trees.push((titled(tree.input, tree.item), tree.verdict));
         Ok(())
     }
@@ -109,18 +109,18 @@ impl Collected {
     pub(super) fn junit(self, out: &mut impl Write) -> io::Result<()> {
         let judged = |(mut root, verdict): (Item, Option<PluginVerdict>)| {
             if let Some(verdict) = &verdict {
-                output::judged_leaves(&mut root, verdict);
+                report::judged_leaves(&mut root, verdict);
             }
             root
         };
-        output::junit(&self.trees.into_iter().map(judged).collect::<Vec<_>>(), out)
+        report::junit(&self.trees.into_iter().map(judged).collect::<Vec<_>>(), out)
     }
 
     /// Prints Markdown.
     pub(super) fn markdown(self, out: &mut impl Write) -> io::Result<()> {
         let (roots, verdicts): (Vec<_>, Vec<_>) = self.trees.into_iter().unzip();
         let verdicts: Vec<_> = verdicts.into_iter().flatten().collect();
-        output::markdown(&roots, out).and_then(|()| output::verdict_markdown(&verdicts, output::escape, out))
+        report::markdown(&roots, out).and_then(|()| report::verdict_markdown(&verdicts, report::escape, out))
     }
 }
 
@@ -132,7 +132,7 @@ pub(super) struct Html {
 
 impl Html {
     /// An empty page.
-    pub(super) fn new() -> Result<Self, CliError> {
+    pub(super) fn new() -> Result<Self, AppError> {
         Ok(Self { page: Page::new().map_err(|error| no_room(&error))?, facts: Vec::new() })
     }
 
@@ -147,8 +147,8 @@ impl Html {
 }
 
 impl View for Html {
-    fn begin(&mut self, _: Option<&str>, trees: &mut Trees) -> Result<(), CliError> {
-        let name = trees.name();
+    fn begin(&mut self, _: Option<&str>, trees: &mut Trees) -> Result<(), AppError> {
+        let name = trees.name().to_owned();
         // The page may go to others: the name of the file, without the directories of this machine.
         let file = Path::new(&name).file_name().map(|file| file.to_string_lossy().into_owned());
         let info = trees.archive().info();
@@ -163,7 +163,7 @@ impl View for Html {
         Ok(())
     }
 
-    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), CliError> {
+    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), AppError> {
         let root = titled(tree.input, tree.item);
         self.page.plugin(&root, tree.verdict.as_ref()).map_err(|error| no_room(&error))?;
         root.dismantle();
@@ -179,6 +179,6 @@ fn titled(input: Option<&str>, mut root: Item) -> Item {
     root
 }
 
-fn no_room(error: &io::Error) -> CliError {
-    CliError::system("failed to prepare the page in a temporary file").because(error)
+fn no_room(error: &io::Error) -> AppError {
+    AppError::system("failed to prepare the page in a temporary file").because(error)
 }

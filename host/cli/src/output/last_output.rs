@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use plumbline_core::ResultKey;
 use serde::Deserialize;
 
-use super::text::shortened;
+use plumbline_app::report::text::shortened;
 
 /// Lines that are shown.
 const MAX_LINES: usize = 10;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_app::report::text::one_line;
 use plumbline_core::GLOBAL;
 use plumbline_core::judgement::VerdictStatus;
 use plumbline_core::rollup::counts_in;
@@ -12,7 +13,6 @@ use plumbline_kubernetes::status::{Seen, Waiting};
 
 use super::line::Tone;
 use super::stalled::{logs_command, stalled};
-use crate::output::one_line;
 
 /// A run at one moment, wherever it runs.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ pub(super) struct RunView<'a> {
     pub(super) logs: Logs<'a>,
 }
 
-/// Where the output of plugins can be read while they run.
+/// SourceKind the output of plugins can be read while they run.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Logs<'a> {
     /// From pods in this namespace.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::{WorkDir, WorkDirError};
+use plumbline_app::AppError;
 use plumbline_core::RunId;
 use plumbline_core::config::Config;
 use plumbline_kubernetes::manifest::unpack_modules;
 use plumbline_kubernetes::names;
 
 use crate::args::{AggregatorArgs, Global};
-use crate::error::CliError;
 use crate::logging;
 
 /// The working directory of the run, below the aggregator's directory.
@@ -20,13 +20,13 @@ const MODULES: &str = ".plumbline-modules";
 
 /// Why a run cannot begin in this container.
 pub(super) struct NotBegun {
-    pub(super) error: CliError,
+    pub(super) error: AppError,
     /// Another container is at work on it, and tells how it goes.
     pub(super) elsewhere: bool,
 }
 
-impl From<CliError> for NotBegun {
-    fn from(error: CliError) -> Self {
+impl From<AppError> for NotBegun {
+    fn from(error: AppError) -> Self {
         Self { error, elsewhere: false }
     }
 }
@@ -34,10 +34,10 @@ impl From<CliError> for NotBegun {
 /// The directory of the run, with its log; and the run's id.
 pub(super) fn work(args: &AggregatorArgs, config: &Config, global: &Global) -> Result<(WorkDir, RunId), NotBegun> {
     std::fs::create_dir_all(&args.dir).map_err(|error| {
-        CliError::system(format!("failed to create the directory `{}`", args.dir.display())).because(&error)
+        AppError::system(format!("failed to create the directory `{}`", args.dir.display())).because(&error)
     })?;
     let work = WorkDir::open(args.dir.join(WORK)).map_err(|cause| NotBegun {
-        error: CliError::system("the run's working directory cannot be used").because(&cause),
+        error: AppError::system("the run's working directory cannot be used").because(&cause),
         elsewhere: matches!(cause, WorkDirError::Locked(_)),
     })?;
     logging::init_run(global, &work.tree().join("meta/run.log"))?;
@@ -46,10 +46,10 @@ pub(super) fn work(args: &AggregatorArgs, config: &Config, global: &Global) -> R
 }
 
 /// The id of a run that goes on is its own; that of a new one is the configured one.
-fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, CliError> {
+fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, AppError> {
     let record = work
         .record()
-        .map_err(|error| CliError::system("the run's working directory cannot be used").because(&error))?;
+        .map_err(|error| AppError::system("the run's working directory cannot be used").because(&error))?;
     if let Some(record) = record {
         return Ok(record.run);
     }
@@ -57,18 +57,18 @@ fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, CliError> {
         return Ok(RunId::random());
     }
     config.uuid.parse().map_err(|error: plumbline_core::NameError| {
-        CliError::usage(format!("`UUID` in the configuration is not a run id: `{}`", config.uuid)).because(&error)
+        AppError::usage(format!("`UUID` in the configuration is not a run id: `{}`", config.uuid)).because(&error)
     })
 }
 
 /// The modules that came with the run in ConfigMaps, unpacked: a directory for each plugin that has some.
-pub(super) fn carried(dir: &Path) -> Result<BTreeMap<String, PathBuf>, CliError> {
+pub(super) fn carried(dir: &Path) -> Result<BTreeMap<String, PathBuf>, AppError> {
     let mounted = Path::new(names::MODULES_DIR);
     if !mounted.is_dir() {
         return Ok(BTreeMap::new());
     }
     let failed = |error: &dyn std::error::Error| {
-        CliError::system("the modules that came with the run cannot be unpacked").because(error)
+        AppError::system("the modules that came with the run cannot be unpacked").because(error)
     };
     let mut unpacked = BTreeMap::new();
     for (plugin, files) in unpack_modules(mounted).map_err(|error| failed(&error))? {

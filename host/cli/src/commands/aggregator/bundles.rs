@@ -8,15 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plumbline_aggregator::Source;
+use plumbline_app::AppError;
+use plumbline_app::sources::cache_error;
+use plumbline_app::sources::registry::LARGEST_TAR;
 use plumbline_bundle::{Bundle, BundleError, Cache, CacheError, Digest};
 use plumbline_core::config::Config;
 use plumbline_registry::{Cause, Client, Kind, Pulled, Reference, RegistryError, Settings};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
-
-use crate::error::CliError;
-use crate::sources::cache_error;
-use crate::sources::remote::LARGEST_TAR;
 
 /// Bundles that are fetched at once: a slow registry does not make the others wait, and none is asked for everything at a time.
 const TOGETHER: usize = 4;
@@ -31,7 +30,7 @@ const PAUSES: [Duration; 4] =
 /// The authorities of the configuration, as a file.
 const AUTHORITIES: &str = "registry-ca.pem";
 
-/// Where bundles are.
+/// SourceKind bundles are.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     /// Those that were fetched, by digest: a restarted aggregator finds them here.
@@ -50,7 +49,7 @@ pub(super) struct Wanted {
 }
 
 /// Gives the plugins of the run their bundles, as the configuration names them: verified by digest, wherever they come from.
-pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &Places) -> Result<(), CliError> {
+pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &Places) -> Result<(), AppError> {
     let wanted = wanted(config, sources)?;
     if wanted.is_empty() {
         return Ok(());
@@ -76,12 +75,12 @@ pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &Plac
 }
 
 /// What the configuration names for plugins of this run.
-fn wanted(config: &Config, sources: &[Source]) -> Result<Vec<Wanted>, CliError> {
+fn wanted(config: &Config, sources: &[Source]) -> Result<Vec<Wanted>, AppError> {
     let mut wanted: BTreeMap<String, Wanted> = BTreeMap::new();
     for bundle in &config.plumbline.bundles {
         let plugin = &bundle.plugin;
         let wrong = |what: &str, error: &dyn std::error::Error| {
-            CliError::usage(format!("`Plumbline.Bundles` in the configuration has {what} for plugin `{plugin}`"))
+            AppError::usage(format!("`Plumbline.Bundles` in the configuration has {what} for plugin `{plugin}`"))
                 .because(error)
         };
         let digest = bundle.digest.parse().map_err(|error| wrong("no digest", &error))?;
@@ -91,7 +90,7 @@ fn wanted(config: &Config, sources: &[Source]) -> Result<Vec<Wanted>, CliError> 
         };
         // A tag may stand for something else tomorrow, when a restarted aggregator pulls again.
         if let Some(open) = reference.as_ref().filter(|reference| reference.digest().is_none()) {
-            return Err(CliError::usage(format!(
+            return Err(AppError::usage(format!(
                 "`{open}`, in `Plumbline.Bundles` of the configuration for plugin `{plugin}`, has no digest"
             ))
             .hint("write `oci://HOST/NAME@sha256:…`, with the digest that `plumbline plugin push` prints"));
@@ -102,7 +101,7 @@ fn wanted(config: &Config, sources: &[Source]) -> Result<Vec<Wanted>, CliError> 
         }
         let one = Wanted { plugin: plugin.clone(), reference, digest };
         if wanted.insert(plugin.clone(), one).is_some() {
-            return Err(CliError::usage(format!(
+            return Err(AppError::usage(format!(
                 "`Plumbline.Bundles` in the configuration names plugin `{plugin}` twice"
             ))
             .hint("keep one of the two"));
@@ -111,15 +110,15 @@ fn wanted(config: &Config, sources: &[Source]) -> Result<Vec<Wanted>, CliError> 
     Ok(wanted.into_values().collect())
 }
 
-type Found = BTreeMap<String, PathBuf>;
+type ResolvedPlugin = BTreeMap<String, PathBuf>;
 
 /// What is here already, and what must be fetched.
 fn look(
     wanted: Vec<Wanted>,
     places: &Places,
     trouble: &Trouble,
-) -> Result<(Found, Vec<(Wanted, Reference)>), CliError> {
-    let (mut found, mut missing) = (Found::new(), Vec::new());
+) -> Result<(ResolvedPlugin, Vec<(Wanted, Reference)>), AppError> {
+    let (mut found, mut missing) = (ResolvedPlugin::new(), Vec::new());
     for one in wanted {
         match one.reference.clone() {
             None => {
@@ -150,10 +149,10 @@ fn look(
 }
 
 /// A client for the cluster's side: credentials are where the pod's environment says (the mounted Secret), the rest is in the configuration.
-fn client(config: &Config, places: &Places) -> Result<Client, CliError> {
+fn client(config: &Config, places: &Places) -> Result<Client, AppError> {
     let dir = &places.fetched;
     let failed = |error: &std::io::Error| {
-        CliError::system(format!("there is no place for bundles in `{}`", dir.display())).because(error)
+        AppError::system(format!("there is no place for bundles in `{}`", dir.display())).because(error)
     };
     fs::create_dir_all(dir).map_err(|error| failed(&error))?;
     let access = &config.plumbline.registry;
@@ -168,7 +167,7 @@ fn client(config: &Config, places: &Places) -> Result<Client, CliError> {
     settings.scratch = Some(dir.clone());
     settings.largest_blob = LARGEST_TAR;
     Client::new(settings).map_err(|error| {
-        CliError::usage("`Plumbline.Registry` in the configuration cannot be used").because(error.cause.as_ref())
+        AppError::usage("`Plumbline.Registry` in the configuration cannot be used").because(error.cause.as_ref())
     })
 }
 
@@ -178,7 +177,7 @@ async fn pull_all(
     missing: Vec<(Wanted, Reference)>,
     places: &Places,
     trouble: &Trouble,
-) -> Result<Found, CliError> {
+) -> Result<ResolvedPlugin, AppError> {
     let mut waiting: Vec<String> = missing.iter().map(|(one, _)| one.plugin.clone()).collect();
     let puller = Puller {
         client: client.clone(),
@@ -193,10 +192,10 @@ async fn pull_all(
         tasks.spawn(puller.clone().pull(one, reference));
     }
     let all = async {
-        let mut found = Found::new();
+        let mut found = ResolvedPlugin::new();
         while let Some(ended) = tasks.join_next().await {
             let (plugin, dir) =
-                ended.map_err(|error| CliError::system("a task that fetches a bundle ended").because(&error))??;
+                ended.map_err(|error| AppError::system("a task that fetches a bundle ended").because(&error))??;
             waiting.retain(|other| *other != plugin);
             found.insert(plugin, dir);
         }
@@ -219,11 +218,11 @@ struct Puller {
 }
 
 impl Puller {
-    async fn pull(self, one: Wanted, reference: Reference) -> Result<(String, PathBuf), CliError> {
+    async fn pull(self, one: Wanted, reference: Reference) -> Result<(String, PathBuf), AppError> {
         self.fetched(&one, &reference).await.map(|dir| (one.plugin, dir))
     }
 
-    async fn fetched(&self, one: &Wanted, reference: &Reference) -> Result<PathBuf, CliError> {
+    async fn fetched(&self, one: &Wanted, reference: &Reference) -> Result<PathBuf, AppError> {
         let _place = self.places.acquire().await;
         tracing::info!(plugin = one.plugin, %reference, "the bundle is fetched");
         let trouble = &self.trouble;
@@ -269,10 +268,10 @@ fn unpacked(dir: &Path, tar: &Path) -> Result<Bundle, CacheError> {
 }
 
 /// Reading and hashing files of some 10 MiB is no work for a thread that has a heartbeat to send.
-async fn off_the_threads<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, CliError> {
+async fn off_the_threads<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, AppError> {
     tokio::task::spawn_blocking(work)
         .await
-        .map_err(|error| CliError::system("a thread that looks at bundles ended").because(&error))
+        .map_err(|error| AppError::system("a thread that looks at bundles ended").because(&error))
 }
 
 /// What else there is, when a registry is no way.
@@ -286,11 +285,11 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    fn of(one: &Wanted, reference: &Reference) -> CliError {
-        CliError::system(format!("failed to fetch the bundle `{reference}` of plugin `{}`", one.plugin))
+    fn of(one: &Wanted, reference: &Reference) -> AppError {
+        AppError::system(format!("failed to fetch the bundle `{reference}` of plugin `{}`", one.plugin))
     }
 
-    pub(super) fn not_pulled(&self, one: &Wanted, reference: &Reference, error: &RegistryError) -> CliError {
+    pub(super) fn not_pulled(&self, one: &Wanted, reference: &Reference, error: &RegistryError) -> AppError {
         let told = Self::of(one, reference).because(error.cause.as_ref());
         match self.hint(error) {
             Some(hint) => told.hint(hint),
@@ -317,35 +316,35 @@ impl Trouble {
         })
     }
 
-    pub(super) fn no_bundle(&self, one: &Wanted, reference: &Reference) -> CliError {
+    pub(super) fn no_bundle(&self, one: &Wanted, reference: &Reference) -> AppError {
         Self::of(one, reference).because(&Plain("it is a single WebAssembly file, and no bundle".to_owned()))
     }
 
-    pub(super) fn another(&self, one: &Wanted, reference: &Reference, digest: &str) -> CliError {
+    pub(super) fn another(&self, one: &Wanted, reference: &Reference, digest: &str) -> AppError {
         Self::of(one, reference)
             .because(&Plain(format!("it has the digest {digest}, and the configuration wants {}", one.digest)))
             .hint("the digest is the bundle's, the one in the reference that of its manifest: `plumbline plugin push --json` prints both. If they were right, somebody changed it: do not use it")
     }
 
-    pub(super) fn hostile(&self, one: &Wanted, reference: &Reference, error: &CacheError) -> CliError {
+    pub(super) fn hostile(&self, one: &Wanted, reference: &Reference, error: &CacheError) -> AppError {
         cache_error(format!("failed to load the bundle `{reference}` of plugin `{}`", one.plugin), error)
     }
 
-    pub(super) fn late(&self, waiting: &[String], patience: Duration) -> CliError {
+    pub(super) fn late(&self, waiting: &[String], patience: Duration) -> AppError {
         let names: Vec<_> = waiting.iter().map(|name| format!("`{name}`")).collect();
         let (names, seconds) = (names.join(", "), patience.as_secs());
-        CliError::system(format!("the bundles of these plugins were not fetched within {seconds} s: {names}"))
+        AppError::system(format!("the bundles of these plugins were not fetched within {seconds} s: {names}"))
             .hint(format!("the registry or the way to it is too slow. {OTHER_WAYS}"))
     }
 
-    pub(super) fn not_baked(&self, one: &Wanted, dir: &Path) -> CliError {
-        CliError::system(format!("the bundle of plugin `{}` is not in this image", one.plugin))
+    pub(super) fn not_baked(&self, one: &Wanted, dir: &Path) -> AppError {
+        AppError::system(format!("the bundle of plugin `{}` is not in this image", one.plugin))
             .because(&Plain(format!("there is no `plugin.yaml` in `{}`", dir.display())))
             .hint("bake it into the image of the run with `plumbline plugin bake`, and name that image with `--image`")
     }
 
-    pub(super) fn damaged_image(&self, one: &Wanted, dir: &Path, error: &BundleError) -> CliError {
-        CliError::system(format!(
+    pub(super) fn damaged_image(&self, one: &Wanted, dir: &Path, error: &BundleError) -> AppError {
+        AppError::system(format!(
             "the bundle of plugin `{}` in `{}` of this image cannot be used",
             one.plugin,
             dir.display()
@@ -354,13 +353,13 @@ impl Trouble {
     }
 
     /// It must be the plugin's, and the one that was named.
-    pub(super) fn must_be(&self, one: &Wanted, bundle: &Bundle) -> Result<(), CliError> {
+    pub(super) fn must_be(&self, one: &Wanted, bundle: &Bundle) -> Result<(), AppError> {
         let plugin = &one.plugin;
         if bundle.digest() != one.digest {
             let what =
                 format!("the bundle of plugin `{plugin}` in `{}` is not the one that is wanted", bundle.dir.display());
             let why = format!("it has the digest {}, and the configuration wants {}", bundle.digest(), one.digest);
-            return Err(CliError::system(what).because(&Plain(why)).hint(
+            return Err(AppError::system(what).because(&Plain(why)).hint(
                 "bake the image again with the bundle of the run, or begin the run with the bundle that is in the image",
             ));
         }
@@ -368,7 +367,7 @@ impl Trouble {
             return Ok(());
         }
         let what = format!("the bundle that `Plumbline.Bundles` names for plugin `{plugin}` is that of another");
-        Err(CliError::system(what).because(&Plain(format!("its definition is that of `{}`", bundle.name()))))
+        Err(AppError::system(what).because(&Plain(format!("its definition is that of `{}`", bundle.name()))))
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plumbline_aggregator::Provenance;
+use plumbline_app::AppError;
 use plumbline_core::PluginName;
 use plumbline_core::config::Config;
 use plumbline_kubernetes::dispatcher::Survey;
@@ -13,15 +14,13 @@ use plumbline_kubernetes::monitor::Graces;
 use plumbline_kubernetes::query::{self, QueryOptions};
 use plumbline_kubernetes::{Cluster, names};
 
-use crate::error::CliError;
-
-/// Where the server listens: as configured, in a pod with the address `ip`.
-pub(super) fn listen(config: &Config, ip: Option<&str>) -> Result<SocketAddr, CliError> {
+/// SourceKind the server listens: as configured, in a pod with the address `ip`.
+pub(super) fn listen(config: &Config, ip: Option<&str>) -> Result<SocketAddr, AppError> {
     let address = config.server.bind_address.parse().map_err(|error: std::net::AddrParseError| {
-        CliError::usage(format!("`Server.bindaddress` is not an address: `{}`", config.server.bind_address))
+        AppError::usage(format!("`Server.bindaddress` is not an address: `{}`", config.server.bind_address))
             .because(&error)
     })?;
-    // Where pods have addresses of version 6 only, nobody could reach a server on every address of version 4; on every address of version
+    // SourceKind pods have addresses of version 6 only, nobody could reach a server on every address of version 4; on every address of version
     // 6, a server has those of version 4 as well.
     let address = match (address, ip.and_then(|ip| ip.parse().ok())) {
         (IpAddr::V4(Ipv4Addr::UNSPECIFIED), Some(IpAddr::V6(_))) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
@@ -50,7 +49,7 @@ pub(super) fn as_map(config: &Config) -> serde_json::Map<String, serde_json::Val
     }
 }
 
-/// Where plugins came from, as whoever began the run has written it down.
+/// SourceKind plugins came from, as whoever began the run has written it down.
 pub(super) fn provenance(config: &Config) -> BTreeMap<PluginName, Provenance> {
     let own = &config.plumbline;
     let of = |(name, source): (&String, &String)| {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use plumbline_app::AppError;
 use plumbline_core::config::Config;
 use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
 use plumbline_core::{RunFailure, RunId};
@@ -9,17 +10,16 @@ use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish_last};
 
 use super::ground::Place;
-use crate::error::CliError;
 
 /// What ends a run without an archive, and what was known of the run by then.
 pub(super) struct Broken {
-    pub(super) error: CliError,
+    pub(super) error: AppError,
     status: RunStatus,
 }
 
 impl Broken {
     /// The run had begun, and stood so.
-    pub(super) fn at(status: RunStatus, error: CliError) -> Self {
+    pub(super) fn at(status: RunStatus, error: AppError) -> Self {
         Self { error, status }
     }
 
@@ -34,9 +34,9 @@ impl Broken {
     }
 }
 
-impl From<CliError> for Broken {
+impl From<AppError> for Broken {
     /// There was no plan yet.
-    fn from(error: CliError) -> Self {
+    fn from(error: AppError) -> Self {
         Self { error, status: RunStatus::default() }
     }
 }
@@ -54,7 +54,7 @@ pub(super) async fn tell_end(publishing: &PublishOptions, status: &RunStatus) {
     }
 }
 
-/// Where the status of the run goes.
+/// SourceKind the status of the run goes.
 pub(super) fn publishing(cluster: &Cluster, place: &Place, run: RunId) -> PublishOptions {
     PublishOptions {
         cluster: cluster.clone(),
@@ -68,7 +68,7 @@ pub(super) fn publishing(cluster: &Cluster, place: &Place, run: RunId) -> Publis
 }
 
 /// Tells that a run cannot even begin in this container. The next container tries again, and tells what comes of that.
-pub(super) async fn tell_no_beginning(cluster: &Cluster, config: &Config, error: &CliError) {
+pub(super) async fn tell_no_beginning(cluster: &Cluster, config: &Config, error: &AppError) {
     let place = Place::find(cluster, config).await;
     let run = config.uuid.parse().unwrap_or_else(|_| RunId::random());
     tell_end(&publishing(cluster, &place, run), &Broken::from(error.clone()).status()).await;

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::Source;
+use plumbline_app::AppError;
 use plumbline_core::config::{Config, MAX_CONFIG_BYTES, NativeSidecar, SecurityContextMode};
 use plumbline_kubernetes::driver::{Owner, Stage, WorkerSecurity, progress_ports};
 use plumbline_kubernetes::manifest::plugin_account;
 use plumbline_kubernetes::{Cluster, names, own_pod_uid};
 
-use crate::error::CliError;
-
-/// Where the configuration is looked for, first to last.
+/// SourceKind the configuration is looked for, first to last.
 const CONFIG_FILES: [&str; 2] = ["config.json", "/etc/sonobuoy/config.json"];
 
 /// The pod that this process runs in.
@@ -25,7 +24,7 @@ pub(super) struct Place {
 }
 
 /// Reads the configuration, which must be there.
-pub(super) fn config() -> Result<Config, CliError> {
+pub(super) fn config() -> Result<Config, AppError> {
     let named = var("SONOBUOY_CONFIG").map(PathBuf::from);
     let candidates: Vec<PathBuf> = match named {
         Some(path) => vec![path],
@@ -33,7 +32,7 @@ pub(super) fn config() -> Result<Config, CliError> {
     };
     let Some(path) = candidates.iter().find(|path| path.is_file()) else {
         let looked: Vec<_> = candidates.iter().map(|path| format!("`{}`", path.display())).collect();
-        return Err(CliError::usage("there is no configuration for the aggregator")
+        return Err(AppError::usage("there is no configuration for the aggregator")
             .hint(format!("looked for {}; `SONOBUOY_CONFIG` names another file", looked.join(" and "))));
     };
     let mut config = read(path)?;
@@ -53,8 +52,8 @@ pub(super) fn config() -> Result<Config, CliError> {
     Ok(config)
 }
 
-fn read(path: &Path) -> Result<Config, CliError> {
-    let wrong = || CliError::usage(format!("invalid configuration `{}`", path.display()));
+fn read(path: &Path) -> Result<Config, AppError> {
+    let wrong = || AppError::usage(format!("invalid configuration `{}`", path.display()));
     let mut text = String::new();
     File::open(path)
         .and_then(|file| file.take(MAX_CONFIG_BYTES as u64 + 1).read_to_string(&mut text))

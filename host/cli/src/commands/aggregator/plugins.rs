@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::Source;
+use plumbline_app::{AppError, sources};
 use plumbline_core::config::Config;
 
-use crate::error::CliError;
-use crate::sources;
-
 /// Every definition directly in the directories of the search path, or those of them that the configuration selects.
-pub(super) fn find(config: &Config, modules: &BTreeMap<String, PathBuf>) -> Result<Vec<Source>, CliError> {
+pub(super) fn find(config: &Config, modules: &BTreeMap<String, PathBuf>) -> Result<Vec<Source>, AppError> {
     if config.skip_plugins {
         return Ok(Vec::new());
     }
@@ -22,7 +20,7 @@ pub(super) fn find(config: &Config, modules: &BTreeMap<String, PathBuf>) -> Resu
             source.bundle = modules.get(source.definition.name.as_str()).cloned();
             let name = source.definition.name.clone();
             if found.insert(name.clone(), source).is_some() {
-                return Err(CliError::usage(format!("two definitions have the name `{name}`"))
+                return Err(AppError::usage(format!("two definitions have the name `{name}`"))
                     .hint(format!("the second is `{}`; names must differ within a run", file.display())));
             }
         }
@@ -35,7 +33,7 @@ pub(super) fn find(config: &Config, modules: &BTreeMap<String, PathBuf>) -> Resu
             Some(source) => chosen.push(source),
             None => {
                 let there: Vec<_> = found.keys().map(|name| format!("`{name}`")).collect();
-                return Err(CliError::usage(format!("plugin `{}` is selected and not there", selection.name)).hint(
+                return Err(AppError::usage(format!("plugin `{}` is selected and not there", selection.name)).hint(
                     format!("there are: {}", if there.is_empty() { "none".to_owned() } else { there.join(", ") }),
                 ));
             }
@@ -45,9 +43,9 @@ pub(super) fn find(config: &Config, modules: &BTreeMap<String, PathBuf>) -> Resu
 }
 
 /// The files of a directory that may be definitions, in the order of their names. A directory that is not there has none.
-fn definitions(directory: &Path) -> Result<Vec<PathBuf>, CliError> {
+fn definitions(directory: &Path) -> Result<Vec<PathBuf>, AppError> {
     let unreadable = |error: &std::io::Error| {
-        CliError::system(format!("failed to read the plugins in `{}`", directory.display())).because(error)
+        AppError::system(format!("failed to read the plugins in `{}`", directory.display())).because(error)
     };
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plumbline_aggregator::{OnArchived, Run, RunError, Settings, Source, WorkDir};
+use plumbline_app::limits::Limits;
+use plumbline_app::runtime::runtime;
+use plumbline_app::{AppError, modules};
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::{RunFailure, RunId, RunStatus};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
@@ -21,11 +24,8 @@ use super::last::{self, keep_last};
 use super::plugins;
 use super::send::sent;
 use crate::args::{AggregatorArgs, Global, Level};
-use crate::built_in;
 use crate::commands::conceal::conceal;
-use crate::error::CliError;
-use crate::limits::Limits;
-use crate::runtime::runtime;
+use crate::error::PrintError as _;
 
 /// Bundles that were fetched, below the run's working directory: they go when it does.
 const BUNDLES: &str = "bundles";
@@ -35,7 +35,7 @@ const TERMINATED: u8 = 143;
 const COLLECT: Duration = Duration::from_secs(45);
 
 /// Runs the aggregator of a cluster.
-pub(crate) fn aggregator(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn aggregator(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, AppError> {
     // Its log is what is left to read when something went wrong.
     let level = if global.level == Level::Warn { Level::Info } else { global.level };
     let global = Global { level, ..global.clone() };
@@ -43,7 +43,7 @@ pub(crate) fn aggregator(args: &AggregatorArgs, global: &Global) -> Result<ExitC
     runtime.block_on(Box::pin(live(args, &global)))
 }
 
-async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliError> {
+async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, AppError> {
     conceal();
     // Two things may end the run before its time: somebody who wants this process to end, and the run itself, if it is to fail fast. After
     // the second one the archive is there to be fetched, as at any other end.
@@ -88,7 +88,7 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
                 if !args.no_exit {
                     return Err(broken.error);
                 }
-                let _ = broken.error.report();
+                let _ = broken.error.print();
                 ExitCode::from(crate::error::SYSTEM)
             }
         }
@@ -102,7 +102,7 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
 }
 
 /// The same error, once it was told in the status of the run, if there is a way to the cluster at all and time enough.
-async fn not_begun(args: &AggregatorArgs, config: &Config, error: CliError, told: &CancellationToken) -> CliError {
+async fn not_begun(args: &AggregatorArgs, config: &Config, error: AppError, told: &CancellationToken) -> AppError {
     let tell = async {
         if let Ok(cluster) = connect(args).await {
             tell_no_beginning(&cluster, config, &error).await;
@@ -121,7 +121,7 @@ fn settings(
     cluster: &Cluster,
     limits: &Limits,
     survey_only: bool,
-) -> Result<Settings, CliError> {
+) -> Result<Settings, AppError> {
     let host_name = ground::var("HOSTNAME").unwrap_or_else(|| place.pod.clone());
     let pod_ip = ground::var("SONOBUOY_ADVERTISE_IP");
     Ok(Settings {
@@ -153,7 +153,7 @@ async fn run(
     cancel: &CancellationToken,
 ) -> Result<ExitCode, Broken> {
     let cluster = &publishing.cluster;
-    let limits = Limits::load(&args.limits)?;
+    let limits = Limits::load(args.limits.file.as_deref())?;
     let mut sources = plugins::find(config, &carried(&args.dir)?)?;
     let places = Places { fetched: work.root().join(BUNDLES), baked: args.baked.clone() };
     fetch(config, &mut sources, &places, publishing, cancel).await?;
@@ -169,7 +169,7 @@ async fn run(
         fail_fast: fail_fast.clone(),
         survey: Some(survey(cluster.clone(), config, &place.namespace, work.tree())),
     });
-    let modules = built_in::modules(&limits)?;
+    let modules = modules::modules(&limits)?;
     let begun = Box::pin(Run::begin(work, sources, settings, &modules, Arc::new(dispatcher))).await;
     let (run, begun) = match begun {
         Ok(begun) => begun,
@@ -179,8 +179,8 @@ async fn run(
             return Ok(ExitCode::SUCCESS);
         }
         Err(error) => {
-            let told = CliError::system("failed to start the run").because(&error);
-            return Err(error.hint().into_iter().fold(told, CliError::hint).into());
+            let told = AppError::system("failed to start the run").because(&error);
+            return Err(error.hint().into_iter().fold(told, AppError::hint).into());
         }
     };
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
@@ -192,7 +192,7 @@ async fn run(
     let finished = Box::pin(run.execute(cancel.clone())).await;
     let end = async {
         let mut finished = finished.map_err(|error| {
-            let told = CliError::system("the run was interrupted")
+            let told = AppError::system("the run was interrupted")
                 .because(&error)
                 .hint("what was received is kept: a restarted container goes on with it");
             Broken::at(state.status(), told)
@@ -233,14 +233,14 @@ async fn fetch(
     places: &Places,
     publishing: &PublishOptions,
     cancel: &CancellationToken,
-) -> Result<(), CliError> {
+) -> Result<(), AppError> {
     if config.plumbline.bundles.is_empty() {
         return Ok(());
     }
     tokio::select! {
         fetched = Box::pin(bundles::fetch(config, sources, places)) => fetched,
         () = beat(publishing) => Ok(()),
-        () = cancel.cancelled() => Err(CliError::system("the run was asked to stop while its bundles were fetched")),
+        () = cancel.cancelled() => Err(AppError::system("the run was asked to stop while its bundles were fetched")),
     }
 }
 
@@ -257,12 +257,12 @@ async fn left(config: &Config, told: &CancellationToken) {
     }
 }
 
-async fn connect(args: &AggregatorArgs) -> Result<Cluster, CliError> {
+async fn connect(args: &AggregatorArgs) -> Result<Cluster, AppError> {
     let cluster = match &args.kubeconfig {
         Some(path) => Cluster::connect(&ConnectOptions { kubeconfig: Some(path.clone()), context: None }).await,
         None => Cluster::in_pod(),
     };
-    cluster.map_err(|error| CliError::cluster(&error))
+    cluster.map_err(|error| AppError::cluster(&error))
 }
 
 /// Before anything long starts: do names resolve, can workers reach this pod. Why the run ends here, if it does.

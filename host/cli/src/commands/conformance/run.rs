@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
 use plumbline_conformance::suite::{self, Mode};
 
 use crate::args::{
@@ -11,11 +12,11 @@ use crate::args::{
 };
 use crate::commands::run::in_cluster;
 use crate::commands::submission;
-use crate::error::CliError;
+use crate::error::PrintError as _;
 use crate::ui::say;
 
 /// Runs the suite to its verdict, and on to what is submitted of it.
-pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
     let args = whole(args)?;
     if let Some(product) = &args.product {
         // In hours nobody remembers what is in the file, or where it was meant to be.
@@ -23,7 +24,7 @@ pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
         can_be_submitted(&args.run)?;
         if let Some(RequiredFrom::File(list)) = &args.required {
             std::fs::File::open(list)
-                .map_err(|error| CliError::usage(format!("failed to read `{}`", list.display())).because(&error))?;
+                .map_err(|error| AppError::usage(format!("failed to read `{}`", list.display())).because(&error))?;
         }
     }
     let ended = in_cluster(&args.run, global)?;
@@ -40,7 +41,7 @@ pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
         Ok(_) => Ok(ended.code),
         Err(error) if ended.code == ExitCode::SUCCESS => Err(error),
         Err(error) => {
-            error.report();
+            error.print();
             Ok(ended.code)
         }
     }
@@ -53,7 +54,7 @@ fn submit(
     dir: &Path,
     product: &Path,
     global: &Global,
-) -> Result<ExitCode, CliError> {
+) -> Result<ExitCode, AppError> {
     let run = &args.run;
     let from = match (&args.required, &run.suite.kube_conformance_image) {
         // The suite that ran is the one to ask.
@@ -78,7 +79,7 @@ fn submit(
 }
 
 /// The settings that make it the whole way.
-fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, CliError> {
+fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, AppError> {
     let run = &mut args.run;
     if run.plugins.is_empty() && run.manifest.is_none() {
         run.plugins = vec![suite::PLUGIN.to_owned()];
@@ -96,7 +97,7 @@ fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, CliError> {
 }
 
 /// Refuses what is certain to be refused when the run is over. Expressions of one's own may choose all that is required.
-fn can_be_submitted(run: &RunOptions) -> Result<(), CliError> {
+fn can_be_submitted(run: &RunOptions) -> Result<(), AppError> {
     let suite = &run.suite;
     let why = match suite.mode {
         Some(mode) if mode != Mode::CertifiedConformance => {
@@ -106,6 +107,6 @@ fn can_be_submitted(run: &RunOptions) -> Result<(), CliError> {
         _ if suite.e2e_dry_run => "`--e2e-dry-run` runs no test".to_owned(),
         _ => return Ok(()),
     };
-    Err(CliError::usage(format!("this run could not be submitted: {why}"))
+    Err(AppError::usage(format!("this run could not be submitted: {why}"))
         .hint("leave out `--submission-dir` and `--product`, or the option"))
 }

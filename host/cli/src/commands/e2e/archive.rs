@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use plumbline_app::AppError;
+use plumbline_app::Context;
+use plumbline_app::trees::{Reprocess, Trees};
 use plumbline_conformance::lists::TestList;
-
-use crate::error::CliError;
-use crate::trees::{Reprocess, Trees};
 
 /// The plugin whose results name tests.
 const PLUGIN: &str = "e2e";
@@ -21,8 +21,8 @@ pub(super) fn is_archive(path: &Path) -> bool {
 }
 
 /// Every leaf of the tree of plugin `e2e`, or of the only one that there is.
-pub(super) fn read(path: &Path) -> Result<TestList, CliError> {
-    let mut trees = Trees::open(path, Reprocess::default())?;
+pub(super) fn read(context: &Context, path: &Path) -> Result<TestList, AppError> {
+    let mut trees = Trees::open(context, path, Reprocess::default())?;
     let plugins = trees.plugins();
     let plugin = match plugins.as_slice() {
         [only] => only.clone(),
@@ -30,7 +30,7 @@ pub(super) fn read(path: &Path) -> Result<TestList, CliError> {
         all => {
             let there =
                 if all.is_empty() { "it has none".to_owned() } else { format!("it has `{}`", all.join("`, `")) };
-            return Err(CliError::usage(format!("archive `{}` has no plugin `{PLUGIN}`", path.display())).hint(there));
+            return Err(AppError::usage(format!("archive `{}` has no plugin `{PLUGIN}`", path.display())).hint(there));
         }
     };
     let root = trees.item(&plugin)?;
@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path) -> Result<TestList, CliError> {
     );
     root.dismantle();
     if list.tests.is_empty() {
-        return Err(CliError::usage(format!("{source} has no results that name a test")));
+        return Err(AppError::usage(format!("{source} has no results that name a test")));
     }
     Ok(list)
 }

@@ -3,25 +3,25 @@
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
+use plumbline_app::{AppError, report};
 use plumbline_conformance::lists::{SUITE, Selection, TestList, near};
 
 use super::{input, print};
 use crate::args::{E2eArgs, Global};
-use crate::error::CliError;
+use crate::context::context;
 use crate::logging;
-use crate::output;
 use crate::ui::say;
 
 /// Lists tests.
-pub(crate) fn e2e(args: &E2eArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn e2e(args: &E2eArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     // Before anything is fetched: a mistake in an expression is told at once.
     let selection = Selection::parse(args.focus.as_deref(), args.skip.as_deref()).map_err(|(what, error)| {
-        CliError::usage(format!("`--{what}` is not a valid regular expression of Go"))
+        AppError::usage(format!("`--{what}` is not a valid regular expression of Go"))
             .because(&error)
             .hint("to mean a name as it is, put a backslash before `[ ] ( ) . * + ? | { } ^ $`")
     })?;
-    let list = input::read(args)?;
+    let list = input::read(&context(&args.registry), args)?;
     let selected: Vec<&str> = selection.select(&list.tests).collect();
     if selected.is_empty() {
         return Err(nothing(args, &list));
@@ -29,23 +29,23 @@ pub(crate) fn e2e(args: &E2eArgs, global: &Global) -> Result<ExitCode, CliError>
     warn_of_anchors(args, &selection, &list, &selected);
     let mut out = BufWriter::new(io::stdout().lock());
     let printed = print::print(args, &list, &selected, &mut out).and_then(|()| out.flush());
-    printed.map_err(|error| CliError::printing("failed to print the tests", &error))?;
+    printed.map_err(|error| AppError::printing("failed to print the tests", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn nothing(args: &E2eArgs, list: &TestList) -> CliError {
+fn nothing(args: &E2eArgs, list: &TestList) -> AppError {
     let (focus, skip) = (args.focus.as_deref().unwrap_or_default(), args.skip.as_deref().unwrap_or_default());
     let of = of(list);
     let focused = Selection::parse(args.focus.as_deref(), None).map_or(0, |focus| focus.select(&list.tests).count());
     if focused > 0 {
-        return CliError::usage(format!(
+        return AppError::usage(format!(
             "nothing is left {of}: `--focus` selects {focused}, and `--skip` skips them all"
         ))
         .hint(format!("leave `--skip '{skip}'` out, or let it match less"));
     }
-    let error = CliError::usage(format!("the focus `{focus}` selects none {of}"));
+    let error = AppError::usage(format!("the focus `{focus}` selects none {of}"));
     let near: Vec<String> =
-        near(focus, list.tests.iter().map(String::as_str)).iter().map(|name| output::name(name)).collect();
+        near(focus, list.tests.iter().map(String::as_str)).iter().map(|name| report::text::name(name)).collect();
     match near.is_empty() {
         true => {
             error.hint("`plumbline e2e` prints all names, `plumbline e2e --mode tags` what stands in brackets in them")

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use plumbline_app::report::{self, print_json};
 use plumbline_conformance::lists::{TestList, tags};
 use serde::Serialize;
 
 use crate::args::{E2eArgs, E2eMode};
-use crate::output::{self, print_json};
 
 /// The document of `-o json`. Keys are only ever added.
 #[derive(Serialize)]
 struct Document<'a> {
     /// The version that the list is of; empty where nothing says it.
     version: &'a str,
-    /// Where it comes from.
+    /// SourceKind it comes from.
     source: &'a str,
     /// How many tests the list has.
     total: usize,
@@ -50,9 +50,11 @@ pub(super) fn print(args: &E2eArgs, list: &TestList, selected: &[&str], out: &mu
         return print_json(&document, out);
     }
     match args.mode {
-        E2eMode::Tests => selected.iter().try_for_each(|test| writeln!(out, "{}", output::name(test))),
-        E2eMode::Tags => counts.keys().try_for_each(|tag| writeln!(out, "{}", output::name(tag))),
+        E2eMode::Tests => selected.iter().try_for_each(|test| writeln!(out, "{}", report::text::name(test))),
+        E2eMode::Tags => counts.keys().try_for_each(|tag| writeln!(out, "{}", report::text::name(tag))),
         // Without a blank: scripts that read Sonobuoy's split at the last colon.
-        E2eMode::TagCounts => counts.iter().try_for_each(|(tag, count)| writeln!(out, "{}:{count}", output::name(tag))),
+        E2eMode::TagCounts => {
+            counts.iter().try_for_each(|(tag, count)| writeln!(out, "{}:{count}", report::text::name(tag)))
+        }
     }
 }

@@ -4,6 +4,10 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::report::print_json;
+use plumbline_app::runtime::runtime;
+use plumbline_app::sources::registry;
 use plumbline_conformance::images::{Source, State, compare, rewrite};
 use plumbline_registry::{Cause, Client, Digest};
 use serde_json::{Value, json};
@@ -11,10 +15,8 @@ use serde_json::{Value, json};
 use super::ask::reference;
 use super::{gather, moves};
 use crate::args::{DataFormat, ImagesCheckArgs};
-use crate::error::{CliError, SYSTEM};
-use crate::output::print_json;
-use crate::runtime::runtime;
-use crate::sources::remote;
+use crate::context::context;
+use crate::error::SYSTEM;
 use crate::ui::say;
 
 /// One image, and what was found of it.
@@ -25,25 +27,26 @@ struct Checked {
 }
 
 /// Says which images are missing behind a registry, or are others there.
-pub(super) fn check(args: &ImagesCheckArgs) -> Result<ExitCode, CliError> {
-    remote::use_registries(&args.set.registry);
+pub(super) fn check(args: &ImagesCheckArgs) -> Result<ExitCode, AppError> {
+    let context = context(&args.set.registry);
     let opened = args.from.as_deref().map(moves::open).transpose()?;
     let wanted = match (&opened, &args.from) {
         (Some(opened), Some(path)) => Wanted::Known(
             moves::entries(opened.layout(), path)?.into_iter().map(|(name, from)| (name, Some(from))).collect(),
         ),
-        _ => Wanted::Gathered(Box::new(gather::gather(&args.set)?)),
+        _ => Wanted::Gathered(Box::new(gather::gather(&context, &args.set)?)),
     };
     let mut unasked = None;
     let found = runtime()?.block_on(async {
-        let client = remote::client()?;
+        let client = registry::client(&context)?;
         let images = match wanted {
             Wanted::Known(images) => images,
             Wanted::Gathered(mut gathered) => {
                 // Out of that registry: on the other side of an air gap there is nothing else to ask.
                 if let Some(suite) = gathered.ask.take()
                     && let Err(error) =
-                        gather::ask_suite(&args.set, &client, &suite, args.prefix.as_ref(), &mut gathered.set).await
+                        gather::ask_suite(&context, &args.set, &client, &suite, args.prefix.as_ref(), &mut gathered.set)
+                            .await
                 {
                     unasked = Some(error);
                 }
@@ -53,7 +56,7 @@ pub(super) fn check(args: &ImagesCheckArgs) -> Result<ExitCode, CliError> {
                     false => reference(image).map(|reference| Some(Source::Registry(reference))),
                 };
                 let images = gathered.set.images().into_iter();
-                images.map(|one| Ok((one.image.clone(), from(&one.image)?))).collect::<Result<Vec<_>, CliError>>()?
+                images.map(|one| Ok((one.image.clone(), from(&one.image)?))).collect::<Result<Vec<_>, AppError>>()?
             }
         };
         look(&client, args, images).await
@@ -79,9 +82,9 @@ async fn look(
     client: &Client,
     args: &ImagesCheckArgs,
     images: Vec<(String, Option<Source>)>,
-) -> Result<Vec<Checked>, CliError> {
+) -> Result<Vec<Checked>, AppError> {
     let mut silent: HashSet<String> = HashSet::new();
-    // Where images should be, and nobody answers: each further question would take as long as the first.
+    // SourceKind images should be, and nobody answers: each further question would take as long as the first.
     let mut gone: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
     for (image, from) in images {
@@ -150,7 +153,7 @@ impl Checked {
     }
 }
 
-fn print(args: &ImagesCheckArgs, found: &[Checked]) -> Result<ExitCode, CliError> {
+fn print(args: &ImagesCheckArgs, found: &[Checked]) -> Result<ExitCode, AppError> {
     let count = |wanted: &str| found.iter().filter(|one| one.told().0 == wanted).count();
     let counts = ["same", "there", "missing", "differs", "unknown"].map(count);
     let [same, there, missing, differs, unknown] = counts;
@@ -171,7 +174,7 @@ fn print(args: &ImagesCheckArgs, found: &[Checked]) -> Result<ExitCode, CliError
             )
         }),
     };
-    printed.map_err(|error| CliError::printing("what was found cannot be printed", &error))?;
+    printed.map_err(|error| AppError::printing("what was found cannot be printed", &error))?;
     if let Some(prefix) = args.prefix.as_ref().filter(|_| missing + differs > 0) {
         say(&format!(
             "hint:  `plumbline images copy --to {prefix}`, or `images load … --to {prefix}`, brings them there"

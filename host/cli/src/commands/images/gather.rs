@@ -5,6 +5,8 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
+use plumbline_app::runtime::one_thread;
+use plumbline_app::{AppError, sources};
 use plumbline_bundle::built_in::Place;
 use plumbline_conformance::images::{ImageSet, Listing, Prefix, SetError, images_of, is_suite, rewrite};
 use plumbline_conformance::suite::image_of_latest;
@@ -16,9 +18,7 @@ use plumbline_registry::Client;
 use super::ask;
 use crate::args::ImageSetArgs;
 use crate::commands::suite::{LATEST, latest};
-use crate::error::CliError;
-use crate::runtime::one_thread;
-use crate::sources;
+use plumbline_app::Context;
 
 /// Plugins of a run that names none, as Sonobuoy has them.
 const DEFAULT_PLUGINS: [&str; 2] = ["e2e", "systemd-logs"];
@@ -39,18 +39,18 @@ pub(super) struct Gathered {
 }
 
 /// What the command line and the plugins name.
-pub(super) fn gather(args: &ImageSetArgs) -> Result<Gathered, CliError> {
+pub(super) fn gather(context: &Context, args: &ImageSetArgs) -> Result<Gathered, AppError> {
     let mut set = ImageSet::default();
     if !args.images.is_empty() {
         args.images.iter().try_for_each(|image| add(&mut set, image, "the command line"))?;
         return Ok(Gathered { set, version: None, ask: None });
     }
-    let definitions = plugins(args)?;
+    let definitions = plugins(context, args)?;
     let needs = |definition: &Definition| {
         let given = args.conformance_image.is_some() && is_suite(definition);
         !given && images_of(definition, None).iter().any(|image| image.contains(K8S_VERSION_VARIABLE))
     };
-    let version = if definitions.iter().any(needs) { Some(version(args)?) } else { None };
+    let version = if definitions.iter().any(needs) { Some(version(context, args)?) } else { None };
     let newest = args.kubernetes_version.as_deref() == Some(LATEST);
     let own = args.own_image.clone().unwrap_or_else(|| Config::default().worker_image);
     add(&mut set, &own, "plumbline")?;
@@ -82,38 +82,41 @@ pub(super) fn gather(args: &ImageSetArgs) -> Result<Gathered, CliError> {
 }
 
 /// The definitions that are meant.
-fn plugins(args: &ImageSetArgs) -> Result<Vec<Definition>, CliError> {
-    sources::remote::use_registries(&args.registry);
+fn plugins(context: &Context, args: &ImageSetArgs) -> Result<Vec<Definition>, AppError> {
     let default = DEFAULT_PLUGINS.map(str::to_owned);
     let names = if args.plugins.is_empty() { &default[..] } else { &args.plugins };
-    names.iter().map(|name| Ok(sources::find(name, Place::Cluster)?.source.definition.as_ref().clone())).collect()
+    names
+        .iter()
+        .map(|name| Ok(sources::find(context, name, Place::Cluster)?.source.definition.as_ref().clone()))
+        .collect()
 }
 
 /// Asks the program in the suite's image for the images of its tests. With `behind`, the suite's image is taken from there.
 pub(super) async fn ask_suite(
+    context: &Context,
     args: &ImageSetArgs,
     client: &Client,
     image: &str,
     behind: Option<&Prefix>,
     set: &mut ImageSet,
-) -> Result<(), CliError> {
+) -> Result<(), AppError> {
     let image = behind.map_or_else(|| image.to_owned(), |prefix| rewrite(image, prefix));
     let registries = args.repo_config.as_deref();
-    let list = ask(client, &image, Listing::Images, registries, NO_PROGRAM).await?;
+    let list = ask(context, client, &image, Listing::Images, registries, NO_PROGRAM).await?;
     set.add_list(&list, "suite").map_err(|error| told(&error).hint(NO_PROGRAM))
 }
 
-fn add(set: &mut ImageSet, image: &str, used_by: &str) -> Result<(), CliError> {
+fn add(set: &mut ImageSet, image: &str, used_by: &str) -> Result<(), AppError> {
     set.add(image, used_by).map_err(|error| told(&error))
 }
 
-fn told(error: &SetError) -> CliError {
-    CliError::usage("failed to list the images").because(error)
+fn told(error: &SetError) -> AppError {
+    AppError::usage("failed to list the images").because(error)
 }
 
-fn read_list(path: &Path) -> Result<String, CliError> {
+fn read_list(path: &Path) -> Result<String, AppError> {
     let wrong = |error: &dyn std::error::Error| {
-        CliError::usage(format!("failed to read the list of images `{}`", path.display())).because(error)
+        AppError::usage(format!("failed to read the list of images `{}`", path.display())).because(error)
     };
     let mut text = String::new();
     if path == Path::new("-") {
@@ -123,21 +126,21 @@ fn read_list(path: &Path) -> Result<String, CliError> {
         file.take(MAX_LIST + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
     }
     if text.len() as u64 > MAX_LIST {
-        return Err(CliError::usage(format!("the list of images `{}` has more than 4 MiB", path.display())));
+        return Err(AppError::usage(format!("the list of images `{}` has more than 4 MiB", path.display())));
     }
     Ok(text)
 }
 
 /// The version whose suite is meant.
-fn version(args: &ImageSetArgs) -> Result<String, CliError> {
+fn version(context: &Context, args: &ImageSetArgs) -> Result<String, AppError> {
     const HINT: &str = "name a version such as `v1.30.2` with `--kubernetes-version`";
     let runtime = one_thread()?;
     match args.kubernetes_version.as_deref() {
         None | Some("" | "auto") => {}
-        Some(LATEST) => return runtime.block_on(latest()),
+        Some(LATEST) => return runtime.block_on(latest(context)),
         Some(text) => {
             return ServerVersion::parse(text).map(|version| version.image_version()).ok_or_else(|| {
-                CliError::usage(format!("`{text}` is not a version of Kubernetes whose images are known")).hint(HINT)
+                AppError::usage(format!("`{text}` is not a version of Kubernetes whose images are known")).hint(HINT)
             });
         }
     }
@@ -152,9 +155,9 @@ fn version(args: &ImageSetArgs) -> Result<String, CliError> {
         Ok(version) => Ok(version.image_version()),
         Err(error) => {
             let told = if args.kubeconfig.is_some() || args.context.is_some() || args.kubernetes_version.is_some() {
-                CliError::cluster(&error)
+                AppError::cluster(&error)
             } else {
-                CliError::usage("the version whose images are meant is not known").because(&error)
+                AppError::usage("the version whose images are meant is not known").because(&error)
             };
             Err(told.hint(format!("{HINT}, or a cluster to ask with `--kubeconfig`")))
         }

@@ -3,24 +3,25 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::report::print_json;
+use plumbline_app::runtime::runtime;
+use plumbline_app::sources::registry;
 use serde_json::json;
 
 use super::gather;
 use crate::args::{DataFormat, ImagesListArgs};
-use crate::error::CliError;
-use crate::output::print_json;
-use crate::runtime::runtime;
-use crate::sources::remote;
+use crate::context::context;
 use crate::ui::say;
 
 /// Lists the images that a run needs.
-pub(super) fn list(args: &ImagesListArgs) -> Result<ExitCode, CliError> {
-    remote::use_registries(&args.set.registry);
-    let mut gathered = gather::gather(&args.set)?;
+pub(super) fn list(args: &ImagesListArgs) -> Result<ExitCode, AppError> {
+    let context = context(&args.set.registry);
+    let mut gathered = gather::gather(&context, &args.set)?;
     if let Some(suite) = gathered.ask.take() {
         runtime()?.block_on(async {
-            let client = remote::client()?;
-            gather::ask_suite(&args.set, &client, &suite, None, &mut gathered.set).await
+            let client = registry::client(&context)?;
+            gather::ask_suite(&context, &args.set, &client, &suite, None, &mut gathered.set).await
         })?;
     }
     let mut out = anstream::stdout().lock();
@@ -36,7 +37,7 @@ pub(super) fn list(args: &ImagesListArgs) -> Result<ExitCode, CliError> {
         ),
         DataFormat::Text => images.iter().try_for_each(|one| writeln!(out, "{}", one.image)),
     };
-    printed.map_err(|error| CliError::printing("failed to print the images", &error))?;
+    printed.map_err(|error| AppError::printing("failed to print the images", &error))?;
     if args.output.format == DataFormat::Text {
         for one in gathered.set.left_out() {
             say(&format!("left out: {}: {}", one.image, one.reason));

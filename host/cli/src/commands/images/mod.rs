@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+
 use crate::args::{Global, ImagesArgs, ImagesCommand};
-use crate::error::CliError;
 use crate::logging;
 
 mod ask;
@@ -18,7 +19,7 @@ mod save;
 pub(super) use ask::ask;
 
 /// Does what the subcommand says.
-pub(crate) fn images(args: &ImagesArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn images(args: &ImagesArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     match &args.command {
         ImagesCommand::List(args) => list::list(args),

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::runtime::runtime;
+use plumbline_app::sources::{registry, registry_error};
 use plumbline_conformance::images::{Job, Prefix, Source, Target, rewrite};
 use plumbline_core::text;
 use plumbline_registry::{Cause, Layout, OpenedLayout, Reference, open_layout};
@@ -12,20 +15,18 @@ use super::ask::reference;
 use super::layout::own_layout;
 use super::{gather, report};
 use crate::args::{ImagesCopyArgs, ImagesIn, ImagesLoadArgs, ImagesPushArgs};
-use crate::error::CliError;
-use crate::runtime::runtime;
-use crate::sources::remote::{self, registry_error};
+use crate::context::context;
 use crate::ui::say;
 
 /// Copies the images from their registries into another one.
-pub(super) fn copy(args: &ImagesCopyArgs) -> Result<ExitCode, CliError> {
+pub(super) fn copy(args: &ImagesCopyArgs) -> Result<ExitCode, AppError> {
     let set = &args.out.set;
-    remote::use_registries(&set.registry);
-    let mut gathered = gather::gather(set)?;
+    let context = context(&set.registry);
+    let mut gathered = gather::gather(&context, set)?;
     runtime()?.block_on(async {
-        let client = remote::client()?;
+        let client = registry::client(&context)?;
         if let Some(suite) = gathered.ask.take() {
-            gather::ask_suite(set, &client, &suite, None, &mut gathered.set).await?;
+            gather::ask_suite(&context, set, &client, &suite, None, &mut gathered.set).await?;
         }
         let mut jobs = Vec::new();
         for wanted in gathered.set.images() {
@@ -42,22 +43,22 @@ pub(super) fn copy(args: &ImagesCopyArgs) -> Result<ExitCode, CliError> {
 }
 
 /// Copies the images of a layout into a registry.
-pub(super) fn load(args: &ImagesLoadArgs) -> Result<ExitCode, CliError> {
+pub(super) fn load(args: &ImagesLoadArgs) -> Result<ExitCode, AppError> {
     into(&args.from, &args.to, &args.how)
 }
 
 /// Copies what `pull` has brought.
-pub(super) fn push(args: &ImagesPushArgs) -> Result<ExitCode, CliError> {
+pub(super) fn push(args: &ImagesPushArgs) -> Result<ExitCode, AppError> {
     let dir = own_layout()?;
     if !dir.exists() {
-        return Err(CliError::usage(format!("there are no images in `{}`", dir.display()))
+        return Err(AppError::usage(format!("there are no images in `{}`", dir.display()))
             .hint("`plumbline images pull` brings them there"));
     }
     into(&dir, &args.to, &args.how)
 }
 
-fn into(from: &Path, to: &Prefix, how: &ImagesIn) -> Result<ExitCode, CliError> {
-    remote::use_registries(&how.registry);
+fn into(from: &Path, to: &Prefix, how: &ImagesIn) -> Result<ExitCode, AppError> {
+    let context = context(&how.registry);
     let opened = open(from)?;
     let mut jobs = Vec::new();
     for (name, source) in entries(opened.layout(), from)? {
@@ -70,23 +71,23 @@ fn into(from: &Path, to: &Prefix, how: &ImagesIn) -> Result<ExitCode, CliError> 
         return report::planned(&jobs, format);
     }
     runtime()?.block_on(async {
-        let client = remote::client()?;
+        let client = registry::client(&context)?;
         report::run(&client, jobs, None, format).await.print(None)
     })
 }
 
-pub(super) fn open(path: &Path) -> Result<OpenedLayout, CliError> {
+pub(super) fn open(path: &Path) -> Result<OpenedLayout, AppError> {
     // Beside it: an archive of all images is larger than what many machines have for temporary files.
     let beside = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     open_layout(path, Some(beside)).map_err(|cause| unreadable(cause, path))
 }
 
-fn unreadable(cause: Cause, path: &Path) -> CliError {
+fn unreadable(cause: Cause, path: &Path) -> AppError {
     registry_error(&cause.of(format!("read layout `{}`", path.display())))
 }
 
 /// The images of a layout by their names. What has no name of an image is told and left out.
-pub(super) fn entries(layout: &Layout, path: &Path) -> Result<Vec<(String, Source)>, CliError> {
+pub(super) fn entries(layout: &Layout, path: &Path) -> Result<Vec<(String, Source)>, AppError> {
     let mut found = Vec::new();
     for entry in layout.entries().map_err(|cause| unreadable(cause, path))? {
         let name = entry.name.unwrap_or_default();
@@ -98,14 +99,14 @@ pub(super) fn entries(layout: &Layout, path: &Path) -> Result<Vec<(String, Sourc
         }
     }
     if found.is_empty() {
-        return Err(CliError::usage(format!("layout `{}` has no image with a name", path.display())));
+        return Err(AppError::usage(format!("layout `{}` has no image with a name", path.display())));
     }
     Ok(found)
 }
 
 /// Without their registries, two images may have one name: then the second would take the place of the first. Those that are named by
 /// their digests are found by them, whatever a tag stands for, and leave it to the one that has nothing else.
-fn one_source_each(jobs: &mut [Job]) -> Result<(), CliError> {
+fn one_source_each(jobs: &mut [Job]) -> Result<(), AppError> {
     let tagged = |job: &Job| match &job.to {
         Target::Registry(target) => {
             target.tag().map(|tag| (target.registry().to_owned(), target.repository().to_owned(), tag.to_owned()))
@@ -132,7 +133,7 @@ fn one_source_each(jobs: &mut [Job]) -> Result<(), CliError> {
             continue;
         }
         if let Some(other) = seen.insert(target.bare(), &job.image) {
-            return Err(CliError::usage(format!(
+            return Err(AppError::usage(format!(
                 "`{other}` and `{}` would have the same name there: `{}`",
                 job.image,
                 target.bare()

@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::report::print_json;
 use plumbline_conformance::images::{Event, Job, Moved, Outcome, Target, transfer};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Client, Platform, RegistryError};
 use serde_json::{Value, json};
 
 use crate::args::DataFormat;
-use crate::error::{CliError, SYSTEM};
-use crate::output::print_json;
+use crate::error::SYSTEM;
 use crate::ui::say;
 
 /// What became of all of them.
@@ -40,7 +41,7 @@ pub(super) async fn run(client: &Client, jobs: Vec<Job>, platform: Option<&Platf
 }
 
 /// Prints what would be copied.
-pub(super) fn planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, CliError> {
+pub(super) fn planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, AppError> {
     let target = |job: &Job| match &job.to {
         Target::Registry(reference) => reference.bare(),
         Target::Layout(_, name) => name.clone(),
@@ -56,7 +57,7 @@ pub(super) fn planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, CliE
             jobs.iter().try_for_each(|job| writeln!(out, "would be copied: {}", named(&job.image, &target(job))))
         }
     };
-    printed.map_err(|error| CliError::printing("what would be done cannot be printed", &error))?;
+    printed.map_err(|error| AppError::printing("what would be done cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -91,7 +92,7 @@ impl Report {
     }
 
     /// Prints what was done, with `written` about a file that was made of it; the exit code.
-    pub(super) fn print(&self, written: Option<&str>) -> Result<ExitCode, CliError> {
+    pub(super) fn print(&self, written: Option<&str>) -> Result<ExitCode, AppError> {
         let copied = self.moved.iter().filter(|one| matches!(one.outcome, Outcome::Copied(_))).count();
         let there = self.moved.iter().filter(|one| matches!(one.outcome, Outcome::There)).count();
         let failed = self.failed().count();
@@ -121,7 +122,7 @@ impl Report {
                 )
             }
         };
-        printed.map_err(|error| CliError::printing("what was done cannot be printed", &error))?;
+        printed.map_err(|error| AppError::printing("what was done cannot be printed", &error))?;
         for hint in self.hints() {
             say(&format!("hint:  {hint}"));
         }

@@ -4,6 +4,9 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::runtime::runtime;
+use plumbline_app::sources::{registry, registry_error};
 use plumbline_conformance::images::{Job, Source, Target};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Client, Layout, write_archive};
@@ -12,15 +15,13 @@ use super::ask::reference;
 use super::layout::own_layout;
 use super::{gather, report};
 use crate::args::{DataFormat, ImagesOut, ImagesPullArgs, ImagesSaveArgs};
-use crate::error::CliError;
-use crate::runtime::runtime;
-use crate::sources::remote::{self, registry_error};
+use crate::context::context;
 
 /// Downloads that are not whole yet stand in the layout, whose disk has room for them.
 const SCRATCH: &str = ".incomplete";
 
 /// Copies the images into a layout.
-pub(super) fn save(args: &ImagesSaveArgs) -> Result<ExitCode, CliError> {
+pub(super) fn save(args: &ImagesSaveArgs) -> Result<ExitCode, AppError> {
     let output = &args.output;
     if args.out.dry_run {
         return planned(&args.out, args.format);
@@ -41,40 +42,41 @@ pub(super) fn save(args: &ImagesSaveArgs) -> Result<ExitCode, CliError> {
     // In there until it is whole, and not beside: what a process leaves that is killed meanwhile has the size of all images.
     let whole = dir.join(SCRATCH).join("archive");
     let unwritable = |error: std::io::Error| {
-        CliError::system(format!("failed to write archive `{}`", output.display())).because(&error)
+        AppError::system(format!("failed to write archive `{}`", output.display())).because(&error)
     };
     fs::create_dir_all(dir.join(SCRATCH)).map_err(unwritable)?;
     let bytes = write_archive(&layout, &whole).map_err(|cause| failed(cause, output))?;
     fs::rename(&whole, output).map_err(unwritable)?;
     fs::remove_dir_all(&dir).map_err(|error| {
-        CliError::system(format!("failed to remove directory `{}`, which is no longer needed", dir.display()))
+        AppError::system(format!("failed to remove directory `{}`, which is no longer needed", dir.display()))
             .because(&error)
     })?;
     report.print(Some(&format!("{} ({})", output.display(), Bytes(bytes))))
 }
 
 /// Copies the images into the user's own layout.
-pub(super) fn pull(args: &ImagesPullArgs) -> Result<ExitCode, CliError> {
+pub(super) fn pull(args: &ImagesPullArgs) -> Result<ExitCode, AppError> {
     if args.out.dry_run {
         return planned(&args.out, args.output.format);
     }
     let dir = own_layout()?;
     fs::create_dir_all(&dir)
-        .map_err(|error| CliError::system(format!("failed to create directory `{}`", dir.display())).because(&error))?;
+        .map_err(|error| AppError::system(format!("failed to create directory `{}`", dir.display())).because(&error))?;
     fill(&args.out, &dir, args.output.format)?.report.print(Some(&dir.display().to_string()))
 }
 
-fn failed(cause: Cause, path: &Path) -> CliError {
+fn failed(cause: Cause, path: &Path) -> AppError {
     registry_error(&cause.of(format!("write layout `{}`", path.display())))
 }
 
 /// Which images would be copied; nothing is made on disk but what the suite's program is kept in.
-fn planned(args: &ImagesOut, format: DataFormat) -> Result<ExitCode, CliError> {
-    remote::use_registries(&args.set.registry);
-    let mut gathered = gather::gather(&args.set)?;
+fn planned(args: &ImagesOut, format: DataFormat) -> Result<ExitCode, AppError> {
+    let context = context(&args.set.registry);
+    let mut gathered = gather::gather(&context, &args.set)?;
     runtime()?.block_on(async {
         if let Some(suite) = gathered.ask.take() {
-            gather::ask_suite(&args.set, &remote::client()?, &suite, None, &mut gathered.set).await?;
+            gather::ask_suite(&context, &args.set, &registry::client(&context)?, &suite, None, &mut gathered.set)
+                .await?;
         }
         let same = |image: &str| {
             let reference = reference(image)?;
@@ -84,7 +86,7 @@ fn planned(args: &ImagesOut, format: DataFormat) -> Result<ExitCode, CliError> {
                 to: Target::Registry(reference),
             })
         };
-        let jobs = gathered.set.images().iter().map(|one| same(&one.image)).collect::<Result<Vec<_>, CliError>>()?;
+        let jobs = gathered.set.images().iter().map(|one| same(&one.image)).collect::<Result<Vec<_>, AppError>>()?;
         report::planned(&jobs, format)
     })
 }
@@ -97,26 +99,26 @@ struct Filled {
 
 /// Keeps others away from a layout until the file is closed: they would remove what is not whole yet, and the later list would forget
 /// what stands in the earlier one.
-fn claim(dir: &Path) -> Result<Option<File>, CliError> {
-    // Where a directory cannot be locked, nobody is kept away.
+fn claim(dir: &Path) -> Result<Option<File>, AppError> {
+    // SourceKind a directory cannot be locked, nobody is kept away.
     let Ok(there) = File::open(dir) else { return Ok(None) };
     match there.try_lock() {
         Ok(()) => Ok(Some(there)),
         Err(TryLockError::Error(_)) => Ok(None),
         Err(TryLockError::WouldBlock) => {
-            Err(CliError::usage(format!("somebody else is copying images into `{}`", dir.display()))
+            Err(AppError::usage(format!("somebody else is copying images into `{}`", dir.display()))
                 .hint("wait until that is done, or name another place"))
         }
     }
 }
 
-fn fill(args: &ImagesOut, dir: &Path, format: DataFormat) -> Result<Filled, CliError> {
-    remote::use_registries(&args.set.registry);
-    let mut gathered = gather::gather(&args.set)?;
+fn fill(args: &ImagesOut, dir: &Path, format: DataFormat) -> Result<Filled, AppError> {
+    let context = context(&args.set.registry);
+    let mut gathered = gather::gather(&context, &args.set)?;
     let layout = Layout::create(dir).map_err(|cause| failed(cause, dir))?;
     let scratch = dir.join(SCRATCH);
     let unusable = |error: std::io::Error| {
-        CliError::system(format!("directory `{}` cannot be used", scratch.display())).because(&error)
+        AppError::system(format!("directory `{}` cannot be used", scratch.display())).because(&error)
     };
     let claim = claim(dir)?;
     // What was broken off left pieces that nobody goes on with: contents are begun anew.
@@ -126,11 +128,11 @@ fn fill(args: &ImagesOut, dir: &Path, format: DataFormat) -> Result<Filled, CliE
     fs::create_dir_all(&scratch).map_err(unusable)?;
     layout.sweep().map_err(|cause| failed(cause, dir))?;
     let report = runtime()?.block_on(async {
-        let mut settings = remote::settings();
+        let mut settings = context.registries.clone();
         settings.scratch = Some(scratch.clone());
         let client = Client::new(settings).map_err(|error| registry_error(&error))?;
         if let Some(suite) = gathered.ask.take() {
-            gather::ask_suite(&args.set, &client, &suite, None, &mut gathered.set).await?;
+            gather::ask_suite(&context, &args.set, &client, &suite, None, &mut gathered.set).await?;
         }
         let mut jobs = Vec::new();
         for wanted in gathered.set.images() {

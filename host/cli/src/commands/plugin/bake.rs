@@ -5,6 +5,11 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::report::print_json;
+use plumbline_app::runtime::runtime;
+use plumbline_app::sources;
+use plumbline_app::sources::{registry, registry_error};
 use plumbline_bundle::Bundle;
 use plumbline_bundle::built_in::Place;
 use plumbline_core::size::Bytes;
@@ -16,23 +21,20 @@ use plumbline_registry::{
 use serde_json::json;
 
 use crate::args::{BakeArgs, Global};
-use crate::error::CliError;
+use crate::context::context;
 use crate::logging;
-use crate::output::print_json;
-use crate::runtime::runtime;
-use crate::sources::remote::{self, registry_error};
-use crate::sources::{self};
 use crate::ui::say;
+use plumbline_app::Context;
 
 /// The label that says which bundles an image has: `NAME@sha256:…`, parted by commas.
 const LABEL: &str = "org.plumbline.bundles";
 
 /// Puts bundles into an image.
-pub(crate) fn bake(args: &BakeArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn bake(args: &BakeArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    remote::use_registries(&args.registry);
-    let bundles = bundles(&args.references)?;
-    let client = remote::client()?;
+    let context = context(&args.registry);
+    let bundles = bundles(&context, &args.references)?;
+    let client = registry::client(&context)?;
     let (image, bytes) = runtime()?.block_on(baked(args, &client, &bundles))?;
     let listed: Vec<_> = bundles.iter().map(|bundle| (bundle.name(), bundle.digest().to_string())).collect();
     let mut out = anstream::stdout().lock();
@@ -55,24 +57,24 @@ pub(crate) fn bake(args: &BakeArgs, global: &Global) -> Result<ExitCode, CliErro
             write!(out, "{lines}image: {}\n{end}", image.digest)
         }
     };
-    printed.map_err(|error| CliError::printing("what was baked cannot be printed", &error))?;
+    printed.map_err(|error| AppError::printing("what was baked cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The bundles, each of which an aggregator finds by its name.
-fn bundles(references: &[String]) -> Result<Vec<Bundle>, CliError> {
+fn bundles(context: &Context, references: &[String]) -> Result<Vec<Bundle>, AppError> {
     let mut bundles: BTreeMap<String, Bundle> = BTreeMap::new();
     for reference in references {
-        let found = sources::find(reference, Place::Cluster)?;
+        let found = sources::find(context, reference, Place::Cluster)?;
         let Some(bundle) = found.bundle()? else {
-            return Err(CliError::usage(format!("`{reference}` is not a bundle, so there is nothing to bake"))
+            return Err(AppError::usage(format!("`{reference}` is not a bundle, so there is nothing to bake"))
                 .hint("name a directory with `plugin.yaml`, a packed bundle, `oci://…`, or an installed bundle"));
         };
         for warning in &bundle.warnings {
             say(&format!("warning: `{reference}`: {warning}"));
         }
         if bundles.insert(bundle.name().to_owned(), bundle).is_some() {
-            return Err(CliError::usage(format!("`{reference}` is a second bundle of the same name"))
+            return Err(AppError::usage(format!("`{reference}` is a second bundle of the same name"))
                 .hint("an image has one bundle of each name"));
         }
     }
@@ -80,7 +82,7 @@ fn bundles(references: &[String]) -> Result<Vec<Bundle>, CliError> {
 }
 
 /// The image, and the size of its archive, if it is one.
-async fn baked(args: &BakeArgs, client: &Client, bundles: &[Bundle]) -> Result<(RawManifest, u64), CliError> {
+async fn baked(args: &BakeArgs, client: &Client, bundles: &[Bundle]) -> Result<(RawManifest, u64), AppError> {
     let told = |error: RegistryError| registry_error(&error);
     if Path::new(&args.base).exists() {
         let opened = open_layout(Path::new(&args.base), None)
@@ -89,7 +91,7 @@ async fn baked(args: &BakeArgs, client: &Client, bundles: &[Bundle]) -> Result<(
         let entries =
             layout.entries().map_err(|cause| told(cause.of(format!("read the base image `{}`", args.base))))?;
         let [entry] = entries.as_slice() else {
-            return Err(CliError::usage(format!("`{}` holds {} images, and one is wanted", args.base, entries.len()))
+            return Err(AppError::usage(format!("`{}` holds {} images, and one is wanted", args.base, entries.len()))
                 .hint("save the one that is meant alone, for example with `skopeo copy`"));
         };
         let place = ImagePlace::Layout(layout);
@@ -97,7 +99,7 @@ async fn baked(args: &BakeArgs, client: &Client, bundles: &[Bundle]) -> Result<(
         return extended(args, client, bundles, &place, root).await;
     }
     let reference: Reference = args.base.parse().map_err(|error| {
-        CliError::usage(format!("the base image `{}` is neither a file nor a reference to a registry", args.base))
+        AppError::usage(format!("the base image `{}` is neither a file nor a reference to a registry", args.base))
             .because(&error)
             .hint("name an OCI archive, or an image with its registry, such as `registry.example.com/plumbline:v1`")
     })?;
@@ -111,23 +113,23 @@ async fn extended(
     bundles: &[Bundle],
     place: &ImagePlace,
     root: RawManifest,
-) -> Result<(RawManifest, u64), CliError> {
+) -> Result<(RawManifest, u64), AppError> {
     let told = |error: RegistryError| registry_error(&error);
     let base = Image::read(place, root, args.platform.as_ref()).await.map_err(|error| {
         told(error).hint("the base is an image of plumbline: the one that runs name with `--image`; `--platform linux/amd64` chooses one of several")
     })?;
     let addition = addition(&base, bundles).map_err(|cause| told(cause.of("put the bundles into a layer")))?;
     if let Some(to) = &args.push {
-        let to = remote::reference(to)?;
+        let to = registry::reference(to)?;
         let named = to
             .with_tag(to.tag_or_default())
-            .map_err(|error| CliError::usage(format!("failed to push to `{to}`")).because(&error))?;
+            .map_err(|error| AppError::usage(format!("failed to push to `{to}`")).because(&error))?;
         let image = base.append(&addition, &ImagePlace::Registry(client.clone(), named.clone())).await.map_err(told)?;
         client.put_manifest(&named, &image).await.map_err(told)?;
         return Ok((image, 0));
     }
-    let Some(output) = &args.output else { return Err(CliError::usage("nothing says where the image is to go")) };
-    let scratch = tempfile::tempdir().map_err(|error| CliError::system("nothing can be baked").because(&error))?;
+    let Some(output) = &args.output else { return Err(AppError::usage("nothing says where the image is to go")) };
+    let scratch = tempfile::tempdir().map_err(|error| AppError::system("nothing can be baked").because(&error))?;
     let failed = |cause: Cause| told(cause.of(format!("write the image `{}`", output.display())));
     let layout = Layout::create(scratch.path()).map_err(failed)?;
     let image = base.append(&addition, &ImagePlace::Layout(layout.clone())).await.map_err(told)?;

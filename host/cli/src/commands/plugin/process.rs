@@ -7,49 +7,49 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use plumbline_aggregator::{LimitPolicy, Modules, PlannedPlugin, Source, TREE_FILE, post_process, prepare};
+use plumbline_app::limits::Limits;
+use plumbline_app::report::print_json;
+use plumbline_app::sources::{self, ResolvedPlugin, SourceKind};
+use plumbline_app::trees::read_tree;
+use plumbline_app::{AppError, modules};
 use plumbline_core::definition::Definition;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{Driver, GLOBAL, Verdict};
 use serde_json::json;
 
 use crate::args::{ExitCodes, Global, ProcessArgs, RunFormat};
-use crate::error::{CliError, verdict_code};
-use crate::limits::Limits;
-use crate::output::print_json;
-use crate::sources::{self};
-use crate::sources::{Found, Where};
-use crate::tree::read_tree;
+use crate::error::verdict_code;
+use crate::logging;
 use crate::ui::say;
-use crate::{built_in, logging};
 
 /// Post-processes a directory and prints the tree. The directory is not changed.
-pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let found = definition(args)?;
     for warning in &found.warnings {
         say(&format!("warning: `{}`: {warning}", found.origin));
     }
     if !args.dir.join("results").is_dir() && !args.dir.join("errors").is_dir() {
-        return Err(CliError::usage(format!(
+        return Err(AppError::usage(format!(
             "directory `{}` has neither `results` nor `errors` below it",
             args.dir.display()
         ))
         .hint("results are laid out as in an archive: `results/global/FILE`, or `results/NODE/FILE` per node"));
     }
-    let limits = Limits::load(&args.limits)?;
-    let modules = built_in::modules(&limits)?;
+    let limits = Limits::load(args.limits.file.as_deref())?;
+    let modules = modules::modules(&limits)?;
     let plugin = plan(&modules, &limits.modules, found.source, args)?;
     for warning in plugin.warnings() {
         say(&format!("warning: {warning}"));
     }
     let scratch = tempfile::tempdir()
-        .map_err(|error| CliError::system("failed to create a directory for temporary files").because(&error))?;
+        .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;
     let tree = scratch.path().join(TREE_FILE);
     let outcome =
         post_process(&plugin.subject(), &args.dir, &plugin.post_processor, scratch.path(), &tree).map_err(|error| {
-            CliError::system(format!("failed to post-process `{}`", args.dir.display())).because(&error)
+            AppError::system(format!("failed to post-process `{}`", args.dir.display())).because(&error)
         })?;
-    print(&tree, args.format).map_err(|error| CliError::printing("failed to print the result tree", &error))?;
+    print(&tree, args.format).map_err(|error| AppError::printing("failed to print the result tree", &error))?;
     Ok(match global.exit_code {
         ExitCodes::Compat => ExitCode::SUCCESS,
         ExitCodes::Strict => {
@@ -68,7 +68,7 @@ pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, C
 }
 
 /// The definition that was named, or the least one that the other options describe; they win over it.
-fn definition(args: &ProcessArgs) -> Result<Found, CliError> {
+fn definition(args: &ProcessArgs) -> Result<ResolvedPlugin, AppError> {
     let mut found = match &args.definition {
         Some(path) => sources::from_file(path)?,
         None => {
@@ -78,15 +78,15 @@ fn definition(args: &ProcessArgs) -> Result<Found, CliError> {
                 "spec": {},
             });
             let parsed = Definition::from_json(least)
-                .map_err(|error| CliError::usage("these options describe no plugin").because(&error))?;
+                .map_err(|error| AppError::usage("these options describe no plugin").because(&error))?;
             let source = Source { definition: Arc::new(parsed.definition), bundle: None };
-            Found {
+            ResolvedPlugin {
                 source,
                 directory: None,
                 warnings: parsed.warnings,
                 origin: name.to_owned(),
                 digest: None,
-                place: Where::Named,
+                kind: SourceKind::Named,
                 signatures: None,
                 pinned: None,
             }
@@ -94,7 +94,7 @@ fn definition(args: &ProcessArgs) -> Result<Found, CliError> {
     };
     let mut definition = (*found.source.definition).clone();
     if let Some(name) = &args.name {
-        definition.name = name.parse().map_err(|error| CliError::usage("`--name` is not valid").because(&error))?;
+        definition.name = name.parse().map_err(|error| AppError::usage("`--name` is not valid").because(&error))?;
     }
     if let Some(driver) = args.driver {
         definition.driver = driver;
@@ -114,17 +114,17 @@ fn plan(
     limits: &LimitPolicy,
     source: Source,
     args: &ProcessArgs,
-) -> Result<PlannedPlugin, CliError> {
+) -> Result<PlannedPlugin, AppError> {
     let mut plugin = prepare(modules, limits, source).map_err(|error| {
-        let told = CliError::usage("the plugin cannot be used").because(&error);
-        error.hint().into_iter().fold(told, CliError::hint)
+        let told = AppError::usage("the plugin cannot be used").because(&error);
+        error.hint().into_iter().fold(told, AppError::hint)
     })?;
     if let Some(path) = &args.module {
         plugin.post_processor = modules
             .post_processor_in(path)
-            .map_err(|error| CliError::usage("what `--module` names cannot be used").because(&error))?;
+            .map_err(|error| AppError::usage("what `--module` names cannot be used").because(&error))?;
     }
-    plugin.ready().map_err(|error| CliError::usage("the plugin cannot be used").because(&error))?;
+    plugin.ready().map_err(|error| AppError::usage("the plugin cannot be used").because(&error))?;
     Ok(plugin)
 }
 

@@ -6,6 +6,9 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::report::print_json;
+use plumbline_app::sources::{self, bundle_error, registry};
 use plumbline_bundle::limits::MAX_ENTRY_BYTES;
 use plumbline_bundle::{Bundle, Cache};
 use plumbline_core::size::Bytes;
@@ -17,11 +20,9 @@ use tempfile::NamedTempFile;
 
 use super::describe;
 use crate::args::{Global, PushArgs};
-use crate::error::CliError;
-use crate::output::print_json;
-use crate::sources::{self, bundle_error};
+use crate::context::context;
+use crate::logging;
 use crate::ui::say;
-use crate::{logging, sources::remote};
 
 /// How every WebAssembly file begins.
 const WASM: &[u8] = b"\0asm";
@@ -29,11 +30,11 @@ const WASM: &[u8] = b"\0asm";
 const CORE: &[u8] = b"\x01\0\0\0";
 
 /// Pushes a bundle or a WebAssembly file.
-pub(crate) fn push(args: &PushArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn push(args: &PushArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    remote::use_registries(&args.registry);
-    let to = remote::reference(&args.to)?;
-    let client = remote::client()?;
+    let context = context(&args.registry);
+    let to = registry::reference(&args.to)?;
+    let client = registry::client(&context)?;
     let annotations: BTreeMap<String, String> = args.annotations.iter().cloned().collect();
     let path = &args.what;
     let (kind, pushed, signed) = if path.is_dir() {
@@ -44,10 +45,10 @@ pub(crate) fn push(args: &PushArgs, global: &Global) -> Result<ExitCode, CliErro
         ("bundle", a_bundle(&client, &to, tar.path(), &bundle, annotations)?, 0)
     } else if sources::is_packed(path) {
         let file = File::open(path)
-            .map_err(|error| CliError::usage(format!("failed to read bundle `{}`", path.display())).because(&error))?;
+            .map_err(|error| AppError::usage(format!("failed to read bundle `{}`", path.display())).because(&error))?;
         // Unpacked to be looked at: what is pushed must be what others can install.
         let scratch =
-            tempfile::tempdir().map_err(|error| CliError::system("nothing can be unpacked").because(&error))?;
+            tempfile::tempdir().map_err(|error| AppError::system("nothing can be unpacked").because(&error))?;
         let bundle = Cache::at(scratch.path().into())
             .unpacked(BufReader::new(file))
             .map_err(|error| sources::cache_error(format!("failed to push `{}`", path.display()), &error))?;
@@ -67,7 +68,7 @@ pub(crate) fn push(args: &PushArgs, global: &Global) -> Result<ExitCode, CliErro
             write!(out, "pushed: {named}\n{kind}: {} ({size}{there})\n{signed}", pushed.content)
         }
     };
-    printed.map_err(|error| CliError::printing("what was pushed cannot be printed", &error))?;
+    printed.map_err(|error| AppError::printing("what was pushed cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -78,8 +79,8 @@ fn data(kind: &str, named: &Reference, pushed: Pushed, signed: usize) -> Value {
     })
 }
 
-fn temporary() -> Result<NamedTempFile, CliError> {
-    NamedTempFile::new().map_err(|error| CliError::system("nothing can be packed").because(&error))
+fn temporary() -> Result<NamedTempFile, AppError> {
+    NamedTempFile::new().map_err(|error| AppError::system("nothing can be packed").because(&error))
 }
 
 fn a_bundle(
@@ -88,7 +89,7 @@ fn a_bundle(
     tar: &Path,
     bundle: &Bundle,
     mut annotations: BTreeMap<String, String>,
-) -> Result<Pushed, CliError> {
+) -> Result<Pushed, AppError> {
     for warning in &bundle.warnings {
         say(&format!("warning: {warning}"));
     }
@@ -110,7 +111,7 @@ fn a_bundle(
     if let Some(description) = description {
         annotations.entry("org.opencontainers.image.description".to_owned()).or_insert(description);
     }
-    remote::wait(push_bundle(client, to, tar, &config, annotations))
+    registry::wait(push_bundle(client, to, tar, &config, annotations))
 }
 
 fn a_module(
@@ -118,13 +119,13 @@ fn a_module(
     to: &Reference,
     path: &Path,
     annotations: BTreeMap<String, String>,
-) -> Result<Pushed, CliError> {
-    let unreadable = |error| CliError::usage(format!("failed to read `{}`", path.display())).because(&error);
+) -> Result<Pushed, AppError> {
+    let unreadable = |error| AppError::usage(format!("failed to read `{}`", path.display())).because(&error);
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
     file.take(MAX_ENTRY_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     let none = |why: String| {
-        CliError::usage(format!("`{}` is nothing that is pushed: {why}", path.display())).hint(
+        AppError::usage(format!("`{}` is nothing that is pushed: {why}", path.display())).hint(
             "name a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or a WebAssembly file",
         )
     };
@@ -140,19 +141,19 @@ fn a_module(
         Some(Component { exports: info.exports, imports: info.imports, target: None })
     };
     let fields = ModuleFields { component, ..ModuleFields::default() };
-    remote::wait(push_module(client, to, path, &fields, annotations))
+    registry::wait(push_module(client, to, path, &fields, annotations))
 }
 
 /// Attaches the signatures that stand beside a tar; how many.
-fn signatures(client: &Client, to: &Reference, tar: &Path, pushed: Pushed) -> Result<usize, CliError> {
+fn signatures(client: &Client, to: &Reference, tar: &Path, pushed: Pushed) -> Result<usize, AppError> {
     let Some(text) = sources::signatures_beside(tar)? else { return Ok(0) };
     let envelopes = envelopes(&text).map_err(|error| {
-        CliError::usage(format!("signatures of `{}` are not readable", tar.display()))
+        AppError::usage(format!("signatures of `{}` are not readable", tar.display()))
             .because(&error)
             .hint("the bundle itself was pushed; sign it again, and push again")
     })?;
     let count = envelopes.len();
-    remote::wait(async {
+    registry::wait(async {
         for envelope in envelopes {
             client.attach(to, pushed.manifest, media::DSSE, envelope.to_string().into_bytes().into()).await?;
         }

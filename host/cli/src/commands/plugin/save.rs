@@ -4,36 +4,37 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::sources::{registry, registry_error};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Layout, RegistryError, save as save_one, write_archive};
 
 use crate::args::{Global, SaveArgs};
-use crate::error::CliError;
+use crate::context::context;
 use crate::logging;
-use crate::sources::remote::{self, registry_error};
 
-/// Copies artefacts with all that belongs to them into a layout.
-pub(crate) fn save(args: &SaveArgs, global: &Global) -> Result<ExitCode, CliError> {
+/// Copies artifacts with all that belongs to them into a layout.
+pub(crate) fn save(args: &SaveArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    remote::use_registries(&args.registry);
-    let references = args.references.iter().map(|text| remote::reference(text)).collect::<Result<Vec<_>, _>>()?;
-    let client = remote::client()?;
+    let context = context(&args.registry);
+    let references = args.references.iter().map(|text| registry::reference(text)).collect::<Result<Vec<_>, _>>()?;
+    let client = registry::client(&context)?;
     let output = &args.output;
     let archive = output.extension().is_some_and(|end| end.eq_ignore_ascii_case("tar"));
     let scratch;
     let dir: &Path = if archive {
-        scratch = tempfile::tempdir().map_err(|error| CliError::system("nothing can be saved").because(&error))?;
+        scratch = tempfile::tempdir().map_err(|error| AppError::system("nothing can be saved").because(&error))?;
         scratch.path()
     } else {
         output
     };
-    let failed = |cause: Cause| -> CliError {
+    let failed = |cause: Cause| -> AppError {
         let error: RegistryError = cause.of(format!("write layout `{}`", output.display()));
         registry_error(&error)
     };
     let layout = Layout::create(dir).map_err(failed)?;
     for reference in &references {
-        let (root, copied) = remote::wait(save_one(&client, reference, &layout))?;
+        let (root, copied) = registry::wait(save_one(&client, reference, &layout))?;
         let signed = match copied.referrers {
             0 => String::new(),
             1 => ", with 1 that belongs to it".to_owned(),
@@ -48,7 +49,7 @@ pub(crate) fn save(args: &SaveArgs, global: &Global) -> Result<ExitCode, CliErro
 }
 
 /// At once: what was done is told also when the next fails.
-fn print(line: &str) -> Result<(), CliError> {
+fn print(line: &str) -> Result<(), AppError> {
     writeln!(anstream::stdout().lock(), "{line}")
-        .map_err(|error| CliError::printing("what was saved cannot be printed", &error))
+        .map_err(|error| AppError::printing("what was saved cannot be printed", &error))
 }

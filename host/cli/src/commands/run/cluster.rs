@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use plumbline_app::limits::Limits;
+use plumbline_app::runtime::runtime;
+use plumbline_app::sources::{self, ResolvedPlugin, definitions};
+use plumbline_app::{AppError, judges, signing};
 use plumbline_bundle::built_in::Place;
 use plumbline_core::config::Config;
 use plumbline_core::run_status::RunPhase;
@@ -24,13 +28,11 @@ use crate::commands::status::{code_of_run, print_end};
 use crate::commands::suite;
 use crate::commands::wait::until_over;
 use crate::compat::Name;
-use crate::error::CliError;
-use crate::limits::Limits;
-use crate::runtime::runtime;
-use crate::sources::Found;
-use crate::sources::{self, definitions};
+use crate::context::context;
+use crate::error::PrintError as _;
+use crate::logging;
 use crate::ui::{Transfer, say};
-use crate::{judging, logging, signed};
+use plumbline_app::Context;
 
 /// Bytes of a manifest that is given: a run's objects are at most some MiB.
 const MAX_MANIFEST: u64 = 64 << 20;
@@ -51,21 +53,22 @@ impl Ended {
 }
 
 /// Puts a run into a cluster, and follows it where somebody looks or waits.
-pub(super) fn run(args: &RunOptions, global: &Global) -> Result<Ended, CliError> {
+pub(super) fn run(args: &RunOptions, global: &Global) -> Result<Ended, AppError> {
     logging::init(global);
+    let context = context(&args.registry);
     let found = match &args.manifest {
         Some(_) => Vec::new(),
-        None => plugins(args)?,
+        None => plugins(&context, args)?,
     };
     let runtime = runtime()?;
-    runtime.block_on(Box::pin(run_there(args, global, found)))
+    runtime.block_on(Box::pin(run_there(&context, args, global, found)))
 }
 
-fn plugins(args: &RunOptions) -> Result<Vec<Found>, CliError> {
-    let find = |reference: &String| sources::find(reference, Place::Cluster);
+fn plugins(context: &Context, args: &RunOptions) -> Result<Vec<ResolvedPlugin>, AppError> {
+    let find = |reference: &String| sources::find(context, reference, Place::Cluster);
     let mut found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     if found.is_empty() {
-        let default = suite::DEFAULT_PLUGINS.iter().map(|name| sources::find(name, Place::Cluster));
+        let default = suite::DEFAULT_PLUGINS.iter().map(|name| sources::find(context, name, Place::Cluster));
         found = default.collect::<Result<_, _>>()?;
     }
     for plugin in &found {
@@ -73,15 +76,20 @@ fn plugins(args: &RunOptions) -> Result<Vec<Found>, CliError> {
             say(&format!("warning: `{}`: {warning}", plugin.origin));
         }
     }
-    signed::judge(&found, args)?;
-    judging::apply(&args.judge, &mut found, &Limits::load(&args.limits)?)?;
+    signing::check(context, &found, &args.requirements())?;
+    judges::apply(context, &(&args.judge).into(), &mut found, &Limits::load(args.limits.file.as_deref())?)?;
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     plumbline_core::definition::check_set(&definitions)
-        .map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;
+        .map_err(|error| AppError::usage("these plugins cannot run together").because(&error))?;
     Ok(found)
 }
 
-async fn run_there(args: &RunOptions, global: &Global, found: Vec<Found>) -> Result<Ended, CliError> {
+async fn run_there(
+    context: &Context,
+    args: &RunOptions,
+    global: &Global,
+    found: Vec<ResolvedPlugin>,
+) -> Result<Ended, AppError> {
     let config = args.cluster_run.config(&args.cluster.namespace, args.timeout)?;
     check_modules(&found, &config)?;
     let given = args.manifest.as_deref().map(read_manifest).transpose()?;
@@ -89,14 +97,14 @@ async fn run_there(args: &RunOptions, global: &Global, found: Vec<Found>) -> Res
         Some(objects) => namespace_of(objects).unwrap_or_else(|| config.namespace.clone()),
         None => config.namespace.clone(),
     };
-    let cluster = Cluster::connect(&args.cluster.connect_options()).await.map_err(|error| CliError::cluster(&error))?;
+    let cluster = Cluster::connect(&args.cluster.connect_options()).await.map_err(|error| AppError::cluster(&error))?;
     let preflight = preflight(args, &namespace);
-    let (version, findings) = preflight.run(&cluster).await.map_err(|error| CliError::cluster(&error))?;
+    let (version, findings) = preflight.run(&cluster).await.map_err(|error| AppError::cluster(&error))?;
     judge_findings(findings)?;
 
     let objects = match given {
         Some(objects) => objects,
-        None => compose(args, global, &cluster, config, found, version).await?,
+        None => compose(context, args, global, &cluster, config, found, version).await?,
     };
     judge_findings(preflight.permissions(&cluster, &objects).await)?;
     if args.dry_run {
@@ -104,32 +112,33 @@ async fn run_there(args: &RunOptions, global: &Global, found: Vec<Found>) -> Res
     }
     create(&cluster, &objects, |object, change| tracing::info!("{object}: {change:?}"))
         .await
-        .map_err(|error| CliError::cluster(&error))?;
+        .map_err(|error| AppError::cluster(&error))?;
     say(&format!("run begun in namespace `{namespace}` of cluster `{}`", cluster.name()));
-    follow(args, global, &cluster, &namespace).await
+    follow(context, args, global, &cluster, &namespace).await
 }
 
 /// The objects of a run, as the options want it.
 async fn compose(
+    context: &Context,
     args: &RunOptions,
     global: &Global,
     cluster: &Cluster,
     mut config: Config,
-    mut found: Vec<Found>,
+    mut found: Vec<ResolvedPlugin>,
     version: ServerVersion,
-) -> Result<Vec<Value>, CliError> {
+) -> Result<Vec<Value>, AppError> {
     let questions = args.cluster_run.questions(&config, true);
     let serves_rbac = match questions.rbac {
-        true => Some(serves_rbac(cluster).await.map_err(|error| CliError::cluster(&error))?),
+        true => Some(serves_rbac(cluster).await.map_err(|error| AppError::cluster(&error))?),
         false => None,
     };
-    suite::settle(&args.suite, &mut config, definitions(&mut found), Some(&version)).await?;
+    suite::settle(context, &args.suite, &mut config, definitions(&mut found), Some(&version)).await?;
     let circumstances = Circumstances { found, level: global.level, server: Some(version), serves_rbac };
-    let mut options = args.cluster_run.manifest_options(config, circumstances)?;
+    let mut options = args.cluster_run.manifest_options(context, config, circumstances)?;
     options.ssh_key = suite::ssh_key(&args.suite)?;
     suite::retry(&args.suite, &mut options)?;
     if !args.skip_preflight.contains(&SkipPreflight::All) {
-        suite::look(&args.suite, &options, true).await?;
+        suite::look(context, &args.suite, &options, true).await?;
     }
     for line in rbac::why(&options).iter().filter(|_| args.dry_run && options.rbac) {
         say(&format!("permission: {line}"));
@@ -141,7 +150,13 @@ async fn compose(
 }
 
 /// Follows the run that has begun, if somebody looks or waits, and fetches its archive, if that is asked for.
-async fn follow(args: &RunOptions, global: &Global, cluster: &Cluster, namespace: &str) -> Result<Ended, CliError> {
+async fn follow(
+    context: &Context,
+    args: &RunOptions,
+    global: &Global,
+    cluster: &Cluster,
+    namespace: &str,
+) -> Result<Ended, AppError> {
     // `sonobuoy run` returns at once, on a terminal too.
     let follows = std::io::stderr().is_terminal() && Name::current() == Name::Plumbline;
     if args.wait.is_none() && !args.retrieve && !follows {
@@ -165,9 +180,9 @@ async fn follow(args: &RunOptions, global: &Global, cluster: &Cluster, namespace
     // Whoever closed the output wants the archive of these hours all the same.
     printed?;
     if let Some(archive) = archives.first() {
-        if let Err(error) = print_failures(archive, &seen.status) {
+        if let Err(error) = print_failures(context, archive, &seen.status) {
             // The verdict stands, and the archive is home.
-            error.report();
+            error.print();
         }
         say(&format!("next:    plumbline results {}", shell_path(archive)));
     }
@@ -175,9 +190,9 @@ async fn follow(args: &RunOptions, global: &Global, cluster: &Cluster, namespace
 }
 
 /// Prints what a run would change.
-async fn dry_run(cluster: &Cluster, objects: &[Value]) -> Result<Ended, CliError> {
+async fn dry_run(cluster: &Cluster, objects: &[Value]) -> Result<Ended, AppError> {
     for object in objects {
-        let would = match plan_creation(cluster, object).await.map_err(|error| CliError::cluster(&error))? {
+        let would = match plan_creation(cluster, object).await.map_err(|error| AppError::cluster(&error))? {
             Change::Create => "would create",
             Change::Update => "would update",
             Change::Keep => "would keep",
@@ -197,7 +212,7 @@ fn preflight(args: &RunOptions, namespace: &str) -> Preflight {
 }
 
 /// Prints findings; an error where one of them is fatal.
-fn judge_findings(findings: Vec<Finding>) -> Result<(), CliError> {
+fn judge_findings(findings: Vec<Finding>) -> Result<(), AppError> {
     let (fatal, warnings): (Vec<Finding>, Vec<Finding>) = findings.into_iter().partition(|finding| finding.fatal);
     for finding in warnings {
         say(&format!("warning: {}", finding.what));
@@ -206,14 +221,14 @@ fn judge_findings(findings: Vec<Finding>) -> Result<(), CliError> {
     let mut fatal = fatal.into_iter();
     let Some(first) = fatal.next() else { return Ok(()) };
     for finding in fatal {
-        CliError::system(finding.what).hint(finding.hint).report();
+        AppError::system(finding.what).hint(finding.hint).print();
     }
-    Err(CliError::system(first.what).hint(first.hint))
+    Err(AppError::system(first.what).hint(first.hint))
 }
 
-fn read_manifest(path: &Path) -> Result<Vec<Value>, CliError> {
+fn read_manifest(path: &Path) -> Result<Vec<Value>, AppError> {
     let shown = path.display();
-    let wrong = || CliError::usage(format!("invalid manifest `{shown}`"));
+    let wrong = || AppError::usage(format!("invalid manifest `{shown}`"));
     let mut text = String::new();
     let read = if path == Path::new("-") {
         std::io::stdin().lock().take(MAX_MANIFEST).read_to_string(&mut text)
@@ -234,7 +249,7 @@ fn namespace_of(objects: &[Value]) -> Option<String> {
     objects.iter().find_map(|object| object.pointer("/metadata/namespace")?.as_str().map(str::to_owned))
 }
 
-async fn bring_home(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, CliError> {
+async fn bring_home(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, AppError> {
     let dir = args.output.clone().unwrap_or_else(|| ".".into());
     let mut options = RetrieveOptions::new(namespace, dir);
     names::AGGREGATOR_DIR.clone_into(&mut options.remote_dir);
@@ -244,7 +259,7 @@ async fn bring_home(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Re
     let brought = retrieve(cluster, &options, &mut |progress| view.tell(progress)).await;
     view.end();
     let brought = brought.map_err(|error| {
-        let told = CliError::system("failed to retrieve the archive").because(&error);
+        let told = AppError::system("failed to retrieve the archive").because(&error);
         told.hint(error.hint().unwrap_or_else(|| format!("try again with `plumbline retrieve -n {namespace}`")))
     })?;
     for archive in &brought {

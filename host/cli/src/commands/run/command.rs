@@ -5,47 +5,47 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumbline_aggregator::Source;
+use plumbline_app::AppError;
+use plumbline_app::sources::{ResolvedPlugin, SourceKind};
 use plumbline_core::definition::{AUTO_FORMAT, Definition};
 use plumbline_core::{PluginName, closest};
 use serde_json::{Map, Value, json};
 
 use super::tools::{self, Directories};
 use crate::args::LocalRunArgs;
-use crate::error::CliError;
-use crate::sources::{Found, Where};
 
 /// The file for the command's standard output, among its results.
 pub(crate) const STDOUT_FILE: &str = "stdout.txt";
 
 /// The command as a plugin of the run whose local work is below `work`. It is checked that the program is there.
-pub(super) fn plugin(args: &LocalRunArgs, work: &Path) -> Result<Found, CliError> {
+pub(super) fn plugin(args: &LocalRunArgs, work: &Path) -> Result<ResolvedPlugin, AppError> {
     let command = &args.command;
     find(command)?;
     let name = args.name.clone().unwrap_or_else(|| tools::plugin_name(command));
     let name: PluginName = name
         .parse()
-        .map_err(|error| CliError::usage(format!("`--name {name}` cannot name a plugin")).because(&error))?;
+        .map_err(|error| AppError::usage(format!("`--name {name}` cannot name a plugin")).because(&error))?;
     let (results, config) = plumbline_local::directories(work, &name);
     let directories = Directories { results: &results, config: &config };
     let prepared = tools::prepare(command, &directories, |name| std::env::var(name).ok());
     let definition = definition(&name, args.result_format(), &prepared)?;
-    Ok(Found {
+    Ok(ResolvedPlugin {
         source: Source { definition: Arc::new(definition), bundle: None },
         directory: None,
         warnings: Vec::new(),
         origin: command.join(" "),
         digest: None,
-        place: Where::Named,
+        kind: SourceKind::Named,
         signatures: None,
         pinned: None,
     })
 }
 
-fn definition(name: &PluginName, format: Option<&str>, prepared: &tools::Prepared) -> Result<Definition, CliError> {
+fn definition(name: &PluginName, format: Option<&str>, prepared: &tools::Prepared) -> Result<Definition, AppError> {
     let env: Vec<Value> = prepared.env.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
     let here = std::env::current_dir()
-        .map_err(|error| CliError::system("failed to find the current directory").because(&error))?;
-    let here = here.to_str().ok_or_else(|| CliError::usage("the path of the current directory is not UTF-8"))?;
+        .map_err(|error| AppError::system("failed to find the current directory").because(&error))?;
+    let here = here.to_str().ok_or_else(|| AppError::usage("the path of the current directory is not UTF-8"))?;
     let mut spec = json!({"name": "plugin", "command": prepared.command, "workingDir": here});
     if let (false, Value::Object(spec)) = (env.is_empty(), &mut spec) {
         spec.insert("env".to_owned(), env.into());
@@ -64,20 +64,20 @@ fn definition(name: &PluginName, format: Option<&str>, prepared: &tools::Prepare
         "plumbline": {"stdout": STDOUT_FILE, "no-tests-exit-codes": prepared.no_tests},
     });
     let parsed = Definition::from_json(document)
-        .map_err(|error| CliError::usage("this command cannot be run as a plugin").because(&error))?;
+        .map_err(|error| AppError::usage("this command cannot be run as a plugin").because(&error))?;
     Ok(parsed.definition)
 }
 
 /// Whether the program is there: an error with what was probably meant, if not.
-fn find(command: &[String]) -> Result<(), CliError> {
+fn find(command: &[String]) -> Result<(), AppError> {
     let program = command.first().map(String::as_str).unwrap_or_default();
-    let missing = |hint: String| Err(CliError::usage(format!("command not found: `{program}`")).hint(hint));
+    let missing = |hint: String| Err(AppError::usage(format!("command not found: `{program}`")).hint(hint));
     if program.contains('/') {
         return match Path::new(program).metadata() {
             Ok(file) if file.is_file() && is_executable(&file) => Ok(()),
-            Ok(file) if file.is_file() => Err(CliError::usage(format!("command is not executable: `{program}`"))
+            Ok(file) if file.is_file() => Err(AppError::usage(format!("command is not executable: `{program}`"))
                 .hint(format!("make it executable with `chmod +x {program}`, or run it with its interpreter"))),
-            Ok(_) => Err(CliError::usage(format!("command is not a file: `{program}`"))),
+            Ok(_) => Err(AppError::usage(format!("command is not a file: `{program}`"))),
             Err(_) => missing("paths are relative to the current directory".to_owned()),
         };
     }

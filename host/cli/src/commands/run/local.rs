@@ -6,6 +6,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use plumbline_aggregator::{Begun, Finished, Provenance, Run, RunError, Settings, Source, WorkDir};
+use plumbline_app::limits::Limits;
+use plumbline_app::runtime::runtime;
+use plumbline_app::sources::{self, ResolvedPlugin};
+use plumbline_app::{AppError, judges, local_runs, modules, signing};
 use plumbline_bundle::built_in::Place;
 use plumbline_core::definition::check_set;
 use plumbline_core::run_status::{RunPhase, RunStatus};
@@ -13,22 +17,21 @@ use plumbline_core::{PluginName, RunId, shell_path};
 use plumbline_local::{LocalDispatcher, LocalOptions, StartDirectories};
 use tokio_util::sync::CancellationToken;
 
+use super::command;
 use super::interrupt::cancel_on_signal;
-use super::resume::absolute;
-use super::{command, resume};
+use super::resume::{self, absolute};
 use crate::args::{ExitCodes, Global, LocalRunArgs, RunArgs, RunFormat, RunOptions};
-use crate::error::{CliError, verdict_code};
-use crate::limits::Limits;
+use crate::context::context;
+use crate::error::verdict_code;
+use crate::logging;
 use crate::output::outcome::print_outcome;
-use crate::runtime::runtime;
-use crate::sources::Found;
 use crate::ui::{Watch, local_logs, say};
-use crate::{built_in, judging, logging, registry, signed, sources};
 
 /// Runs plugins on this machine to their verdict.
-pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, AppError> {
     let RunArgs { local, options } = &args;
-    let find = |reference: &String| sources::find(reference, Place::Local);
+    let context = context(&options.registry);
+    let find = |reference: &String| sources::find(&context, reference, Place::Local);
     let output_format = local.output_format()?;
     let root = new_root(options.output.as_deref())?;
     let mut found = options.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
@@ -37,7 +40,7 @@ pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
     }
     if found.is_empty() && local.resume.is_none() {
         let built_in = sources::built_in_names(Place::Local);
-        return Err(CliError::usage("no plugin is named")
+        return Err(AppError::usage("no plugin is named")
             .hint(format!("name one with `--plugin`: a built-in plugin ({built_in}), a definition or a directory; or give a command: `-- pytest -q`")));
     }
     for plugin in &found {
@@ -45,11 +48,11 @@ pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
             say(&format!("warning: `{}`: {warning}", plugin.origin));
         }
     }
-    signed::judge(&found, options)?;
-    judging::apply(&options.judge, &mut found, &Limits::load(&options.limits)?)?;
-    let provenance: BTreeMap<_, _> = signed::provenance(&found).collect();
+    signing::check(&context, &found, &options.requirements())?;
+    judges::apply(&context, &(&options.judge).into(), &mut found, &Limits::load(options.limits.file.as_deref())?)?;
+    let provenance: BTreeMap<_, _> = signing::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
-    check_set(&definitions).map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;
+    check_set(&definitions).map_err(|error| AppError::usage("these plugins cannot run together").because(&error))?;
     let work = work_dir(local.resume.as_deref(), root)?;
     let start = start_directories(&work, &found)?;
     let sources: Vec<Source> = found.into_iter().map(|plugin| plugin.source).collect();
@@ -66,9 +69,9 @@ async fn run_local(
     provenance: BTreeMap<PluginName, Provenance>,
     work: WorkDir,
     start: StartDirectories,
-) -> Result<ExitCode, CliError> {
+) -> Result<ExitCode, AppError> {
     let RunArgs { local, options } = &args;
-    let limits = Limits::load(&options.limits)?;
+    let limits = Limits::load(options.limits.file.as_deref())?;
     let root = work.root().to_owned();
     logging::init_run(global, &work.tree().join("meta/run.log"))?;
     let dispatcher = dispatcher(&work, start)?;
@@ -80,7 +83,7 @@ async fn run_local(
         output: output(local, options, &root),
         ..Settings::default()
     };
-    let modules = built_in::modules(&limits)?;
+    let modules = modules::modules(&limits)?;
     let begun = Run::begin(work, sources, settings, &modules, Arc::clone(&dispatcher) as _).await;
     let (run, begun) = begun.map_err(|error| {
         // Nothing has happened yet in a new run: what is in its directory is of no use to anybody.
@@ -93,8 +96,13 @@ async fn run_local(
     if options.dry_run {
         return dry_run(&run, &root);
     }
-    let mut entry =
-        registry::Entry { run: *run.id(), started: run.started(), work: root.clone(), archive: None, status: None };
+    let mut entry = local_runs::LocalRun {
+        run: *run.id(),
+        started: run.started(),
+        work: root.clone(),
+        archive: None,
+        status: None,
+    };
     remember(&entry);
 
     let watch = Watch::start(&run, options.wait_output, begun == Begun::Continued, &root);
@@ -131,46 +139,46 @@ fn exit_code(finished: &Finished, global: &Global) -> ExitCode {
 }
 
 /// The path of a new working directory, below the output directory so that the archive need not cross file systems.
-fn new_root(output: Option<&Path>) -> Result<PathBuf, CliError> {
+fn new_root(output: Option<&Path>) -> Result<PathBuf, AppError> {
     let output = absolute(output.unwrap_or(Path::new(".")))?;
     Ok(output.join(format!(".plumbline-run-{}", RunId::random().short())))
 }
 
-/// Where plugins have their directories.
+/// SourceKind plugins have their directories.
 fn local_dir(root: &Path) -> PathBuf {
     root.join("local")
 }
 
 /// The new working directory `root`, or that of the run to continue.
-fn work_dir(resume: Option<&str>, root: PathBuf) -> Result<WorkDir, CliError> {
+fn work_dir(resume: Option<&str>, root: PathBuf) -> Result<WorkDir, AppError> {
     if let Some(wanted) = resume {
         return resume::open(wanted);
     }
     let output = root.parent().unwrap_or(&root);
     std::fs::create_dir_all(output).map_err(|error| {
-        CliError::system(format!("failed to create the output directory `{}`", output.display())).because(&error)
+        AppError::system(format!("failed to create the output directory `{}`", output.display())).because(&error)
     })?;
     WorkDir::open(root)
-        .map_err(|error| CliError::system("failed to create the working directory of the run").because(&error))
+        .map_err(|error| AppError::system("failed to create the working directory of the run").because(&error))
 }
 
-/// Where the archive goes. Without `--output`, a continued run leaves it beside its working directory `root`.
+/// SourceKind the archive goes. Without `--output`, a continued run leaves it beside its working directory `root`.
 fn output(local: &LocalRunArgs, options: &RunOptions, root: &Path) -> PathBuf {
     let continued = local.resume.as_ref().and_then(|_| root.parent());
     options.output.clone().or(continued.map(Path::to_owned)).unwrap_or_else(|| PathBuf::from("."))
 }
 
-/// Where plugins start: for a new run in the current directory, for a continued one where it was started.
-fn start_directories(work: &WorkDir, found: &[Found]) -> Result<StartDirectories, CliError> {
+/// SourceKind plugins start: for a new run in the current directory, for a continued one where it was started.
+fn start_directories(work: &WorkDir, found: &[ResolvedPlugin]) -> Result<StartDirectories, AppError> {
     let recorded = StartDirectories::load(work.root()).map_err(|error| {
-        CliError::system(format!("failed to read where the run in `{}` was started", work.root().display()))
+        AppError::system(format!("failed to read where the run in `{}` was started", work.root().display()))
             .because(&error)
     })?;
     if let Some(recorded) = recorded {
         return Ok(recorded);
     }
     let current = std::env::current_dir()
-        .map_err(|error| CliError::system("failed to find the current directory").because(&error))?;
+        .map_err(|error| AppError::system("failed to find the current directory").because(&error))?;
     let definitions = found
         .iter()
         .filter_map(|plugin| Some((plugin.source.definition.name.clone(), plugin.directory.clone()?)))
@@ -178,33 +186,33 @@ fn start_directories(work: &WorkDir, found: &[Found]) -> Result<StartDirectories
     Ok(StartDirectories { current, definitions })
 }
 
-fn dispatcher(work: &WorkDir, start: StartDirectories) -> Result<Arc<LocalDispatcher>, CliError> {
+fn dispatcher(work: &WorkDir, start: StartDirectories) -> Result<Arc<LocalDispatcher>, AppError> {
     if let Err(error) = start.save(work.root()) {
         tracing::warn!("failed to record where the run was started; continue it from the same directory: {error}");
     }
     let binary = std::env::current_exe().map_err(|error| {
-        CliError::system("the path of this program cannot be found; workers are the same program").because(&error)
+        AppError::system("the path of this program cannot be found; workers are the same program").because(&error)
     })?;
     let options = LocalOptions { work: local_dir(work.root()), logs: local_logs(work.root()), binary, start };
     let dispatcher = LocalDispatcher::new(options)
-        .map_err(|error| CliError::system("failed to prepare the directories for plugins").because(&error))?;
+        .map_err(|error| AppError::system("failed to prepare the directories for plugins").because(&error))?;
     Ok(Arc::new(dispatcher))
 }
 
-fn remember(entry: &registry::Entry) {
-    if let Err(error) = registry::remember(entry) {
+fn remember(entry: &local_runs::LocalRun) {
+    if let Err(error) = local_runs::record(entry) {
         tracing::warn!("the run cannot be remembered for `plumbline status --local`: {error}");
     }
 }
 
-fn run_error(error: &RunError, root: &Path) -> CliError {
+fn run_error(error: &RunError, root: &Path) -> AppError {
     if let RunError::Finished { archive, .. } = error {
-        let told = CliError::usage("there is nothing to continue").because(error);
+        let told = AppError::usage("there is nothing to continue").because(error);
         return told.hint(format!("its results: plumbline results {}", shell_path(archive)));
     }
     let usage = matches!(error, RunError::Plan(_) | RunError::NoPlugins | RunError::Definition(_));
-    let told = if usage { CliError::usage("the run cannot begin") } else { CliError::system("the run failed") };
-    let told = error.hint().into_iter().fold(told.because(error), CliError::hint);
+    let told = if usage { AppError::usage("the run cannot begin") } else { AppError::system("the run failed") };
+    let told = error.hint().into_iter().fold(told.because(error), AppError::hint);
     if root.join("run.json").exists() {
         told.hint(format!(
             "what was received is kept: once the cause is gone, go on with `plumbline run --local --continue {}`",
@@ -216,11 +224,11 @@ fn run_error(error: &RunError, root: &Path) -> CliError {
 }
 
 /// Says what would happen; nothing is left behind.
-fn dry_run(run: &Run, root: &Path) -> Result<ExitCode, CliError> {
+fn dry_run(run: &Run, root: &Path) -> Result<ExitCode, AppError> {
     for plugin in run.plugins() {
         // A run would go on and say it in the tree; who asks before wants to hear it now.
         if let Err(error) = plugin.ready() {
-            let told = CliError::usage("the run cannot begin").because(&error);
+            let told = AppError::usage("the run cannot begin").because(&error);
             // The first error is the one to tell.
             let _ = std::fs::remove_dir_all(root);
             return Err(told);
@@ -235,6 +243,6 @@ fn dry_run(run: &Run, root: &Path) -> Result<ExitCode, CliError> {
         ));
     }
     std::fs::remove_dir_all(root)
-        .map_err(|error| CliError::system(format!("failed to remove `{}`", root.display())).because(&error))?;
+        .map_err(|error| AppError::system(format!("failed to remove `{}`", root.display())).because(&error))?;
     Ok(ExitCode::SUCCESS)
 }

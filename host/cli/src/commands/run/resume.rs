@@ -3,37 +3,36 @@
 use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::{WorkDir, WorkDirError};
-
-use crate::error::CliError;
-use crate::registry::{self, Entry};
+use plumbline_app::AppError;
+use plumbline_app::local_runs::{self, LocalRun};
 
 const LIST_HINT: &str = "`plumbline status --local` lists the runs";
 
 /// Opens the working directory of the run that `wanted` names: a directory, an id or the beginning of one, or nothing for the newest
 /// unfinished run.
-pub(super) fn open(wanted: &str) -> Result<WorkDir, CliError> {
+pub(super) fn open(wanted: &str) -> Result<WorkDir, AppError> {
     let path = Path::new(wanted);
     if !wanted.is_empty() && path.join("run.json").is_file() {
         return opened(absolute(path)?);
     }
-    let runs = registry::list().map_err(|error| CliError::system("failed to list the runs").because(&error))?;
+    let runs = local_runs::list().map_err(|error| AppError::system("failed to list the runs").because(&error))?;
     if wanted.is_empty() {
         return newest(&runs);
     }
-    let mut found = runs.iter().filter(|run| run.is_called(wanted));
+    let mut found = runs.iter().filter(|run| run.has_id(wanted));
     match (found.next(), found.next()) {
         (Some(run), None) if run.is_unfinished() => opened(run.work.clone()),
         (Some(run), None) => {
-            let error = CliError::usage(format!("run {} cannot be continued", run.run.short()));
+            let error = AppError::usage(format!("run {} cannot be continued", run.run.short()));
             Err(match &run.archive {
                 Some(archive) => error.hint(format!("it has finished: its archive is {}", archive.display())),
                 None => error.hint(format!("its working directory `{}` is gone", run.work.display())),
             })
         }
         (Some(_), Some(_)) => {
-            Err(CliError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
+            Err(AppError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
         }
-        (None, _) => Err(CliError::usage(format!(
+        (None, _) => Err(AppError::usage(format!(
             "no run to continue: `{wanted}` is neither the id nor the working directory of one"
         ))
         .hint(LIST_HINT)),
@@ -41,7 +40,7 @@ pub(super) fn open(wanted: &str) -> Result<WorkDir, CliError> {
 }
 
 /// The newest run that is unfinished and that nobody works on.
-fn newest(runs: &[Entry]) -> Result<WorkDir, CliError> {
+fn newest(runs: &[LocalRun]) -> Result<WorkDir, AppError> {
     let mut running = false;
     for run in runs.iter().filter(|run| run.is_unfinished()) {
         match WorkDir::open(run.work.clone()) {
@@ -50,18 +49,18 @@ fn newest(runs: &[Entry]) -> Result<WorkDir, CliError> {
         }
     }
     let what = if running { "no run to continue: the unfinished ones are running" } else { "no run to continue" };
-    Err(CliError::usage(what).hint(LIST_HINT))
+    Err(AppError::usage(what).hint(LIST_HINT))
 }
 
-fn opened(root: PathBuf) -> Result<WorkDir, CliError> {
+fn opened(root: PathBuf) -> Result<WorkDir, AppError> {
     WorkDir::open(root).map_err(|error| unusable(&error))
 }
 
-fn unusable(error: &WorkDirError) -> CliError {
-    CliError::system("failed to open the working directory of the run").because(error)
+fn unusable(error: &WorkDirError) -> AppError {
+    AppError::system("failed to open the working directory of the run").because(error)
 }
 
-pub(super) fn absolute(path: &Path) -> Result<PathBuf, CliError> {
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, AppError> {
     std::path::absolute(path)
-        .map_err(|error| CliError::system(format!("failed to resolve the path `{}`", path.display())).because(&error))
+        .map_err(|error| AppError::system(format!("failed to resolve the path `{}`", path.display())).because(&error))
 }

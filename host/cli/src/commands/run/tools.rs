@@ -22,7 +22,7 @@ pub(super) struct Prepared {
     pub(super) no_tests: Vec<u8>,
 }
 
-/// Where a tool reads and writes.
+/// SourceKind a tool reads and writes.
 pub(super) struct Directories<'a> {
     /// Results.
     pub(super) results: &'a Path,

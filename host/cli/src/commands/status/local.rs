@@ -7,33 +7,33 @@ use std::process::ExitCode;
 use comfy_table::{CellAlignment, Table, presets};
 use jiff::Timestamp;
 use plumbline_aggregator::{Published, STATUS_FILE};
+use plumbline_app::local_runs::{self, LocalRun};
+use plumbline_app::{AppError, report};
 use plumbline_core::run_status::{PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{Status, Verdict, shell_path};
 
 use super::document::{ago, one_line_of_json};
 use super::sentence::{failure, judged};
 use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
-use crate::error::{CliError, verdict_code};
-use crate::output;
-use crate::registry::{self, Entry};
+use crate::error::verdict_code;
 use crate::ui::{local_log, period, stalled, withdrawn};
 
 /// Results of one plugin that are listed one by one; more are summed up.
 const MAX_LISTED: usize = 20;
 
 /// Shows how it goes.
-pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, AppError> {
     let (entry, others) = find(args.run.as_deref())?;
     let seen = look(&entry)?;
     let mut out = anstream::stdout().lock();
     let printed = match (args.json, args.format) {
         (true, _) => one_line_of_json(&seen.status, &mut out),
-        (_, Some(StatusFormat::Json)) => output::print_json(&seen.status, &mut out),
-        (_, Some(StatusFormat::Yaml)) => output::print_yaml(&seen.status, &mut out),
+        (_, Some(StatusFormat::Json)) => report::print_json(&seen.status, &mut out),
+        (_, Some(StatusFormat::Yaml)) => report::print_yaml(&seen.status, &mut out),
         (_, wide) => print(&entry, &seen, args.show_all || wide.is_some(), &mut out)
             .and_then(|()| list(&others, Timestamp::now(), &mut out)),
     };
-    printed.map_err(|error| CliError::printing("failed to print the status", &error))?;
+    printed.map_err(|error| AppError::printing("failed to print the status", &error))?;
     let over = matches!(seen.status.status, RunPhase::Complete | RunPhase::Failed);
     Ok(match (global.exit_code, over, seen.lost) {
         // An unfinished run has no verdict yet: to show it is what was asked for.
@@ -44,23 +44,23 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
 }
 
 /// The run that is wanted, and the others if none was named.
-fn find(wanted: Option<&str>) -> Result<(Entry, Vec<Entry>), CliError> {
-    let runs = registry::list().map_err(|error| CliError::system("failed to list the runs").because(&error))?;
+fn find(wanted: Option<&str>) -> Result<(LocalRun, Vec<LocalRun>), AppError> {
+    let runs = local_runs::list().map_err(|error| AppError::system("failed to list the runs").because(&error))?;
     let Some(wanted) = wanted else {
         let mut runs = runs.into_iter();
         let newest = runs.next().ok_or_else(|| {
-            CliError::usage("you have no runs on this machine")
+            AppError::usage("you have no runs on this machine")
                 .hint("start one with `plumbline run --local --plugin …`")
         })?;
         return Ok((newest, runs.collect()));
     };
-    let mut found = runs.into_iter().filter(|run| run.is_called(wanted));
+    let mut found = runs.into_iter().filter(|run| run.has_id(wanted));
     match (found.next(), found.next()) {
         (Some(run), None) => Ok((run, Vec::new())),
         (Some(_), Some(_)) => {
-            Err(CliError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
+            Err(AppError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
         }
-        (None, _) => Err(CliError::usage(format!("no run starts with `{wanted}`"))
+        (None, _) => Err(AppError::usage(format!("no run starts with `{wanted}`"))
             .hint("`plumbline status --local` shows the newest run and lists the others")),
     }
 }
@@ -73,7 +73,7 @@ pub(super) struct Seen {
 }
 
 /// The last status of a run.
-pub(super) fn look(entry: &Entry) -> Result<Seen, CliError> {
+pub(super) fn look(entry: &LocalRun) -> Result<Seen, AppError> {
     if let Some(status) = &entry.status {
         return Ok(Seen { status: status.clone(), at: None, lost: false });
     }
@@ -81,7 +81,7 @@ pub(super) fn look(entry: &Entry) -> Result<Seen, CliError> {
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(CliError::system(format!(
+            return Err(AppError::system(format!(
                 "run {} has left no status: `{}` is gone",
                 entry.run.short(),
                 path.display()
@@ -89,15 +89,15 @@ pub(super) fn look(entry: &Entry) -> Result<Seen, CliError> {
             .hint("its working directory was removed before the run ended"));
         }
         Err(error) => {
-            return Err(CliError::system(format!("failed to read the status `{}`", path.display())).because(&error));
+            return Err(AppError::system(format!("failed to read the status `{}`", path.display())).because(&error));
         }
     };
     let published: Published = serde_json::from_slice(&bytes)
-        .map_err(|error| CliError::system(format!("`{}` is not a status", path.display())).because(&error))?;
+        .map_err(|error| AppError::system(format!("`{}` is not a status", path.display())).because(&error))?;
     Ok(Seen { status: published.status, at: Some(published.at), lost: !entry.is_running() })
 }
 
-fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io::Result<()> {
+fn print(entry: &LocalRun, seen: &Seen, show_all: bool, out: &mut impl Write) -> io::Result<()> {
     let phase = if seen.lost { "interrupted: no process works on it" } else { seen.status.status.as_str() };
     writeln!(out, "run {} · {phase} · began {}", entry.run.short(), ago(entry.started))?;
     let entries = seen.status.plugins.as_deref().unwrap_or_default();
@@ -135,7 +135,7 @@ fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io
 }
 
 /// What does not get on, and where its output is.
-fn standing_still(entry: &Entry, seen: &Seen, now: Timestamp) -> Vec<String> {
+fn standing_still(entry: &LocalRun, seen: &Seen, now: Timestamp) -> Vec<String> {
     let awaited = seen.status.plugins.iter().flatten().filter(|_| !seen.lost);
     let still = awaited.filter_map(|result| Some((result, stalled(&seen.status, result, now)?)));
     still
@@ -144,7 +144,7 @@ fn standing_still(entry: &Entry, seen: &Seen, now: Timestamp) -> Vec<String> {
             let log = local_log(&entry.work, &result.plugin, &result.node);
             format!(
                 "{}: no progress for {}; its output: {}",
-                output::one_line(&result.plugin),
+                report::text::one_line(&result.plugin),
                 period(still),
                 log.display()
             )
@@ -160,13 +160,13 @@ fn table(entries: &[PluginStatus], show_all: bool) -> Table {
         if show_all || chunk.len() <= MAX_LISTED {
             for entry in chunk {
                 let cells = [&entry.plugin, &entry.node, entry.status.as_str(), &result(entry), &progress(entry)];
-                table.add_row(cells.map(output::one_line));
+                table.add_row(cells.map(report::text::one_line));
             }
         } else {
             for (status, result, n) in summed(chunk) {
                 let plugin = chunk.first().map(|entry| entry.plugin.clone()).unwrap_or_default();
                 let cells = [plugin, format!("{n} nodes"), status, result, String::new()];
-                table.add_row(cells.map(|cell| output::one_line(&cell)));
+                table.add_row(cells.map(|cell| report::text::one_line(&cell)));
             }
         }
     }
@@ -193,7 +193,7 @@ fn progress(entry: &PluginStatus) -> String {
 }
 
 /// Prints the runs, the newest first, and how to continue an unfinished one.
-pub(super) fn list(runs: &[Entry], now: Timestamp, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn list(runs: &[LocalRun], now: Timestamp, out: &mut impl Write) -> io::Result<()> {
     if runs.is_empty() {
         return Ok(());
     }
@@ -224,7 +224,7 @@ pub(super) fn list(runs: &[Entry], now: Timestamp, out: &mut impl Write) -> io::
 /// The state of a run that a process works on.
 const RUNNING: &str = "running";
 
-fn state(run: &Entry) -> (&'static str, Option<Verdict>) {
+fn state(run: &LocalRun) -> (&'static str, Option<Verdict>) {
     match look(run) {
         Err(_) => ("gone", None),
         Ok(Seen { lost: true, .. }) => ("interrupted", None),
@@ -236,7 +236,7 @@ fn state(run: &Entry) -> (&'static str, Option<Verdict>) {
     }
 }
 
-fn place(run: &Entry) -> String {
+fn place(run: &LocalRun) -> String {
     let path = run.archive.as_ref().unwrap_or(&run.work);
     let removed = if path.exists() { "" } else { " (removed)" };
     format!("{}{removed}", path.display())

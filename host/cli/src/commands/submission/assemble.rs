@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use plumbline_app::AppError;
+use plumbline_app::report::text::size;
 use plumbline_conformance::submission::{
     self, Assembled, Cases, Facts, LOG, NotSubmittable, PRODUCT, Place, Product, README, Release, SubmissionError,
 };
@@ -13,8 +15,6 @@ use super::cases::read_cases;
 use super::required::required;
 use super::run_facts::RunFacts;
 use crate::args::SubmissionAssembleArgs;
-use crate::error::CliError;
-use crate::output::size;
 use crate::ui::say;
 
 /// Bytes of a `PRODUCT.yaml` or `README.md`.
@@ -24,11 +24,11 @@ const MAX_TEXT: u64 = 1 << 20;
 const MAX_NAMES: usize = 10;
 
 /// Writes the folder, and says where it is.
-pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<Assembled, CliError> {
+pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<Assembled, AppError> {
     let (text, product) = read_product(&args.product)?;
     in_order(&args.product, &product).or_else(|error| refuse(args, &error))?;
     let scratch = tempfile::tempdir()
-        .map_err(|error| CliError::system("failed to create a directory for temporary files").because(&error))?;
+        .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;
     let facts = RunFacts::read(&args.archive, &args.plugin, scratch.path())?;
     let (release, kubernetes) = version(args, &facts)?;
     mode_in_order(args, &facts)?;
@@ -55,18 +55,18 @@ pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<Assembled, CliEr
     };
     let done = submission::assemble(&place, &args.output, &mut content).map_err(|error| told(&error))?;
     print(&done, &place, &kubernetes, &cases)
-        .map_err(|error| CliError::printing("what was written cannot be told", &error))?;
+        .map_err(|error| AppError::printing("what was written cannot be told", &error))?;
     Ok(done)
 }
 
-fn told(error: &SubmissionError) -> CliError {
+fn told(error: &SubmissionError) -> AppError {
     let what = "failed to write the submission";
     match error {
         SubmissionError::Exists(_) => {
-            CliError::usage(what).because(error).hint("remove it, or choose another directory with `--output`")
+            AppError::usage(what).because(error).hint("remove it, or choose another directory with `--output`")
         }
-        SubmissionError::Empty(_) => CliError::usage(what).because(error),
-        SubmissionError::Write { .. } | SubmissionError::Content { .. } => CliError::system(what).because(error),
+        SubmissionError::Empty(_) => AppError::usage(what).because(error),
+        SubmissionError::Write { .. } | SubmissionError::Content { .. } => AppError::system(what).because(error),
     }
 }
 
@@ -74,44 +74,44 @@ fn told(error: &SubmissionError) -> CliError {
 ///
 /// # Errors
 /// It cannot be read, is none, or is not in order.
-pub(crate) fn product(path: &Path) -> Result<(), CliError> {
+pub(crate) fn product(path: &Path) -> Result<(), AppError> {
     in_order(path, &read_product(path)?.1)
 }
 
-fn read_product(path: &Path) -> Result<(String, Product), CliError> {
+fn read_product(path: &Path) -> Result<(String, Product), AppError> {
     let text = read_text(path)?;
     let product = Product::parse(text.as_bytes())
-        .map_err(|error| CliError::usage(format!("`{}` cannot be used", path.display())).because(&error))?;
+        .map_err(|error| AppError::usage(format!("`{}` cannot be used", path.display())).because(&error))?;
     Ok((text, product))
 }
 
-fn in_order(path: &Path, product: &Product) -> Result<(), CliError> {
+fn in_order(path: &Path, product: &Product) -> Result<(), AppError> {
     match product.problems() {
         problems if problems.is_empty() => Ok(()),
-        problems => Err(CliError::usage(format!("`{}` is not in order", path.display()))
+        problems => Err(AppError::usage(format!("`{}` is not in order", path.display()))
             .because(&io::Error::other(problems.join("\n")))
             .hint("docs/submission.md lists the fields")),
     }
 }
 
 /// The version that the results are for.
-fn version(args: &SubmissionAssembleArgs, facts: &RunFacts) -> Result<(Release, String), CliError> {
+fn version(args: &SubmissionAssembleArgs, facts: &RunFacts) -> Result<(Release, String), AppError> {
     let text = args.kubernetes_version.as_ref().or(facts.kubernetes.as_ref()).or(facts.suite.as_ref());
     let Some(text) = text else {
-        return Err(CliError::usage(format!(
+        return Err(AppError::usage(format!(
             "archive `{}` does not say which version of Kubernetes was tested",
             args.archive.display()
         ))
         .hint("say it with `--kubernetes-version`"));
     };
     let release =
-        text.parse().map_err(|error| CliError::usage("the version of Kubernetes cannot be used").because(&error))?;
+        text.parse().map_err(|error| AppError::usage("the version of Kubernetes cannot be used").because(&error))?;
     Ok((release, text.clone()))
 }
 
-fn mode_in_order(args: &SubmissionAssembleArgs, facts: &RunFacts) -> Result<(), CliError> {
+fn mode_in_order(args: &SubmissionAssembleArgs, facts: &RunFacts) -> Result<(), AppError> {
     let Err(problem) = facts.settings.submittable() else { return Ok(()) };
-    let error = CliError::usage("this run cannot be submitted")
+    let error = AppError::usage("this run cannot be submitted")
         .because(&problem)
         .hint("run the suite with `--mode certified-conformance`");
     // Nothing that was not tested is ever evidence.
@@ -123,20 +123,20 @@ fn results_in_order(
     cases: &Cases,
     release: Release,
     suite: Option<&str>,
-) -> Result<(), CliError> {
+) -> Result<(), AppError> {
     if let Some(problem) = &cases.problem {
         // Nothing is known of its tests, so there is nothing else to say.
-        let error = CliError::usage("the verifier cannot read the results of the suite");
+        let error = AppError::usage("the verifier cannot read the results of the suite");
         return refuse(args, &error.because(&io::Error::other(problem.clone())));
     }
     if cases.ran() == 0 {
-        return Err(CliError::usage("no test of the suite ran: there is nothing to submit"));
+        return Err(AppError::usage("no test of the suite ran: there is nothing to submit"));
     }
     if !cases.failed().is_empty() {
         let n = cases.failed().len();
         let what = format!("{n} conformance {} failed", if n == 1 { "test" } else { "tests" });
         let error =
-            CliError::failed(what).because(&listed(cases.failed())).hint("only a run in which all pass is certified");
+            AppError::failed(what).because(&listed(cases.failed())).hint("only a run in which all pass is certified");
         refuse(args, &error)?;
     }
     match required(&args.required, release, suite)? {
@@ -152,7 +152,7 @@ fn results_in_order(
                 );
                 refuse(
                     args,
-                    &CliError::failed(what)
+                    &AppError::failed(what)
                         .because(&listed(missing))
                         .hint("run the suite with `--mode certified-conformance`"),
                 )?;
@@ -175,22 +175,22 @@ fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> io::Error {
 }
 
 /// Refuses, unless it is wanted anyway: then the reason is a warning.
-fn refuse(args: &SubmissionAssembleArgs, error: &CliError) -> Result<(), CliError> {
+fn refuse(args: &SubmissionAssembleArgs, error: &AppError) -> Result<(), AppError> {
     if !args.anyway {
         return Err(error.clone().hint_more("`--anyway` writes it all the same"));
     }
-    say(&format!("warning: {}", error.what()));
+    say(&format!("warning: {error}"));
     Ok(())
 }
 
-fn place(args: &SubmissionAssembleArgs, product: &Product, release: Release) -> Result<Place, CliError> {
+fn place(args: &SubmissionAssembleArgs, product: &Product, release: Release) -> Result<Place, AppError> {
     let folder = args.folder.clone().unwrap_or_else(|| Place::folder_of(product.get("name")));
     Place::new(release, &folder).map_err(|error| {
-        CliError::usage("the folder of the product cannot be named").because(&error).hint("name it with `--folder`")
+        AppError::usage("the folder of the product cannot be named").because(&error).hint("name it with `--folder`")
     })
 }
 
-fn read_text(path: &Path) -> Result<String, CliError> {
+fn read_text(path: &Path) -> Result<String, AppError> {
     let mut text = String::new();
     File::open(path)
         .and_then(|file| {
@@ -201,7 +201,7 @@ fn read_text(path: &Path) -> Result<String, CliError> {
                 Ok(())
             }
         })
-        .map_err(|error| CliError::usage(format!("failed to read `{}`", path.display())).because(&error))?;
+        .map_err(|error| AppError::usage(format!("failed to read `{}`", path.display())).because(&error))?;
     Ok(text)
 }
 

@@ -4,17 +4,16 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use plumbline_app::AppError;
 use plumbline_conformance::submission::Cases;
-
-use crate::error::CliError;
 
 /// Bytes of a file of results: 256 MiB. Those of a whole run of the suite have 2.5 MiB.
 pub(super) const MAX_RESULTS: u64 = 256 << 20;
 
 /// Reads the cases of the file at `path` as the verifier does.
-pub(super) fn read_cases(path: &Path) -> Result<Cases, CliError> {
+pub(super) fn read_cases(path: &Path) -> Result<Cases, AppError> {
     let wrong = |error: &io::Error| {
-        CliError::usage(format!("failed to read the results in `{}`", path.display())).because(error)
+        AppError::usage(format!("failed to read the results in `{}`", path.display())).because(error)
     };
     let mut document = Vec::new();
     let file = File::open(path).map_err(|error| wrong(&error))?;

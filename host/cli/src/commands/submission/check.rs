@@ -2,18 +2,19 @@
 
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::report::print_json;
 use plumbline_conformance::submission::{self, Contents, Summary};
 
 use super::folder::Folder;
 use super::print;
 use super::required::required;
 use crate::args::{DataFormat, ExitCodes, Global, SubmissionCheckArgs};
-use crate::error::{CliError, FAILED, INCOMPLETE};
-use crate::output::print_json;
+use crate::error::{FAILED, INCOMPLETE};
 
 /// Checks the folder and prints the findings. Exits with 0 if no rule is broken, 1 if one is, and 3 if the
 /// required tests are not known.
-pub(crate) fn check(args: &SubmissionCheckArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn check(args: &SubmissionCheckArgs, global: &Global) -> Result<ExitCode, AppError> {
     let folder = Folder::read(&args.dir)?;
     let mut contents = Contents {
         files: &folder.files,
@@ -35,7 +36,7 @@ pub(crate) fn check(args: &SubmissionCheckArgs, global: &Global) -> Result<ExitC
         DataFormat::Text => print::text(&findings, summary, &mut out),
         DataFormat::Json => print_json(&print::document(&args.dir, release, &findings, summary), &mut out),
     };
-    printed.map_err(|error| CliError::printing("failed to print the findings", &error))?;
+    printed.map_err(|error| AppError::printing("failed to print the findings", &error))?;
     Ok(match global.exit_code {
         ExitCodes::Compat => ExitCode::SUCCESS,
         ExitCodes::Strict if summary.failed > 0 => ExitCode::from(FAILED),

@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use plumbline_app::AppError;
 use plumbline_conformance::submission::{Cases, FILES, FoundFile, JUNIT, LOG, LogVersions, PRODUCT};
 
 use super::cases::MAX_RESULTS;
-use crate::error::CliError;
 
 /// Files of a folder. A submission has four; a folder with more than this is something else.
 const MAX_FILES: usize = 10_000;
@@ -35,9 +35,9 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Reads `dir`: the folder of the product, the one of the version above it, or the one above that.
-    pub(super) fn read(dir: &Path) -> Result<Self, CliError> {
+    pub(super) fn read(dir: &Path) -> Result<Self, AppError> {
         let wrong = |error: &io::Error| {
-            CliError::usage(format!("failed to read the submission in `{}`", dir.display())).because(error)
+            AppError::usage(format!("failed to read the submission in `{}`", dir.display())).because(error)
         };
         // Names come from the real path: `.` has none.
         let real = dir.canonicalize().map_err(|error| wrong(&error))?;

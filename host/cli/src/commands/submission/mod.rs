@@ -10,15 +10,16 @@ mod run_facts;
 
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+
 use crate::args::{Global, SubmissionArgs, SubmissionCommand};
-use crate::error::CliError;
 use crate::logging;
 
 pub(crate) use assemble::{assemble, product};
 pub(crate) use check::check;
 
 /// Does what the subcommand says.
-pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     match &args.command {
         SubmissionCommand::Assemble(args) => assemble(args).map(|_| ExitCode::SUCCESS),

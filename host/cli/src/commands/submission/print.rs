@@ -4,10 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
+use plumbline_app::report::text::name as printable_name;
 use plumbline_conformance::submission::{Finding, Outcome, Release, Summary};
 use serde_json::{Value, json};
-
-use crate::output::name as printable_name;
 
 /// Names of one finding that are listed; the data has all.
 const MAX_NAMES: usize = 20;

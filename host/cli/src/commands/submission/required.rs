@@ -4,15 +4,15 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use plumbline_app::AppError;
+use plumbline_app::modules::cache_root;
+use plumbline_app::runtime::runtime;
 use plumbline_conformance::images::{Listing, SUITE_PROGRAM, listing, local_platform, program, suite_image};
 use plumbline_conformance::submission::{Release, Required};
 use plumbline_kubernetes::ServerVersion;
 use plumbline_registry::{Client, Reference};
 
 use crate::args::{RequiredArgs, RequiredFrom};
-use crate::built_in::cache_root;
-use crate::error::CliError;
-use crate::runtime::runtime;
 use crate::ui::say;
 
 /// Bytes of a `conformance.yaml`.
@@ -23,19 +23,19 @@ pub(super) fn required(
     args: &RequiredArgs,
     release: Release,
     version: Option<&str>,
-) -> Result<Option<Required>, CliError> {
+) -> Result<Option<Required>, AppError> {
     match &args.required {
         None => Required::embedded(release).map_err(|error| {
-            CliError::system("the list of required tests in this program cannot be read").because(&error)
+            AppError::system("the list of required tests in this program cannot be read").because(&error)
         }),
         Some(RequiredFrom::File(path)) => from_file(path, release).map(Some),
         Some(RequiredFrom::Image(reference)) => from_image(args, reference.as_deref(), release, version).map(Some),
     }
 }
 
-fn from_file(path: &Path, release: Release) -> Result<Required, CliError> {
+fn from_file(path: &Path, release: Release) -> Result<Required, AppError> {
     let wrong = |error: &dyn std::error::Error| {
-        CliError::usage(format!("the list of required tests in `{}` cannot be used", path.display()))
+        AppError::usage(format!("the list of required tests in `{}` cannot be used", path.display()))
             .because(error)
             .hint("it is `test/conformance/testdata/conformance.yaml` of Kubernetes, at that version")
     };
@@ -52,7 +52,7 @@ fn from_image(
     reference: Option<&str>,
     release: Release,
     version: Option<&str>,
-) -> Result<Required, CliError> {
+) -> Result<Required, AppError> {
     let image = match (reference, version) {
         (Some(reference), _) => reference.to_owned(),
         (None, Some(version)) => {
@@ -61,19 +61,19 @@ fn from_image(
             suite_image(known.as_deref().unwrap_or(version))
         }
         (None, None) => {
-            return Err(CliError::usage(format!("it is not known which image has the suite of {release}"))
+            return Err(AppError::usage(format!("it is not known which image has the suite of {release}"))
                 .hint(format!("name it: `--required image:{}`", suite_image("vX.Y.Z"))));
         }
     };
     let wrong = |error: &dyn std::error::Error| {
-        CliError::system(format!("the required tests cannot be had from image `{image}`"))
+        AppError::system(format!("the required tests cannot be had from image `{image}`"))
             .because(error)
             .hint("`--required FILE` takes the `conformance.yaml` of that version of Kubernetes")
     };
     let place = Reference::of_image(&image)
-        .map_err(|error| CliError::usage(format!("`{image}` is not an image")).because(&error))?;
+        .map_err(|error| AppError::usage(format!("`{image}` is not an image")).because(&error))?;
     let cache = cache_root().ok_or_else(|| {
-        CliError::usage("there is no place for programs of images").hint("set `HOME` or `XDG_CACHE_HOME`")
+        AppError::usage("there is no place for programs of images").hint("set `HOME` or `XDG_CACHE_HOME`")
     })?;
     say(&format!("asking the suite in `{image}` which tests are required"));
     let platform = local_platform().map_err(|error| wrong(&error))?;

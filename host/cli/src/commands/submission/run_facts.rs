@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use plumbline_app::AppError;
 use plumbline_archive::layout::SERVER_VERSION;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_conformance::submission::{JUNIT, LOG, LogVersions, SuiteSettings};
 use serde_json::Value;
 
 use super::folder::head;
-use crate::error::CliError;
 
 /// Bytes of small documents in the archive.
 const MAX_DOCUMENT: u64 = 16 << 20;
@@ -37,9 +37,9 @@ pub(super) struct RunFacts {
 
 impl RunFacts {
     /// Reads the archive at `path`; copies go to `scratch`.
-    pub(super) fn read(path: &Path, plugin: &str, scratch: &Path) -> Result<Self, CliError> {
+    pub(super) fn read(path: &Path, plugin: &str, scratch: &Path) -> Result<Self, AppError> {
         let wrong = |error: &dyn std::error::Error| {
-            CliError::usage(format!("failed to read archive `{}`", path.display())).because(error)
+            AppError::usage(format!("failed to read archive `{}`", path.display())).because(error)
         };
         let mut archive = ResultsArchive::open(path).map_err(|error| wrong(&error))?;
         let info = archive.info().clone();
@@ -49,9 +49,9 @@ impl RunFacts {
             } else {
                 format!("it has `{}`; `--plugin` names the one that ran the suite", info.plugins.join("`, `"))
             };
-            return Err(CliError::usage(format!("archive `{}` has no plugin `{plugin}`", path.display())).hint(known));
+            return Err(AppError::usage(format!("archive `{}` has no plugin `{plugin}`", path.display())).hint(known));
         }
-        let document = |archive: &mut ResultsArchive, member: &str| -> Result<Value, CliError> {
+        let document = |archive: &mut ResultsArchive, member: &str| -> Result<Value, AppError> {
             let bytes = archive.read(member, MAX_DOCUMENT).map_err(|error| wrong(&error))?;
             // A document that cannot be read tells nothing.
             Ok(serde_json::from_slice(&bytes).unwrap_or_default())
@@ -81,7 +81,7 @@ impl RunFacts {
 }
 
 /// Copies the one result file of `plugin` that is called as the first of `names` says, or else as the next.
-fn copy(archive: &mut ResultsArchive, path: &Path, plugin: &str, names: &[&str], to: &Path) -> Result<(), CliError> {
+fn copy(archive: &mut ResultsArchive, path: &Path, plugin: &str, names: &[&str], to: &Path) -> Result<(), AppError> {
     let files: Vec<(String, u64)> = archive
         .files_below(&format!("plugins/{plugin}/results"))
         .map(|(name, bytes)| (name.to_owned(), bytes))
@@ -93,7 +93,7 @@ fn copy(archive: &mut ResultsArchive, path: &Path, plugin: &str, names: &[&str],
     });
     let Some((name, bytes)) = found else {
         let what = names.first().copied().unwrap_or_default();
-        return Err(CliError::usage(format!("archive `{}` has no file `{what}` of plugin `{plugin}`", path.display()))
+        return Err(AppError::usage(format!("archive `{}` has no file `{what}` of plugin `{plugin}`", path.display()))
             .because(&io::Error::other(match files.len() {
                 0 => "the plugin sent nothing".to_owned(),
                 n => format!("it sent {n} {}, and not exactly one of that name", if n == 1 { "file" } else { "files" }),
@@ -101,13 +101,13 @@ fn copy(archive: &mut ResultsArchive, path: &Path, plugin: &str, names: &[&str],
             .hint("only what the conformance image writes can be submitted"));
     };
     let wrong = |error: &dyn std::error::Error| {
-        CliError::usage(format!("`{name}` cannot be taken out of archive `{}`", path.display())).because(error)
+        AppError::usage(format!("`{name}` cannot be taken out of archive `{}`", path.display())).because(error)
     };
     if *bytes > MAX_FILE {
         return Err(wrong(&io::Error::other(format!("it has {bytes} bytes: at most {MAX_FILE} are submitted"))));
     }
     let mut out = File::create(to)
-        .map_err(|error| CliError::system(format!("failed to write `{}`", to.display())).because(&error))?;
+        .map_err(|error| AppError::system(format!("failed to write `{}`", to.display())).because(&error))?;
     let mut reader = archive.file(name).map_err(|error| wrong(&error))?;
     io::copy(&mut reader, &mut out).map(drop).map_err(|error| wrong(&error))
 }

@@ -3,25 +3,25 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use plumbline_app::AppError;
+use plumbline_app::trees::{Reprocess, Trees};
 use plumbline_conformance::suite::{self, RerunError, add_retries, any_test_ran, failed_tests, rerun_focus};
 use plumbline_core::config::{BundleSource, Selection};
 use plumbline_core::{Config, shell_path};
 use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin};
 
 use crate::args::SuiteArgs;
-use crate::error::CliError;
-use crate::trees::{Reprocess, Trees};
-use crate::ui::say;
+use plumbline_app::Context;
 
 /// Adds the plugins that run failures of the suite again. Last of all: they are made of its definition as it has become, with its image,
 /// its variables and its judges.
-pub(crate) fn retry(args: &SuiteArgs, options: &mut ManifestOptions) -> Result<(), CliError> {
+pub(crate) fn retry(args: &SuiteArgs, options: &mut ManifestOptions) -> Result<(), AppError> {
     let named = |plugin: &ManifestPlugin| plugin.definition.name.as_str() == suite::PLUGIN;
     let Some(at) = options.plugins.iter().position(named).filter(|_| args.retry_failed > 0) else { return Ok(()) };
     let Some(plugin) = options.plugins.get_mut(at) else { return Ok(()) };
     let modules = plugin.modules.clone();
     let added = add_retries(Arc::make_mut(&mut plugin.definition), args.retry_failed).map_err(|error| {
-        CliError::usage(format!("`--retry-failed {}` cannot be used", args.retry_failed)).because(&error)
+        AppError::usage(format!("`--retry-failed {}` cannot be used", args.retry_failed)).because(&error)
     })?;
     for definition in added {
         say_in_config(&mut options.config, definition.name.as_str());
@@ -47,20 +47,20 @@ fn say_in_config(config: &mut Config, name: &str) {
 }
 
 /// The focus that runs the tests which failed in the archive at `path`.
-pub(super) fn focus(path: &Path) -> Result<String, CliError> {
+pub(super) fn focus(context: &Context, path: &Path) -> Result<String, AppError> {
     let shown = path.display();
-    let wrong = || CliError::usage(format!("failed tests of `{shown}` cannot be run again"));
-    let mut trees = Trees::open(path, Reprocess::default())?;
+    let wrong = || AppError::usage(format!("failed tests of `{shown}` cannot be run again"));
+    let mut trees = Trees::open(context, path, Reprocess::default())?;
     let plugins = trees.plugins();
     if !plugins.iter().any(|plugin| plugin == suite::PLUGIN) {
         let names: Vec<_> = plugins.iter().map(|plugin| format!("`{plugin}`")).collect();
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(CliError::usage(format!("archive `{shown}` has no plugin `{}`", suite::PLUGIN))
+        return Err(AppError::usage(format!("archive `{shown}` has no plugin `{}`", suite::PLUGIN))
             .hint(format!("plugins in it: {there}")));
     }
     let tree = trees.item(suite::PLUGIN)?;
     if !any_test_ran(&tree) {
-        return Err(CliError::usage(format!("archive `{shown}` has no {} results: no test in it ran", suite::PLUGIN))
+        return Err(AppError::usage(format!("archive `{shown}` has no {} results: no test in it ran", suite::PLUGIN))
             .hint(format!("`plumbline results {shown} --plugin {}` shows what it has", suite::PLUGIN)));
     }
     let tests = failed_tests(&tree);
@@ -71,7 +71,7 @@ pub(super) fn focus(path: &Path) -> Result<String, CliError> {
         };
         wrong().because(&error).hint(hint)
     })?;
-    say(&format!("{} failed in `{shown}` and run again", counted(tests.len())));
+    context.reporter.progress(&format!("{} failed in `{shown}` and run again", counted(tests.len())));
     Ok(focus)
 }
 

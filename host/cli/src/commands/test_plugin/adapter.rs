@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use plumbline_app::AppError;
+
 use crate::args::AdapterResult;
-use crate::error::CliError;
 
 const SUCCESS: &str =
     r#"{"status": "success", "reason": "ToldToSucceed", "message": "test-plugin was told to succeed"}"#;
@@ -12,7 +13,7 @@ const FAILURE: &str = r#"{"status": "failure", "reason": "ToldToFail", "message"
 const INVALID: &str = r#"{"status": "passed"}"#;
 
 /// Writes it. Half of one is written in place; the rest appears whole, as that of a careful adapter does.
-pub(crate) fn result(what: AdapterResult, path: &Path) -> Result<(), CliError> {
+pub(crate) fn result(what: AdapterResult, path: &Path) -> Result<(), AppError> {
     let text = match what {
         AdapterResult::Success => SUCCESS,
         AdapterResult::Failure => FAILURE,
@@ -25,7 +26,7 @@ pub(crate) fn result(what: AdapterResult, path: &Path) -> Result<(), CliError> {
         _ => fs::write(&partial, text).and_then(|()| fs::rename(&partial, path)),
     };
     written.map_err(|error| {
-        CliError::system(format!("could not write `{}`", path.display()))
+        AppError::system(format!("could not write `{}`", path.display()))
             .because(&error)
             .hint("mount a volume there, and give it a path with `--results-path` or RESULTS_PATH")
     })

@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use plumbline_app::AppError;
 use plumbline_archive::pack::{PackOptions, pack_directory};
 
 use super::report::{self, Content};
 use crate::args::{Ending, TestPluginArgs};
-use crate::error::CliError;
 
-/// Where the results stand before they are sent, below the shared directory: apart from the done file, so that a directory that is
+/// SourceKind the results stand before they are sent, below the shared directory: apart from the done file, so that a directory that is
 /// sent has nothing else in it.
 const OUTPUT_DIR: &str = "test-plugin";
 /// The archive of [`OUTPUT_DIR`], beside it.
@@ -25,7 +25,7 @@ const DONE_PARTIAL: &str = ".done.partial";
 const PIECE: usize = 64 * 1024;
 
 /// Writes what is asked for, and gives what is to be sent.
-pub(crate) fn results(args: &TestPluginArgs) -> Result<PathBuf, CliError> {
+pub(crate) fn results(args: &TestPluginArgs) -> Result<PathBuf, AppError> {
     let dir = args.results_dir.join(OUTPUT_DIR);
     let content = Content { items: args.items, last_fails: args.outcome == Ending::Fail };
     let file = dir.join(report::file_name(args.format));
@@ -43,7 +43,7 @@ pub(crate) fn results(args: &TestPluginArgs) -> Result<PathBuf, CliError> {
 }
 
 /// Half of the results, as a plugin leaves them that dies.
-pub(crate) fn half(args: &TestPluginArgs) -> Result<(), CliError> {
+pub(crate) fn half(args: &TestPluginArgs) -> Result<(), AppError> {
     let dir = args.results_dir.join(OUTPUT_DIR);
     let content = Content { items: args.items, last_fails: false };
     fs::create_dir_all(&dir).map_err(cannot("create", &dir))?;
@@ -51,14 +51,14 @@ pub(crate) fn half(args: &TestPluginArgs) -> Result<(), CliError> {
 }
 
 /// Says that `sent` is to be sent. The worker never sees half a path: the file gets its name when it is whole.
-pub(crate) fn done(results_dir: &Path, sent: &Path) -> Result<(), CliError> {
+pub(crate) fn done(results_dir: &Path, sent: &Path) -> Result<(), AppError> {
     let partial = results_dir.join(DONE_PARTIAL);
     let done = results_dir.join(DONE);
     fs::write(&partial, sent.as_os_str().as_encoded_bytes()).map_err(cannot("write", &partial))?;
     fs::rename(&partial, &done).map_err(cannot("write", &done))
 }
 
-fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), CliError> {
+fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), AppError> {
     let written = File::create(path).and_then(|file| {
         let mut out = BufWriter::new(file);
         write(&mut out)?;
@@ -68,10 +68,10 @@ fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Resul
 }
 
 /// An archive that another user may read: the worker need not be the one that the plugin is.
-fn pack(dir: &Path, archive: &Path) -> Result<(), CliError> {
+fn pack(dir: &Path, archive: &Path) -> Result<(), AppError> {
     let file = File::create(archive).map_err(cannot("write", archive))?;
     pack_directory(dir, file, &PackOptions::single_threaded(), &mut || false)
-        .map_err(|error| CliError::system(format!("failed to pack `{}`", dir.display())).because(&error))?;
+        .map_err(|error| AppError::system(format!("failed to pack `{}`", dir.display())).because(&error))?;
     Ok(())
 }
 
@@ -98,10 +98,10 @@ fn noise(bytes: u64, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// What could not be done with a file of the shared directory.
-pub(crate) fn cannot(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CliError {
+pub(crate) fn cannot(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> AppError {
     let path = path.display().to_string();
     move |error| {
-        CliError::system(format!("could not {action} `{path}`"))
+        AppError::system(format!("could not {action} `{path}`"))
             .because(&error)
             .hint("the directory that plugin and worker share must be writable for the plugin's user")
     }

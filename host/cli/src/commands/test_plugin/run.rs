@@ -3,12 +3,12 @@
 use std::future::pending;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::runtime::one_thread;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{adapter, attack, deliver, e2e, memory, progress};
 use crate::args::{AttackArgs, Ending, TestPluginArgs, TestPluginCommand};
-use crate::error::CliError;
-use crate::runtime::one_thread;
 use crate::ui::say;
 
 /// The code of a shell for what SIGTERM ended: 128 and its number.
@@ -17,7 +17,7 @@ const TERMINATED: u8 = 143;
 const CRASHED: u8 = 1;
 
 /// Works, writes, says that it is done, and ends as it was told to.
-pub(crate) fn test_plugin(args: &TestPluginArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn test_plugin(args: &TestPluginArgs) -> Result<ExitCode, AppError> {
     let attack = match &args.command {
         Some(TestPluginCommand::E2e(args)) => return e2e::suite(args),
         Some(TestPluginCommand::Attack(attack)) => Some(attack),
@@ -27,7 +27,7 @@ pub(crate) fn test_plugin(args: &TestPluginArgs) -> Result<ExitCode, CliError> {
     let code = runtime.block_on(async {
         // The first process of a container hears of SIGTERM only if it asks for it.
         let mut terminate = signal(SignalKind::terminate())
-            .map_err(|error| CliError::system("signals cannot be caught").because(&error))?;
+            .map_err(|error| AppError::system("signals cannot be caught").because(&error))?;
         tokio::select! {
             biased;
             _ = terminate.recv() => return Ok(TERMINATED),
@@ -51,7 +51,7 @@ enum Done {
     Written,
 }
 
-async fn perform(args: &TestPluginArgs, attack: Option<&AttackArgs>) -> Result<Done, CliError> {
+async fn perform(args: &TestPluginArgs, attack: Option<&AttackArgs>) -> Result<Done, AppError> {
     if let Some(attack) = attack {
         attack::attack(attack).await?;
         return Ok(Done::Written);
@@ -98,7 +98,7 @@ async fn perform(args: &TestPluginArgs, attack: Option<&AttackArgs>) -> Result<D
 }
 
 /// After the results: stays if it was told to, and gives its exit code.
-async fn finish(args: &TestPluginArgs, stay: bool, mut terminate: Signal) -> Result<u8, CliError> {
+async fn finish(args: &TestPluginArgs, stay: bool, mut terminate: Signal) -> Result<u8, AppError> {
     if stay {
         terminate.recv().await;
         say("test-plugin: asked to stop");
@@ -108,10 +108,10 @@ async fn finish(args: &TestPluginArgs, stay: bool, mut terminate: Signal) -> Res
 
 /// Runs what would keep signals waiting on a thread of its own.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, CliError> + Send + 'static,
-) -> Result<T, CliError> {
+    work: impl FnOnce() -> Result<T, AppError> + Send + 'static,
+) -> Result<T, AppError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(CliError::system("the test plugin broke").because(&error)),
+        Err(error) => Err(AppError::system("the test plugin broke").because(&error)),
     }
 }

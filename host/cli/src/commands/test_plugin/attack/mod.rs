@@ -7,15 +7,16 @@ mod report;
 
 use std::fs;
 
-use crate::args::AttackArgs;
-use crate::error::CliError;
+use plumbline_app::AppError;
 use report::Attempts;
 
-/// Where a pod's DNS configuration is.
+use crate::args::AttackArgs;
+
+/// SourceKind a pod's DNS configuration is.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 /// Makes every attempt, writes a report and tells the worker.
-pub(super) async fn attack(args: &AttackArgs) -> Result<(), CliError> {
+pub(super) async fn attack(args: &AttackArgs) -> Result<(), AppError> {
     // Another one may be installed, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let namespace = match &args.namespace {
@@ -30,9 +31,9 @@ pub(super) async fn attack(args: &AttackArgs) -> Result<(), CliError> {
 }
 
 /// The first search domain of a pod is `NAMESPACE.svc.DOMAIN`.
-fn own_namespace() -> Result<String, CliError> {
+fn own_namespace() -> Result<String, AppError> {
     let text = fs::read_to_string(RESOLV_CONF).unwrap_or_default();
     let domain = text.lines().find_map(|line| line.strip_prefix("search ")?.split_whitespace().next());
     let namespace = domain.and_then(|domain| domain.split_once(".svc.")).map(|(namespace, _)| namespace.to_owned());
-    namespace.ok_or_else(|| CliError::usage("the namespace of the run is not known").hint("name it with `--namespace`"))
+    namespace.ok_or_else(|| AppError::usage("the namespace of the run is not known").hint("name it with `--namespace`"))
 }

@@ -3,10 +3,10 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+use plumbline_app::AppError;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::commands::test_plugin::deliver::{cannot, done};
-use crate::error::CliError;
 use crate::ui::say;
 
 /// The name of the report.
@@ -35,7 +35,7 @@ impl Attempts {
     }
 
     /// Writes the report and the done file.
-    pub(super) fn write(self, results_dir: &Path) -> Result<(), CliError> {
+    pub(super) fn write(self, results_dir: &Path) -> Result<(), AppError> {
         let mut suite = TestSuite::new("attack");
         for (name, attempt) in self.0 {
             let status = match attempt {
@@ -55,7 +55,7 @@ impl Attempts {
         let file = File::create(&path).map_err(cannot("write", &path))?;
         report
             .serialize(file)
-            .map_err(|error| CliError::system(format!("could not write `{}`", path.display())).because(&error))?;
+            .map_err(|error| AppError::system(format!("could not write `{}`", path.display())).because(&error))?;
         done(results_dir, &path)
     }
 }

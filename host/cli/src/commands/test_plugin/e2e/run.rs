@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use plumbline_app::AppError;
+use plumbline_app::runtime::one_thread;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
@@ -15,8 +17,6 @@ use super::progress::Reporter;
 use super::save::save;
 use super::settings::Settings;
 use crate::args::{Crash, FakeE2eArgs};
-use crate::error::CliError;
-use crate::runtime::one_thread;
 use crate::ui::say;
 
 /// The code of a shell for what SIGTERM ended: 128 and its number.
@@ -25,7 +25,7 @@ const TERMINATED: u8 = 143;
 const CRASHED: u8 = 2;
 
 /// Plays the suite; its exit code.
-pub(crate) fn suite(args: &FakeE2eArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn suite(args: &FakeE2eArgs) -> Result<ExitCode, AppError> {
     let settings = Settings::of(args)?;
     fs::create_dir_all(&args.results_dir).map_err(deliver::cannot("create", &args.results_dir))?;
     let dir = std::path::absolute(&args.results_dir).map_err(deliver::cannot("find", &args.results_dir))?;
@@ -34,7 +34,7 @@ pub(crate) fn suite(args: &FakeE2eArgs) -> Result<ExitCode, CliError> {
     let played = runtime.block_on(async {
         // The first process of a container hears of SIGTERM only if it asks for it.
         let mut terminate = signal(SignalKind::terminate())
-            .map_err(|error| CliError::system("signals cannot be caught").because(&error))?;
+            .map_err(|error| AppError::system("signals cannot be caught").because(&error))?;
         tokio::select! {
             biased;
             _ = terminate.recv() => Ok(Some(TERMINATED)),
@@ -57,7 +57,7 @@ async fn play(
     test_time: Option<Duration>,
     crash: Option<Crash>,
     dir: &Path,
-) -> Result<Option<u8>, CliError> {
+) -> Result<Option<u8>, AppError> {
     let path = dir.join(FILE);
     let mut log = Log::create(dir).map_err(deliver::cannot("write", &path))?;
     let all = counts(cases);

@@ -1,9 +1,9 @@
 //! What the variables say.
 
+use plumbline_app::AppError;
 use plumbline_conformance::lists::{GoRegex, Selection, TestList, embedded_for, read_file};
 
 use crate::args::FakeE2eArgs;
-use crate::error::CliError;
 use crate::ui::say;
 
 /// What is skipped when tests run side by side and nothing else is said.
@@ -34,18 +34,18 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn of(args: &FakeE2eArgs) -> Result<Self, CliError> {
+    pub(super) fn of(args: &FakeE2eArgs) -> Result<Self, AppError> {
         let parallel = matches!(args.parallel.as_str(), "y" | "Y" | "true");
         let skip = if parallel && args.skip.is_empty() { SERIAL.to_owned() } else { args.skip.clone() };
         // What is set to nothing is not set: the image reads its variables so.
         let focus = if args.focus.is_empty() { r"\[Conformance\]".to_owned() } else { args.focus.clone() };
         let selection = Selection::parse(Some(&focus), Some(&skip)).map_err(|(what, error)| {
-            CliError::usage(format!("the {what} is not a valid regular expression of Go")).because(&error)
+            AppError::usage(format!("the {what} is not a valid regular expression of Go")).because(&error)
         })?;
         let expression = |variable: &str, text: &str| {
             let compiled = (!text.is_empty()).then(|| GoRegex::new(text)).transpose();
             compiled
-                .map_err(|error| CliError::usage(format!("`{variable}` is not a regular expression")).because(&error))
+                .map_err(|error| AppError::usage(format!("`{variable}` is not a regular expression")).because(&error))
         };
         let separator = if args.extra_args_sep.is_empty() { " " } else { &args.extra_args_sep };
         let progress_url = args.extra_args.split(separator).find_map(|arg| arg.trim().strip_prefix(PROGRESS_URL));
@@ -65,8 +65,8 @@ impl Settings {
 }
 
 /// The list that was named, that of the cluster's version, or the latest.
-fn list(args: &FakeE2eArgs) -> Result<TestList, CliError> {
-    let failed = |error| CliError::usage("there are no tests to play").because(&error);
+fn list(args: &FakeE2eArgs) -> Result<TestList, AppError> {
+    let failed = |error| AppError::usage("there are no tests to play").because(&error);
     if let Some(path) = &args.list {
         return read_file(path).map_err(failed);
     }

@@ -1,0 +1,50 @@
+//! The use cases of Plumbline, with typed results.
+//!
+//! The command line is one caller: it parses arguments, calls a use case, and prints the result.
+//! Another program can do the same. Nothing here reads arguments, prints to the terminal or ends the
+//! process.
+//!
+//! * [`Context`]: what every use case gets from its caller: settings of registries, and a
+//!   [`Reporter`] for warnings and progress.
+//! * [`AppError`]: the error of every use case.
+//! * [`sources`]: turns references to plugins into definitions and bundles.
+//! * [`signing`]: keys, signatures, and the policy that says which signatures count.
+//! * [`trees`]: the result trees and verdicts of an archive.
+//! * [`judges`], [`difference`]: chains of judges, and the differences between two runs.
+//! * [`report`]: renders results as text, Markdown, HTML, JUnit XML, JSON and YAML.
+//!
+//! ```no_run
+//! use plumbline_app::context::Silent;
+//! use plumbline_app::report::junit;
+//! use plumbline_app::trees::{Reprocess, Trees};
+//! use plumbline_app::{AppError, Context};
+//!
+//! fn main() -> Result<(), AppError> {
+//!     let context = Context::new(Silent);
+//!     let mut trees = Trees::open(&context, "run.tar.gz".as_ref(), Reprocess::default())?;
+//!     let mut roots = Vec::new();
+//!     for plugin in trees.plugins() {
+//!         roots.push(trees.item(&plugin)?);
+//!     }
+//!     let mut out = Vec::new();
+//!     junit(&roots, &mut out).map_err(|error| AppError::printing("failed to write the report", &error))
+//! }
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod context;
+pub mod difference;
+mod error;
+pub mod judges;
+pub mod limits;
+pub mod local_runs;
+mod memory_limit;
+pub mod modules;
+pub mod report;
+pub mod runtime;
+pub mod signing;
+pub mod sources;
+pub mod trees;
+
+pub use context::{Context, Reporter};
+pub use error::{AppError, ErrorKind};
