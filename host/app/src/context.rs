@@ -5,8 +5,13 @@ use std::sync::Arc;
 
 use plumbline_registry::Settings;
 
+use crate::error::AppError;
+
 /// Receives what use cases report while they run. Results and errors are returned instead.
 pub trait Reporter: Send + Sync {
+    /// Something failed that the use case can continue without.
+    fn error(&self, error: &AppError);
+
     /// Something is wrong or suspicious, and the use case continues.
     fn warning(&self, text: &str);
 
@@ -25,6 +30,8 @@ pub trait Reporter: Send + Sync {
 pub struct Silent;
 
 impl Reporter for Silent {
+    fn error(&self, _: &AppError) {}
+
     fn warning(&self, _: &str) {}
 
     fn hint(&self, _: &str) {}

@@ -32,18 +32,26 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod aggregator;
+pub mod cluster_run;
+pub mod conceal;
 pub mod context;
 pub mod difference;
 mod error;
+pub mod images;
 pub mod judges;
 pub mod limits;
+pub mod local_run;
 pub mod local_runs;
+pub mod manifest;
 mod memory_limit;
 pub mod modules;
 pub mod report;
 pub mod runtime;
 pub mod signing;
 pub mod sources;
+pub mod submission;
+pub mod suite;
 pub mod trees;
 
 pub use context::{Context, Reporter};

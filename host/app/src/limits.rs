@@ -92,7 +92,7 @@ mod tests {
         for (text, name) in
             [("modules: {memroy: 1}", "memroy"), ("module: {}", "module"), ("cap: {items: many}", "many")]
         {
-            let error = load(text).unwrap_err().to_string();
+            let error = load(text).unwrap_err().in_full();
             assert!(error.contains(name), "{error}");
         }
     }

@@ -47,6 +47,18 @@ impl LocalRun {
     }
 }
 
+/// The directory in which a run with the working directory `work` keeps the output of its plugins.
+#[must_use]
+pub fn log_dir(work: &Path) -> PathBuf {
+    work.join("tree/podlogs/local")
+}
+
+/// The file with the output of a plugin on `node`, while the run is in progress.
+#[must_use]
+pub fn log_file(work: &Path, plugin: &str, node: &str) -> PathBuf {
+    log_dir(work).join(plugin).join("logs").join(format!("{node}.txt"))
+}
+
 /// `$XDG_STATE_HOME/plumbline/runs`, or `~/.local/state/plumbline/runs` (XDG Base Directory
 /// Specification). `None` without a home directory.
 fn directory() -> Option<PathBuf> {

@@ -16,7 +16,7 @@ use crate::{error, hints};
 /// Sonobuoy's name; in images the binary has it.
 const SONOBUOY: &str = "sonobuoy";
 
-/// The program of the conformance suite's image. SourceKind a link of this name leads to the binary, an image with it stands in for that one: plugin `e2e` calls it so.
+/// The program of the conformance suite's image. Where a link of this name leads to the binary, an image with it stands in for that one: plugin `e2e` calls it so.
 const SUITE: &str = "run_e2e.sh";
 
 /// The command of which the roles beside a plugin are.

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use plumbline_app::{Context, Reporter};
+use plumbline_app::{AppError, Context, Reporter};
 
 use crate::args::RegistryArgs;
+use crate::error::PrintError as _;
 use crate::ui::say;
 
 /// Prints messages of use cases to stderr.
 struct Stderr;
 
 impl Reporter for Stderr {
+    fn error(&self, error: &AppError) {
+        error.print();
+    }
+
     fn warning(&self, text: &str) {
         say(&format!("warning: {text}"));
     }

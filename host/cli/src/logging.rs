@@ -1,4 +1,4 @@
-//! SourceKind the log goes: to stderr for whoever watches, and into the archive for whoever asks later.
+//! Where the log goes: to stderr for whoever watches, and into the archive for whoever asks later.
 
 use std::path::Path;
 

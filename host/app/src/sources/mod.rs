@@ -77,6 +77,27 @@ pub fn find(context: &Context, reference: &str, place: Place) -> Result<Resolved
     }
 }
 
+/// Finds the plugins that `references` name, or those of `defaults` if there are no references. Reports
+/// the warnings about their definitions.
+///
+/// # Errors
+/// As for [`find`].
+pub fn find_all(
+    context: &Context,
+    references: &[String],
+    defaults: &[&str],
+    place: Place,
+) -> Result<Vec<ResolvedPlugin>, AppError> {
+    let mut plugins = references.iter().map(|name| find(context, name, place)).collect::<Result<Vec<_>, _>>()?;
+    if plugins.is_empty() {
+        plugins = defaults.iter().map(|name| find(context, name, place)).collect::<Result<_, _>>()?;
+    }
+    for plugin in &plugins {
+        plugin.warnings.iter().for_each(|warning| context.reporter.warning(&format!("`{}`: {warning}", plugin.origin)));
+    }
+    Ok(plugins)
+}
+
 /// Reads and validates the definition in a file or behind a URL, and returns its text.
 ///
 /// # Errors

@@ -180,7 +180,7 @@ pub(crate) struct ImagesPushArgs {
 pub(crate) struct ImagesCheckArgs {
     #[command(flatten)]
     pub(crate) set: ImageSetArgs,
-    /// SourceKind to look for the images, as for `run --registry` [default: the registry of each image]
+    /// Where to look for the images, as for `run --registry` [default: the registry of each image]
     #[arg(long = "registry", value_name = "PREFIX")]
     pub(crate) prefix: Option<Prefix>,
     /// Compare with the images of this OCI layout: a directory, or a tar

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use plumbline_app::AppError;
 use plumbline_app::signing::Requirements;
+use plumbline_app::submission::RequiredFrom;
 use plumbline_kubernetes::preflight::Check;
 
+use super::submission::required_from;
 use super::time::Time;
-use super::{ClusterArgs, ClusterRunArgs, JudgeArgs, LimitsArg, PolicyArg, RegistryArgs, RequiredFrom, SuiteArgs};
+use super::{ClusterArgs, ClusterRunArgs, JudgeArgs, LimitsArg, PolicyArg, RegistryArgs, SuiteArgs};
 
 /// Run plugins, wait for their results, and print the verdict.
 #[derive(Debug, clap::Args)]
@@ -206,7 +208,7 @@ pub(crate) struct ConformanceRunArgs {
     pub(crate) product: Option<PathBuf>,
     /// Tests that a certificate requires: a `conformance.yaml`, or `image[:REFERENCE]`, which asks
     /// the suite's image on this machine [default: the built-in list of the version]
-    #[arg(long, value_name = "FILE|image[:REF]", requires = "submission_dir")]
+    #[arg(long, value_name = "FILE|image[:REF]", requires = "submission_dir", value_parser = required_from)]
     pub(crate) required: Option<RequiredFrom>,
     #[command(flatten)]
     pub(crate) run: RunOptions,

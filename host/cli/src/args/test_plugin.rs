@@ -53,13 +53,13 @@ pub(crate) struct TestPluginArgs {
     /// Do not say that the results are done
     #[arg(long)]
     pub(crate) no_done: bool,
-    /// SourceKind worker and plugin meet
+    /// Where worker and plugin meet
     #[arg(long, env = "SONOBUOY_RESULTS_DIR", default_value = names::RESULTS_DIR, value_name = "DIR")]
     pub(crate) results_dir: PathBuf,
     /// Write a result for `plumbline report` in place of those for a worker
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["archive", "file", "bytes"])]
     pub(crate) adapter_result: Option<AdapterResult>,
-    /// SourceKind `plumbline report` looks for it
+    /// Where `plumbline report` looks for it
     #[arg(long, env = "RESULTS_PATH", default_value = "/results/adapter-result.json", value_name = "FILE")]
     pub(crate) results_path: PathBuf,
     /// The worker's port for progress updates
@@ -135,7 +135,7 @@ pub(crate) struct AttackArgs {
     /// Stay until told to end, after the results are written
     #[arg(long)]
     pub(crate) stay: bool,
-    /// SourceKind worker and plugin meet
+    /// Where worker and plugin meet
     #[arg(long, env = "SONOBUOY_RESULTS_DIR", default_value = names::RESULTS_DIR, value_name = "DIR")]
     pub(crate) results_dir: PathBuf,
 }
@@ -144,7 +144,7 @@ pub(crate) struct AttackArgs {
 /// of its own, which begin with `FAKE_E2E_`. Called by the name `run_e2e.sh`, as by a link in an image, the program is this.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct FakeE2eArgs {
-    /// SourceKind results go
+    /// Where results go
     #[arg(long, env = "RESULTS_DIR", default_value = "/tmp/results", value_name = "DIR")]
     pub(crate) results_dir: PathBuf,
     /// Which tests are run: a regular expression of Go's

@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::args::DoneArgs;
 
 impl DoneArgs {
-    /// SourceKind `output` goes: with `--done`, a relative path counts from the directory for results.
+    /// Where `output` goes: with `--done`, a relative path counts from the directory for results.
     pub(crate) fn place(&self, output: &Path) -> PathBuf {
         if self.done { self.results_dir.join(output) } else { output.to_owned() }
     }

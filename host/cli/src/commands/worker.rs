@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use plumbline_app::AppError;
+use plumbline_app::conceal::conceal;
 use plumbline_app::runtime::one_thread;
 use plumbline_kubernetes::{Cluster, ConnectOptions, companions_ended};
 use plumbline_worker::{Mode, WorkerConfig, chain, run_worker_process};
 
 use crate::args::{Global, Level, RoleArgs, SleepArgs};
-use crate::commands::conceal::conceal;
 use crate::error::PrintError as _;
 use crate::logging;
 
-/// SourceKind this worker is, as its pod tells it.
+/// Where this worker is, as its pod tells it.
 const NAMESPACE: &str = "SONOBUOY_NS";
 const POD: &str = "SONOBUOY_PLUGIN_POD";
 const CONTAINER: &str = "SONOBUOY_WORKER_CONTAINER";

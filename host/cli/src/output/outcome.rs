@@ -10,10 +10,10 @@ use plumbline_core::judgement::{VerdictStatus, VerdictSummary};
 use plumbline_core::{NOT_READ, Status, Verdict, shell_quote, text};
 use serde_json::{Value, json};
 
-use super::last_output::{LastOutput, list_last_output};
+use super::last_output::list_last_output;
 use crate::args::RunFormat;
-use crate::commands::run::STDOUT_FILE;
 use crate::ui::missing;
+use plumbline_app::local_run::{LastOutput, STDOUT_FILE};
 use plumbline_app::report::failures::list_failures;
 use plumbline_app::report::text::{name, one_line, size};
 use plumbline_app::report::{print_json, print_yaml};

@@ -1,7 +1,7 @@
 //! A run as it is shown: one entry per plugin, however many nodes it has.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use plumbline_app::report::text::one_line;
@@ -24,7 +24,7 @@ pub(super) struct RunView<'a> {
     pub(super) logs: Logs<'a>,
 }
 
-/// SourceKind the output of plugins can be read while they run.
+/// Where the output of plugins can be read while they run.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Logs<'a> {
     /// From pods in this namespace.
@@ -38,7 +38,7 @@ impl Logs<'_> {
     pub(super) fn hint(self, plugin: &str, node: &str) -> String {
         match self {
             Self::Cluster(namespace) => format!("see `{}`", logs_command(plugin, namespace)),
-            Self::Local(work) => format!("see {}", local_log(work, plugin, node).display()),
+            Self::Local(work) => format!("see {}", plumbline_app::local_runs::log_file(work, plugin, node).display()),
         }
     }
 }
@@ -357,13 +357,3 @@ pub(crate) fn period(span: SignedDuration) -> String {
 #[cfg(test)]
 #[path = "plugins_tests.rs"]
 pub(super) mod tests;
-
-/// The directory in which a run with the working directory `work` keeps the output of its plugins.
-pub(crate) fn local_logs(work: &Path) -> PathBuf {
-    work.join("tree/podlogs/local")
-}
-
-/// The file with the output of one of them, while the run continues.
-pub(crate) fn local_log(work: &Path, plugin: &str, node: &str) -> PathBuf {
-    local_logs(work).join(plugin).join("logs").join(format!("{node}.txt"))
-}

@@ -66,7 +66,7 @@ fn copy(context: &Context, layout: &Layout, entries: &[Entry], to: &str) -> Resu
     Ok(())
 }
 
-/// SourceKind each goes.
+/// Where each goes.
 fn targets<'a>(entries: &'a [Entry], to: &str) -> Result<Vec<(&'a Entry, Reference)>, AppError> {
     if let Some(prefix) = to.strip_suffix('/') {
         return entries.iter().map(|entry| Ok((entry, below(prefix, entry)?))).collect();

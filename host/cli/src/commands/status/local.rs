@@ -16,7 +16,7 @@ use super::document::{ago, one_line_of_json};
 use super::sentence::{failure, judged};
 use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
 use crate::error::verdict_code;
-use crate::ui::{local_log, period, stalled, withdrawn};
+use crate::ui::{period, stalled, withdrawn};
 
 /// Results of one plugin that are listed one by one; more are summed up.
 const MAX_LISTED: usize = 20;
@@ -141,7 +141,7 @@ fn standing_still(entry: &LocalRun, seen: &Seen, now: Timestamp) -> Vec<String> 
     still
         .take(MAX_LISTED)
         .map(|(result, still)| {
-            let log = local_log(&entry.work, &result.plugin, &result.node);
+            let log = local_runs::log_file(&entry.work, &result.plugin, &result.node);
             format!(
                 "{}: no progress for {}; its output: {}",
                 report::text::one_line(&result.plugin),

@@ -10,7 +10,7 @@ use plumbline_archive::pack::{PackOptions, pack_directory};
 use super::report::{self, Content};
 use crate::args::{Ending, TestPluginArgs};
 
-/// SourceKind the results stand before they are sent, below the shared directory: apart from the done file, so that a directory that is
+/// Where the results stand before they are sent, below the shared directory: apart from the done file, so that a directory that is
 /// sent has nothing else in it.
 const OUTPUT_DIR: &str = "test-plugin";
 /// The archive of [`OUTPUT_DIR`], beside it.

@@ -6,7 +6,7 @@ use plumbline_app::AppError;
 
 /// How much is taken at a time.
 const PIECE: usize = 8 << 20;
-/// SourceKind it ends although nobody ended it: on a machine without a limit the test is to fail, not the machine.
+/// Where it ends although nobody ended it: on a machine without a limit the test is to fail, not the machine.
 const MOST: usize = 2 << 30;
 
 /// Takes memory, and touches it, until this process is killed. Returns only when that did not happen.

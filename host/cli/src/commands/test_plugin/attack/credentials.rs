@@ -9,7 +9,7 @@ use plumbline_kubernetes::names;
 use super::report::{Attempt, Attempts};
 use crate::args::AttackArgs;
 
-/// SourceKind the kubelet mounts tokens.
+/// Where the kubelet mounts tokens.
 const TOKEN: &str = "var/run/secrets/kubernetes.io/serviceaccount/token";
 /// The most processes that are looked at.
 const MAX_PROCESSES: usize = 20_000;

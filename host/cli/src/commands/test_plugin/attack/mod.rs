@@ -12,7 +12,7 @@ use report::Attempts;
 
 use crate::args::AttackArgs;
 
-/// SourceKind a pod's DNS configuration is.
+/// Where a pod's DNS configuration is.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 /// Makes every attempt, writes a report and tells the worker.
