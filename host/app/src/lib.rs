@@ -52,6 +52,7 @@ pub mod signing;
 pub mod sources;
 pub mod submission;
 pub mod suite;
+pub mod test_plugin;
 pub mod trees;
 
 pub use context::{Context, Reporter};

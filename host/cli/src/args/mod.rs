@@ -51,9 +51,7 @@ pub(crate) use submission::{
     RequiredArgs, SubmissionArgs, SubmissionAssembleArgs, SubmissionCheckArgs, SubmissionCommand,
 };
 pub(crate) use suite::{E2eArgs, E2eMode, ModesArgs, SuiteArgs};
-pub(crate) use test_plugin::{
-    AdapterResult, AttackArgs, Crash, Ending, FakeE2eArgs, ResultFormat, TestPluginArgs, TestPluginCommand,
-};
+pub(crate) use test_plugin::{TestPluginArgs, TestPluginCommand};
 pub(crate) use time::Time;
 pub(crate) use worker::{
     DoneArgs, FactsArgs, InRootArgs, NodeLogsArgs, RoleArgs, SleepArgs, Via, WorkerArgs, WorkerCli, WorkerCommand,

@@ -8,9 +8,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::report::Content;
-use crate::args::{Ending, TestPluginArgs};
-use crate::ui::say;
+use super::results::Content;
+use super::{Ending, TestPluginOptions};
+use crate::context::Context;
 
 /// How long an update may take. It goes to the same pod: whoever takes longer is not there.
 const POST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -18,28 +18,34 @@ const POST_TIMEOUT: Duration = Duration::from_secs(5);
 const ANSWER: u64 = 1024;
 
 /// Works for as long as was asked, and tells how far it is. An update that nobody takes is said, and no more.
-pub(crate) async fn work(args: &TestPluginArgs) {
-    let Some(step) = args.after.checked_div(args.progress) else { return sleep(args.after).await };
-    let host = format!("localhost:{}", args.progress_port);
-    for update in 1..=args.progress {
+pub(super) async fn work(context: &Context, options: &TestPluginOptions) {
+    let Some(step) = options.after.checked_div(options.progress) else { return sleep(options.after).await };
+    let host = format!("localhost:{}", options.progress_port);
+    for update in 1..=options.progress {
         sleep(step).await;
-        let body = update_body(args, update);
+        let body = update_body(options, update);
         match timeout(POST_TIMEOUT, post(&host, "/progress", &body)).await {
-            Ok(Ok(status)) if status == "200" => say(&format!("test-plugin: progress {update}/{}", args.progress)),
-            Ok(Ok(status)) => say(&format!("test-plugin: progress {update} was answered with status {status}")),
-            Ok(Err(error)) => say(&format!("test-plugin: progress {update} could not be posted: {error}")),
-            Err(_) => say(&format!("test-plugin: progress {update} was not answered in time")),
+            Ok(Ok(status)) if status == "200" => {
+                context.reporter.progress(&format!("test-plugin: progress {update}/{}", options.progress))
+            }
+            Ok(Ok(status)) => {
+                context.reporter.progress(&format!("test-plugin: progress {update} was answered with status {status}"))
+            }
+            Ok(Err(error)) => {
+                context.reporter.progress(&format!("test-plugin: progress {update} could not be posted: {error}"))
+            }
+            Err(_) => context.reporter.progress(&format!("test-plugin: progress {update} was not answered in time")),
         }
     }
 }
 
 /// The n-th update: items are done in equal steps, and a failed one is told with the last.
-fn update_body(args: &TestPluginArgs, update: u32) -> String {
-    let done = u64::from(args.items) * u64::from(update) / u64::from(args.progress.max(1));
-    let last = update == args.progress && args.outcome == Ending::Fail && args.items > 0;
-    let failures: Vec<String> = last.then(|| Content::name(args.items)).into_iter().collect();
+fn update_body(options: &TestPluginOptions, update: u32) -> String {
+    let done = u64::from(options.items) * u64::from(update) / u64::from(options.progress.max(1));
+    let last = update == options.progress && options.outcome == Ending::Fail && options.items > 0;
+    let failures: Vec<String> = last.then(|| Content::name(options.items)).into_iter().collect();
     let completed = done - failures.len() as u64;
-    json!({"msg": format!("update {update}"), "total": args.items, "completed": completed, "failures": failures})
+    json!({"msg": format!("update {update}"), "total": options.items, "completed": completed, "failures": failures})
         .to_string()
 }
 

@@ -1,4 +1,4 @@
-//! Progress, as the suite posts it: one message when it begins, one after each test, one at the end.
+//! Posts progress as the suite does: one message at the start, one after each test, and one at the end.
 
 use std::time::Duration;
 
@@ -7,17 +7,18 @@ use tokio::time::timeout;
 
 use super::super::progress::post;
 use super::plan::{Case, Counts, Fate};
-use crate::ui::say;
+use crate::context::Context;
 
-/// How long a message may take. It goes to the same pod: whoever takes longer is not there.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Messages in a row that may fail: afterwards nobody is told any more, and the run goes on.
+/// How long posting a message may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// The number of consecutive failures after which no progress is posted.
 const MAX_FAILED: u32 = 3;
-/// Names of failed tests in a message: more than a run that is worth looking at has.
+/// The most names of failed tests in a message.
 const MAX_NAMES: usize = 1_000;
 
-/// Who posts.
-pub(super) struct Reporter {
+/// Posts the progress of the suite.
+pub(super) struct ProgressReporter<'a> {
+    context: &'a Context,
     /// Host and port, and the path.
     target: Option<(String, String)>,
     total: usize,
@@ -25,26 +26,26 @@ pub(super) struct Reporter {
     failed: u32,
 }
 
-impl Reporter {
-    /// One that posts to `url`, if there is one.
-    pub(super) fn new(url: Option<&str>, total: usize) -> Self {
+impl<'a> ProgressReporter<'a> {
+    /// Posts to `url`, if there is one.
+    pub(super) fn new(context: &'a Context, url: Option<&str>, total: usize) -> Self {
         let target = url.and_then(|url| {
             let parts = target(url);
             if parts.is_none() {
-                say(&format!(
+                context.reporter.progress(&format!(
                     "test-plugin: progress cannot be posted to `{url}`: only `http://HOST:PORT/PATH` is understood"
                 ));
             }
             parts
         });
-        Self { target, total, failures: Vec::new(), failed: 0 }
+        Self { context, target, total, failures: Vec::new(), failed: 0 }
     }
 
     pub(super) async fn begin(&mut self) {
         self.send("Test Suite starting", Counts::default()).await;
     }
 
-    /// A test that was run, and how many were so far.
+    /// Posts the outcome of a test, with the counts so far.
     pub(super) async fn case(&mut self, case: &Case, so_far: Counts) {
         let word = match case.fate {
             Fate::Failed => {
@@ -76,7 +77,7 @@ impl Reporter {
         {
             body.insert("failures".to_owned(), json!(self.failures));
         }
-        let why = match timeout(PATIENCE, post(host, path, &body.to_string())).await {
+        let why = match timeout(TIMEOUT, post(host, path, &body.to_string())).await {
             Ok(Ok(status)) if status == "200" => {
                 self.failed = 0;
                 return;
@@ -86,15 +87,17 @@ impl Reporter {
             Err(_) => "it was not answered in time".to_owned(),
         };
         self.failed += 1;
-        say(&format!("test-plugin: progress could not be posted to `http://{host}{path}`: {why}"));
+        self.context
+            .reporter
+            .progress(&format!("test-plugin: progress could not be posted to `http://{host}{path}`: {why}"));
         if self.failed >= MAX_FAILED {
-            say("test-plugin: no more progress is posted");
+            self.context.reporter.progress("test-plugin: no more progress is posted");
             self.target = None;
         }
     }
 }
 
-/// `http://HOST:PORT/PATH` in its parts; the port may be missing.
+/// Splits `http://HOST[:PORT]/PATH` into `HOST:PORT` and the path.
 fn target(url: &str) -> Option<(String, String)> {
     let rest = url.strip_prefix("http://")?;
     let (host, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));

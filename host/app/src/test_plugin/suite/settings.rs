@@ -1,10 +1,9 @@
 //! What the variables say.
 
-use plumbline_app::AppError;
+use super::super::FakeSuiteOptions;
+use crate::context::Context;
+use crate::error::AppError;
 use plumbline_conformance::lists::{GoRegex, Selection, TestList, embedded_for, read_file};
-
-use crate::args::FakeE2eArgs;
-use crate::ui::say;
 
 /// What is skipped when tests run side by side and nothing else is said.
 const SERIAL: &str = r"\[Serial\]";
@@ -34,11 +33,11 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn of(args: &FakeE2eArgs) -> Result<Self, AppError> {
-        let parallel = matches!(args.parallel.as_str(), "y" | "Y" | "true");
-        let skip = if parallel && args.skip.is_empty() { SERIAL.to_owned() } else { args.skip.clone() };
+    pub(super) fn of(context: &Context, options: &FakeSuiteOptions) -> Result<Self, AppError> {
+        let parallel = matches!(options.parallel.as_str(), "y" | "Y" | "true");
+        let skip = if parallel && options.skip.is_empty() { SERIAL.to_owned() } else { options.skip.clone() };
         // What is set to nothing is not set: the image reads its variables so.
-        let focus = if args.focus.is_empty() { r"\[Conformance\]".to_owned() } else { args.focus.clone() };
+        let focus = if options.focus.is_empty() { r"\[Conformance\]".to_owned() } else { options.focus.clone() };
         let selection = Selection::parse(Some(&focus), Some(&skip)).map_err(|(what, error)| {
             AppError::usage(format!("the {what} is not a valid regular expression of Go")).because(&error)
         })?;
@@ -47,16 +46,16 @@ impl Settings {
             compiled
                 .map_err(|error| AppError::usage(format!("`{variable}` is not a regular expression")).because(&error))
         };
-        let separator = if args.extra_args_sep.is_empty() { " " } else { &args.extra_args_sep };
-        let progress_url = args.extra_args.split(separator).find_map(|arg| arg.trim().strip_prefix(PROGRESS_URL));
-        let silent = !args.no_progress.is_empty();
+        let separator = if options.extra_args_sep.is_empty() { " " } else { &options.extra_args_sep };
+        let progress_url = options.extra_args.split(separator).find_map(|arg| arg.trim().strip_prefix(PROGRESS_URL));
+        let silent = !options.no_progress.is_empty();
         Ok(Self {
-            list: list(args)?,
+            list: list(context, options)?,
             selection,
-            fail: expression("FAKE_E2E_FAIL", &args.fail)?,
-            flaky: expression("FAKE_E2E_FLAKY", &args.flaky)?,
+            fail: expression("FAKE_E2E_FAIL", &options.fail)?,
+            flaky: expression("FAKE_E2E_FLAKY", &options.flaky)?,
             parallel,
-            dry_run: !args.dry_run.is_empty(),
+            dry_run: !options.dry_run.is_empty(),
             progress_url: progress_url.filter(|_| !silent).map(str::to_owned),
             focus,
             skip,
@@ -65,20 +64,20 @@ impl Settings {
 }
 
 /// The list that was named, that of the cluster's version, or the latest.
-fn list(args: &FakeE2eArgs) -> Result<TestList, AppError> {
+fn list(context: &Context, options: &FakeSuiteOptions) -> Result<TestList, AppError> {
     let failed = |error| AppError::usage("there are no tests to play").because(&error);
-    if let Some(path) = &args.list {
+    if let Some(path) = &options.list {
         return read_file(path).map_err(failed);
     }
-    if let Some(version) = &args.list_version {
+    if let Some(version) = &options.list_version {
         return embedded_for(Some(version)).map_err(failed);
     }
-    let cluster = Some(args.cluster_version.as_str()).filter(|version| !version.is_empty());
+    let cluster = Some(options.cluster_version.as_str()).filter(|version| !version.is_empty());
     match embedded_for(cluster) {
         Ok(list) => Ok(list),
         // The names of another version do as well: nothing is asked of the cluster.
         Err(error) => {
-            say(&format!("test-plugin: {error}: the latest stands in for it"));
+            context.reporter.progress(&format!("test-plugin: {error}: the latest stands in for it"));
             embedded_for(None).map_err(failed)
         }
     }

