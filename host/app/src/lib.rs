@@ -32,7 +32,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod adapter_results;
 pub mod aggregator;
+pub mod bundles;
 pub mod cluster_run;
 pub mod conceal;
 pub mod context;
@@ -47,6 +49,7 @@ pub mod manifest;
 mod memory_limit;
 pub mod modules;
 pub mod report;
+pub mod results;
 pub mod runtime;
 pub mod signing;
 pub mod sources;

@@ -6,10 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use plumbline_aggregator::{Published, STATUS_FILE};
 use plumbline_archive::disk::Disk;
 use plumbline_core::RunId;
 use plumbline_core::run_status::RunStatus;
 use serde::{Deserialize, Serialize};
+
+use crate::error::AppError;
 
 /// Finished runs that are recorded.
 const MAX_REMEMBERED: usize = 20;
@@ -111,4 +114,67 @@ fn list_in(directory: &Path) -> io::Result<Vec<LocalRun>> {
     }
     runs.sort_by_key(|run| std::cmp::Reverse(run.started));
     Ok(runs)
+}
+
+/// Finds the run whose ID starts with `wanted`, or the newest run with the others.
+///
+/// # Errors
+/// There is no such run, or several.
+pub fn find(wanted: Option<&str>) -> Result<(LocalRun, Vec<LocalRun>), AppError> {
+    let runs = list().map_err(|error| AppError::system("failed to list the runs").because(&error))?;
+    let Some(wanted) = wanted else {
+        let mut runs = runs.into_iter();
+        let newest = runs.next().ok_or_else(|| {
+            AppError::usage("you have no runs on this machine")
+                .hint("start one with `plumbline run --local --plugin …`")
+        })?;
+        return Ok((newest, runs.collect()));
+    };
+    let mut found = runs.into_iter().filter(|run| run.has_id(wanted));
+    match (found.next(), found.next()) {
+        (Some(run), None) => Ok((run, Vec::new())),
+        (Some(_), Some(_)) => {
+            Err(AppError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
+        }
+        (None, _) => Err(AppError::usage(format!("no run starts with `{wanted}`"))
+            .hint("`plumbline status --local` shows the newest run and lists the others")),
+    }
+}
+
+/// The status of a local run.
+pub struct SeenRun {
+    /// The last status.
+    pub status: RunStatus,
+    /// When it was published, if the run has not finished.
+    pub at: Option<Timestamp>,
+    /// Whether no process works on the run, although it has not finished.
+    pub lost: bool,
+}
+
+/// Reads the last status of a run.
+///
+/// # Errors
+/// The working directory has no status.
+pub fn read_status(entry: &LocalRun) -> Result<SeenRun, AppError> {
+    if let Some(status) = &entry.status {
+        return Ok(SeenRun { status: status.clone(), at: None, lost: false });
+    }
+    let path = entry.work.join(STATUS_FILE);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(AppError::system(format!(
+                "run {} has left no status: `{}` is gone",
+                entry.run.short(),
+                path.display()
+            ))
+            .hint("its working directory was removed before the run ended"));
+        }
+        Err(error) => {
+            return Err(AppError::system(format!("failed to read the status `{}`", path.display())).because(&error));
+        }
+    };
+    let published: Published = serde_json::from_slice(&bytes)
+        .map_err(|error| AppError::system(format!("`{}` is not a status", path.display())).because(&error))?;
+    Ok(SeenRun { status: published.status, at: Some(published.at), lost: !entry.is_running() })
 }

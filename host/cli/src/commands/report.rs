@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use plumbline_app::AppError;
+use plumbline_app::adapter_results::processor;
 use plumbline_app::runtime::one_thread;
 use plumbline_worker::reporter::{Access, Config, LogLevel, Pace, Processor, run};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{remote, report_format};
+use super::remote;
 use crate::args::{Global, Level, ReportArgs};
 use crate::logging;
 
@@ -31,7 +32,7 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, App
         tracing::warn!("{warning}");
     }
     let processor: Option<Arc<Processor>> = match &config.result_format {
-        Some(format) => Some(report_format::processor(format, &args.limits)?),
+        Some(format) => Some(processor(format, args.limits.file.as_deref())?),
         None => None,
     };
     // One thread beside every adapter; what blocks has others.

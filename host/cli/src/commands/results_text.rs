@@ -4,12 +4,11 @@ use std::io::{self, ErrorKind, Write};
 
 use plumbline_app::AppError;
 use plumbline_app::report::{self, Health, print_yaml};
+use plumbline_app::results::{HEALTH, ResultTree, View};
 use plumbline_app::trees::Trees;
 use plumbline_archive::layout::META_CLUSTER_HEALTH;
 use plumbline_core::Item;
 
-use super::results_tree::{HEALTH, Tree, printed};
-use super::results_views::View;
 use crate::args::{Mode, ResultsArgs};
 
 /// Bytes of `meta/clusterhealth.json`: 100,000 pods with a message each.
@@ -42,7 +41,7 @@ impl<W: Write> View for Text<'_, W> {
         printed(writeln!(self.out, "==> {} <==", report::text::name(input)))
     }
 
-    fn tree(&mut self, trees: &mut Trees, tree: Tree<'_>) -> Result<(), AppError> {
+    fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
         self.gap()?;
         let (args, out) = (self.args, &mut *self.out);
         let item = &tree.item;
@@ -131,6 +130,11 @@ fn detailed(
             _ => AppError::printing(what, &error),
         }
     })
+}
+
+/// The error of output that cannot be written.
+pub(super) fn printed(result: io::Result<()>) -> Result<(), AppError> {
+    result.map_err(|error| AppError::printing("failed to print the results", &error))
 }
 
 /// Shows the escapes `\n` and `\t` as line breaks and tabs.

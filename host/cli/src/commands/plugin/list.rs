@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use plumbline_aggregator::LazyModule;
+use plumbline_app::bundles::describe;
 use plumbline_app::limits::Limits;
 use plumbline_app::report::print_json;
 use plumbline_app::report::text::one_line;
@@ -15,7 +16,6 @@ use plumbline_core::chain;
 use plumbline_core::definition::Definition;
 use serde_json::{Value, json};
 
-use super::describe;
 use crate::args::{DataFormat, Global, ListArgs};
 use crate::logging;
 

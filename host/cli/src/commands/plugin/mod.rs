@@ -4,7 +4,6 @@ mod author;
 mod bake;
 mod build;
 mod check;
-mod describe;
 mod dev;
 mod inspect;
 mod install;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use plumbline_app::AppError;
+use plumbline_app::bundles::describe;
 use plumbline_app::report::print_json;
 use plumbline_app::sources::bundle_error;
 use plumbline_archive::atomic::AtomicFile;
 use plumbline_bundle::{Bundle, Packed};
 use plumbline_core::size::Bytes;
 
-use super::describe;
 use crate::args::{Global, PackArgs};
 use crate::logging;
 use crate::ui::say;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use plumbline_app::AppError;
+use plumbline_app::bundles::describe;
 use plumbline_app::report::text::one_line;
 use plumbline_app::report::{print_json, print_yaml};
 use plumbline_app::sources::{self, ResolvedPlugin, SourceKind};
@@ -12,7 +13,6 @@ use plumbline_bundle::{Bundle, Installed};
 use plumbline_core::size::Bytes;
 use serde_json::{Value, json};
 
-use super::describe;
 use crate::args::{DataFormat, Global, ShowArgs};
 use crate::context::context;
 use crate::logging;

@@ -1,15 +1,13 @@
 //! A run of this user on this machine.
 
-use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use comfy_table::{CellAlignment, Table, presets};
 use jiff::Timestamp;
-use plumbline_aggregator::{Published, STATUS_FILE};
-use plumbline_app::local_runs::{self, LocalRun};
+use plumbline_app::local_runs::{self, LocalRun, SeenRun};
 use plumbline_app::{AppError, report};
-use plumbline_core::run_status::{PluginStatus, RunPhase, RunStatus};
+use plumbline_core::run_status::{PluginStatus, RunPhase};
 use plumbline_core::{Status, Verdict, shell_path};
 
 use super::document::{ago, one_line_of_json};
@@ -23,8 +21,8 @@ const MAX_LISTED: usize = 20;
 
 /// Shows how it goes.
 pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, AppError> {
-    let (entry, others) = find(args.run.as_deref())?;
-    let seen = look(&entry)?;
+    let (entry, others) = local_runs::find(args.run.as_deref())?;
+    let seen = local_runs::read_status(&entry)?;
     let mut out = anstream::stdout().lock();
     let printed = match (args.json, args.format) {
         (true, _) => one_line_of_json(&seen.status, &mut out),
@@ -43,61 +41,7 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, App
     })
 }
 
-/// The run that is wanted, and the others if none was named.
-fn find(wanted: Option<&str>) -> Result<(LocalRun, Vec<LocalRun>), AppError> {
-    let runs = local_runs::list().map_err(|error| AppError::system("failed to list the runs").because(&error))?;
-    let Some(wanted) = wanted else {
-        let mut runs = runs.into_iter();
-        let newest = runs.next().ok_or_else(|| {
-            AppError::usage("you have no runs on this machine")
-                .hint("start one with `plumbline run --local --plugin …`")
-        })?;
-        return Ok((newest, runs.collect()));
-    };
-    let mut found = runs.into_iter().filter(|run| run.has_id(wanted));
-    match (found.next(), found.next()) {
-        (Some(run), None) => Ok((run, Vec::new())),
-        (Some(_), Some(_)) => {
-            Err(AppError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
-        }
-        (None, _) => Err(AppError::usage(format!("no run starts with `{wanted}`"))
-            .hint("`plumbline status --local` shows the newest run and lists the others")),
-    }
-}
-
-pub(super) struct Seen {
-    pub(super) status: RunStatus,
-    at: Option<Timestamp>,
-    /// No process works on the run any more, and it has not finished.
-    pub(super) lost: bool,
-}
-
-/// The last status of a run.
-pub(super) fn look(entry: &LocalRun) -> Result<Seen, AppError> {
-    if let Some(status) = &entry.status {
-        return Ok(Seen { status: status.clone(), at: None, lost: false });
-    }
-    let path = entry.work.join(STATUS_FILE);
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(AppError::system(format!(
-                "run {} has left no status: `{}` is gone",
-                entry.run.short(),
-                path.display()
-            ))
-            .hint("its working directory was removed before the run ended"));
-        }
-        Err(error) => {
-            return Err(AppError::system(format!("failed to read the status `{}`", path.display())).because(&error));
-        }
-    };
-    let published: Published = serde_json::from_slice(&bytes)
-        .map_err(|error| AppError::system(format!("`{}` is not a status", path.display())).because(&error))?;
-    Ok(Seen { status: published.status, at: Some(published.at), lost: !entry.is_running() })
-}
-
-fn print(entry: &LocalRun, seen: &Seen, show_all: bool, out: &mut impl Write) -> io::Result<()> {
+fn print(entry: &LocalRun, seen: &SeenRun, show_all: bool, out: &mut impl Write) -> io::Result<()> {
     let phase = if seen.lost { "interrupted: no process works on it" } else { seen.status.status.as_str() };
     writeln!(out, "run {} · {phase} · began {}", entry.run.short(), ago(entry.started))?;
     let entries = seen.status.plugins.as_deref().unwrap_or_default();
@@ -135,7 +79,7 @@ fn print(entry: &LocalRun, seen: &Seen, show_all: bool, out: &mut impl Write) ->
 }
 
 /// What does not get on, and where its output is.
-fn standing_still(entry: &LocalRun, seen: &Seen, now: Timestamp) -> Vec<String> {
+fn standing_still(entry: &LocalRun, seen: &SeenRun, now: Timestamp) -> Vec<String> {
     let awaited = seen.status.plugins.iter().flatten().filter(|_| !seen.lost);
     let still = awaited.filter_map(|result| Some((result, stalled(&seen.status, result, now)?)));
     still
@@ -225,10 +169,10 @@ pub(super) fn list(runs: &[LocalRun], now: Timestamp, out: &mut impl Write) -> i
 const RUNNING: &str = "running";
 
 fn state(run: &LocalRun) -> (&'static str, Option<Verdict>) {
-    match look(run) {
+    match local_runs::read_status(run) {
         Err(_) => ("gone", None),
-        Ok(Seen { lost: true, .. }) => ("interrupted", None),
-        Ok(Seen { status, .. }) => match status.status {
+        Ok(SeenRun { lost: true, .. }) => ("interrupted", None),
+        Ok(SeenRun { status, .. }) => match status.status {
             RunPhase::Failed if run.is_unfinished() => ("failed", None),
             RunPhase::Complete | RunPhase::Failed => ("finished", Some(Verdict::from_run(&status))),
             _ => (RUNNING, None),

@@ -1,35 +1,44 @@
-//! Results as data and as documents.
+//! Views of results: as JSON, YAML, JUnit XML, Markdown and HTML.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-use plumbline_app::AppError;
-use plumbline_app::report::{self, JsonText, JudgedTree, Page, PageFacts, print_yaml};
-use plumbline_app::trees::Trees;
+use crate::error::AppError;
+use crate::report::{self, JsonText, JudgedTree, Page, PageFacts, print_yaml};
+use crate::trees::Trees;
 use plumbline_core::Item;
 use plumbline_core::judgement::PluginVerdict;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use super::results_tree::{Tree, printed};
+use super::{ResultTree, printed};
 
-/// Shows trees, one after the other.
-pub(super) trait View {
-    /// An input follows; it has a name where there are several.
+/// Receives result trees one after the other, and renders them.
+pub trait View {
+    /// An input starts. It has a name if there are several.
+    ///
+    /// # Errors
+    /// It cannot be rendered.
     fn begin(&mut self, _input: Option<&str>, _trees: &mut Trees) -> Result<(), AppError> {
         Ok(())
     }
 
-    /// A tree of the input.
-    fn tree(&mut self, trees: &mut Trees, tree: Tree<'_>) -> Result<(), AppError>;
+    /// Renders a tree of the input.
+    ///
+    /// # Errors
+    /// It cannot be rendered.
+    fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError>;
 
     /// The input ends.
+    ///
+    /// # Errors
+    /// It cannot be rendered.
     fn end(&mut self, _trees: &mut Trees) -> Result<(), AppError> {
         Ok(())
     }
 }
 
-/// A tree as data, with the archive's name where there are several, and its verdict if it has one.
+/// A tree as data, with the name of the archive if there are several, and its verdict.
 #[derive(Serialize)]
 struct Shown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,8 +54,8 @@ enum Content {
     Judged(Box<JudgedTree>),
 }
 
-impl<'a> From<Tree<'a>> for Shown<'a> {
-    fn from(tree: Tree<'a>) -> Self {
+impl<'a> From<ResultTree<'a>> for Shown<'a> {
+    fn from(tree: ResultTree<'a>) -> Self {
         let content = match tree.verdict {
             Some(verdict) => Content::Judged(Box::new(JudgedTree { root: tree.item, verdict })),
             None => Content::Tree(tree.item),
@@ -55,12 +64,15 @@ impl<'a> From<Tree<'a>> for Shown<'a> {
     }
 }
 
-/// One JSON array; one tree is held at a time.
-pub(super) struct JsonArray<S>(S);
+/// Renders a JSON array. At most one tree is in memory.
+pub struct JsonArray<S>(S);
 
 impl JsonArray<()> {
-    /// Prints the array of what `fill` shows.
-    pub(super) fn print(
+    /// Prints the array of the trees that `fill` sends to its view.
+    ///
+    /// # Errors
+    /// `out` cannot be written, or `fill` failed.
+    pub fn print(
         out: &mut impl Write,
         fill: impl FnOnce(&mut dyn View) -> Result<(), AppError>,
     ) -> Result<(), AppError> {
@@ -73,7 +85,7 @@ impl JsonArray<()> {
 }
 
 impl<S: SerializeSeq<Error = serde_json::Error>> View for JsonArray<S> {
-    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), AppError> {
+    fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
         self.0.serialize_element(&Shown::from(tree)).map_err(failed)
     }
 }
@@ -82,23 +94,23 @@ fn failed(error: serde_json::Error) -> AppError {
     AppError::printing("failed to print the results", &error.into())
 }
 
-/// One YAML document per tree.
-pub(super) struct YamlDocuments<'a, W>(pub(super) &'a mut W);
+/// Renders a YAML document for each tree.
+pub struct YamlDocuments<'a, W>(pub &'a mut W);
 
 impl<W: Write> View for YamlDocuments<'_, W> {
-    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), AppError> {
+    fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
         printed(writeln!(self.0, "---").and_then(|()| print_yaml(&Shown::from(tree), &mut *self.0)))
     }
 }
 
-/// What is printed when all trees are known.
+/// Collects all trees for formats that need them at once.
 #[derive(Default)]
-pub(super) struct Collected {
+pub struct Collected {
     trees: Vec<(Item, Option<PluginVerdict>)>,
 }
 
 impl View for Collected {
-    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), AppError> {
+    fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
         self.trees.push((titled(tree.input, tree.item), tree.verdict));
         Ok(())
     }
@@ -106,7 +118,10 @@ impl View for Collected {
 
 impl Collected {
     /// Prints JUnit XML.
-    pub(super) fn junit(self, out: &mut impl Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// `out` cannot be written.
+    pub fn junit(self, out: &mut impl Write) -> io::Result<()> {
         let judged = |(mut root, verdict): (Item, Option<PluginVerdict>)| {
             if let Some(verdict) = &verdict {
                 report::judged_leaves(&mut root, verdict);
@@ -117,27 +132,36 @@ impl Collected {
     }
 
     /// Prints Markdown.
-    pub(super) fn markdown(self, out: &mut impl Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// `out` cannot be written.
+    pub fn markdown(self, out: &mut impl Write) -> io::Result<()> {
         let (roots, verdicts): (Vec<_>, Vec<_>) = self.trees.into_iter().unzip();
         let verdicts: Vec<_> = verdicts.into_iter().flatten().collect();
         report::markdown(&roots, out).and_then(|()| report::verdict_markdown(&verdicts, report::escape, out))
     }
 }
 
-/// One page of HTML; one tree is held at a time.
-pub(super) struct Html {
+/// Renders a page of HTML. At most one tree is in memory.
+pub struct Html {
     page: Page,
     facts: Vec<PageFacts>,
 }
 
 impl Html {
-    /// An empty page.
-    pub(super) fn new() -> Result<Self, AppError> {
+    /// Starts an empty page.
+    ///
+    /// # Errors
+    /// There is no space for temporary files.
+    pub fn new() -> Result<Self, AppError> {
         Ok(Self { page: Page::new().map_err(|error| no_room(&error))?, facts: Vec::new() })
     }
 
     /// Prints the page.
-    pub(super) fn finish(self, out: &mut impl Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// `out` cannot be written.
+    pub fn finish(self, out: &mut impl Write) -> io::Result<()> {
         let facts = match <[PageFacts; 1]>::try_from(self.facts) {
             Ok([facts]) => facts,
             Err(several) => PageFacts { archive: format!("{} archives", several.len()), ..PageFacts::default() },
@@ -149,7 +173,7 @@ impl Html {
 impl View for Html {
     fn begin(&mut self, _: Option<&str>, trees: &mut Trees) -> Result<(), AppError> {
         let name = trees.name().to_owned();
-        // The page may go to others: the name of the file, without the directories of this machine.
+        // The page may be published, so it does not have the directories of this machine.
         let file = Path::new(&name).file_name().map(|file| file.to_string_lossy().into_owned());
         let info = trees.archive().info();
         self.facts.push(PageFacts {
@@ -163,7 +187,7 @@ impl View for Html {
         Ok(())
     }
 
-    fn tree(&mut self, _: &mut Trees, tree: Tree<'_>) -> Result<(), AppError> {
+    fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
         let root = titled(tree.input, tree.item);
         self.page.plugin(&root, tree.verdict.as_ref()).map_err(|error| no_room(&error))?;
         root.dismantle();
@@ -171,7 +195,7 @@ impl View for Html {
     }
 }
 
-/// The tree with the input in its name, where there are several.
+/// The tree with the name of its input, if there are several.
 fn titled(input: Option<&str>, mut root: Item) -> Item {
     if let Some(input) = input {
         root.name = format!("{input}: {}", root.name);

@@ -4,8 +4,9 @@ use plumbline_bundle::{Bundle, Installed};
 use plumbline_sandbox::{ModuleInfo, Roles};
 use serde_json::{Value, json};
 
-/// The roles that a module plays, as people call them.
-pub(super) fn roles(roles: Roles) -> Vec<&'static str> {
+/// The names of the roles that a module implements.
+#[must_use]
+pub fn roles(roles: Roles) -> Vec<&'static str> {
     let roles = [
         (roles.post_processor, "post-processor"),
         (roles.expectations, "expectations"),
@@ -15,16 +16,18 @@ pub(super) fn roles(roles: Roles) -> Vec<&'static str> {
     roles.into_iter().filter(|(plays, _)| *plays).map(|(_, role)| role).collect()
 }
 
-/// The formats that a module answers to; one that names none answers to its own name.
-pub(super) fn formats(info: &ModuleInfo, name: &str) -> Vec<String> {
+/// The formats that a module reads. A post-processor without formats reads that of its name.
+#[must_use]
+pub fn formats(info: &ModuleInfo, name: &str) -> Vec<String> {
     match info.formats.is_empty() && info.roles.post_processor {
         true => vec![name.to_owned()],
         false => info.formats.clone(),
     }
 }
 
-/// Digest, files and modules of a bundle.
-pub(super) fn bundle(bundle: &Bundle) -> Value {
+/// The digest, the files and the modules of a bundle.
+#[must_use]
+pub fn bundle(bundle: &Bundle) -> Value {
     let module = |module: &plumbline_bundle::ModuleFile| {
         json!({
             "file": module.file,
@@ -45,8 +48,9 @@ pub(super) fn bundle(bundle: &Bundle) -> Value {
     })
 }
 
-/// How an installed bundle came here.
-pub(super) fn installation(installed: &Installed) -> Value {
+/// The origin of an installed bundle.
+#[must_use]
+pub fn installation(installed: &Installed) -> Value {
     let record = &installed.record;
     json!({
         "source": record.source,

@@ -1,29 +1,34 @@
-//! Results of other formats for the reporter: one file through a post-processor, and what its tree says in one sentence.
+//! Results of adapters in formats of modules: a post-processor reads the file, and the reporter gets a
+//! sentence about its tree.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::error::AppError;
+use crate::limits::Limits;
+use crate::modules;
 use plumbline_aggregator::{Failure, Outcome, PlannedPlugin, Source, Subject, TREE_FILE, post_process, prepare};
-use plumbline_app::limits::Limits;
-use plumbline_app::{AppError, modules};
+
 use plumbline_core::definition::Definition;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Verdict};
 use plumbline_worker::reporter::{AdapterResult, Processor};
 use serde_json::json;
 
-use crate::args::LimitsArg;
-
-/// How the plugin is called that a module is told of.
+/// The name of the plugin for the module.
 const NAME: &str = "adapter";
-/// Failed items that a message names: the rest is counted.
+/// The failed items that a message names.
 const NAMED: usize = 5;
 
-/// What reads files of `format`: the name of a built-in format, or the path of a module.
-pub(crate) fn processor(format: &str, limits: &LimitsArg) -> Result<Arc<Processor>, AppError> {
-    let limits = Limits::load(limits.file.as_deref())?;
+/// Makes a processor for files of `format`: the name of a built-in format, or the absolute path of a
+/// module. `limits` is the file with limits.
+///
+/// # Errors
+/// There is no such format, or the module cannot be used.
+pub fn processor(format: &str, limits: Option<&Path>) -> Result<Arc<Processor>, AppError> {
+    let limits = Limits::load(limits)?;
     let modules = modules::modules(&limits)?;
     let wrong = |error: &dyn std::error::Error| AppError::usage("RESULT_FORMAT cannot be used").because(error);
     let path = Path::new(format);
@@ -55,14 +60,14 @@ fn process(plugin: &PlannedPlugin, format: &str, name: &Path, bytes: &[u8]) -> R
     fs::write(results.join(name), bytes).map_err(|error| failed(&error))?;
     let tree = scratch.path().join(TREE_FILE);
     let (dir, module) = (scratch.path().join("plugin"), &plugin.post_processor);
-    // One file is all there is: whatever it is called, the module sees it.
+    // The module gets the only file, whatever its name is.
     let names = [name.to_string_lossy().into_owned()];
     let subject = Subject { result_files: &names, ..plugin.subject() };
     let outcome = post_process(&subject, &dir, module, scratch.path(), &tree).map_err(|error| failed(&error))?;
     summary(&outcome, format)
 }
 
-/// The verdict as a result.
+/// The verdict as the result of an adapter.
 fn summary(outcome: &Outcome, format: &str) -> Result<AdapterResult, String> {
     let entry = PluginStatus {
         plugin: NAME.to_owned(),
@@ -85,7 +90,7 @@ fn summary(outcome: &Outcome, format: &str) -> Result<AdapterResult, String> {
     Ok(AdapterResult::new(success, reason, &message, Some(details.into())))
 }
 
-/// `3 passed, 1 failed`: what failed last, so that names can follow it.
+/// `3 passed, 1 failed`. Failures are last, so that their names can follow.
 fn counted(counts: &BTreeMap<String, u64>) -> String {
     let failed = |status: &str| status == "failed";
     let (last, first): (Vec<_>, Vec<_>) = counts.iter().filter(|(_, count)| **count > 0).partition(|(s, _)| failed(s));
@@ -116,7 +121,7 @@ mod tests {
     use super::*;
 
     fn read(format: &str, name: &str, bytes: &str) -> Result<AdapterResult, String> {
-        let processor = processor(format, &LimitsArg::default()).unwrap();
+        let processor = processor(format, None).unwrap();
         processor(Path::new(name), bytes.as_bytes())
     }
 
@@ -146,7 +151,7 @@ mod tests {
     #[test]
     fn a_format_that_nobody_knows_is_no_fallback() {
         for format in ["jnuit", "/no/such/module.wasm", "../x"] {
-            assert!(processor(format, &LimitsArg::default()).is_err(), "{format}");
+            assert!(processor(format, None).is_err(), "{format}");
         }
     }
 }

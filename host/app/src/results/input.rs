@@ -1,45 +1,48 @@
-//! What `results` reads: archives, directories, result files, standard input.
+//! Opens inputs with results: archives, directories, result files, and standard input.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use plumbline_app::AppError;
-use plumbline_app::Context;
-use plumbline_app::report::text::one_line;
-use plumbline_app::trees::{Reprocess, Trees};
+use crate::context::Context;
+use crate::error::AppError;
+use crate::report::text::one_line;
+use crate::trees::{Reprocess, Trees};
 use plumbline_archive::gzip::is_archive;
 use plumbline_core::definition::AUTO_FORMAT;
 use serde_json::json;
 use tempfile::TempDir;
 
-/// How names of archives end.
+/// The extensions of archives.
 const EXTENSIONS: [&str; 3] = [".tar.gz", ".tgz", ".tar"];
-/// What the root of an archive holds, of whatever version.
+/// Entries in the root of an archive, of any version.
 const ROOT: [&str; 3] = ["meta", "plugins", "config.json"];
-/// Files of a directory that is searched for archives.
+/// The most files of a directory that is searched for archives.
 const MAX_FILES: usize = 100_000;
-/// Bytes of standard input: as many as an upload may have, unpacked.
+/// The most bytes of standard input: as many as an unpacked upload may have.
 const MAX_STDIN: u64 = 16 << 30;
-/// The definition of the plugin that stands for a result file.
+/// The definition of the plugin that a result file is read as.
 const DEFINITION: &str = "plugin.yaml";
-/// Bytes at the start of a file that show whether it is an archive: a block of a tar file.
+/// The bytes that suffice to recognize an archive: a block of a tar.
 const HEAD_BYTES: u64 = 512;
 
-/// An input that was opened.
-pub(super) struct Input {
-    /// Its name for messages and titles.
-    pub(super) name: String,
+/// An open input.
+pub struct Input {
+    /// Its name, for messages and titles.
+    pub name: String,
     /// Its trees.
-    pub(super) trees: Trees,
-    /// Temporary files, removed when nobody reads them any more.
+    pub trees: Trees,
+    /// Temporary files, which are removed with this.
     kept: Vec<TempDir>,
 }
 
-/// Opens an archive, the newest archive in a directory, a result file in the format `format` (or one that its content shows), or any of
-/// them on standard input (`-`).
-pub(super) fn open(
+/// Opens an archive, the newest archive in a directory, a result file in the format `format` or a detected
+/// one, or any of them on standard input (`-`).
+///
+/// # Errors
+/// The input cannot be read, or its format is not known.
+pub fn open_input(
     context: &Context,
     path: &Path,
     reprocess: Reprocess,
@@ -73,7 +76,7 @@ pub(super) fn open(
     open_file(context, path, &name, &file, reprocess, format)
 }
 
-/// Opens the file at `path`: as an archive by its name or content, else as a result file called `file`.
+/// Opens the file at `path`: as an archive by its name or content, or else as the result file `file`.
 fn open_file(
     context: &Context,
     path: &Path,
@@ -83,7 +86,7 @@ fn open_file(
     format: Option<&str>,
 ) -> Result<Input, AppError> {
     let unreadable = |error: io::Error| AppError::usage(format!("failed to read `{name}`")).because(&error);
-    // What is not there, and what is no file, the archive's reader has the words for.
+    // The reader of archives reports missing files and directories.
     if format.is_none() && (!path.is_file() || EXTENSIONS.iter().any(|extension| file.ends_with(extension))) {
         return Ok(Input {
             trees: Trees::open_as(context, path, name, reprocess)?,
@@ -101,7 +104,7 @@ fn open_file(
         });
     }
     let kept = lay_out(path, file, format.unwrap_or(AUTO_FORMAT)).map_err(|error| no_room(&error))?;
-    // The definition comes from the user, not from an archive: an unknown format is an error.
+    // The format comes from the user, so an unknown one is an error.
     let definition = reprocess.definition.or_else(|| Some(kept.path().join(DEFINITION)));
     let reprocess = Reprocess { always: true, definition, ..reprocess };
     let mut trees = Trees::open_as(context, kept.path(), name, reprocess)?;
@@ -120,7 +123,7 @@ fn open_file(
     Ok(Input { name: name.to_owned(), trees, kept: vec![kept] })
 }
 
-/// A directory as an archive has it, with one plugin, whose result is the file at `path`, and a definition of that plugin.
+/// Makes a directory like an archive, with a definition of one plugin whose result is the file at `path`.
 fn lay_out(path: &Path, file: &str, format: &str) -> io::Result<TempDir> {
     let kept = tempfile::tempdir()?;
     let results = kept.path().join("plugins").join(file).join("results/global");
@@ -131,14 +134,14 @@ fn lay_out(path: &Path, file: &str, format: &str) -> io::Result<TempDir> {
     });
     fs::write(kept.path().join(DEFINITION), definition.to_string())?;
     let (from, to) = (path.canonicalize()?, results.join(file));
-    // Another file system, or another user's file: then there are two copies.
+    // Links fail across file systems, and for files of other users.
     if fs::hard_link(&from, &to).is_err() {
         fs::copy(&from, &to)?;
     }
     Ok(kept)
 }
 
-/// The archive in `dir` that was changed last.
+/// The archive in `dir` that was modified last.
 fn newest_archive(dir: &Path) -> Result<Option<PathBuf>, AppError> {
     let unreadable =
         |error: io::Error| AppError::usage(format!("failed to read directory `{}`", dir.display())).because(&error);
@@ -151,7 +154,7 @@ fn newest_archive(dir: &Path) -> Result<Option<PathBuf>, AppError> {
         let entry = entry.map_err(unreadable)?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        // Archives under way have hidden names.
+        // Incomplete archives have hidden names.
         if name.starts_with('.') || !EXTENSIONS.iter().any(|extension| name.ends_with(extension)) {
             continue;
         }
@@ -164,7 +167,7 @@ fn newest_archive(dir: &Path) -> Result<Option<PathBuf>, AppError> {
     Ok(newest.map(|(_, path)| path))
 }
 
-/// Copies standard input to a file: archives are read more than once.
+/// Copies standard input to a file, because archives are read more than once.
 fn spool(to: &Path) -> Result<(), AppError> {
     let mut file = File::create_new(to).map_err(|error| no_room(&error))?;
     let copied = io::copy(&mut io::stdin().lock().take(MAX_STDIN + 1), &mut file)

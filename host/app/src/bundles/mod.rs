@@ -1,0 +1,14 @@
+//! Bundles: push, pull, install and bake them, and try their modules on results.
+
+mod bake;
+pub mod describe;
+mod install;
+mod process;
+mod pull;
+mod push;
+
+pub use bake::{BakeOptions, BakedImage, bake};
+pub use install::{install, install_for_sonobuoy};
+pub use process::{ProcessOptions, Processed, process};
+pub use pull::{PulledArtifact, pull};
+pub use push::{PushedArtifact, push};
