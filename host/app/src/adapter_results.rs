@@ -1,5 +1,5 @@
-//! Results of adapters in formats of modules: a post-processor reads the file, and the reporter gets a
-//! sentence about its tree.
+//! Results of adapters in formats of modules: a post-processor reads the file, and the reporter
+//! gets a sentence about its tree.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,8 +22,8 @@ const NAME: &str = "adapter";
 /// The failed items that a message names.
 const NAMED: usize = 5;
 
-/// Makes a processor for files of `format`: the name of a built-in format, or the absolute path of a
-/// module. `limits` is the file with limits.
+/// Makes a processor for files of `format`: the name of a built-in format, or the absolute path of
+/// a module. `limits` is the file with limits.
 ///
 /// # Errors
 /// There is no such format, or the module cannot be used.

@@ -70,8 +70,8 @@ pub struct PreparedRun {
     pub objects: Vec<Value>,
 }
 
-/// Finds the plugins of a run, and checks that they may run together. Without effect if a manifest is
-/// given, which has its plugins already.
+/// Finds the plugins of a run, and checks that they may run together. Without effect if a manifest
+/// is given, which has its plugins already.
 ///
 /// # Errors
 /// A plugin cannot be found or may not run, or an option would change the manifest.
@@ -146,7 +146,8 @@ impl PreparedRun {
             .map_err(|error| AppError::cluster(&error))
     }
 
-    /// How [`PreparedRun::create`] would change the cluster: the titles of objects, and their changes.
+    /// How [`PreparedRun::create`] would change the cluster: the titles of objects, and their
+    /// changes.
     ///
     /// # Errors
     /// The API server does not answer.

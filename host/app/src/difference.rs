@@ -55,8 +55,8 @@ impl SameTests {
 /// The tests of a run.
 pub type Tests = BTreeMap<TestKey, SameTests>;
 
-/// Adds the leaves of the tree of `plugin` to `tests`. Setup nodes of the suite are added only if they
-/// failed.
+/// Adds the leaves of the tree of `plugin` to `tests`. Setup nodes of the suite are added only if
+/// they failed.
 pub fn add(tests: &mut Tests, plugin: &str, root: &Item) {
     let mut leaves = root.leaves();
     while let Some(leaf) = leaves.next() {

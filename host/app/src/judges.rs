@@ -126,8 +126,8 @@ fn baseline(context: &Context, archive: &Path, plugin: &str, limits: &Limits) ->
     baseline
 }
 
-/// Appends the judges of `options` to the chain of their plugin, and lets them read their lists, so that
-/// mistakes are reported before the run starts.
+/// Appends the judges of `options` to the chain of their plugin, and lets them read their lists, so
+/// that mistakes are reported before the run starts.
 ///
 /// # Errors
 /// As for [`judged_plugin`] and [`chain`], and if a judge cannot use its lists.
@@ -154,7 +154,8 @@ pub fn apply(
     Ok(())
 }
 
-/// Checks that no option is set if the definitions of plugins cannot change. `why` says why they cannot.
+/// Checks that no option is set if the definitions of plugins cannot change. `why` says why they
+/// cannot.
 ///
 /// # Errors
 /// An option is set.
@@ -179,8 +180,8 @@ pub fn rehearse_chain(chain: &Chain, plugin: &str, limits: &Limits) -> Result<()
     rehearse_as(&Source { definition: Arc::new(definition), bundle: None }, 0, plugin, limits)
 }
 
-/// Lets the judges of `source`, from index `first`, judge an empty tree without evidence, so that each
-/// reads its lists and reports errors in them.
+/// Lets the judges of `source`, from index `first`, judge an empty tree without evidence, so that
+/// each reads its lists and reports errors in them.
 fn rehearse(source: &Source, first: usize, limits: &Limits) -> Result<(), AppError> {
     rehearse_as(source, first, source.definition.name.as_str(), limits)
 }

@@ -1,8 +1,8 @@
 //! The use cases of Plumbline, with typed results.
 //!
 //! The command line is one caller: it parses arguments, calls a use case, and prints the result.
-//! Another program can do the same. Nothing here reads arguments, prints to the terminal or ends the
-//! process.
+//! Another program can do the same. Nothing here reads arguments, prints to the terminal or ends
+//! the process.
 //!
 //! * [`Context`]: what every use case gets from its caller: settings of registries, and a
 //!   [`Reporter`] for warnings and progress.

@@ -1,18 +1,19 @@
-//! The limit on the memory of this process, where it runs in a container or another control group.
+//! The memory limit of this process, in a container or another control group.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// More than any machine has: what version 1 of control groups says where there is no limit.
+/// From here on, version 1 of control groups means that there is no limit.
 const NONE: u64 = 1 << 60;
 
-/// The limit in bytes. `None`: there is no limit, or reading it failed.
+/// The limit in bytes. `None` if there is no limit, or if reading it failed.
 pub(crate) fn memory_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     limit_below(Path::new("/sys/fs/cgroup"), &groups)
 }
 
-/// The smallest limit of the groups that `groups`, the text of `/proc/self/cgroup`, names, and of those above them.
+/// The smallest limit of the groups in `groups`, the text of `/proc/self/cgroup`, and of their
+/// ancestors.
 fn limit_below(root: &Path, groups: &str) -> Option<u64> {
     let mut limits = Vec::new();
     for line in groups.lines() {
@@ -25,7 +26,8 @@ fn limit_below(root: &Path, groups: &str) -> Option<u64> {
         } else {
             continue;
         };
-        // In a container the path may be that of the host, which is not there; the root is the container's own group then.
+        // In a container, the path may be that of the host and not exist. The root is then the
+        // group of the container.
         let group = root.join(path.trim_start_matches('/'));
         limits.extend(
             group.ancestors().take_while(|group| group.starts_with(&root)).filter_map(|group| read(group.join(file))),

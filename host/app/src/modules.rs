@@ -62,8 +62,8 @@ fn cache_dir() -> Option<PathBuf> {
     Some(cache_root()?.join("modules"))
 }
 
-/// The user's cache directory of Plumbline (XDG Base Directory Specification). `None` without a home
-/// directory.
+/// The user's cache directory of Plumbline (XDG Base Directory Specification). `None` without a
+/// home directory.
 #[must_use]
 pub fn cache_root() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());

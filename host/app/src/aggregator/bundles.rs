@@ -23,8 +23,8 @@ const PARALLEL: usize = 4;
 /// How long pulling all bundles may take.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Pauses between attempts to reach a registry, 15 s in total. The network and DNS of a pod may start
-/// later than the pod.
+/// Pauses between attempts to reach a registry, 15 s in total. The network and DNS of a pod may
+/// start later than the pod.
 const PAUSES: [Duration; 4] =
     [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
 
@@ -49,8 +49,8 @@ pub(super) struct BundleRequest {
     pub(super) digest: Digest,
 }
 
-/// Finds or pulls the bundles that the configuration names, and sets them in `sources`. Every bundle is
-/// verified by its digest.
+/// Finds or pulls the bundles that the configuration names, and sets them in `sources`. Every
+/// bundle is verified by its digest.
 pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &BundleDirs) -> Result<(), AppError> {
     let requests = requests(config, sources)?;
     if requests.is_empty() {
@@ -150,8 +150,8 @@ fn find(
     Ok((found, missing))
 }
 
-/// Creates a client with the settings of the configuration, and the credentials that the environment
-/// of the pod names (the mounted Secret).
+/// Creates a client with the settings of the configuration, and the credentials that the
+/// environment of the pod names (the mounted Secret).
 fn client(config: &Config, places: &BundleDirs) -> Result<Client, AppError> {
     let dir = &places.fetched;
     let failed = |error: &std::io::Error| {
@@ -233,7 +233,8 @@ impl Puller {
         if pulled.kind == Kind::Module {
             return Err(failures.no_bundle(one, reference));
         }
-        // The digest of the tar is that of the bundle, so it is checked before anything is unpacked.
+        // The digest of the tar is that of the bundle, so it is checked before anything is
+        // unpacked.
         let digest = pulled.layer.digest.to_string();
         if digest != one.digest.to_string() {
             return Err(failures.another(one, reference, &digest));

@@ -115,8 +115,8 @@ pub(super) fn ended_early(troubles: &[String]) -> Option<RunFailure> {
     (!troubles.is_empty()).then(|| RunFailure::new(&troubles.join("\n"), Some(hint)))
 }
 
-/// Uploads the archive if the configuration has a URL for it and that was not done before. The status
-/// has the outcome.
+/// Uploads the archive if the configuration has a URL for it and that was not done before. The
+/// status has the outcome.
 pub(super) async fn upload(config: &Config, dir: &Path, mut status: RunStatus) -> RunStatus {
     let url = &config.plumbline.upload_url;
     if url.is_empty() || status.delivery.is_some() || status.tar_info.name.is_empty() {

@@ -1,5 +1,5 @@
-//! The aggregator of a run in a cluster: it dispatches plugins, collects their results, and makes the
-//! archive.
+//! The aggregator of a run in a cluster: it dispatches plugins, collects their results, and makes
+//! the archive.
 
 mod bundles;
 mod finish;
@@ -67,8 +67,8 @@ pub enum AggregatorEnd {
 /// The run cannot start, or it failed and the pod does not stay.
 pub async fn aggregate(context: &Context, options: &AggregatorOptions<'_>) -> Result<AggregatorEnd, AppError> {
     conceal();
-    // Two events end the run early: a signal to this process, and a failure of a run that fails fast.
-    // After the latter, the archive can be downloaded, as at any other end.
+    // Two events end the run early: a signal to this process, and a failure of a run that fails
+    // fast. After the latter, the archive can be downloaded, as at any other end.
     let stopped = CancellationToken::new();
     let signals = tokio::spawn(cancel_on_signal(stopped.clone()));
     let config = match read_config() {
@@ -124,8 +124,8 @@ pub async fn aggregate(context: &Context, options: &AggregatorOptions<'_>) -> Re
     Ok(end)
 }
 
-/// Publishes the error in the status of the run, if the cluster can be reached before this process is
-/// asked to stop. Returns the error.
+/// Publishes the error in the status of the run, if the cluster can be reached before this process
+/// is asked to stop. Returns the error.
 async fn report_start_error(
     options: &AggregatorOptions<'_>,
     config: &Config,
@@ -227,8 +227,8 @@ async fn run(
             FailedRun::at(state.status(), interrupted)
         })?;
         finished.status.failure = early;
-        // Recorded before the upload, which may take minutes: a container that is killed meanwhile must
-        // not repeat the run.
+        // Recorded before the upload, which may take minutes: a container that is killed meanwhile
+        // must not repeat the run.
         update_record(&options.dir, &finished.status);
         let status = upload(config, &options.dir, finished.status.clone()).await;
         Ok::<_, FailedRun>((finished, status))
@@ -244,8 +244,8 @@ async fn run(
     Ok(())
 }
 
-/// Records the end of the run before its working directory is removed, so that a restarted container
-/// does not repeat the run.
+/// Records the end of the run before its working directory is removed, so that a restarted
+/// container does not repeat the run.
 fn on_archived(dir: PathBuf) -> OnArchived {
     Arc::new(move |status| finish::record(&dir, status))
 }
@@ -262,7 +262,8 @@ async fn finish_again(
     publish_end(publishing, &status).await;
 }
 
-/// Fetches the bundles of the configuration, and publishes meanwhile that the run is being prepared.
+/// Fetches the bundles of the configuration, and publishes meanwhile that the run is being
+/// prepared.
 async fn fetch(
     config: &Config,
     sources: &mut [Source],

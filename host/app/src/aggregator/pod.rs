@@ -104,8 +104,8 @@ impl Pod {
         })
     }
 
-    /// The settings that all plugins of the run share. If the version of the server is not known, they
-    /// work with every version.
+    /// The settings that all plugins of the run share. If the version of the server is not known,
+    /// they work with every version.
     pub(super) async fn stage(&self, cluster: &Cluster, config: &Config, sources: &[Source]) -> Stage {
         let native_sidecar = match config.plumbline.native_sidecar {
             NativeSidecar::Always => true,
@@ -151,8 +151,8 @@ pub(super) fn listen(config: &Config, ip: Option<&str>) -> Result<SocketAddr, Ap
         AppError::usage(format!("`Server.bindaddress` is not an address: `{}`", config.server.bind_address))
             .because(&error)
     })?;
-    // A pod with IPv6 addresses only cannot be reached on `0.0.0.0`. A server on `::` also listens on
-    // IPv4 addresses.
+    // A pod with IPv6 addresses only cannot be reached on `0.0.0.0`. A server on `::` also listens
+    // on IPv4 addresses.
     let address = match (address, ip.and_then(|ip| ip.parse().ok())) {
         (IpAddr::V4(Ipv4Addr::UNSPECIFIED), Some(IpAddr::V6(_))) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         (address, _) => address,

@@ -1,5 +1,5 @@
-//! What a run starts with: its working directory, its ID, and the plugins in the search path with the
-//! modules that came with them.
+//! What a run starts with: its working directory, its ID, and the plugins in the search path with
+//! the modules that came with them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,8 @@ pub(super) fn open_work_dir(options: &AggregatorOptions<'_>, config: &Config) ->
     Ok((work, id))
 }
 
-/// The ID of a run that continues is that of its record; a new run has the one in the configuration.
+/// The ID of a run that continues is that of its record; a new run has the one in the
+/// configuration.
 fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, AppError> {
     let record = work
         .record()
@@ -83,7 +84,8 @@ pub(super) fn unpack_modules_of_run(dir: &Path) -> Result<BTreeMap<String, PathB
     Ok(unpacked)
 }
 
-/// Reads the definitions in the directories of the search path, or those that the configuration selects.
+/// Reads the definitions in the directories of the search path, or those that the configuration
+/// selects.
 pub(super) fn find_plugins(config: &Config, modules: &BTreeMap<String, PathBuf>) -> Result<Vec<Source>, AppError> {
     if config.skip_plugins {
         return Ok(Vec::new());

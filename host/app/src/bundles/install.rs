@@ -40,8 +40,8 @@ pub fn install(context: &Context, reference: &str) -> Result<Installed, AppError
     put(path, origin)
 }
 
-/// Installs a definition, a file or a URL, as `sonobuoy plugin install NAME DEFINITION` does. Returns its
-/// path.
+/// Installs a definition, a file or a URL, as `sonobuoy plugin install NAME DEFINITION` does.
+/// Returns its path.
 ///
 /// # Errors
 /// The definition is invalid, or it cannot be fetched or written.

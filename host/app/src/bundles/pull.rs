@@ -25,8 +25,8 @@ pub struct PulledArtifact {
     pub artifact: Artifact,
 }
 
-/// Pulls a bundle or a module into `output`: bundles into a tar, or unpacked if the path does not end in
-/// `.tar`. By default, the file is named after the artifact.
+/// Pulls a bundle or a module into `output`: bundles into a tar, or unpacked if the path does not
+/// end in `.tar`. By default, the file is named after the artifact.
 ///
 /// # Errors
 /// The registry does not have the artifact, it is invalid, or the file cannot be written.

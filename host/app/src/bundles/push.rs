@@ -35,7 +35,8 @@ pub struct PushedArtifact {
     pub signatures: usize,
 }
 
-/// Pushes the directory of a bundle, a packed bundle with the signatures next to it, or a WebAssembly file.
+/// Pushes the directory of a bundle, a packed bundle with the signatures next to it, or a
+/// WebAssembly file.
 ///
 /// # Errors
 /// The file is none of these, or the registry rejects it.

@@ -39,8 +39,8 @@ pub struct CheckedImage {
 /// Looks up the images in the registry, and compares them with the originals.
 ///
 /// # Errors
-/// The images cannot be selected. If only the suite cannot be asked, that is an error unless an image is
-/// missing.
+/// The images cannot be selected. If only the suite cannot be asked, that is an error unless an
+/// image is missing.
 pub fn check(context: &Context, options: &CheckOptions) -> Result<Vec<CheckedImage>, AppError> {
     let mut unasked = None;
     // Open until all images are compared.
@@ -79,8 +79,8 @@ enum Wanted {
     Run(Box<SelectedImages>),
 }
 
-/// The images of a run, and their own registries if they are compared. `unasked` is set if the suite
-/// cannot be asked for the images of its tests.
+/// The images of a run, and their own registries if they are compared. `unasked` is set if the
+/// suite cannot be asked for the images of its tests.
 async fn run_images(
     context: &Context,
     options: &CheckOptions,
@@ -110,7 +110,8 @@ async fn look_up(
     images: Vec<(String, Option<Source>)>,
 ) -> Result<Vec<CheckedImage>, AppError> {
     let mut silent: HashSet<String> = HashSet::new();
-    // Registries that do not answer are not asked again, because each request takes as long as the first.
+    // Registries that do not answer are not asked again, because each request takes as long as the
+    // first.
     let mut gone: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
     for (image, from) in images {

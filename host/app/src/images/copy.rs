@@ -64,7 +64,8 @@ pub fn push_jobs(context: &Context, to: &Prefix) -> Result<LoadJobs, AppError> {
 }
 
 pub(super) fn open(path: &Path) -> Result<OpenedLayout, AppError> {
-    // Next to it, because an archive of all images can be larger than the file system for temporary files.
+    // Next to it, because an archive of all images can be larger than the file system for temporary
+    // files.
     let beside = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     open_layout(path, Some(beside)).map_err(|cause| unreadable(cause, path))
 }
@@ -73,7 +74,8 @@ fn unreadable(cause: Cause, path: &Path) -> AppError {
     registry_error(&cause.of(format!("read layout `{}`", path.display())))
 }
 
-/// The images of a layout by name. Entries without the name of an image are left out, which is reported.
+/// The images of a layout by name. Entries without the name of an image are left out, which is
+/// reported.
 pub(super) fn entries(context: &Context, layout: &Layout, path: &Path) -> Result<Vec<(String, Source)>, AppError> {
     let mut found = Vec::new();
     for entry in layout.entries().map_err(|cause| unreadable(cause, path))? {
@@ -93,8 +95,8 @@ pub(super) fn entries(context: &Context, layout: &Layout, path: &Path) -> Result
     Ok(found)
 }
 
-/// Checks that no two images have the same name without their registries. An image with a digest gives
-/// up a tag that it would share.
+/// Checks that no two images have the same name without their registries. An image with a digest
+/// gives up a tag that it would share.
 fn one_source_each(jobs: &mut [Job]) -> Result<(), AppError> {
     let tagged = |job: &Job| match &job.to {
         Target::Registry(target) => {

@@ -100,8 +100,8 @@ struct Filled {
     _lock: Option<File>,
 }
 
-/// Locks a layout until the file is closed. Two processes would remove each other's incomplete downloads
-/// and overwrite each other's index.
+/// Locks a layout until the file is closed. Two processes would remove each other's incomplete
+/// downloads and overwrite each other's index.
 fn lock(dir: &Path) -> Result<Option<File>, AppError> {
     // Some file systems cannot lock directories.
     let Ok(there) = File::open(dir) else { return Ok(None) };

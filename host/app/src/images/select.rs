@@ -114,8 +114,8 @@ fn plugins(context: &Context, options: &ImageOptions) -> Result<Vec<Definition>,
         .collect()
 }
 
-/// Asks the program in the suite's image for the images of its tests. With `behind`, the suite's image is
-/// that in this registry.
+/// Asks the program in the suite's image for the images of its tests. With `behind`, the suite's
+/// image is that in this registry.
 pub(super) async fn ask_suite(
     context: &Context,
     options: &ImageOptions,
@@ -189,8 +189,9 @@ fn version(context: &Context, options: &ImageOptions) -> Result<String, AppError
     }
 }
 
-/// Asks the program in `image` for a list. The program is third-party code that runs on this machine,
-/// which is reported. `registries` is the file with registries for the program, `hint` the alternative.
+/// Asks the program in `image` for a list. The program is third-party code that runs on this
+/// machine, which is reported. `registries` is the file with registries for the program, `hint` the
+/// alternative.
 pub(crate) async fn ask(
     context: &Context,
     client: &Client,

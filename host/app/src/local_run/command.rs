@@ -27,7 +27,8 @@ pub struct CommandOptions {
     pub format: Option<String>,
 }
 
-/// Makes a plugin of the command, with directories in `work`, after checking that the program exists.
+/// Makes a plugin of the command, with directories in `work`, after checking that the program
+/// exists.
 pub(super) fn plugin(options: &CommandOptions, work: &Path) -> Result<ResolvedPlugin, AppError> {
     let command = &options.command;
     find(command)?;

@@ -35,8 +35,8 @@ pub struct LocalRunOptions {
     pub plugins: Vec<String>,
     /// The command to run as a plugin.
     pub command: Option<CommandOptions>,
-    /// The run to continue: a directory, an ID or its start, or the empty text for the newest unfinished
-    /// run.
+    /// The run to continue: a directory, an ID or its start, or the empty text for the newest
+    /// unfinished run.
     pub resume: Option<String>,
     /// The directory of the archive.
     pub output: Option<PathBuf>,
@@ -170,7 +170,8 @@ impl StartedRun {
         Arc::clone(&self.dispatcher)
     }
 
-    /// Removes the run instead of executing it. Calls `ready` for each plugin once its modules are compiled.
+    /// Removes the run instead of executing it. Calls `ready` for each plugin once its modules are
+    /// compiled.
     ///
     /// # Errors
     /// A module cannot be compiled, or the working directory cannot be removed.
@@ -190,7 +191,8 @@ impl StartedRun {
             .map_err(|error| AppError::system(format!("failed to remove `{}`", root.display())).because(&error))
     }
 
-    /// Executes the run until it has finished, or until `cancel` is cancelled and its plugins have ended.
+    /// Executes the run until it has finished, or until `cancel` is cancelled and its plugins have
+    /// ended.
     ///
     /// # Errors
     /// The run failed. It can be continued, unless the error says otherwise.
@@ -215,7 +217,8 @@ impl StartedRun {
     }
 }
 
-/// The path of a new working directory, in the output directory, so that the archive can be renamed.
+/// The path of a new working directory, in the output directory, so that the archive can be
+/// renamed.
 fn new_root(output: Option<&Path>) -> Result<PathBuf, AppError> {
     let output = absolute(output.unwrap_or(Path::new(".")))?;
     Ok(output.join(format!(".plumbline-run-{}", RunId::random().short())))
@@ -239,15 +242,15 @@ fn open_work_dir(resume: Option<&str>, root: PathBuf) -> Result<WorkDir, AppErro
         .map_err(|error| AppError::system("failed to create the working directory of the run").because(&error))
 }
 
-/// The directory of the archive. By default, that of a continued run is next to its working directory
-/// `root`.
+/// The directory of the archive. By default, that of a continued run is next to its working
+/// directory `root`.
 fn output_dir(options: &LocalRunOptions, root: &Path) -> PathBuf {
     let continued = options.resume.as_ref().and_then(|_| root.parent());
     options.output.clone().or(continued.map(Path::to_owned)).unwrap_or_else(|| PathBuf::from("."))
 }
 
-/// The directories in which plugins start: for a new run the current one, for a continued run those of
-/// its start.
+/// The directories in which plugins start: for a new run the current one, for a continued run those
+/// of its start.
 fn start_directories(work: &WorkDir, found: &[ResolvedPlugin]) -> Result<StartDirectories, AppError> {
     let recorded = StartDirectories::load(work.root()).map_err(|error| {
         AppError::system(format!("failed to read where the run in `{}` was started", work.root().display()))

@@ -8,8 +8,8 @@ use plumbline_aggregator::{WorkDir, WorkDirError};
 
 const LIST_HINT: &str = "`plumbline status --local` lists the runs";
 
-/// Opens the working directory of the run that `wanted` names: a directory, an ID or its start, or nothing
-/// for the newest unfinished run.
+/// Opens the working directory of the run that `wanted` names: a directory, an ID or its start, or
+/// nothing for the newest unfinished run.
 pub(super) fn open(wanted: &str) -> Result<WorkDir, AppError> {
     let path = Path::new(wanted);
     if !wanted.is_empty() && path.join("run.json").is_file() {

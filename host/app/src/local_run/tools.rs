@@ -1,5 +1,5 @@
-//! Test runners: how each writes a report that Plumbline can read, and the exit codes that mean that there
-//! was no test. Other commands run unchanged.
+//! Test runners: how each writes a report that Plumbline can read, and the exit codes that mean
+//! that there was no test. Other commands run unchanged.
 
 use std::path::Path;
 

@@ -62,8 +62,8 @@ pub struct BuiltInChanges {
     pub suite: SuiteOptions,
 }
 
-/// The text of a built-in definition with `changes` and an image, so that every reader of definitions
-/// can use it. The comment at its start is kept.
+/// The text of a built-in definition with `changes` and an image, so that every reader of
+/// definitions can use it. The comment at its start is kept.
 ///
 /// # Errors
 /// There is no such plugin, or a change is invalid.

@@ -1,4 +1,5 @@
-//! How the modules of bundles get to the aggregator: in ConfigMaps, from a registry, or in its image.
+//! How the modules of bundles get to the aggregator: in ConfigMaps, from a registry, or in its
+//! image.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,8 +21,8 @@ use plumbline_registry::{Reference, Settings};
 
 use crate::context::Context;
 
-/// Compressed modules up to this size are delivered in ConfigMaps, even if they could be pulled: the
-/// aggregator may not reach the registry.
+/// Compressed modules up to this size are delivered in ConfigMaps, even if they could be pulled:
+/// the aggregator may not reach the registry.
 const CONFIG_MAP_BYTES: usize = 4 << 20;
 
 /// The largest file of CA certificates, in bytes. The whole configuration has 1 MiB.
@@ -56,9 +57,9 @@ enum Delivery {
     Baked,
 }
 
-/// Decides how the modules of `plugins` are delivered, which were made of `found` in this order. Modules
-/// that are not in ConfigMaps are removed from `plugins`, and the configuration names their bundles. A
-/// plugin without modules keeps its entry in the configuration.
+/// Decides how the modules of `plugins` are delivered, which were made of `found` in this order.
+/// Modules that are not in ConfigMaps are removed from `plugins`, and the configuration names their
+/// bundles. A plugin without modules keeps its entry in the configuration.
 pub(super) fn deliver(
     context: &Context,
     choice: BundleDelivery,
@@ -236,8 +237,8 @@ pub(super) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, AppErr
     paths.into_iter().map(module).collect()
 }
 
-/// Checks that the modules that definitions name are built in or in their bundles. Plugins whose bundles
-/// are in `config` are not checked, because the aggregator finds their modules.
+/// Checks that the modules that definitions name are built in or in their bundles. Plugins whose
+/// bundles are in `config` are not checked, because the aggregator finds their modules.
 ///
 /// # Errors
 /// A module is missing.

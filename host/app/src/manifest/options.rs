@@ -1,4 +1,5 @@
-//! Turns the options of a run in a cluster into its configuration, and into the options of its manifest.
+//! Turns the options of a run in a cluster into its configuration, and into the options of its
+//! manifest.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -141,8 +142,9 @@ impl ClusterRunOptions {
         all.into_iter().find_map(|(given, name)| given.then_some(name))
     }
 
-    /// The configuration of the run: the defaults, overridden by the file, overridden by the options. The
-    /// default `namespace` does not override that of the file. A `timeout` of zero means no limit.
+    /// The configuration of the run: the defaults, overridden by the file, overridden by the
+    /// options. The default `namespace` does not override that of the file. A `timeout` of zero
+    /// means no limit.
     ///
     /// # Errors
     /// The file or an option is invalid.
@@ -181,16 +183,16 @@ impl ClusterRunOptions {
         Ok(config)
     }
 
-    /// What the cluster must be asked for this configuration. `detect` says whether it is asked for roles
-    /// by default.
+    /// What the cluster must be asked for this configuration. `detect` says whether it is asked for
+    /// roles by default.
     #[must_use]
     pub fn questions(&self, config: &Config, detect: bool) -> Questions {
         let rbac = self.rbac.map_or(detect, |choice| choice == RbacChoice::Detect);
         Questions { version: config.plumbline.kubernetes_version.is_empty(), rbac }
     }
 
-    /// The options of the manifest: the configuration from [`ClusterRunOptions::config`], and the plugins as
-    /// the options change them.
+    /// The options of the manifest: the configuration from [`ClusterRunOptions::config`], and the
+    /// plugins as the options change them.
     ///
     /// # Errors
     /// A plugin cannot run in a cluster, or an option names one that is not in the run.
@@ -234,8 +236,8 @@ impl ClusterRunOptions {
             plugins.push(ManifestPlugin { definition: Arc::new(definition), modules });
         }
         delivery::deliver(context, self.bundle_delivery, &found, &mut plugins, &mut config)?;
-        // An existing account has an existing namespace, which must not be deleted with the run. The two
-        // modes with fewer permissions cannot create one.
+        // An existing account has an existing namespace, which must not be deleted with the run.
+        // The two modes with fewer permissions cannot create one.
         let powerful = matches!(config.aggregator_permissions, Permissions::Minimal | Permissions::ClusterAdmin);
         Ok(ManifestOptions {
             rbac: match self.rbac {
@@ -271,8 +273,8 @@ impl ClusterRunOptions {
         Ok(json)
     }
 
-    /// The variables by plugin. The last dot separates plugin and variable, because only names of plugins
-    /// have dots.
+    /// The variables by plugin. The last dot separates plugin and variable, because only names of
+    /// plugins have dots.
     fn env_by_plugin(&self, plugins: &[String]) -> Result<BTreeMap<String, BTreeMap<String, String>>, AppError> {
         let mut env: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         for text in &self.plugin_env {
@@ -342,7 +344,8 @@ fn read_config(path: &Path) -> Result<Config, AppError> {
     })
 }
 
-/// Appends the given arguments of the suite to those of the definition, which have the URL for progress.
+/// Appends the given arguments of the suite to those of the definition, which have the URL for
+/// progress.
 fn append_args(env: &mut BTreeMap<String, BTreeMap<String, String>>, definition: &Definition) {
     let Some(over) = env.get_mut(suite::PLUGIN) else { return };
     let text = |name: &str| {

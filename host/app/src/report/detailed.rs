@@ -1,4 +1,4 @@
-//! `--mode detailed`: every leaf as a line of JSON, files as they are.
+//! Every leaf as a line of JSON, and files unchanged.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::text::name;
 
-/// A leaf, with where it stands in the tree under `meta.path`.
+/// A leaf, with its path in the tree under `meta.path`.
 #[derive(Serialize)]
 struct Line<'a> {
     name: &'a str,
@@ -20,8 +20,12 @@ struct Line<'a> {
     details: &'a Map<String, Value>,
 }
 
-/// Prints every leaf below `root`: as a line of JSON, or, if it stands for a file, the file's content by `copy` (its path relative to
-/// the plugin's directory), behind the leaf's path unless `skip_prefix`.
+/// Prints every leaf below `root`: as a line of JSON, or, for a leaf with a file, as the content of
+/// that file. `copy` writes the file, whose path is relative to the plugin's directory. Unless
+/// `skip_prefix` is set, the path of the leaf is before the content.
+///
+/// # Errors
+/// `out` cannot be written, or `copy` failed.
 pub fn detailed(
     root: &Item,
     skip_prefix: bool,
@@ -38,7 +42,7 @@ pub fn detailed(
                 write!(out, "{} ", name(&walk.path().join("|")))?;
             }
             let mut content = Ended { out: &mut *out, last: None };
-            // Archives that were made on Windows name files with its separator.
+            // Archives that were made on Windows have its separator in paths.
             copy(&file.replace('\\', "/"), &mut content)?;
             if content.last != Some(b'\n') {
                 writeln!(out)?;
@@ -55,7 +59,7 @@ pub fn detailed(
     Ok(())
 }
 
-/// Remembers the last byte: the leaf after a file begins on a line of its own, however the file ends.
+/// Keeps the last byte, so that the leaf after a file starts on a new line.
 struct Ended<'a, W> {
     out: &'a mut W,
     last: Option<u8>,
@@ -75,7 +79,8 @@ impl<W: Write> Write for Ended<'_, W> {
     }
 }
 
-/// JSON as scripts know it from Sonobuoy, byte for byte: `<`, `>` and `&` are escaped, and so is what would steer a terminal.
+/// JSON exactly as Sonobuoy writes it, with `<`, `>` and `&` escaped, and with escaped control
+/// characters.
 struct Escaped;
 
 impl Formatter for Escaped {
@@ -84,7 +89,7 @@ impl Formatter for Escaped {
         while let Some((at, c)) = rest.char_indices().find(|&(_, c)| is_escaped(c)) {
             let (before, after) = rest.split_at(at);
             CompactFormatter.write_string_fragment(out, before)?;
-            // All of them have four digits.
+            // All of them are in the Basic Multilingual Plane.
             write!(out, "\\u{:04x}", u32::from(c))?;
             rest = after.get(c.len_utf8()..).unwrap_or_default();
         }

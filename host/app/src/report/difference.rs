@@ -1,4 +1,4 @@
-//! The difference of two runs, as text and as Markdown.
+//! The differences between two runs, as text and as Markdown.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use super::markdown::escape;
 use super::text::{name, one_line, short_seconds};
 use crate::difference::{Change, Difference};
 
-/// Tests of one kind that are listed; `-o json` has all.
+/// The most tests in a list.
 const MAX_LISTED: usize = 50;
 
 /// The lists, with their titles.
@@ -22,7 +22,10 @@ fn lists(found: &Difference) -> [(&'static str, &[Change]); 5] {
     ]
 }
 
-/// Prints lists for a person.
+/// Prints the lists as text.
+///
+/// # Errors
+/// `out` cannot be written.
 pub fn diff_text(found: &Difference, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{} tests ran before, {} after", found.ran_before, found.ran_after)?;
     for (title, changes) in lists(found) {
@@ -46,7 +49,10 @@ pub fn diff_text(found: &Difference, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints a table of counts, and lists below it.
+/// Prints a table of counts, and the lists below it.
+///
+/// # Errors
+/// `out` cannot be written.
 pub fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "| ran before | ran after | new failures | still failing | fixed | not run in one | much slower |")?;
     writeln!(out, "|---:|---:|---:|---:|---:|---:|---:|")?;
@@ -75,7 +81,7 @@ pub fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Result<()>
     Ok(())
 }
 
-/// The name, with the class that tells it apart.
+/// The name with the class.
 fn label(change: &Change) -> String {
     match change.classname.as_str() {
         "" => change.name.clone(),
@@ -83,7 +89,7 @@ fn label(change: &Change) -> String {
     }
 }
 
-/// Where it is, unless it is the suite that everybody means.
+/// The plugin and the place of a test. Empty for the conformance suite.
 fn place(change: &Change) -> String {
     if change.plugin == "e2e" {
         String::new()
@@ -92,7 +98,8 @@ fn place(change: &Change) -> String {
     }
 }
 
-/// The same for Markdown, parted from what follows: behind a letter, asterisks would be asterisks.
+/// The same for Markdown, with a space at the end, because asterisks after a letter do not start
+/// bold text.
 fn escaped_place(change: &Change) -> String {
     match escape(&place(change)) {
         place if place.is_empty() => place,

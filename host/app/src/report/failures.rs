@@ -101,7 +101,8 @@ fn label(name: &str, place: String, classname: &str) -> String {
     if parts.is_empty() { name.to_owned() } else { format!("{name} ({})", parts.join(" › ")) }
 }
 
-/// ` on worker-1`, or `: failed on 12 of 50 nodes: worker-1, worker-2, … 10 more`. `all`: how many there are; 0 if that is not known.
+/// ` on worker-1`, or `: failed on 12 of 50 nodes: worker-1, worker-2, … 10 more`. `all` is the
+/// number of nodes, or 0 if it is not known.
 pub(super) fn nodes(names: &[String], failed: u64, all: u64) -> String {
     let shown = match (names, failed) {
         (_, 0) => return String::new(),
@@ -129,7 +130,8 @@ fn with_others(reason: &str, differ: bool) -> String {
     if differ { format!("{reason} (other nodes: other reasons)") } else { reason.to_owned() }
 }
 
-/// Lists the first of `failures`, indented by `indent` columns, and the number of the others of `all`.
+/// Lists the first of `failures`, indented by `indent` columns, and the number of the others of
+/// `all`.
 ///
 /// # Errors
 /// `out` cannot be written.
@@ -148,7 +150,7 @@ pub fn list_failures(failures: &[Failure], all: u64, indent: usize, out: &mut im
     for (name, reason) in &shown {
         match reason {
             Some(reason) if names <= MAX_NAME => writeln!(out, "{:indent$}{name:names$}   {reason}", "")?,
-            // The ends of long names tell them apart.
+            // Long names often differ only at their ends.
             Some(reason) => writeln!(out, "{:indent$}{name}\n{:indent$}    {reason}", "", "")?,
             None => writeln!(out, "{:indent$}{name}", "")?,
         }

@@ -1,4 +1,5 @@
-//! The pseudo-plugin `sonobuoy`: health of the cluster at the time of the run (`meta/clusterhealth.json`).
+//! The pseudo-plugin `sonobuoy`: health of the cluster at the time of the run
+//! (`meta/clusterhealth.json`).
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -7,15 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use super::text::name;
 
-/// What the archive says of the cluster's health.
+/// The health of the cluster in an archive.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Health {
     node_health: Group,
-    // In archives the keys inside say `nodes` for pods as well.
+    // The keys in archives are about `nodes` for pods too.
     pod_health: Group,
     api_version: String,
-    /// By class of errors: lines that speak of one, by file.
+    /// The number of lines with errors, by class of error and file.
     error_summary: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
@@ -43,7 +44,10 @@ struct Thing {
 }
 
 impl Health {
-    /// Prints it for a person.
+    /// Prints the health as text.
+    ///
+    /// # Errors
+    /// `out` cannot be written.
     pub fn report(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "Run Details:")?;
         writeln!(out, "API Server version: {}", name(&self.api_version))?;
@@ -74,7 +78,7 @@ fn count(title: &str, group: &Group, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{title}: {healthy}/{total}{percent}")
 }
 
-/// Lists what is not healthy; whether there was anything to list.
+/// Lists unhealthy nodes or pods. Returns whether there are any.
 fn unhealthy(title: &str, group: &Group, out: &mut impl Write) -> io::Result<bool> {
     if group.details.is_empty() || group.healthy_nodes >= group.total_nodes {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Trees as JUnit XML, for CI systems that show it.
+//! Trees as JUnit XML, for CI systems.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -12,7 +12,11 @@ use serde_json::Value;
 
 use super::text::seconds_of;
 
-/// Prints one `testsuite` per tree. Every leaf is a test case; its class name is its place in the tree, with its own class at the end.
+/// Prints a `testsuite` for each tree. Every leaf is a test case, whose class name is its place in
+/// the tree and its own class.
+///
+/// # Errors
+/// `out` cannot be written.
 pub fn junit(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
     let mut report = Report::new("plumbline");
     for root in roots {
@@ -26,12 +30,12 @@ pub fn junit(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
             }
         }
         if root.is_leaf() {
-            // A plugin without a result is not a suite without a problem.
+            // A plugin without a result must not look like a suite without failures.
             suite.add_test_case(case(root, String::new()));
         }
         report.add_test_suite(suite);
     }
-    // What cannot be written keeps its kind: a closed pipe is no error to tell.
+    // Errors of `out` keep their kind, because a closed pipe is not reported.
     let text = report.to_string().map_err(io::Error::other)?;
     out.write_all(text.as_bytes())
 }
@@ -42,7 +46,7 @@ fn case(item: &Item, place: String) -> TestCase {
         Status::Skipped => TestCaseStatus::skipped(),
         Status::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
         Status::Timeout | Status::Unknown => TestCaseStatus::non_success(NonSuccessKind::Error),
-        // What a status of the format's own means is not known here: neither good nor bad, and named.
+        // The meaning of custom statuses is not known, so they are skipped with a message.
         other @ (Status::NotRead | Status::Custom(_)) => {
             let mut skipped = TestCaseStatus::skipped();
             skipped.set_message(fit(&format!("status: {other}")));
@@ -87,7 +91,8 @@ fn case(item: &Item, place: String) -> TestCase {
     case
 }
 
-/// A text as XML may have it. Two characters that it excludes are not left out by the writer, and readers refuse the whole document with them.
+/// The text without two characters that XML excludes. The writer keeps them, and readers reject the
+/// whole document.
 fn fit(text: &str) -> Cow<'_, str> {
     const EXCLUDED: [char; 2] = ['\u{fffe}', '\u{ffff}'];
     if text.contains(EXCLUDED) { Cow::Owned(text.replace(EXCLUDED, "\u{fffd}")) } else { Cow::Borrowed(text) }

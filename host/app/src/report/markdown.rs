@@ -10,16 +10,19 @@ use super::failures::{Suites, TreeFailures, reason_of};
 use super::text::one_line;
 use super::text::{seconds_of, short_seconds};
 
-/// Failed tests that are listed; of more it is said how many there are.
+/// The most failed tests in a list. The number of further ones is below it.
 const MAX_LISTED: usize = 50;
 
-/// The slowest leaves of a plugin that are listed.
+/// The most slow leaves in a list.
 const MAX_SLOWEST: usize = 5;
 
-/// Seconds from which on a leaf is slow enough to be listed.
+/// The seconds from which a leaf is listed as slow.
 const SLOW: f64 = 1.0;
 
-/// Prints a table of plugins and, below it, what failed in each.
+/// Prints a table of plugins, and the failed tests of each below it.
+///
+/// # Errors
+/// `out` cannot be written.
 pub fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "| plugin | status | passed | failed | skipped | other |")?;
     writeln!(out, "|---|---|---:|---:|---:|---:|")?;
@@ -44,7 +47,7 @@ pub fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
         let mut listed = 0;
         for test in failed.tests.iter().take(MAX_LISTED) {
             let reason = reason_of(&test.data).map(|text| format!(": {}", escape(&text))).unwrap_or_default();
-            // Of several nodes, the slowest one.
+            // The duration on the slowest node.
             let seconds = test.data.iter().filter_map(|leaf| seconds_of(leaf)).max_by(f64::total_cmp);
             let took = seconds.map(|seconds| format!(" ({})", short_seconds(seconds))).unwrap_or_default();
             let (name, nodes) = (escape(&failed.label(&test.id, Suites::IfSeveral)), escape_line(&failed.nodes(test)));
@@ -61,7 +64,7 @@ pub fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What took longest in a plugin whose items say how long they took, if it is worth a look.
+/// The slowest leaves of a plugin whose items have durations.
 fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
     let mut slow: Vec<(f64, &Item, TestId)> = Vec::new();
     let mut leaves = root.leaves();
@@ -85,12 +88,12 @@ fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// One line that Markdown and HTML show as it is.
+/// The first line of a text, escaped for Markdown and HTML.
 pub fn escape(text: &str) -> String {
     escape_line(&one_line(text))
 }
 
-/// The same for one line of any length, which may begin with a blank.
+/// The same for a line of any length, which may start with a space.
 fn escape_line(line: &str) -> String {
     let mut out = String::new();
     for c in line.chars().map(printable) {
@@ -98,7 +101,7 @@ fn escape_line(line: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            // A mention would notify somebody.
+            // A mention would notify a user.
             '@' => out.push_str("&#64;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
                 out.push('\\');

@@ -1,4 +1,5 @@
-//! Renders results: for people as text, Markdown and HTML, for programs as JSON, YAML and JUnit XML.
+//! Renders results: for people as text, Markdown and HTML, for programs as JSON, YAML and JUnit
+//! XML.
 //!
 //! Every function writes to a writer of the caller. Text from results cannot control a terminal.
 

@@ -3,15 +3,15 @@
 use plumbline_core::Item;
 use plumbline_core::text::printable;
 
-/// Characters of a text that a one-line summary shows.
+/// The most characters of a one-line excerpt.
 const MAX_LINE: usize = 160;
 
-/// The first line that says something, without control characters, cut to a length that a person reads.
+/// The first line that is not empty, without control characters, shortened to 160 characters.
 pub fn one_line(text: &str) -> String {
     shortened(text, MAX_LINE)
 }
 
-/// The first line that says something, without control characters, cut to `most` characters.
+/// The first line that is not empty, without control characters, shortened to `most` characters.
 pub fn shortened(text: &str, most: usize) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let mut out: String = line.chars().map(printable).take(most).collect();
@@ -21,12 +21,12 @@ pub fn shortened(text: &str, most: usize) -> String {
     out
 }
 
-/// A name on one line.
+/// A name on one line, without control characters.
 pub fn name(text: &str) -> String {
     text.chars().map(printable).collect()
 }
 
-/// Bytes for a person.
+/// A size for people: `512 B`, `1.5 MiB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
@@ -41,18 +41,18 @@ pub fn size(bytes: u64) -> String {
     if unit == "B" || value >= 10.0 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
 }
 
-/// The meta key under which modules say it: seconds, as decimal text.
+/// The meta key for durations: seconds, as decimal text.
 const KEY: &str = "duration";
 
-/// The seconds that `item` took, if it says so in a way that makes sense.
+/// The duration of `item` in seconds, if it has a valid one.
 pub fn seconds_of(item: &Item) -> Option<f64> {
     let seconds: f64 = item.meta.get(KEY)?.parse().ok()?;
     (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
 }
 
-/// Seconds for a person: `12 ms`, `1.9 s`, `3 min 20 s`, `2 h 5 min`.
+/// A duration for people: `12 ms`, `1.9 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn short_seconds(seconds: f64) -> String {
-    // Rounded before it is sorted in, so that nothing is 60 s.
+    // Rounded first, so that no duration is shown as 60 s.
     let whole = seconds.round() as u64;
     if seconds < 0.9995 {
         return format!("{:.0} ms", seconds * 1000.0);

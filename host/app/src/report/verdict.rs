@@ -1,4 +1,4 @@
-//! What judges made of a plugin, behind its report, and in the formats for others.
+//! The verdict over a plugin, as text and in other formats.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::failures::nodes;
 use super::text::{name, one_line};
 
-/// Tests that count and are listed. Failures of further ones are only counted.
+/// The most failures in a list. Further ones are only counted.
 const MAX_LISTED: usize = 100;
 
-/// A tree as data, with its verdict if it has one.
+/// A tree with its verdict, as data.
 #[derive(Serialize)]
 pub struct JudgedTree {
     #[serde(flatten)]
@@ -23,7 +23,10 @@ pub struct JudgedTree {
     pub verdict: PluginVerdict,
 }
 
-/// Prints what stands behind the report of a plugin that was judged.
+/// Prints the verdict over a plugin as text, to follow its summary.
+///
+/// # Errors
+/// `out` cannot be written.
 pub fn verdict_report(verdict: &PluginVerdict, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\nVerdict: {}", name(&verdict.summary().sentence()))?;
     for (class, count) in &verdict.classes {
@@ -73,7 +76,7 @@ pub fn verdict_report(verdict: &PluginVerdict, out: &mut impl Write) -> io::Resu
     Ok(())
 }
 
-/// Items with the same path and ruling, in the order of the first of each: one test that failed on several nodes.
+/// Groups items with the same path and ruling: a test that failed on several nodes.
 fn by_test<'a>(items: impl Iterator<Item = &'a RuledItem>) -> Vec<(&'a RuledItem, Vec<&'a RuledItem>)> {
     let mut groups: Vec<(&RuledItem, Vec<&RuledItem>)> = Vec::new();
     let mut known: HashMap<(&[String], String), usize> = HashMap::new();
@@ -91,7 +94,7 @@ fn on_node(item: &RuledItem) -> bool {
     !item.set.is_empty() && item.set != GLOBAL && item.path.last().is_some()
 }
 
-/// Class, reason and source in a line.
+/// The class, the reason and the source, on one line.
 fn because(ruling: &Ruling) -> String {
     let mut text = ruling.class.clone();
     if !ruling.reason.is_empty() {
@@ -103,7 +106,10 @@ fn because(ruling: &Ruling) -> String {
     name(&text)
 }
 
-/// Prints, behind the table of plugins, what judges made of each.
+/// Prints the verdicts as Markdown, to follow the table of plugins.
+///
+/// # Errors
+/// `out` cannot be written.
 pub fn verdict_markdown(
     verdicts: &[PluginVerdict],
     escape: fn(&str) -> String,
@@ -116,13 +122,13 @@ pub fn verdict_markdown(
         if !failed.is_empty() {
             writeln!(out, "\n| check | | want | got |\n|---|---|---|---|")?;
             for check in failed {
-                // Where nothing was found, the reason says why.
+                // Without a value, the reason says why there is none.
                 let got = if check.got.is_empty() { &check.reason } else { &check.got };
                 let cells = [&check.id, &check.name, &check.want, got].map(|text| escape(text));
                 writeln!(out, "| {} |", cells.join(" | "))?;
             }
         }
-        // What counts first: of the rest, the classes tell enough when it is too much.
+        // Items that count are first. If there are too many, the classes of the others suffice.
         let mut items: Vec<&RuledItem> = verdict.items.iter().collect();
         items.sort_by_key(|item| !item.ruling.counts);
         if !items.is_empty() {
@@ -142,8 +148,8 @@ pub fn verdict_markdown(
     Ok(())
 }
 
-/// Puts what judges said into the leaves of the tree, for formats that know nothing of judges: what is excused is skipped, what counts
-/// has failed, and the reason says so.
+/// Applies rulings to the leaves of the tree, for formats without verdicts: excused leaves become
+/// skipped, leaves that count become failed, and the details have the reason.
 pub fn judged_leaves(root: &mut Item, verdict: &PluginVerdict) {
     let mut said: HashMap<(String, String), VecDeque<&RuledItem>> = HashMap::new();
     for item in &verdict.items {
@@ -167,7 +173,8 @@ pub fn judged_leaves(root: &mut Item, verdict: &PluginVerdict) {
     }
 }
 
-/// Several leaves may have one path: they are told apart by their statuses, and else by their order.
+/// The key of a leaf: its path and status. Leaves with the same key are distinguished by their
+/// order.
 fn key<'a>(path: impl IntoIterator<Item = &'a String>, status: &Status) -> (String, String) {
     (path.into_iter().map(String::as_str).collect::<Vec<_>>().join("\0"), status.to_string())
 }

@@ -80,8 +80,8 @@ fn plugins(
     Ok(both)
 }
 
-/// The plugins without a test that ran in the later run, although one ran in the earlier run, or although
-/// no test of any plugin ran.
+/// The plugins without a test that ran in the later run, although one ran in the earlier run, or
+/// although no test of any plugin ran.
 fn silent_plugins<'a>(plugins: &'a [String], earlier: &Tests, later: &Tests) -> Vec<&'a String> {
     let ran = |tests: &Tests, plugin: &String| tests.iter().any(|(key, test)| key.plugin == *plugin && test.ran());
     let none_at_all = !plugins.iter().any(|plugin| ran(later, plugin));

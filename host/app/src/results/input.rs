@@ -37,8 +37,8 @@ pub struct Input {
     kept: Vec<TempDir>,
 }
 
-/// Opens an archive, the newest archive in a directory, a result file in the format `format` or a detected
-/// one, or any of them on standard input (`-`).
+/// Opens an archive, the newest archive in a directory, a result file in the format `format` or a
+/// detected one, or any of them on standard input (`-`).
 ///
 /// # Errors
 /// The input cannot be read, or its format is not known.
@@ -76,7 +76,8 @@ pub fn open_input(
     open_file(context, path, &name, &file, reprocess, format)
 }
 
-/// Opens the file at `path`: as an archive by its name or content, or else as the result file `file`.
+/// Opens the file at `path`: as an archive by its name or content, or else as the result file
+/// `file`.
 fn open_file(
     context: &Context,
     path: &Path,
@@ -123,7 +124,8 @@ fn open_file(
     Ok(Input { name: name.to_owned(), trees, kept: vec![kept] })
 }
 
-/// Makes a directory like an archive, with a definition of one plugin whose result is the file at `path`.
+/// Makes a directory like an archive, with a definition of one plugin whose result is the file at
+/// `path`.
 fn lay_out(path: &Path, file: &str, format: &str) -> io::Result<TempDir> {
     let kept = tempfile::tempdir()?;
     let results = kept.path().join("plugins").join(file).join("results/global");

@@ -1,4 +1,5 @@
-//! Shows the results in archives and result files: reads them, judges them, and sends them to a [`View`].
+//! Shows the results in archives and result files: reads them, judges them, and sends them to a
+//! [`View`].
 
 mod compare;
 mod input;
@@ -131,8 +132,8 @@ fn stands_for_a_missing_result(leaf: &Item) -> bool {
     file.starts_with(&format!("{ERRORS_DIR}/")) && file.ends_with(&format!("/{ERROR_FILE}"))
 }
 
-/// Sends the results of every input to `view`, and adds them to `seen`. If there are several inputs, one
-/// that cannot be read is reported, and the others are shown.
+/// Sends the results of every input to `view`, and adds them to `seen`. If there are several
+/// inputs, one that cannot be read is reported, and the others are shown.
 ///
 /// # Errors
 /// An option is wrong, no input can be read, or `view` failed.
@@ -204,7 +205,8 @@ fn load(
     options: &ResultsOptions,
     more: Option<&(String, Chain)>,
 ) -> Result<(Item, Option<PluginVerdict>), AppError> {
-    // The verdict is before the tree in the archive, which is read forward. It is about the whole plugin.
+    // The verdict is before the tree in the archive, which is read forward. It is about the whole
+    // plugin.
     let verdict = match (&options.node, more) {
         (Some(_), _) => None,
         (None, Some((judged, chain))) if judged == plugin => trees.verdict(plugin, chain)?,

@@ -121,8 +121,8 @@ pub fn packed_provenance(found: &ResolvedPlugin) -> Option<(String, String)> {
     Some((found.origin.clone(), bundle.digest().to_string()))
 }
 
-/// The origins of plugins, for the archive. A bundle that cannot be opened has no digest, which only
-/// matters to runs that require signatures or a lock.
+/// The origins of plugins, for the archive. A bundle that cannot be opened has no digest, which
+/// only matters to runs that require signatures or a lock.
 pub fn provenance(found: &[ResolvedPlugin]) -> impl Iterator<Item = (PluginName, Provenance)> {
     found.iter().map(|one| {
         let bundle = one.bundle().ok().flatten().map(|bundle| bundle.digest().to_string());

@@ -15,8 +15,8 @@ use crate::error::AppError;
 /// The variable with the private key itself, or the path of its file.
 const KEY_VARIABLE: &str = "PLUMBLINE_SIGNING_KEY";
 
-/// Reads the private key in `file`, or else the key that the environment names. Warns if other users
-/// can read the file.
+/// Reads the private key in `file`, or else the key that the environment names. Warns if other
+/// users can read the file.
 ///
 /// # Errors
 /// There is no key, or it is invalid.
@@ -45,7 +45,8 @@ fn from_file(context: &Context, file: &Path) -> Result<PrivateKey, AppError> {
     Ok(key)
 }
 
-/// An error of a key file. An error while writing is one of the system, every other one of the caller.
+/// An error of a key file. An error while writing is one of the system, every other one of the
+/// caller.
 pub fn key_error(error: &KeyFileError) -> AppError {
     let failed = match error {
         KeyFileError::Write { .. } | KeyFileError::Generate(_) => AppError::system(error.to_string()),

@@ -166,8 +166,8 @@ impl Target {
     }
 }
 
-/// Parses the signatures of `shown`. Unreadable ones are skipped with a warning, because anyone with
-/// write access to a repository can add some.
+/// Parses the signatures of `shown`. Unreadable ones are skipped with a warning, because anyone
+/// with write access to a repository can add some.
 pub(super) fn readable(context: &Context, text: Option<&[u8]>, shown: &str) -> Result<Vec<Envelope>, AppError> {
     let Some(text) = text else { return Ok(Vec::new()) };
     let (envelopes, others) = readable_envelopes(text)

@@ -1,7 +1,7 @@
 //! Turns references to plugins into definitions and bundles.
 //!
-//! A reference names a built-in plugin, a file, a directory, a packed bundle, a URL, an artifact in a
-//! registry, an installed bundle, or standard input.
+//! A reference names a built-in plugin, a file, a directory, a packed bundle, a URL, an artifact in
+//! a registry, an installed bundle, or standard input.
 
 use std::io;
 use std::path::Path;
@@ -77,8 +77,8 @@ pub fn find(context: &Context, reference: &str, place: Place) -> Result<Resolved
     }
 }
 
-/// Finds the plugins that `references` name, or those of `defaults` if there are no references. Reports
-/// the warnings about their definitions.
+/// Finds the plugins that `references` name, or those of `defaults` if there are no references.
+/// Reports the warnings about their definitions.
 ///
 /// # Errors
 /// As for [`find`].
@@ -134,8 +134,8 @@ fn by_path_or_name(reference: &str) -> Result<Option<ResolvedPlugin>, AppError> 
     }
 }
 
-/// Splits the new name off a reference such as `smoke.yaml@nightly`. In a URL, an `@` before the host
-/// ends the user information.
+/// Splits the new name off a reference such as `smoke.yaml@nightly`. In a URL, an `@` before the
+/// host ends the user information.
 fn split_name(reference: &str) -> (&str, Option<PluginName>) {
     let parts = reference.rsplit_once('@').filter(|(source, _)| !source.is_empty());
     let Some((source, name)) = parts else { return (reference, None) };

@@ -30,8 +30,8 @@ pub fn built_in_yaml(built_in: &BuiltInDefinition, place: Place) -> Result<&'sta
     })
 }
 
-/// Opens the user's installed bundles. Names of built-in plugins are reserved, because they are found
-/// first.
+/// Opens the user's installed bundles. Names of built-in plugins are reserved, because they are
+/// found first.
 ///
 /// # Errors
 /// The user has no data directory.

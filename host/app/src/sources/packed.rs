@@ -19,7 +19,8 @@ const COMPRESSED: [&[u8]; 2] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd"];
 /// The suffix of the file with the signatures of a tar, after the name of the tar.
 pub(super) const SIGNATURES: &str = ".dsse.json";
 
-/// Whether the file at `path` is a packed bundle rather than a definition, by its name or its content.
+/// Whether the file at `path` is a packed bundle rather than a definition, by its name or its
+/// content.
 pub fn is_packed(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     if [".tar", ".tgz", ".tar.gz", ".tar.zst"].iter().any(|ending| name.ends_with(ending)) {

@@ -145,8 +145,8 @@ async fn signatures(context: &Context, client: &Client, reference: &Reference, m
     written(&envelopes)
 }
 
-/// Reads the signatures of a bundle from a layout, as an array of envelopes. Unreadable signatures are
-/// left out with a warning.
+/// Reads the signatures of a bundle from a layout, as an array of envelopes. Unreadable signatures
+/// are left out with a warning.
 pub fn signatures_in(context: &Context, layout: &Layout, manifest: Digest) -> Option<Vec<u8>> {
     let read = || -> Result<Vec<Value>, Cause> {
         let mut envelopes = Vec::new();
@@ -192,7 +192,8 @@ async fn envelope(
     subject: Digest,
 ) -> Result<Option<Value>, RegistryError> {
     let Manifest::Image(image) = client.manifest(&reference.by_digest(digest)).await?.manifest else { return Ok(None) };
-    // Anyone can add an entry to the list of referrers. Only the manifest itself proves the subject.
+    // Anyone can add an entry to the list of referrers. Only the manifest itself proves the
+    // subject.
     if image.subject.is_none_or(|there| there.digest != subject) {
         return Ok(None);
     }

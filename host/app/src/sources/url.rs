@@ -61,8 +61,8 @@ pub(super) fn found(context: &Context, url: &str) -> Result<ResolvedPlugin, AppE
     }
 }
 
-/// Fetches the content behind `url`, of at most one chunk more than `limit` bytes. The inner error says
-/// why the server did not send it.
+/// Fetches the content behind `url`, of at most one chunk more than `limit` bytes. The inner error
+/// says why the server did not send it.
 ///
 /// # Errors
 /// The request cannot be made.

@@ -13,7 +13,8 @@ const MAX_FILES: usize = 10_000;
 /// The depth of folders.
 const MAX_DEPTH: usize = 8;
 
-/// The largest `PRODUCT.yaml`, in bytes. One more is read, so that the parser rejects a larger file.
+/// The largest `PRODUCT.yaml`, in bytes. One more is read, so that the parser rejects a larger
+/// file.
 const MAX_PRODUCT: u64 = 1 << 20;
 
 /// The bytes at the start of a log that are searched for versions.

@@ -61,8 +61,8 @@ const MAX_TEXT: u64 = 1 << 20;
 /// The names that an error lists.
 const MAX_NAMES: usize = 10;
 
-/// Assembles a submission: reads the archive, checks that the results can be submitted, and writes the
-/// folder.
+/// Assembles a submission: reads the archive, checks that the results can be submitted, and writes
+/// the folder.
 ///
 /// # Errors
 /// The results cannot be submitted, or a file cannot be read or written.

@@ -25,8 +25,8 @@ pub enum RequiredFrom {
     Image(Option<String>),
 }
 
-/// Reads the tests that `release` requires. `None` if no source is given and no list is built in. `version`
-/// is the full version of the suite, if it is known.
+/// Reads the tests that `release` requires. `None` if no source is given and no list is built in.
+/// `version` is the full version of the suite, if it is known.
 ///
 /// # Errors
 /// The list cannot be read, or the image cannot be asked.

@@ -18,7 +18,8 @@ use plumbline_core::config::Permissions;
 use plumbline_kubernetes::manifest::ManifestOptions;
 use plumbline_registry::{Client, Patience, Reference, Settings};
 
-/// Checks that tests are selected, and, if `registries` may be asked, that the image of the suite exists.
+/// Checks that tests are selected, and, if `registries` may be asked, that the image of the suite
+/// exists.
 ///
 /// # Errors
 /// No test would run, or there is no such image.
@@ -122,8 +123,8 @@ fn is_of_the_project(image: &str) -> bool {
     name.split([':', '@']).next() == Some("conformance")
 }
 
-/// Reports how many tests run. If no tests are selected and the version is unknown, it reports nothing,
-/// because every version has tests then.
+/// Reports how many tests run. If no tests are selected and the version is unknown, it reports
+/// nothing, because every version has tests then.
 fn report_selection(context: &Context, checked: &Checked, chosen: bool, known: bool) {
     let Checked { selected, total, version, warnings } = checked;
     if warnings.is_empty() && (chosen || known) {
@@ -174,7 +175,8 @@ async fn check_image(context: &Context, image: &str) -> Result<(), AppError> {
     Ok(())
 }
 
-/// Reads the list of `version` from a directory of lists, or from a URL with a list for each version.
+/// Reads the list of `version` from a directory of lists, or from a URL with a list for each
+/// version.
 async fn read_list(context: &Context, place: &str, version: &str) -> Result<TestList, AppError> {
     let (context, there, version) = (context.clone(), place.to_owned(), version.to_owned());
     // Reading files and downloads blocks.

@@ -109,7 +109,8 @@ impl SuiteOptions {
     }
 }
 
-/// Applies the options to the configuration, and to the definitions of the plugins that they are for.
+/// Applies the options to the configuration, and to the definitions of the plugins that they are
+/// for.
 ///
 /// # Errors
 /// An option is for a plugin that is not in the run, or a file or version cannot be read.
@@ -143,8 +144,8 @@ pub async fn apply(
     Ok(())
 }
 
-/// The settings of the suite of this version. Credentials are set in the configuration, which makes a
-/// Secret of them.
+/// The settings of the suite of this version. Credentials are set in the configuration, which makes
+/// a Secret of them.
 fn settings(
     context: &Context,
     options: &SuiteOptions,

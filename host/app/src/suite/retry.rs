@@ -13,8 +13,8 @@ use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin};
 
 use crate::context::Context;
 
-/// Adds the plugins that retry failed tests. They are copies of the suite's definition, so this is the
-/// last change to it.
+/// Adds the plugins that retry failed tests. They are copies of the suite's definition, so this is
+/// the last change to it.
 ///
 /// # Errors
 /// The definition cannot be retried.

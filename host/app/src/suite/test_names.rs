@@ -25,10 +25,11 @@ const LATEST: [&str; 2] = ["latest", "ignore"];
 /// Where the names of tests come from.
 #[derive(Debug, Clone, Default)]
 pub struct TestSource {
-    /// `offline`, `online`, `-`, `image[:REFERENCE]`, a URL, or the path of a list, a directory of lists, or
-    /// an archive.
+    /// `offline`, `online`, `-`, `image[:REFERENCE]`, a URL, or the path of a list, a directory of
+    /// lists, or an archive.
     pub input: String,
-    /// The version of Kubernetes; `auto` for that of the cluster. `None` for the latest that is known.
+    /// The version of Kubernetes; `auto` for that of the cluster. `None` for the latest that is
+    /// known.
     pub version: Option<String>,
     /// The URL of lists for the input `online`.
     pub url: String,
@@ -80,7 +81,7 @@ fn from_path(context: &Context, input: &str, version: Option<&str>) -> Result<Te
     list.map_err(|error| failed(input, &error))
 }
 
-/// The list of a version at an address below which there is one for each.
+/// Downloads the list of a version from a URL with a list for each version.
 fn by_version(context: &Context, base: &str, version: Option<&str>) -> Result<TestList, AppError> {
     let Some(version) = version else {
         return Err(AppError::usage(format!("of which version the tests at `{base}` are wanted is not said"))
@@ -116,7 +117,7 @@ fn offline(error: &ListError) -> AppError {
     }
 }
 
-/// The version that was asked for; of the cluster, if that was asked for.
+/// The requested version, or that of the cluster.
 fn version(source: &TestSource) -> Result<Option<String>, AppError> {
     match source.version.as_deref() {
         None => Ok(None),
@@ -130,12 +131,12 @@ fn version(source: &TestSource) -> Result<Option<String>, AppError> {
     }
 }
 
-/// The plugin whose results name tests.
+/// The plugin whose results have the names of tests.
 const PLUGIN: &str = "e2e";
-/// How the files of archives end.
+/// The extensions of archives.
 const ENDINGS: [&str; 3] = [".tar.gz", ".tgz", ".tar"];
 
-/// Whether the path is meant as an archive, or as a directory with the content of one.
+/// Whether the path is an archive, or a directory like one.
 fn is_archive(path: &Path) -> bool {
     match path.is_dir() {
         true => path.join("plugins").is_dir(),
@@ -143,7 +144,7 @@ fn is_archive(path: &Path) -> bool {
     }
 }
 
-/// Every leaf of the tree of plugin `e2e`, or of the only one that there is.
+/// Reads the names of the leaves of plugin `e2e`, or of the only plugin.
 fn from_archive(context: &Context, path: &Path) -> Result<TestList, AppError> {
     let mut trees = Trees::open(context, path, Reprocess::default())?;
     let plugins = trees.plugins();
@@ -170,15 +171,16 @@ fn from_archive(context: &Context, path: &Path) -> Result<TestList, AppError> {
     Ok(list)
 }
 
-/// What else could be asked.
+/// The alternatives to the image, for hints.
 const HINT: &str = "where the image cannot be had or its program not be run: `e2e.test --list-tests` prints the names elsewhere, and `--input -` reads them";
 
-/// The image that `--input` names: `image`, or `image:REFERENCE`.
+/// Whether the input is `image` or `image:REFERENCE`.
 fn is_image(input: &str) -> bool {
     input == "image" || input.starts_with("image:")
 }
 
-/// The tests that the program in the image names. It is somebody else's, and is run on this machine: it is said.
+/// Asks the program in the image for its tests. It is third-party code that runs on this machine,
+/// which is reported.
 fn from_image(context: &Context, source: &TestSource, version: Option<&str>) -> Result<TestList, AppError> {
     let image = match (source.input.strip_prefix("image:"), version) {
         (Some(image), _) => image.to_owned(),

@@ -1,7 +1,7 @@
 //! A plugin with a configurable outcome, for tests of clusters and of Plumbline itself.
 //!
-//! [`run`] delivers results, [`attack`] attacks the run, and [`fake_suite`] stands in for the image of the
-//! conformance suite. Each returns its exit code.
+//! [`run`] delivers results, [`attack`] attacks the run, and [`fake_suite`] stands in for the image
+//! of the conformance suite. Each returns its exit code.
 
 mod attack;
 mod options;
@@ -140,7 +140,8 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
-/// Allocates memory and writes to it until this process is killed. Returns only if it is not killed.
+/// Allocates memory and writes to it until this process is killed. Returns only if it is not
+/// killed.
 fn take_all_memory() -> AppError {
     let mut taken: Vec<Vec<u8>> = Vec::new();
     while taken.len() * PIECE < MOST {

@@ -1,4 +1,4 @@
-//! Work, that is: time, with progress updates to the worker beside it.
+//! The work of the test plugin: it waits, and posts progress to its worker.
 
 use std::io;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use super::results::Content;
 use super::{Ending, TestPluginOptions};
 use crate::context::Context;
 
-/// How long an update may take. It goes to the same pod: whoever takes longer is not there.
+/// How long posting an update within the pod may take.
 const POST_TIMEOUT: Duration = Duration::from_secs(5);
-/// As much of an answer as its status line can be.
+/// The most bytes of an answer that are read, for its status line.
 const ANSWER: u64 = 1024;
 
-/// Works for as long as was asked, and tells how far it is. An update that nobody takes is said, and no more.
+/// Waits as long as the options say, and posts progress. An update that fails is only reported.
 pub(super) async fn work(context: &Context, options: &TestPluginOptions) {
     let Some(step) = options.after.checked_div(options.progress) else { return sleep(options.after).await };
     let host = format!("localhost:{}", options.progress_port);
@@ -39,7 +39,7 @@ pub(super) async fn work(context: &Context, options: &TestPluginOptions) {
     }
 }
 
-/// The n-th update: items are done in equal steps, and a failed one is told with the last.
+/// The body of an update. Items complete in equal steps, and the last update has the failed one.
 fn update_body(options: &TestPluginOptions, update: u32) -> String {
     let done = u64::from(options.items) * u64::from(update) / u64::from(options.progress.max(1));
     let last = update == options.progress && options.outcome == Ending::Fail && options.items > 0;
@@ -49,8 +49,8 @@ fn update_body(options: &TestPluginOptions, update: u32) -> String {
         .to_string()
 }
 
-/// Posts it to `host`, a name and a port; the status of the answer. By hand: this is the whole of HTTP that is needed, and a plugin in a
-/// shell script does no more.
+/// Posts `body` to `host`, a name and a port, and returns the status of the answer. Needs no HTTP
+/// client, like a plugin in a shell script.
 pub(super) async fn post(host: &str, path: &str, body: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(host).await?;
     let head = format!(

@@ -8,17 +8,17 @@ use super::{AdapterResult, Ending, ResultFormat, TestPluginOptions};
 use crate::error::AppError;
 use plumbline_archive::pack::{PackOptions, pack_directory};
 
-/// What is in a report.
+/// The content of a report.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Content {
-    /// How many items.
+    /// The number of items.
     pub(super) items: u32,
     /// Whether the last one failed.
     pub(super) last_fails: bool,
 }
 
 impl Content {
-    /// The name of an item, counted from 1: names have one width, so that their order is that of their numbers.
+    /// The name of an item, counted from 1. All names have the same length, so they sort by number.
     pub(super) fn name(number: u32) -> String {
         format!("item-{number:07}")
     }
@@ -32,7 +32,7 @@ impl Content {
     }
 }
 
-/// The name of the file: one that the format's module looks at by itself.
+/// The name of the file, which is a default file of the format's module.
 pub(super) fn file_name(format: ResultFormat) -> &'static str {
     match format {
         ResultFormat::Junit => "report.xml",
@@ -42,7 +42,7 @@ pub(super) fn file_name(format: ResultFormat) -> &'static str {
     }
 }
 
-/// Writes a whole report.
+/// Writes a complete report.
 pub(super) fn write(format: ResultFormat, content: Content, out: &mut impl Write) -> io::Result<()> {
     head(format, content, out)?;
     for number in 1..=content.items {
@@ -58,7 +58,7 @@ pub(super) fn write(format: ResultFormat, content: Content, out: &mut impl Write
     }
 }
 
-/// Writes what a plugin leaves that dies while it writes: half of the items, and the report has no end.
+/// Writes the report of a plugin that crashes: half of the items, without an end.
 pub(super) fn write_half(format: ResultFormat, content: Content, out: &mut impl Write) -> io::Result<()> {
     head(format, content, out)?;
     (1..=content.items / 2).try_for_each(|number| item(format, content, number, out))
@@ -73,7 +73,7 @@ fn head(format: ResultFormat, content: Content, out: &mut impl Write) -> io::Res
         }
         ResultFormat::Raw => writeln!(out, "test-plugin: {items} items, {failures} failed"),
         ResultFormat::Gojson => Ok(()),
-        // A key without a value for an empty list: YAML's `[]` could not be followed by items.
+        // The key has no value, because no items could follow `[]`.
         ResultFormat::Manual => out.write_all(b"name: test-plugin\nitems:\n"),
     }
 }
@@ -98,21 +98,21 @@ fn item(format: ResultFormat, content: Content, number: u32, out: &mut impl Writ
     }
 }
 
-/// Where the results stand before they are sent, below the shared directory: apart from the done file, so that a directory that is
-/// sent has nothing else in it.
+/// The directory with the results, in the shared directory. It does not contain the done file, so
+/// it can be sent.
 const OUTPUT_DIR: &str = "test-plugin";
-/// The archive of [`OUTPUT_DIR`], beside it.
+/// The archive of [`OUTPUT_DIR`], next to it.
 const ARCHIVE: &str = "test-plugin.tar.gz";
-/// The other file.
+/// The further file.
 const EXTRA: &str = "extra.bin";
-/// How the done file is called.
+/// The name of the done file.
 const DONE: &str = "done";
-/// How it is called until it is whole.
+/// Its name until it is complete.
 const DONE_PARTIAL: &str = ".done.partial";
-/// How much of the other file is made at a time.
+/// The bytes of the further file that are made at a time.
 const PIECE: usize = 64 * 1024;
 
-/// Writes what is asked for, and gives what is to be sent.
+/// Writes the results, and returns the path to send.
 pub(super) fn results(options: &TestPluginOptions) -> Result<PathBuf, AppError> {
     let dir = options.results_dir.join(OUTPUT_DIR);
     let content = Content { items: options.items, last_fails: options.outcome == Ending::Fail };
@@ -130,7 +130,7 @@ pub(super) fn results(options: &TestPluginOptions) -> Result<PathBuf, AppError> 
     Ok(if options.bytes.is_some() { dir } else { file })
 }
 
-/// Half of the results, as a plugin leaves them that dies.
+/// Writes half of the results, like a plugin that crashes.
 pub(super) fn half(options: &TestPluginOptions) -> Result<(), AppError> {
     let dir = options.results_dir.join(OUTPUT_DIR);
     let content = Content { items: options.items, last_fails: false };
@@ -138,7 +138,8 @@ pub(super) fn half(options: &TestPluginOptions) -> Result<(), AppError> {
     write_file(&dir.join(file_name(options.format)), |out| write_half(options.format, content, out))
 }
 
-/// Says that `sent` is to be sent. The worker never sees half a path: the file gets its name when it is whole.
+/// Writes the done file, which names `sent`. It is renamed when it is complete, so that the worker
+/// never reads a part of it.
 pub(super) fn done(results_dir: &Path, sent: &Path) -> Result<(), AppError> {
     let partial = results_dir.join(DONE_PARTIAL);
     let done = results_dir.join(DONE);
@@ -155,7 +156,7 @@ fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Resul
     written.map_err(cannot("write", path))
 }
 
-/// An archive that another user may read: the worker need not be the one that the plugin is.
+/// Packs an archive that other users can read, because worker and plugin may have different users.
 fn pack(dir: &Path, archive: &Path) -> Result<(), AppError> {
     let file = File::create(archive).map_err(cannot("write", archive))?;
     pack_directory(dir, file, &PackOptions::single_threaded(), &mut || false)
@@ -163,9 +164,9 @@ fn pack(dir: &Path, archive: &Path) -> Result<(), AppError> {
     Ok(())
 }
 
-/// Bytes that no compression makes smaller, the same every time.
+/// Writes bytes that cannot be compressed, the same each time.
 fn noise(bytes: u64, out: &mut impl Write) -> io::Result<()> {
-    // Xorshift: not random for anybody's purpose, but gzip finds nothing in it.
+    // Xorshift is not secure, but gzip cannot compress it.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut piece = Vec::with_capacity(PIECE);
     let mut left = bytes;
@@ -185,7 +186,7 @@ fn noise(bytes: u64, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What could not be done with a file of the shared directory.
+/// The error of a file in the shared directory.
 pub(super) fn cannot(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> AppError {
     let path = path.display().to_string();
     move |error| {
@@ -200,7 +201,7 @@ const SUCCESS: &str =
 const FAILURE: &str = r#"{"status": "failure", "reason": "ToldToFail", "message": "test-plugin was told to fail", "details": {"checks_run": 5}}"#;
 const INVALID: &str = r#"{"status": "passed"}"#;
 
-/// Writes it. Half of one is written in place; the rest appears whole, as that of a careful adapter does.
+/// Writes a result for the reporter. A half result is written in place, the others atomically.
 pub(super) fn write_adapter_result(what: AdapterResult, path: &Path) -> Result<(), AppError> {
     let text = match what {
         AdapterResult::Success => SUCCESS,

@@ -26,8 +26,8 @@ use crate::{modules, sources};
 pub use read::read_tree;
 use read::read_tree_of;
 
-/// The largest `definition.json`, in bytes. Old ones contain the whole view of the aggregator, and are
-/// far larger than a definition.
+/// The largest `definition.json`, in bytes. Old ones contain the whole view of the aggregator, and
+/// are far larger than a definition.
 const MAX_DEFINITION: u64 = 16 << 20;
 
 /// Replaces a plugin's name that old versions allowed and definitions may not have today, such as
@@ -49,7 +49,8 @@ pub struct Reprocess {
 #[derive(Debug, Clone)]
 struct Computed {
     file: PathBuf,
-    /// The formats that were detected in the plugin's files. `None` if its definition names the format.
+    /// The formats that were detected in the plugin's files. `None` if its definition names the
+    /// format.
     detections: Option<Detections>,
 }
 
@@ -278,9 +279,9 @@ impl Trees {
         Ok(Source { definition: Arc::new(parsed.definition), bundle: None })
     }
 
-    /// Removes unknown modules from the definition of an archived plugin. An archive does not contain
-    /// the modules of bundles, and Sonobuoy accepts any format and only lists the files of one that it
-    /// does not know.
+    /// Removes unknown modules from the definition of an archived plugin. An archive does not
+    /// contain the modules of bundles, and Sonobuoy accepts any format and only lists the files of
+    /// one that it does not know.
     fn without_unknown_modules(&self, plugin: &str, modules: &Modules, definition: &mut Definition) {
         let is_unknown = |error: &ModuleError| matches!(error, ModuleError::Unknown { .. });
         let warn = |error: &ModuleError, so: &str| self.reporter.warning(&format!("plugin `{plugin}`: {error}; {so}"));

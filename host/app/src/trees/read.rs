@@ -5,10 +5,11 @@ use std::io::{self, BufReader, Read};
 use plumbline_aggregator::{LeanLimits, read_lean};
 use plumbline_core::Item;
 
-/// Bytes of a tree. It is held in memory several times over while it is read; what is larger is no longer for a person or a pipe.
+/// The largest tree that is read completely, in bytes. Reading takes several times as much memory.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Reads a tree of so many bytes: whole up to 1 GiB, else without the details of what passed ([`read_lean`]), and how many of them.
+/// Reads a tree of `bytes` bytes: completely up to 1 GiB, otherwise without the details of passed
+/// items ([`read_lean`]). Returns the tree and the number of details that were left out.
 ///
 /// # Errors
 /// As [`read_tree`] and [`read_lean`].

@@ -1,5 +1,5 @@
-//! The verdict over a plugin of an archive: as the archive holds it, or judged again; and the counts
-//! that it is made of.
+//! The verdict over a plugin of an archive: as the archive holds it, or judged again; and the
+//! counts that it is made of.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -33,8 +33,8 @@ const MAX_VERDICT: u64 = 512 << 20;
 const MAX_EVIDENCE: u64 = 4 << 30;
 
 impl Trees {
-    /// The verdict over `plugin`: judged again if results are processed again or `more` judges are given,
-    /// or else that of the archive. `None` if the plugin has no judges.
+    /// The verdict over `plugin`: judged again if results are processed again or `more` judges are
+    /// given, or else that of the archive. `None` if the plugin has no judges.
     ///
     /// # Errors
     /// The verdict cannot be read, or the plugin cannot be judged.
@@ -102,8 +102,9 @@ impl Trees {
             .map_err(|error| AppError::system(format!("failed to judge plugin `{plugin}`")).because(&error))
     }
 
-    /// The day on which the run started, in UTC, so that expiry dates in lists give the same verdict
-    /// whenever the archive is judged. Archives of Sonobuoy have it in their names; otherwise it is today.
+    /// The day on which the run started, in UTC, so that expiry dates in lists give the same
+    /// verdict whenever the archive is judged. Archives of Sonobuoy have it in their names;
+    /// otherwise it is today.
     fn day(&self) -> Date {
         let of = |time: Timestamp| time.to_zoned(TimeZone::UTC).date();
         let named = || parse_archive_name(self.path.file_name()?.to_str()?).map(|name| name.started.date());
@@ -142,9 +143,9 @@ impl Trees {
 impl Trees {
     /// Counts the leaves below `root`, the tree of `plugin`, by status, as a verdict counts them.
     ///
-    /// Sonobuoy gives files that it does not read the status `passed`, and plugins without results too.
-    /// For the verdict, such files are `not-read`, and a plugin without results has no leaf. A note
-    /// reports such files.
+    /// Sonobuoy gives files that it does not read the status `passed`, and plugins without results
+    /// too. For the verdict, such files are `not-read`, and a plugin without results has no leaf. A
+    /// note reports such files.
     #[must_use]
     pub fn verdict_counts(&self, plugin: &str, root: &Item) -> BTreeMap<String, u64> {
         if root.is_leaf() && root.meta.get("type").is_some_and(|kind| kind == "summary") {

@@ -1,4 +1,4 @@
-//! Trees as one page of HTML that needs nothing else: no scripts, no fonts, no address is asked for anything.
+//! Trees as one HTML page without scripts, fonts and other resources.
 
 mod page;
 mod rulings;

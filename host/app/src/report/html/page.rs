@@ -1,4 +1,4 @@
-//! The page as a whole.
+//! The HTML page.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -11,37 +11,44 @@ use super::section::section;
 use super::summary::{Row, row, summary};
 use crate::report::text::name;
 
-/// The only style there is.
+/// The style sheet.
 const STYLE: &str = include_str!("style.css");
 
-/// What the page may do: show itself. A name that slips through as markup could still fetch nothing and run nothing.
+/// The content security policy. Even if markup from results were not escaped, it could not load or
+/// run anything.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// What stands above the results.
+/// The head of the page.
 #[derive(Debug, Clone, Default)]
 pub struct PageFacts {
     /// The archive's name.
     pub archive: String,
-    /// The run.
+    /// The ID of the run.
     pub run: Option<String>,
-    /// What made the archive, with its version.
+    /// The tool that made the archive, with its version.
     pub tool: Option<String>,
 }
 
-/// A page while it is written. The plugins' parts wait in a temporary file until it is known what stands above them, so that no more than one
-/// tree is held at a time.
+/// A page that is being written. The sections of plugins are in a temporary file until the table
+/// above them is known, so at most one tree is in memory.
 pub struct Page {
     parts: BufWriter<File>,
     rows: Vec<Row>,
 }
 
 impl Page {
-    /// An empty page.
+    /// Starts an empty page.
+    ///
+    /// # Errors
+    /// The temporary file cannot be created.
     pub fn new() -> io::Result<Self> {
         Ok(Self { parts: BufWriter::new(tempfile::tempfile()?), rows: Vec::new() })
     }
 
-    /// Adds a plugin: its tree, or a part of it, and what judges said of it.
+    /// Adds the section of a plugin: its tree, or a part of it, and its verdict.
+    ///
+    /// # Errors
+    /// The temporary file cannot be written.
     pub fn plugin(&mut self, root: &Item, verdict: Option<&PluginVerdict>) -> io::Result<()> {
         let row = row(root, verdict);
         section(self.rows.len() + 1, &row, root, verdict, &mut self.parts)?;
@@ -50,6 +57,9 @@ impl Page {
     }
 
     /// Writes the page.
+    ///
+    /// # Errors
+    /// `out` cannot be written.
     pub fn finish(self, facts: &PageFacts, out: &mut impl Write) -> io::Result<()> {
         let title = format!("Results of {}", name(&facts.archive));
         let head = html! {

@@ -1,4 +1,4 @@
-//! What judges said, by leaf.
+//! The rulings of judges, by leaf.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,17 +9,18 @@ use plumbline_core::{GLOBAL, Status};
 use super::summary::{colour, status};
 use crate::report::text::name;
 
-/// Checks that are listed.
+/// The most checks in the table.
 const MAX_CHECKS: usize = 1_000;
 
-/// Rulings by the path and status of their leaf. Leaves that share both come in the order of the tree.
+/// Rulings by the path and status of their leaf. Leaves with the same path and status are in the
+/// order of the tree.
 pub(super) struct Rulings<'a>(HashMap<String, VecDeque<&'a RuledItem>>);
 
 impl<'a> Rulings<'a> {
     pub(super) fn new(verdict: Option<&'a PluginVerdict>) -> Self {
         let mut rulings: HashMap<String, VecDeque<&RuledItem>> = HashMap::new();
         for item in verdict.map(|verdict| verdict.items.as_slice()).unwrap_or_default() {
-            // Only result sets of nodes have an item of their own in the tree.
+            // Only result sets of nodes are items of the tree.
             let set = Some(item.set.as_str()).filter(|set| !set.is_empty() && *set != GLOBAL);
             let names = set.into_iter().chain(item.path.iter().map(String::as_str));
             rulings.entry(joined(names, &item.status)).or_default().push_back(item);
@@ -27,7 +28,7 @@ impl<'a> Rulings<'a> {
         Self(rulings)
     }
 
-    /// The ruling on the next leaf of that path, the plugin's root first, and status.
+    /// The ruling on the next leaf with this path, which starts at the root, and this status.
     pub(super) fn next(&mut self, path: &[&str], status: &Status) -> Option<&'a RuledItem> {
         if self.0.is_empty() {
             return None;
@@ -36,18 +37,18 @@ impl<'a> Rulings<'a> {
     }
 }
 
-/// No name has a zero byte in it that a tree was written with: what is joined is told apart.
+/// Joins names with zero bytes, which names in trees do not have.
 fn joined<'a>(names: impl Iterator<Item = &'a str>, status: &'a Status) -> String {
     names.chain([status.as_str()]).collect::<Vec<_>>().join("\0")
 }
 
-/// The class of a ruling as a word.
+/// The class of a ruling.
 pub(super) fn class(ruled: &RuledItem) -> Markup {
     let colour = if ruled.ruling.counts { "failed" } else { "passed" };
     html! { span class={ "class " (colour) } { (name(&ruled.ruling.class)) } @if !ruled.ruling.counts { span.soft { " does not count" } } }
 }
 
-/// Why, and from where.
+/// The reason and the source of a ruling.
 pub(super) fn why(ruled: &RuledItem) -> Markup {
     let ruling = &ruled.ruling;
     html! {

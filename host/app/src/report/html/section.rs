@@ -1,4 +1,4 @@
-//! The part of one plugin: what failed first, then what was slow, then the rest.
+//! The section of a plugin: failures first, then slow items, then the others.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -16,25 +16,25 @@ use crate::report::failures::{Suites, TreeFailures, reason_of};
 use crate::report::text::name;
 use crate::report::text::{seconds_of, short_seconds};
 
-/// Failed tests that are shown with their texts. A browser is slow with more, and nobody reads them.
+/// The most failed tests that are shown with their details. More make browsers slow.
 const MAX_FAILURES: usize = 2_000;
 
-/// Nodes whose texts are shown of one failed test.
+/// The most nodes with details of one failed test.
 const MAX_NODES: usize = 20;
 
-/// Characters of one text of a failed leaf: its beginning; the archive has all.
+/// The most characters of a detail.
 const MAX_TEXT: usize = 32 << 10;
 
-/// Texts of one failed leaf.
+/// The most details of a failed leaf.
 const MAX_DETAILS: usize = 20;
 
-/// The slowest leaves.
+/// The most slow leaves in the table.
 const MAX_SLOWEST: usize = 20;
 
-/// Names of leaves of one status that did not fail.
+/// The most names of leaves of one status.
 const MAX_NAMES: usize = 20_000;
 
-/// A leaf, and the way to it.
+/// A leaf with its path.
 struct Leaf<'a> {
     item: &'a Item,
     id: TestId,
@@ -42,7 +42,7 @@ struct Leaf<'a> {
     ruled: Option<&'a RuledItem>,
 }
 
-/// A test that failed, with its leaves: one for each node.
+/// A failed test, with a leaf for each node.
 type Failed<'a> = FailedTest<Vec<&'a Leaf<'a>>>;
 
 impl Leaf<'_> {
@@ -55,7 +55,7 @@ impl Leaf<'_> {
     }
 }
 
-/// Writes the part of the plugin whose number is `at`.
+/// Writes the section of the plugin with number `at`.
 pub(super) fn section(
     at: usize,
     row: &Row,
@@ -68,7 +68,7 @@ pub(super) fn section(
     let labels = TreeFailures::of(root);
     let (mut bad, rest): (Vec<&Leaf<'_>>, Vec<&Leaf<'_>>) =
         leaves.iter().partition(|leaf| leaf.failed() || leaf.counts());
-    // What counts comes first; otherwise the order is that of the tree.
+    // Failures that count are first, in the order of the tree.
     bad.sort_by_key(|leaf| !leaf.counts());
     put(html! {
         (maud::PreEscaped(format!("<section id=\"p{at}\" aria-labelledby=\"p{at}-title\">\n")))
@@ -109,7 +109,7 @@ fn leaves<'a>(root: &'a Item, mut rulings: Rulings<'a>) -> Vec<Leaf<'a>> {
     found
 }
 
-/// The tests among these leaves. Those that judges rule on differently on different nodes are several.
+/// Groups leaves by test. A test with different rulings on different nodes is in several groups.
 fn grouped<'a>(leaves: &[&'a Leaf<'a>]) -> Vec<Failed<'a>> {
     let mut tests = FailedTests::<Vec<&Leaf<'_>>>::new(MAX_FAILURES);
     for &leaf in leaves {
@@ -141,7 +141,7 @@ fn failure(test: &Failed<'_>, labels: &TreeFailures<'_>) -> Markup {
     }
 }
 
-/// What a failed leaf says.
+/// The details of a failed leaf.
 fn texts(leaf: &Leaf<'_>) -> Markup {
     let item = leaf.item;
     let is_message = |key: &str| key.strip_suffix("-message").is_some_and(|key| item.details.contains_key(key));
@@ -164,7 +164,7 @@ fn texts(leaf: &Leaf<'_>) -> Markup {
     }
 }
 
-/// The name of a leaf, what tells it apart, and its node.
+/// The label of a leaf, with its node.
 fn label(leaf: &Leaf<'_>, labels: &TreeFailures<'_>) -> String {
     let label = labels.label(&leaf.id, Suites::IfSeveral);
     name(&leaf.id.node.as_ref().map(|node| format!("{label} on {node}")).unwrap_or(label))
@@ -199,7 +199,7 @@ fn slowest(
     })
 }
 
-/// What did not fail, by status.
+/// Writes the leaves that did not fail, by status.
 fn others(
     rest: &[&Leaf<'_>],
     labels: &TreeFailures<'_>,
@@ -214,7 +214,7 @@ fn others(
     }
     put(html! { h3 { "Other items" } "\n" })?;
     for (word, leaves) in by_status {
-        // Written piece by piece: thousands of names are no reason to hold them twice.
+        // Written name by name, so that thousands of names are not in memory twice.
         put(
             html! { (maud::PreEscaped("<details><summary>")) span class=(colour(word)) { (leaves.len()) " " (name(word)) } (maud::PreEscaped("</summary><ul>\n")) },
         )?;
@@ -245,7 +245,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Several lines, without what would steer a terminal that the page is copied to, cut to a length that a browser bears.
+/// A text of several lines, without control characters, shortened so that browsers can show it.
 fn block(text: &str) -> String {
     let mut characters = text.chars();
     let mut out: String =

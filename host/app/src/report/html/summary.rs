@@ -1,4 +1,4 @@
-//! The table at the top: one line per plugin.
+//! The table of plugins at the top of the page.
 
 use maud::{Markup, html};
 use plumbline_core::judgement::{PluginVerdict, VerdictStatus};
@@ -7,7 +7,7 @@ use plumbline_core::{Item, Status};
 use crate::report::text::name;
 use crate::report::text::{seconds_of, short_seconds};
 
-/// What one plugin comes to.
+/// The totals of a plugin.
 pub(super) struct Row {
     pub(super) plugin: String,
     pub(super) status: Status,
@@ -15,7 +15,7 @@ pub(super) struct Row {
     pub(super) failed: u64,
     pub(super) skipped: u64,
     pub(super) other: u64,
-    /// All durations together, where items have them.
+    /// The sum of durations, if items have them.
     pub(super) seconds: Option<f64>,
     pub(super) verdict: Option<VerdictStatus>,
 }
@@ -69,12 +69,12 @@ pub(super) fn summary(rows: &[Row]) -> Markup {
     }
 }
 
-/// A status as a word with a colour; the word says it all.
+/// A status as a coloured word.
 pub(super) fn status(text: &str) -> Markup {
     html! { span class={ "status " (colour(text)) } { (name(text)) } }
 }
 
-/// The class of the style sheet for a status.
+/// The class in the style sheet for a status.
 pub(super) fn colour(status: &str) -> &'static str {
     match status {
         "passed" => "passed",

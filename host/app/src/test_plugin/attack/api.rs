@@ -1,4 +1,5 @@
-//! Attempts on the API server. All that would change something are dry runs, which are authorised like real ones.
+//! Attacks on the API server. Requests that would change something are dry runs, which need the
+//! same permissions.
 
 use std::time::Duration;
 
@@ -8,16 +9,16 @@ use serde_json::{Value, json};
 
 use super::{Attempt, Attempts};
 
-/// How long one request may take.
+/// How long a request may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Tries everything without a token and with each of `tokens`.
+/// Makes every request without a token and with each of `tokens`.
 pub(super) async fn attack(namespace: &str, tokens: &[(String, String)], attempts: &mut Attempts<'_>) {
     let address = |name: &str, otherwise: &str| std::env::var(name).unwrap_or_else(|_| otherwise.to_owned());
     let host = address("KUBERNETES_SERVICE_HOST", "kubernetes.default.svc");
     let host = if host.contains(':') { format!("[{host}]") } else { host };
     let server = format!("https://{host}:{}", address("KUBERNETES_SERVICE_PORT", "443"));
-    // An attacker does not mind whose certificate the server has.
+    // An attacker accepts every certificate.
     let client = match Client::builder().tls_danger_accept_invalid_certs(true).timeout(PATIENCE).build() {
         Ok(client) => client,
         Err(error) => return attempts.add("ask the API server", Attempt::Failed(error.to_string())),
@@ -35,7 +36,7 @@ pub(super) async fn attack(namespace: &str, tokens: &[(String, String)], attempt
             }
             let attempt = match request.send().await.map(|answer| answer.status().as_u16()) {
                 Ok(401 | 403) => Attempt::Refused,
-                // Not found, invalid or in conflict: it was authorised.
+                // Errors such as "not found" and "conflict" mean that the request was authorized.
                 Ok(code) => Attempt::Failed(format!("it was allowed: the API server answered {code}")),
                 Err(error) => Attempt::Failed(format!("nothing was tried: {error:?}")),
             };

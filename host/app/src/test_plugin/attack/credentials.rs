@@ -1,4 +1,4 @@
-//! Credentials that a plugin can find: tokens in its file system, and what other processes of the node show of theirs.
+//! Searches for credentials: tokens in the file system, and those of other processes of the node.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use plumbline_kubernetes::names;
 use super::super::AttackOptions;
 use super::{Attempt, Attempts};
 
-/// Where the kubelet mounts tokens.
+/// The path of tokens that the kubelet mounts.
 const TOKEN: &str = "var/run/secrets/kubernetes.io/serviceaccount/token";
-/// The most processes that are looked at.
+/// The most processes that are searched.
 const MAX_PROCESSES: usize = 20_000;
-/// How long the worker of the victim is looked for.
+/// How long it searches for the worker of the victim.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long a process takes to start, on a busy machine.
+/// How long a process takes to start on a busy machine.
 const STARTED: Duration = Duration::from_secs(5);
-/// Between two looks.
+/// The pause between two searches.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// What was found.
+/// The credentials that were found.
 #[derive(Debug, Default)]
 pub(super) struct Loot {
-    /// Tokens for the API server, with where they were.
+    /// Tokens for the API server, with their places.
     pub(super) tokens: Vec<(String, String)>,
     /// Certificates and keys of workers.
     pub(super) certificates: Vec<Certificate>,
@@ -56,8 +56,8 @@ fn token(root: &Path, place: &str, loot: &mut Loot, attempts: &mut Attempts<'_>)
     attempts.add(format!("find a token for the API server in {place}"), attempt);
 }
 
-/// Workers and the aggregator among the processes of the node, if it shows them. A worker of the victim must be among
-/// them, otherwise nothing was tried.
+/// Searches workers and the aggregator among the processes of the node. Without a worker of the
+/// victim, the attempt shows nothing.
 async fn look_at_processes(victim: &str, loot: &mut Loot, attempts: &mut Attempts<'_>) {
     let deadline = Instant::now() + PATIENCE;
     let mut found = processes();
@@ -73,8 +73,8 @@ async fn look_at_processes(victim: &str, loot: &mut Loot, attempts: &mut Attempt
         tokio::time::sleep(LOOK_AGAIN).await;
         found = processes();
     }
-    // A process hides its credentials when it starts, and can be caught before (docs/cluster.md): only those that have
-    // started are tried.
+    // A process hides its credentials when it starts, and can be read before (docs/cluster.md), so
+    // only processes that have started are tried.
     tokio::time::sleep(STARTED).await;
     for (process, role) in found {
         let name = match role {
@@ -113,8 +113,8 @@ enum Role {
     Aggregator,
 }
 
-/// The victim is a Job, and this plugin a DaemonSet: their workers are told apart by their command lines, which every
-/// process may read.
+/// The victim is a Job and this plugin a DaemonSet, so their workers have different command lines,
+/// which every process can read.
 fn processes() -> Vec<(PathBuf, Role)> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let role = |process: &Path| {

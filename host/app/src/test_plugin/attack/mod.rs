@@ -1,4 +1,5 @@
-//! A plugin that attacks the run and the cluster. Each attempt is a test that passes if it is refused.
+//! A plugin that attacks the run and the cluster. Each attempt is a test that passes if it is
+//! refused.
 
 mod api;
 mod credentials;
@@ -66,7 +67,7 @@ impl Attempts<'_> {
     }
 }
 
-/// Where a pod's DNS configuration is.
+/// The path of the DNS configuration of a pod.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 /// Makes every attempt, and writes the report and the done file.

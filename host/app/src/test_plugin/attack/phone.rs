@@ -1,4 +1,4 @@
-//! Attempts on the aggregator: results for another plugin, with every certificate there is.
+//! Attacks on the aggregator: results for another plugin, with every certificate that was found.
 
 use std::time::Duration;
 
@@ -13,13 +13,14 @@ use super::super::AttackOptions;
 use super::credentials::Certificate;
 use super::{Attempt, Attempts};
 
-/// How long one request may take.
+/// How long a request may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Between two attempts to connect.
+/// The pause between two attempts to connect.
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 
-/// Sends a result for the victim without a certificate, with one of a CA of our own, and with each that was found.
+/// Sends a result for the victim without a certificate, with one of a CA of our own, and with each
+/// that was found.
 pub(super) async fn attack(
     options: &AttackOptions,
     namespace: &str,
@@ -27,7 +28,7 @@ pub(super) async fn attack(
     attempts: &mut Attempts<'_>,
 ) {
     let address = format!("{}.{namespace}.svc:{}", names::AGGREGATOR_SERVICE, names::AGGREGATOR_PORT);
-    // The Service may need a moment until every node knows it.
+    // A new Service may take a moment to reach every node.
     let connected = timeout(PATIENCE, async {
         while TcpStream::connect(&address).await.is_err() {
             tokio::time::sleep(TRY_AGAIN).await;
@@ -52,7 +53,7 @@ pub(super) async fn attack(
     }
 }
 
-/// A certificate that names the victim, of a CA that is not the one of the run.
+/// A certificate for the victim, from another CA than that of the run.
 fn forge(victim: &PluginName) -> Result<String, String> {
     let ca = RunCa::generate(&RunId::random(), Duration::from_secs(3600), jiff::Timestamp::now());
     let issued = ca.and_then(|ca| ca.issue_client(victim)).map_err(|error| error.to_string())?;

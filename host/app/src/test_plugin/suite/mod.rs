@@ -1,8 +1,8 @@
-//! A stand-in for the image of the conformance suite: it has the same variables, reports, log, archive
-//! and done file.
+//! A stand-in for the image of the conformance suite: it has the same variables, reports, log,
+//! archive and done file.
 //!
-//! [`settings`] reads the variables, [`plan`] decides the outcome of every test, and [`reports`] and
-//! [`progress`] write what the suite writes.
+//! [`settings`] reads the variables, [`plan`] decides the outcome of every test, and [`reports`]
+//! and [`progress`] write what the suite writes.
 
 mod plan;
 mod progress;
@@ -108,8 +108,8 @@ fn save(cases: &[Case], settings: &Settings, dir: &Path) -> Result<(), AppError>
     });
     written.map_err(results::cannot("write", &report))?;
     let archive = dir.join(ARCHIVE);
-    // Written in place, so that workers of other users can read it. The done file names it once it is
-    // complete.
+    // Written in place, so that workers of other users can read it. The done file names it once it
+    // is complete.
     let file = File::create(&archive).map_err(results::cannot("write", &archive))?;
     let options = PackOptions { exclude: vec![archive.clone()], ..PackOptions::single_threaded() };
     pack_directory(dir, file, &options, &mut || false)

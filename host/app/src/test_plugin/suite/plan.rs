@@ -1,4 +1,4 @@
-//! The fate of every test, before any is played.
+//! Decides the outcome of every test before any test runs.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use plumbline_core::go_quote;
 
 use super::settings::Settings;
 
-/// What the suite reports around its tests.
+/// The setup nodes that the suite reports.
 const NODES: [&str; 4] = [
     "[ReportBeforeSuite]",
     "[SynchronizedBeforeSuite]",
     "[SynchronizedAfterSuite]",
     "[ReportAfterSuite] Kubernetes e2e suite report",
 ];
-/// What the names of the nodes begin with that report on a run.
+/// The prefix of the names of nodes that write reports.
 const REPORT: &str = "[Report";
 
-/// What happens to a test.
+/// The outcome of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Skipped,
@@ -26,19 +26,19 @@ pub(super) enum Fate {
     Failed,
 }
 
-/// A test and what happens to it.
+/// A test with its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Case {
-    /// Its name, plain.
+    /// The name.
     pub(super) name: String,
-    /// Whether the suite does this around its tests: it is neither counted nor told in the log.
+    /// Whether it is a setup node, which is not counted and not in the log.
     pub(super) node: bool,
     pub(super) fate: Fate,
-    /// How long it takes.
+    /// The duration.
     pub(super) time: Duration,
 }
 
-/// How many there are of each fate, without what stands around tests.
+/// The number of tests with each outcome, without setup nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) skipped: usize,
@@ -64,9 +64,10 @@ impl Counts {
     }
 }
 
-/// Decides for every test of the list. `test_time` is how long each takes; without it some time that its name tells, the same in every run.
+/// Decides the outcome of every test of the list. `test_time` is the duration of each. By default,
+/// it is made of the name, and the same in every run.
 pub(super) fn plan(settings: &Settings, test_time: Option<Duration>) -> Vec<Case> {
-    // A focus that names a test as a whole runs it again: nobody writes such a focus for a first run.
+    // A focus with the whole name of a test is that of a rerun.
     let named: BTreeSet<&str> = alternatives(&settings.focus).map(plain_name).collect();
     let case = |name: &str| {
         let node = is_suite_node(name);
@@ -88,7 +89,7 @@ pub(super) fn plan(settings: &Settings, test_time: Option<Duration>) -> Vec<Case
     };
     let mut cases: Vec<Case> = NODES.into_iter().chain(settings.list.specs()).map(case).collect();
     if counts(&cases).selected() == 0 {
-        // For no test nothing is set up; only the reports are written.
+        // Without tests, only the nodes that write reports run.
         cases.retain(|case| !case.node || case.name.starts_with(REPORT));
     }
     cases
@@ -100,7 +101,8 @@ pub(super) fn counts(cases: &[Case]) -> Counts {
     counts
 }
 
-/// Between 50 ms and 30 s, as most tests of the suite take; FNV-1a, so that it is the same everywhere.
+/// A duration between 50 ms and 30 s, as of most tests of the suite. FNV-1a gives the same one
+/// everywhere.
 fn pretended(name: &str) -> Duration {
     let hash = name
         .bytes()

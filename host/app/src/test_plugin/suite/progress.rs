@@ -1,4 +1,5 @@
-//! Posts progress as the suite does: one message at the start, one after each test, and one at the end.
+//! Posts progress as the suite does: one message at the start, one after each test, and one at the
+//! end.
 
 use std::time::Duration;
 

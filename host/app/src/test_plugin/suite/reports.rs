@@ -14,7 +14,7 @@ use super::settings::Settings;
 
 /// The name of the log.
 pub(super) const LOG_FILE: &str = "e2e.log";
-/// Marks of skipped tests in one line.
+/// The marks of skipped tests on one line.
 const MARKS: usize = 160;
 const RULE: &str = "------------------------------";
 
@@ -109,12 +109,12 @@ impl<'a> Log<'a> {
 /// The reason of failed tests.
 pub(super) const REASON: &str = "test-plugin was told that this test fails";
 
-/// How long all of them took, one after the other.
+/// The sum of the durations.
 pub(super) fn total(cases: &[Case]) -> Duration {
     cases.iter().map(|case| case.time).sum()
 }
 
-/// The name of the file.
+/// The name of the report.
 pub(super) const JUNIT_FILE: &str = "junit_01.xml";
 
 /// Writes the report.
@@ -174,7 +174,7 @@ fn write_case(case: &Case, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\n{inside}          </testcase>")
 }
 
-/// Fit for an attribute and for text.
+/// Escapes a text for XML.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -185,7 +185,7 @@ fn escaped(text: &str) -> String {
             '"' => out.push_str("&#34;"),
             '\'' => out.push_str("&#39;"),
             '\t' | '\n' | '\r' => {
-                // Cannot fail: writing to a String.
+                // Writing to a string cannot fail.
                 let _ = write!(out, "&#x{:X};", u32::from(c));
             }
             c if c.is_control() => out.push('\u{fffd}'),

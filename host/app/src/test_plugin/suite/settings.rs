@@ -1,34 +1,34 @@
-//! What the variables say.
+//! Reads the variables of the suite's image.
 
 use super::super::FakeSuiteOptions;
 use crate::context::Context;
 use crate::error::AppError;
 use plumbline_conformance::lists::{GoRegex, Selection, TestList, embedded_for, read_file};
 
-/// What is skipped when tests run side by side and nothing else is said.
+/// The default skip of parallel runs.
 const SERIAL: &str = r"\[Serial\]";
-/// The argument of the suite that names who hears of its progress.
+/// The argument of the suite with the URL for progress.
 const PROGRESS_URL: &str = "--progress-report-url=";
 
-/// What is to be played.
+/// The settings of the stand-in.
 pub(super) struct Settings {
-    /// All tests there are.
+    /// All tests.
     pub(super) list: TestList,
-    /// The focus, as it was given.
+    /// The focus.
     pub(super) focus: String,
-    /// The skip that counts.
+    /// The skip.
     pub(super) skip: String,
-    /// Which tests run.
+    /// The tests that run.
     pub(super) selection: Selection,
-    /// Which tests fail.
+    /// The tests that fail.
     pub(super) fail: Option<GoRegex>,
-    /// Which tests fail until they are run again.
+    /// The tests that fail until they run again.
     pub(super) flaky: Option<GoRegex>,
-    /// Whether tests run side by side.
+    /// Whether tests run in parallel.
     pub(super) parallel: bool,
-    /// Whether nothing is run.
+    /// Whether no test runs.
     pub(super) dry_run: bool,
-    /// Who hears of progress.
+    /// The URL for progress.
     pub(super) progress_url: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl Settings {
     pub(super) fn of(context: &Context, options: &FakeSuiteOptions) -> Result<Self, AppError> {
         let parallel = matches!(options.parallel.as_str(), "y" | "Y" | "true");
         let skip = if parallel && options.skip.is_empty() { SERIAL.to_owned() } else { options.skip.clone() };
-        // What is set to nothing is not set: the image reads its variables so.
+        // Like the image, an empty variable is not set.
         let focus = if options.focus.is_empty() { r"\[Conformance\]".to_owned() } else { options.focus.clone() };
         let selection = Selection::parse(Some(&focus), Some(&skip)).map_err(|(what, error)| {
             AppError::usage(format!("the {what} is not a valid regular expression of Go")).because(&error)
@@ -63,7 +63,7 @@ impl Settings {
     }
 }
 
-/// The list that was named, that of the cluster's version, or the latest.
+/// The list of the options, or that of the cluster's version, or the latest one.
 fn list(context: &Context, options: &FakeSuiteOptions) -> Result<TestList, AppError> {
     let failed = |error| AppError::usage("there are no tests to play").because(&error);
     if let Some(path) = &options.list {
@@ -75,7 +75,7 @@ fn list(context: &Context, options: &FakeSuiteOptions) -> Result<TestList, AppEr
     let cluster = Some(options.cluster_version.as_str()).filter(|version| !version.is_empty());
     match embedded_for(cluster) {
         Ok(list) => Ok(list),
-        // The names of another version do as well: nothing is asked of the cluster.
+        // The names of another version suffice, because the cluster does not run them.
         Err(error) => {
             context.reporter.progress(&format!("test-plugin: {error}: the latest stands in for it"));
             embedded_for(None).map_err(failed)
