@@ -142,7 +142,7 @@ pub fn find(wanted: Option<&str>) -> Result<(LocalRun, Vec<LocalRun>), AppError>
 }
 
 /// The status of a local run.
-pub struct SeenRun {
+pub struct LocalStatus {
     /// The last status.
     pub status: RunStatus,
     /// When it was published, if the run has not finished.
@@ -155,9 +155,9 @@ pub struct SeenRun {
 ///
 /// # Errors
 /// The working directory has no status.
-pub fn read_status(entry: &LocalRun) -> Result<SeenRun, AppError> {
+pub fn read_status(entry: &LocalRun) -> Result<LocalStatus, AppError> {
     if let Some(status) = &entry.status {
-        return Ok(SeenRun { status: status.clone(), at: None, lost: false });
+        return Ok(LocalStatus { status: status.clone(), at: None, lost: false });
     }
     let path = entry.work.join(STATUS_FILE);
     let bytes = match fs::read(&path) {
@@ -176,5 +176,5 @@ pub fn read_status(entry: &LocalRun) -> Result<SeenRun, AppError> {
     };
     let published: Published = serde_json::from_slice(&bytes)
         .map_err(|error| AppError::system(format!("`{}` is not a status", path.display())).because(&error))?;
-    Ok(SeenRun { status: published.status, at: Some(published.at), lost: !entry.is_running() })
+    Ok(LocalStatus { status: published.status, at: Some(published.at), lost: !entry.is_running() })
 }

@@ -72,12 +72,12 @@ pub(crate) fn printed(result: io::Result<()>) -> Result<(), AppError> {
 
 /// The results that were shown, of the plugins of all inputs, from which the verdict is made.
 #[derive(Default)]
-pub struct Seen {
+pub struct ShownResults {
     entries: Vec<PluginStatus>,
     verdicts: BTreeMap<String, VerdictSummary>,
 }
 
-impl Seen {
+impl ShownResults {
     /// Adds a tree of `input`, with the counts of its leaves by status.
     pub fn add(&mut self, input: &str, tree: &ResultTree<'_>, counts: BTreeMap<String, u64>) {
         // Archives of several runs have the same plugins.
@@ -137,7 +137,12 @@ fn stands_for_a_missing_result(leaf: &Item) -> bool {
 ///
 /// # Errors
 /// An option is wrong, no input can be read, or `view` failed.
-pub fn show(context: &Context, options: &ResultsOptions, seen: &mut Seen, view: &mut dyn View) -> Result<(), AppError> {
+pub fn show(
+    context: &Context,
+    options: &ResultsOptions,
+    seen: &mut ShownResults,
+    view: &mut dyn View,
+) -> Result<(), AppError> {
     let several = options.inputs.len() > 1;
     let (mut shown, mut failed) = (false, false);
     for path in &options.inputs {
@@ -159,7 +164,7 @@ fn one_input(
     options: &ResultsOptions,
     path: &Path,
     several: bool,
-    seen: &mut Seen,
+    seen: &mut ShownResults,
     view: &mut dyn View,
 ) -> Result<(), AppError> {
     let limits = Limits::load(options.limits.as_deref())?;

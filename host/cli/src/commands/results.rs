@@ -4,7 +4,9 @@ use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use plumbline_app::AppError;
-use plumbline_app::results::{Collected, HEALTH, Html, JsonArray, ResultsOptions, Seen, View, YamlDocuments, show};
+use plumbline_app::results::{
+    Collected, HEALTH, Html, JsonArray, ResultsOptions, ShownResults, View, YamlDocuments, show,
+};
 
 use super::results_diff;
 use super::results_text::{Text, printed};
@@ -21,7 +23,7 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, A
         return results_diff::diff(diff, global);
     }
     let mut out = BufWriter::new(Foreign::stdout());
-    let mut seen = Seen::default();
+    let mut seen = ShownResults::default();
     let shown = print(args, &mut seen, &mut out);
     match shown {
         Ok(()) => printed(out.flush())?,
@@ -38,7 +40,7 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, A
     })
 }
 
-fn print(args: &ResultsArgs, seen: &mut Seen, out: &mut impl Write) -> Result<(), AppError> {
+fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> Result<(), AppError> {
     let (context, options) = (context(&RegistryArgs::default()), options(args));
     let mut each = |view: &mut dyn View| show(&context, &options, seen, view);
     let Some(format) = args.format.or_else(|| args.mode.format()) else {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use comfy_table::{CellAlignment, Table, presets};
 use jiff::Timestamp;
-use plumbline_app::local_runs::{self, LocalRun, SeenRun};
+use plumbline_app::local_runs::{self, LocalRun, LocalStatus};
 use plumbline_app::{AppError, report};
 use plumbline_core::run_status::{PluginStatus, RunPhase};
 use plumbline_core::{Status, Verdict, shell_path};
@@ -41,7 +41,7 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, App
     })
 }
 
-fn print(entry: &LocalRun, seen: &SeenRun, show_all: bool, out: &mut impl Write) -> io::Result<()> {
+fn print(entry: &LocalRun, seen: &LocalStatus, show_all: bool, out: &mut impl Write) -> io::Result<()> {
     let phase = if seen.lost { "interrupted: no process works on it" } else { seen.status.status.as_str() };
     writeln!(out, "run {} · {phase} · began {}", entry.run.short(), ago(entry.started))?;
     let entries = seen.status.plugins.as_deref().unwrap_or_default();
@@ -79,7 +79,7 @@ fn print(entry: &LocalRun, seen: &SeenRun, show_all: bool, out: &mut impl Write)
 }
 
 /// What does not get on, and where its output is.
-fn standing_still(entry: &LocalRun, seen: &SeenRun, now: Timestamp) -> Vec<String> {
+fn standing_still(entry: &LocalRun, seen: &LocalStatus, now: Timestamp) -> Vec<String> {
     let awaited = seen.status.plugins.iter().flatten().filter(|_| !seen.lost);
     let still = awaited.filter_map(|result| Some((result, stalled(&seen.status, result, now)?)));
     still
@@ -171,8 +171,8 @@ const RUNNING: &str = "running";
 fn state(run: &LocalRun) -> (&'static str, Option<Verdict>) {
     match local_runs::read_status(run) {
         Err(_) => ("gone", None),
-        Ok(SeenRun { lost: true, .. }) => ("interrupted", None),
-        Ok(SeenRun { status, .. }) => match status.status {
+        Ok(LocalStatus { lost: true, .. }) => ("interrupted", None),
+        Ok(LocalStatus { status, .. }) => match status.status {
             RunPhase::Failed if run.is_unfinished() => ("failed", None),
             RunPhase::Complete | RunPhase::Failed => ("finished", Some(Verdict::from_run(&status))),
             _ => (RUNNING, None),
