@@ -6,16 +6,16 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::AppError;
-use crate::limits::Limits;
-use crate::modules;
 use plumbline_aggregator::{Failure, Outcome, PlannedPlugin, Source, Subject, TREE_FILE, post_process, prepare};
-
 use plumbline_core::definition::Definition;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Verdict};
 use plumbline_worker::reporter::{AdapterResult, Processor};
 use serde_json::json;
+
+use crate::error::AppError;
+use crate::limits::Limits;
+use crate::modules;
 
 /// The name of the plugin for the module.
 const NAME: &str = "adapter";

@@ -1,8 +1,7 @@
 //! The error of every use case: what failed, why, and what to do about it.
 
 use std::error::Error;
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use plumbline_core::RunFailure;
 use plumbline_kubernetes::ClusterError;

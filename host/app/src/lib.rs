@@ -7,11 +7,15 @@
 //! * [`Context`]: what every use case gets from its caller: settings of registries, and a
 //!   [`Reporter`] for warnings and progress.
 //! * [`AppError`]: the error of every use case.
-//! * [`sources`]: turns references to plugins into definitions and bundles.
-//! * [`signing`]: keys, signatures, and the policy that says which signatures count.
-//! * [`trees`]: the result trees and verdicts of an archive.
-//! * [`judges`], [`difference`]: chains of judges, and the differences between two runs.
+//! * [`sources`], [`signing`], [`bundles`]: turns references to plugins into definitions and
+//!   bundles, checks their signatures, and distributes them.
+//! * [`local_run`], [`cluster_run`], [`manifest`], [`suite`]: runs on this machine and in a cluster,
+//!   and the conformance suite in a run.
+//! * [`aggregator`], [`test_plugin`], [`adapter_results`]: roles of the program in a cluster.
+//! * [`results`], [`trees`], [`judges`], [`difference`]: reads, judges and compares the results of
+//!   runs.
 //! * [`report`]: renders results as text, Markdown, HTML, JUnit XML, JSON and YAML.
+//! * [`images`], [`submission`]: the images of a run, and submissions of conformance results.
 //!
 //! ```no_run
 //! use plumbline_app::context::Silent;
@@ -27,7 +31,8 @@
 //!         roots.push(trees.item(&plugin)?);
 //!     }
 //!     let mut out = Vec::new();
-//!     junit(&roots, &mut out).map_err(|error| AppError::printing("failed to write the report", &error))
+//!     junit(&roots, &mut out)
+//!         .map_err(|error| AppError::printing("failed to write the report", &error))
 //! }
 //! ```
 #![forbid(unsafe_code)]
@@ -40,6 +45,7 @@ pub mod conceal;
 pub mod context;
 pub mod difference;
 mod error;
+mod files;
 pub mod images;
 pub mod judges;
 pub mod limits;

@@ -1,9 +1,8 @@
 //! The local runs of the user, so that another terminal finds them: one small file per run in the
 //! state directory.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use jiff::Timestamp;
 use plumbline_aggregator::{Published, STATUS_FILE};

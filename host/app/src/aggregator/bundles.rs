@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::AppError;
-use crate::sources::cache_error;
-use crate::sources::registry::LARGEST_TAR;
 use plumbline_aggregator::Source;
 use plumbline_bundle::{Bundle, BundleError, Cache, CacheError, Digest};
 use plumbline_core::config::Config;
 use plumbline_registry::{Cause, Client, Kind, Pulled, Reference, RegistryError, Settings};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
+
+use crate::error::AppError;
+use crate::sources::cache_error;
+use crate::sources::registry::LARGEST_TAR;
 
 /// The number of bundles that are pulled in parallel.
 const PARALLEL: usize = 4;

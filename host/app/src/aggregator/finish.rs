@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use super::pod::Pod;
-use crate::error::AppError;
 use plumbline_aggregator::deliver::{Archive, Destination};
 use plumbline_archive::atomic::write_atomic;
 use plumbline_core::config::Config;
@@ -14,6 +12,9 @@ use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
 use plumbline_core::{RunFailure, RunId};
 use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish_last};
 use plumbline_kubernetes::{Cluster, names};
+
+use super::pod::Pod;
+use crate::error::AppError;
 
 /// The file with the last status of a finished run, in the aggregator's directory.
 const RECORD: &str = ".plumbline-finished.json";

@@ -6,7 +6,7 @@ mod finish;
 mod pod;
 mod start;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,37 +17,23 @@ use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
 use plumbline_kubernetes::{Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, SecretVault, inside};
 use tokio_util::sync::CancellationToken;
 
-use bundles::BundleDirs;
-use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_record, upload};
-use pod::{Pod, aliases, as_map, graces, listen, provenance, read_config, seconds, survey, var};
-use start::{StartError, find_plugins, open_work_dir, unpack_modules_of_run};
-
 use crate::conceal::conceal;
 use crate::context::Context;
 use crate::error::AppError;
 use crate::limits::Limits;
 use crate::modules;
 
+use bundles::BundleDirs;
+use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_record, upload};
+use pod::{Pod, aliases, as_map, graces, listen, provenance, read_config, seconds, survey, var};
+use start::{StartError, find_plugins, open_work_dir, unpack_modules_of_run};
+
+pub use start::AggregatorOptions;
+
 /// The fetched bundles, in the run's working directory, and removed with it.
 const BUNDLES: &str = "bundles";
 /// How long workers may take to send partial results after a timeout: one and a half heartbeats.
 const COLLECT: Duration = Duration::from_secs(45);
-
-/// How an aggregator runs.
-pub struct AggregatorOptions<'a> {
-    /// Keep running at the end, so that the archive can be downloaded.
-    pub no_exit: bool,
-    /// The directory of the run and its archive.
-    pub dir: PathBuf,
-    /// The kubeconfig of the cluster, outside of a pod.
-    pub kubeconfig: Option<PathBuf>,
-    /// The directory of the bundles in the image.
-    pub baked: PathBuf,
-    /// The file with limits.
-    pub limits: Option<PathBuf>,
-    /// Starts the log of the run, which also goes to the file at the path.
-    pub start_log: &'a (dyn Fn(&Path) -> Result<(), AppError> + Sync),
-}
 
 /// How an aggregator ended.
 #[derive(Debug)]

@@ -7,7 +7,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::error::AppError;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::{Provenance, Source};
 use plumbline_core::PluginName;
@@ -18,6 +17,8 @@ use plumbline_kubernetes::manifest::plugin_account;
 use plumbline_kubernetes::monitor::Graces;
 use plumbline_kubernetes::query::{self, QueryOptions};
 use plumbline_kubernetes::{Cluster, names, own_pod_uid};
+
+use crate::error::AppError;
 
 /// Where the configuration is, in order of preference.
 const CONFIG_FILES: [&str; 2] = ["config.json", "/etc/sonobuoy/config.json"];

@@ -4,20 +4,35 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::AppError;
-use crate::sources;
 use plumbline_aggregator::{Source, WorkDir, WorkDirError};
 use plumbline_core::RunId;
 use plumbline_core::config::Config;
 use plumbline_kubernetes::manifest::unpack_modules;
 use plumbline_kubernetes::names;
 
-use super::AggregatorOptions;
+use crate::error::AppError;
+use crate::sources;
 
 /// The working directory of the run, in the aggregator's directory.
 const WORK: &str = ".plumbline-run-aggregator";
 /// The unpacked modules from ConfigMaps, in the aggregator's directory.
 const MODULES: &str = ".plumbline-modules";
+
+/// How an aggregator runs.
+pub struct AggregatorOptions<'a> {
+    /// Keep running at the end, so that the archive can be downloaded.
+    pub no_exit: bool,
+    /// The directory of the run and its archive.
+    pub dir: PathBuf,
+    /// The kubeconfig of the cluster, outside of a pod.
+    pub kubeconfig: Option<PathBuf>,
+    /// The directory of the bundles in the image.
+    pub baked: PathBuf,
+    /// The file with limits.
+    pub limits: Option<PathBuf>,
+    /// Starts the log of the run, which also goes to the file at the path.
+    pub start_log: &'a (dyn Fn(&Path) -> Result<(), AppError> + Sync),
+}
 
 /// The reason why a run cannot start in this container.
 pub(super) struct StartError {

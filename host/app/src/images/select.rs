@@ -6,12 +6,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::Context;
-use crate::error::AppError;
-use crate::modules::cache_root;
-use crate::runtime::one_thread;
-use crate::sources::{self, registry_error};
-use crate::suite::{DEFAULT_PLUGINS, LATEST, latest};
 use plumbline_bundle::built_in::Place;
 use plumbline_conformance::images::{
     ImageSet, Listing, Prefix, ProgramError, SUITE_PROGRAM, SetError, images_of, is_suite, listing, local_platform,
@@ -22,6 +16,13 @@ use plumbline_core::config::Config;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
 use plumbline_registry::{Client, Reference};
+
+use crate::Context;
+use crate::error::AppError;
+use crate::modules::cache_root;
+use crate::runtime::one_thread;
+use crate::sources::{self, registry_error};
+use crate::suite::{DEFAULT_PLUGINS, LATEST, latest};
 
 /// The largest list of images, in bytes.
 const MAX_LIST: u64 = 4 << 20;

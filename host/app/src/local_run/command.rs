@@ -4,14 +4,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::AppError;
-use crate::sources::{ResolvedPlugin, SourceKind};
 use plumbline_aggregator::Source;
 use plumbline_core::definition::{AUTO_FORMAT, Definition};
 use plumbline_core::{PluginName, closest};
 use serde_json::{Map, Value, json};
 
 use super::tools::{self, Directories};
+use crate::error::AppError;
+use crate::sources::{ResolvedPlugin, SourceKind};
 
 /// The file with the standard output of the command, in its results.
 pub const STDOUT_FILE: &str = "stdout.txt";

@@ -25,8 +25,9 @@ use crate::modules;
 use crate::signing::{self, Requirements};
 use crate::sources::{self, ResolvedPlugin};
 
-pub use command::{CommandOptions, STDOUT_FILE};
 use resume::absolute;
+
+pub use command::{CommandOptions, STDOUT_FILE};
 
 /// Options of a run on this machine.
 #[derive(Debug, Clone, Default)]

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use plumbline_aggregator::{WorkDir, WorkDirError};
+
 use crate::error::AppError;
 use crate::local_runs::{self, LocalRun};
-use plumbline_aggregator::{WorkDir, WorkDirError};
 
 const LIST_HINT: &str = "`plumbline status --local` lists the runs";
 

@@ -3,9 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::error::AppError;
-use crate::runtime::runtime;
-use crate::sources;
 use plumbline_bundle::built_in::Place;
 use plumbline_core::definition::{Definition, DefinitionError, K8S_VERSION_VARIABLE};
 use plumbline_core::{Config, Driver, PluginName};
@@ -14,9 +11,11 @@ use plumbline_kubernetes::names;
 use serde_json::{Map, Value, json};
 
 use super::ClusterRunOptions;
-use super::delivery;
 use crate::context::Context;
+use crate::error::AppError;
+use crate::runtime::runtime;
 use crate::suite::{self, SuiteOptions};
+use crate::{files, sources};
 
 /// A new definition.
 #[derive(Debug, Clone)]
@@ -194,7 +193,7 @@ fn files(template: &PluginTemplate) -> Result<Map<String, Value>, AppError> {
     let mut files = Map::new();
     for path in &template.files {
         let what = format!("file `{}` cannot be put into a definition", path.display());
-        let text = delivery::text(path, MAX_CONFIG_MAP_BYTES, &what)?;
+        let text = files::read_text(path, MAX_CONFIG_MAP_BYTES, &what)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if files.insert(name.clone(), Value::String(text)).is_some() {
             return Err(AppError::usage(format!("two files are called `{name}`"))

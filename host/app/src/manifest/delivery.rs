@@ -1,25 +1,22 @@
 //! How the modules of bundles get to the aggregator: in ConfigMaps, from a registry, or in its
 //! image.
 
-use std::fs::File;
-use std::io::Read;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::AppError;
-use crate::limits::Limits;
-use crate::modules;
-use crate::sources::ResolvedPlugin;
 use plumbline_aggregator::{ModuleError, Modules};
 use plumbline_core::Config;
 use plumbline_core::config::{BundleSource, RegistryAccess};
 use plumbline_core::definition::Definition;
-use plumbline_core::size::Bytes;
 use plumbline_kubernetes::manifest::{MAX_MODULE_BYTES, ManifestPlugin, packed_bytes};
 use plumbline_registry::{Reference, Settings};
 
 use crate::context::Context;
+use crate::error::AppError;
+use crate::limits::Limits;
+use crate::sources::ResolvedPlugin;
+use crate::{files, modules};
 
 /// Compressed modules up to this size are delivered in ConfigMaps, even if they could be pulled:
 /// the aggregator may not reach the registry.
@@ -174,7 +171,7 @@ fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), AppErro
     }
     for path in &settings.authorities {
         let what = format!("the CA certificates in `{}` cannot be put into a cluster", path.display());
-        let pem = text(path, MAX_AUTHORITIES, &what)?;
+        let pem = files::read_text(path, MAX_AUTHORITIES, &what)?;
         if !access.ca.contains(pem.trim()) {
             access.ca.push_str(pem.trim());
             access.ca.push('\n');
@@ -187,28 +184,8 @@ fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), AppErro
     Ok(())
 }
 
-/// The largest file with credentials, in bytes. A Secret can hold 1 MiB.
-pub(crate) const MAX_CREDENTIALS: usize = 512 << 10;
-
 /// The modules of a bundle, as the aggregator limits them.
 const MAX_MODULES: usize = 64;
-
-/// Reads a text file of at most `max` bytes. `what` is the summary of the error if that fails.
-pub(crate) fn text(path: &Path, max: usize, what: &str) -> Result<String, AppError> {
-    let bytes = bytes(path, max as u64, what)?;
-    String::from_utf8(bytes).map_err(|error| AppError::usage(what).because(&error))
-}
-
-fn bytes(path: &Path, max: u64, what: &str) -> Result<Vec<u8>, AppError> {
-    let file = File::open(path).map_err(|error| AppError::usage(what).because(&error))?;
-    let mut bytes = Vec::new();
-    file.take(max + 1).read_to_end(&mut bytes).map_err(|error| AppError::usage(what).because(&error))?;
-    if bytes.len() as u64 > max {
-        let error = std::io::Error::other(format!("it has more than {}", Bytes(max)));
-        return Err(AppError::usage(what).because(&error));
-    }
-    Ok(bytes)
-}
 
 /// Reads the modules of the bundle in `directory`: `*.wasm`, by name.
 pub(super) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, AppError> {
@@ -232,7 +209,7 @@ pub(super) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, AppErr
     let module = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let what = format!("failed to load module `{}`", path.display());
-        Ok((name, bytes(&path, MAX_MODULE_BYTES, &what)?))
+        Ok((name, files::read_bytes(&path, MAX_MODULE_BYTES, &what)?))
     };
     paths.into_iter().map(module).collect()
 }

@@ -4,7 +4,7 @@
 //! manifest, and [`objects`] the objects themselves.
 
 mod definition;
-pub(crate) mod delivery;
+mod delivery;
 mod options;
 
 use std::time::Duration;
@@ -21,7 +21,6 @@ use crate::suite::{self, SuiteOptions};
 
 pub use definition::{BuiltInChanges, PluginTemplate, built_in_definition, new_definition};
 pub use delivery::{BundleDelivery, check_modules};
-pub(crate) use options::DEFAULT_PULL_SECRET;
 pub use options::{Circumstances, ClusterRunOptions, Questions, RbacChoice};
 
 /// How long the cluster may take to answer. Options can replace every answer.

@@ -7,10 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::delivery::{self, BundleDelivery, MAX_CREDENTIALS};
-use crate::error::AppError;
-use crate::signing::packed_provenance;
-use crate::sources::ResolvedPlugin;
 use plumbline_conformance::images::{self, Prefix};
 use plumbline_conformance::suite;
 use plumbline_core::config::{
@@ -23,13 +19,16 @@ use plumbline_kubernetes::manifest::{
 use plumbline_kubernetes::{ServerVersion, names};
 use serde_json::Value;
 
+use super::delivery::{self, BundleDelivery};
 use crate::context::Context;
+use crate::error::AppError;
+use crate::files::{self, MAX_CREDENTIALS};
+use crate::signing::packed_provenance;
+use crate::sources::ResolvedPlugin;
+use crate::suite::DEFAULT_PULL_SECRET;
 
 /// The name of the aggregator in `--plugin-env`.
 const AGGREGATOR: &str = "sonobuoy";
-
-/// The Secret for pulling images, if credentials are given and no name.
-pub(crate) const DEFAULT_PULL_SECRET: &str = "auth-repo-cred";
 
 /// Options of a run in a cluster. Options that are not set keep the value of the configuration.
 #[derive(Debug, Clone, Default)]
@@ -338,7 +337,7 @@ fn known(plugin: &str, plugins: &[String], option: &str) -> Result<(), AppError>
 
 fn read_config(path: &Path) -> Result<Config, AppError> {
     let wrong = || format!("invalid configuration `{}`", path.display());
-    let text = delivery::text(path, plumbline_core::config::MAX_CONFIG_BYTES, &wrong())?;
+    let text = files::read_text(path, plumbline_core::config::MAX_CONFIG_BYTES, &wrong())?;
     Config::over_defaults(&text).map_err(|error| {
         AppError::usage(wrong()).because(&error).hint("`plumbline gen config` prints one with every key")
     })
@@ -380,7 +379,7 @@ fn docker_config(config: &mut Config) -> Result<Option<DockerConfig>, AppError> 
     }
     let path = Path::new(&config.e2e_docker_config_file);
     let what = format!("credentials in `{}`, which `E2EDockerConfigFile` names, cannot be used", path.display());
-    let json = delivery::text(path, MAX_CREDENTIALS, &what)?;
+    let json = files::read_text(path, MAX_CREDENTIALS, &what)?;
     Ok(Some(DockerConfig { name: config.image_pull_secrets.clone(), json: json.into_bytes() }))
 }
 

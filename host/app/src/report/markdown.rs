@@ -7,8 +7,7 @@ use plumbline_core::text::printable;
 use plumbline_core::{Item, Status, TestId};
 
 use super::failures::{Suites, TreeFailures, reason_of};
-use super::text::one_line;
-use super::text::{seconds_of, short_seconds};
+use super::text::{one_line, seconds_of, short_seconds};
 
 /// The most failed tests in a list. The number of further ones is below it.
 const MAX_LISTED: usize = 50;

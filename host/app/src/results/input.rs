@@ -5,14 +5,15 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::context::Context;
-use crate::error::AppError;
-use crate::report::text::one_line;
-use crate::trees::{Reprocess, Trees};
 use plumbline_archive::gzip::is_archive;
 use plumbline_core::definition::AUTO_FORMAT;
 use serde_json::json;
 use tempfile::TempDir;
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::report::text::one_line;
+use crate::trees::{Reprocess, Trees};
 
 /// The extensions of archives.
 const EXTENSIONS: [&str; 3] = [".tar.gz", ".tgz", ".tar"];

@@ -3,15 +3,15 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::error::AppError;
-use crate::report::{self, JsonText, JudgedTree, Page, PageFacts, print_yaml};
-use crate::trees::Trees;
 use plumbline_core::Item;
 use plumbline_core::judgement::PluginVerdict;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use super::{ResultTree, printed};
+use super::tree::{ResultTree, printed};
+use crate::error::AppError;
+use crate::report::{self, JsonText, JudgedTree, Page, PageFacts, print_yaml};
+use crate::trees::Trees;
 
 /// Receives result trees one after the other, and renders them.
 pub trait View {

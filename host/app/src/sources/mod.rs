@@ -13,6 +13,7 @@ use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
 
 use crate::context::Context;
 use crate::error::AppError;
+
 use definition::{directory_of, has_definition, parse, read, read_file};
 
 mod definition;

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use plumbline_bundle::{Cache, limits::MAX_SIGNATURE_BYTES};
+use plumbline_bundle::Cache;
+use plumbline_bundle::limits::MAX_SIGNATURE_BYTES;
 
 use super::error::cache_error;
 use super::{ResolvedPlugin, SourceKind};

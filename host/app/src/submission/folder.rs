@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::error::AppError;
 use plumbline_conformance::submission::{Cases, FILES, FoundFile, JUNIT, LOG, LogVersions, PRODUCT};
+
+use crate::error::AppError;
 
 /// The files of a folder. A submission has four.
 const MAX_FILES: usize = 10_000;

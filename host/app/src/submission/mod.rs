@@ -8,17 +8,18 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::context::Context;
-use crate::error::AppError;
 use plumbline_conformance::submission::{
     self, Assembled, Cases, Facts, LOG, NotSubmittable, PRODUCT, Place, Product, README, Release, SubmissionError,
 };
 
-pub use folder::Folder;
-pub use required::{RequiredFrom, required};
+use crate::context::Context;
+use crate::error::AppError;
 
 use folder::read_cases;
 use run_facts::RunFacts;
+
+pub use folder::Folder;
+pub use required::{RequiredFrom, required};
 
 /// What a submission is assembled from.
 #[derive(Debug, Clone)]

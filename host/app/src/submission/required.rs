@@ -4,14 +4,15 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::context::Context;
-use crate::error::AppError;
-use crate::modules::cache_root;
-use crate::runtime::runtime;
 use plumbline_conformance::images::{Listing, SUITE_PROGRAM, listing, local_platform, program, suite_image};
 use plumbline_conformance::submission::{Release, Required};
 use plumbline_kubernetes::ServerVersion;
 use plumbline_registry::{Client, Reference};
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::modules::cache_root;
+use crate::runtime::runtime;
 
 /// The largest `conformance.yaml`, in bytes.
 const MAX_BYTES: u64 = 16 << 20;

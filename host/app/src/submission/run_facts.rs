@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::AppError;
 use plumbline_archive::layout::SERVER_VERSION;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_conformance::submission::{JUNIT, LOG, LogVersions, SuiteSettings};
 use serde_json::Value;
 
 use super::folder::head;
+use crate::error::AppError;
 
 /// The largest document in the archive, in bytes.
 const MAX_DOCUMENT: u64 = 16 << 20;

@@ -4,10 +4,6 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use super::SuiteOptions;
-use crate::Context;
-use crate::error::AppError;
-use crate::sources::url;
 use plumbline_conformance::lists::{
     Checked, ListError, MAX_PACKED, SelectionError, TestList, check_list, check_selection, read_dir, resolve,
 };
@@ -17,6 +13,11 @@ use plumbline_core::Definition;
 use plumbline_core::config::Permissions;
 use plumbline_kubernetes::manifest::ManifestOptions;
 use plumbline_registry::{Client, Patience, Reference, Settings};
+
+use super::SuiteOptions;
+use crate::Context;
+use crate::error::AppError;
+use crate::sources::url;
 
 /// Checks that tests are selected, and, if `registries` may be asked, that the image of the suite
 /// exists.

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::SuiteOptions;
-use crate::error::AppError;
-use crate::trees::{Reprocess, Trees};
 use plumbline_conformance::suite::{self, RerunError, any_test_ran, failed_tests, rerun_focus};
 use plumbline_core::config::{BundleSource, Selection};
 use plumbline_core::{Config, shell_path};
 use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin};
 
+use super::SuiteOptions;
 use crate::context::Context;
+use crate::error::AppError;
+use crate::trees::{Reprocess, Trees};
 
 /// Adds the plugins that retry failed tests. They are copies of the suite's definition, so this is
 /// the last change to it.

@@ -4,6 +4,12 @@ use std::error::Error;
 use std::io::{self, Read};
 use std::path::Path;
 
+use plumbline_conformance::images::{Listing, suite_image};
+use plumbline_conformance::lists::{
+    ListError, MAX_PACKED, TestList, embedded_for, embedded_versions, from_program, parse, read_dir, read_file, resolve,
+};
+use plumbline_kubernetes::{Cluster, ConnectOptions};
+
 use crate::Context;
 use crate::error::AppError;
 use crate::images::ask;
@@ -11,11 +17,6 @@ use crate::runtime::runtime;
 use crate::sources::registry::client;
 use crate::sources::url;
 use crate::trees::{Reprocess, Trees};
-use plumbline_conformance::images::{Listing, suite_image};
-use plumbline_conformance::lists::{
-    ListError, MAX_PACKED, TestList, embedded_for, embedded_versions, from_program, parse, read_dir, read_file, resolve,
-};
-use plumbline_kubernetes::{Cluster, ConnectOptions};
 
 /// The version that stands for that of the cluster.
 const AUTO: &str = "auto";

@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use plumbline_archive::pack::{PackOptions, pack_directory};
+
 use super::{AdapterResult, Ending, ResultFormat, TestPluginOptions};
 use crate::error::AppError;
-use plumbline_archive::pack::{PackOptions, pack_directory};
 
 /// The content of a report.
 #[derive(Debug, Clone, Copy)]

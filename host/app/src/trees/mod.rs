@@ -23,8 +23,9 @@ use crate::limits::Limits;
 use crate::report::text::size;
 use crate::{modules, sources};
 
-pub use read::read_tree;
 use read::read_tree_of;
+
+pub use read::read_tree;
 
 /// The largest `definition.json`, in bytes. Old ones contain the whole view of the aggregator, and
 /// are far larger than a definition.

@@ -12,8 +12,7 @@ use plumbline_kubernetes::{Cluster, ClusterError};
 use super::remote::{connect, explain, fail, fail_cluster};
 use crate::args::{DeleteArgs, Global, RbacArg, WaitOutput};
 use crate::compat::Name;
-use crate::error::PrintError as _;
-use crate::error::SYSTEM;
+use crate::error::{PrintError as _, SYSTEM};
 use crate::logging;
 use crate::ui::say;
 

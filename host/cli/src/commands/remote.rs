@@ -6,8 +6,7 @@ use plumbline_app::AppError;
 use plumbline_kubernetes::{Cluster, ClusterError};
 
 use crate::args::{ClusterArgs, ExitCodes, Global};
-use crate::error::PrintError as _;
-use crate::error::SYSTEM;
+use crate::error::{PrintError as _, SYSTEM};
 
 /// The way to the cluster.
 pub(super) async fn connect(args: &ClusterArgs) -> Result<Cluster, ClusterError> {

@@ -13,8 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::status::{code_of_run, explain, print_end, told};
 use crate::args::{ExitCodes, Global, WaitArgs, WaitOutput};
 use crate::commands::remote::connect;
-use crate::error::PrintError as _;
-use crate::error::verdict_code;
+use crate::error::{PrintError as _, verdict_code};
 use crate::logging;
 use crate::ui::{Ended, follow, period, say};
 

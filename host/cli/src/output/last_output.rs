@@ -2,10 +2,9 @@
 
 use std::io::{self, Write};
 
-use serde::Deserialize;
-
 use plumbline_app::local_run::LastOutput;
 use plumbline_app::report::text::shortened;
+use serde::Deserialize;
 
 /// Lines that are shown.
 const MAX_LINES: usize = 10;

@@ -6,6 +6,10 @@ use std::time::Duration;
 
 use plumbline_aggregator::{Detected, Detections, Finished, Outcome, PluginOutcome};
 use plumbline_app::AppError;
+use plumbline_app::local_run::{LastOutput, STDOUT_FILE};
+use plumbline_app::report::failures::list_failures;
+use plumbline_app::report::text::{name, one_line, size};
+use plumbline_app::report::{print_json, print_yaml};
 use plumbline_core::judgement::{VerdictStatus, VerdictSummary};
 use plumbline_core::{NOT_READ, Status, Verdict, shell_quote, text};
 use serde_json::{Value, json};
@@ -13,10 +17,6 @@ use serde_json::{Value, json};
 use super::last_output::list_last_output;
 use crate::args::RunFormat;
 use crate::ui::missing;
-use plumbline_app::local_run::{LastOutput, STDOUT_FILE};
-use plumbline_app::report::failures::list_failures;
-use plumbline_app::report::text::{name, one_line, size};
-use plumbline_app::report::{print_json, print_yaml};
 
 /// Counts of statuses of one plugin that are listed.
 const MAX_COUNTS: usize = 10;

@@ -13,8 +13,7 @@ use serde_json::Value;
 use super::rulings::{self, Rulings};
 use super::summary::{Row, colour, status};
 use crate::report::failures::{Suites, TreeFailures, reason_of};
-use crate::report::text::name;
-use crate::report::text::{seconds_of, short_seconds};
+use crate::report::text::{name, seconds_of, short_seconds};
 
 /// The most failed tests that are shown with their details. More make browsers slow.
 const MAX_FAILURES: usize = 2_000;

@@ -4,8 +4,7 @@ use maud::{Markup, html};
 use plumbline_core::judgement::{PluginVerdict, VerdictStatus};
 use plumbline_core::{Item, Status};
 
-use crate::report::text::name;
-use crate::report::text::{seconds_of, short_seconds};
+use crate::report::text::{name, seconds_of, short_seconds};
 
 /// The totals of a plugin.
 pub(super) struct Row {

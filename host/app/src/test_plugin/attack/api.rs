@@ -7,7 +7,7 @@ use plumbline_kubernetes::names;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-use super::{Attempt, Attempts};
+use super::attempts::{Attempt, Attempts};
 
 /// How long a request may take.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use plumbline_kubernetes::names;
 
 use super::super::AttackOptions;
-use super::{Attempt, Attempts};
+use super::attempts::{Attempt, Attempts};
 
 /// The path of tokens that the kubelet mounts.
 const TOKEN: &str = "var/run/secrets/kubernetes.io/serviceaccount/token";

@@ -10,8 +10,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::super::AttackOptions;
+use super::attempts::{Attempt, Attempts};
 use super::credentials::Certificate;
-use super::{Attempt, Attempts};
 
 /// How long a request may take.
 const PATIENCE: Duration = Duration::from_secs(60);

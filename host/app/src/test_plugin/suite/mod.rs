@@ -14,18 +14,19 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
-use plan::{Case, Counts, Fate, counts, plan};
-use progress::ProgressReporter;
-use reports::{LOG_FILE, Log};
-use settings::Settings;
+use plumbline_archive::pack::{PackOptions, pack_directory};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::sleep;
 
 use super::{FakeSuiteOptions, TERMINATED, results};
 use crate::context::Context;
 use crate::error::AppError;
 use crate::runtime::one_thread;
-use plumbline_archive::pack::{PackOptions, pack_directory};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::sleep;
+
+use plan::{Case, Counts, Fate, counts, plan};
+use progress::ProgressReporter;
+use reports::{LOG_FILE, Log};
+use settings::Settings;
 
 /// The exit code of a Go program that panics.
 const CRASHED: u8 = 2;

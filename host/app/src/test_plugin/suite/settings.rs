@@ -1,9 +1,10 @@
 //! Reads the variables of the suite's image.
 
+use plumbline_conformance::lists::{GoRegex, Selection, TestList, embedded_for, read_file};
+
 use super::super::FakeSuiteOptions;
 use crate::context::Context;
 use crate::error::AppError;
-use plumbline_conformance::lists::{GoRegex, Selection, TestList, embedded_for, read_file};
 
 /// The default skip of parallel runs.
 const SERIAL: &str = r"\[Serial\]";

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use plumbline_app::AppError;
 use plumbline_app::report::print_json;
 use plumbline_app::sources::registry;
+use plumbline_app::{AppError, Context};
 use plumbline_author::inspect::{
     self, BundleInspection, Imports, InspectionError, Kind, Metadata, ModuleInspection, Sections,
 };
@@ -17,7 +17,6 @@ use plumbline_registry::Kind as RemoteKind;
 use crate::args::{DataFormat, Global, InspectArgs};
 use crate::context::context;
 use crate::logging;
-use plumbline_app::Context;
 
 /// What was inspected.
 enum Inspected {

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use plumbline_app::AppError;
 use plumbline_app::sources::{self, ResolvedPlugin};
+use plumbline_app::{AppError, Context};
 use plumbline_archive::atomic::write_atomic;
 use plumbline_bundle::built_in::Place;
 use plumbline_bundle::{Bundle, Lock, Subject};
@@ -14,7 +14,6 @@ use crate::args::{Global, LockArgs};
 use crate::context::context;
 use crate::logging;
 use crate::ui::say;
-use plumbline_app::Context;
 
 /// Writes down what the plugins are, exactly.
 pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, AppError> {

@@ -4,11 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use plumbline_aggregator::Failure;
-use plumbline_app::AppError;
-use plumbline_app::Context;
 use plumbline_app::report::failures::list_failures;
 use plumbline_app::report::text::name;
 use plumbline_app::trees::{Reprocess, Trees};
+use plumbline_app::{AppError, Context};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::VerdictSummary;
 use plumbline_core::run_status::RunStatus;
