@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use plumbline_aggregator::RunLogLayer;
+use plumbline_app::AppError;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
@@ -10,7 +11,6 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::{Global, Level};
-use crate::error::CliError;
 
 /// How the targets of our own events begin.
 const HOUSE: &str = "plumbline";
@@ -32,9 +32,9 @@ pub(crate) fn init(global: &Global) {
 }
 
 /// Logs to stderr and into the file at `run_log`.
-pub(crate) fn init_run(global: &Global, run_log: &Path) -> Result<(), CliError> {
+pub(crate) fn init_run(global: &Global, run_log: &Path) -> Result<(), AppError> {
     let layer = RunLogLayer::create(run_log).map_err(|error| {
-        CliError::system(format!("failed to write the log of the run to `{}`", run_log.display())).because(&error)
+        AppError::system(format!("failed to write the log of the run to `{}`", run_log.display())).because(&error)
     })?;
     let _ = tracing_subscriber::registry().with(stderr(global)).with(layer).try_init();
     Ok(())

@@ -2,32 +2,22 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod built_in;
 mod commands;
 mod compat;
-mod difference;
+mod context;
 mod error;
 mod hints;
-mod judging;
-mod limits;
 mod logging;
-mod memory_limit;
 mod output;
-mod registry;
-mod runtime;
-mod signed;
-mod sources;
-mod tree;
-mod trees;
 mod ui;
 
 use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use compat::Name;
-
 use args::{Color, Command, GetCommand, WorkerCommand};
+use compat::Name;
+use error::PrintError as _;
 
 fn main() -> ExitCode {
     let args = compat::arguments(env::args_os());
@@ -79,5 +69,5 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::report(&args, &cli.global),
         Command::TestPlugin(args) => commands::test_plugin::test_plugin(&args),
     };
-    result.unwrap_or_else(|error| name.error(error.report()))
+    result.unwrap_or_else(|error| name.error(error.print()))
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use plumbline_app::manifest;
 use plumbline_conformance::images::Prefix;
 use plumbline_core::config::{
     NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage, Toleration,
@@ -99,21 +100,56 @@ pub(crate) struct ClusterRunArgs {
     pub(crate) job_toleration: Vec<Toleration>,
 }
 
-impl ClusterRunArgs {
-    /// The first option on the command line that only changes the manifest, as it was written.
-    pub(crate) fn changes_manifest(&self) -> Option<&'static str> {
-        let all = [
-            (!self.plugin_env.is_empty(), "--plugin-env"),
-            (!self.plugin_image.is_empty(), "--plugin-image"),
-            (self.image.is_some(), "--sonobuoy-image"),
-            (self.registry_prefix.is_some(), "--registry"),
-            (self.image_pull_policy.is_some(), "--image-pull-policy"),
-            (self.force_image_pull_policy, "--force-image-pull-policy"),
-            (self.storage.is_some(), "--storage"),
-            (self.upload.is_some(), "--upload"),
-            (self.upload_secret.is_some(), "--upload-secret"),
-        ];
-        all.into_iter().find_map(|(given, name)| given.then_some(name))
+impl From<&ClusterRunArgs> for manifest::ClusterRunOptions {
+    fn from(args: &ClusterRunArgs) -> Self {
+        let args = args.clone();
+        Self {
+            config: args.config,
+            plugin_env: args.plugin_env,
+            plugin_image: args.plugin_image,
+            rbac: args.rbac.map(Into::into),
+            aggregator_permissions: args.aggregator_permissions,
+            service_account_name: args.service_account_name,
+            existing_service_account: args.existing_service_account,
+            query_kubelets: args.query_kubelets,
+            aggregator_node_selector: args.aggregator_node_selector,
+            security_context_mode: args.security_context_mode,
+            namespace_psa_enforce_level: args.namespace_psa_enforce_level,
+            image: args.image,
+            registry_prefix: args.registry_prefix,
+            image_pull_policy: args.image_pull_policy,
+            force_image_pull_policy: args.force_image_pull_policy,
+            kubernetes_version: args.kubernetes_version,
+            show_default_podspec: args.show_default_podspec,
+            storage: args.storage,
+            fail_fast: args.fail_fast,
+            upload: args.upload,
+            upload_secret: args.upload_secret,
+            bundle_delivery: args.bundle_delivery.unwrap_or_default().into(),
+            native_sidecar: args.native_sidecar,
+            job_toleration: args.job_toleration,
+        }
+    }
+}
+
+impl From<BundleDelivery> for manifest::BundleDelivery {
+    fn from(delivery: BundleDelivery) -> Self {
+        match delivery {
+            BundleDelivery::Auto => Self::Auto,
+            BundleDelivery::ConfigMaps => Self::ConfigMaps,
+            BundleDelivery::Registry => Self::Registry,
+            BundleDelivery::Baked => Self::Baked,
+        }
+    }
+}
+
+impl From<RbacChoice> for manifest::RbacChoice {
+    fn from(choice: RbacChoice) -> Self {
+        match choice {
+            RbacChoice::Enable => Self::Enable,
+            RbacChoice::Disable => Self::Disable,
+            RbacChoice::Detect => Self::Detect,
+        }
     }
 }
 

@@ -137,8 +137,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("report", &["plumbline report --kubeconfig ~/.kube/config"]),
 ];
 
+/// A topic with its subcommands.
+type Group = (&'static str, &'static [&'static str]);
+
 /// Subcommands by topic, for commands with many of them.
-const GROUPS: &[(&str, &[(&str, &[&str])])] = &[
+const GROUPS: &[(&str, &[Group])] = &[
     (
         "",
         &[
@@ -197,7 +200,7 @@ fn add_examples(command: Command, examples: &[&str]) -> Command {
 }
 
 /// Shows the subcommands under headings in place of one list.
-fn group(command: Command, groups: &[(&str, &[&str])]) -> Command {
+fn group(command: Command, groups: &[Group]) -> Command {
     let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
     let about = |name: &str| match command.find_subcommand(name) {
         Some(sub) => sub.get_about().map(ToString::to_string).unwrap_or_default(),

@@ -23,14 +23,13 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
-pub(crate) use cluster_run::{BundleDelivery, ClusterRunArgs, RbacChoice};
+pub(crate) use cluster_run::ClusterRunArgs;
 pub(crate) use examples::with_examples;
 pub(crate) use generate::{
     GenArgs, GenCommand, GenConfigArgs, GenImageConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, SchemaOf,
 };
 pub(crate) use images::{
-    ImageSetArgs, ImagesArgs, ImagesCheckArgs, ImagesCommand, ImagesCopyArgs, ImagesIn, ImagesListArgs, ImagesLoadArgs,
-    ImagesOut, ImagesPullArgs, ImagesPushArgs, ImagesSaveArgs,
+    ImageSetArgs, ImagesArgs, ImagesCheckArgs, ImagesCommand, ImagesIn, ImagesListArgs, ImagesOut,
 };
 pub(crate) use plugin::{
     BakeArgs, BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs,
@@ -43,18 +42,16 @@ pub(crate) use results::{
     DiffArgs, DiffFormat, JudgeArgs, Mode, PolicyArg, ResultsArgs, ResultsCommand, ResultsFormat,
 };
 pub(crate) use run::{ConformanceArgs, ConformanceCommand, ConformanceRunArgs};
-pub(crate) use run::{LocalRunArgs, RunArgs, RunFormat, RunOptions, SkipPreflight, WaitOutput};
+pub(crate) use run::{RunArgs, RunFormat, RunOptions, SkipPreflight, WaitOutput};
 pub(crate) use status::{
     DeleteArgs, GetArgs, GetCommand, GetPodArgs, LogsArgs, PieceArgs, QueryArgs, RbacArg, RetrieveArgs, SplatArgs,
     StatusArgs, StatusFormat, WaitArgs,
 };
 pub(crate) use submission::{
-    RequiredArgs, RequiredFrom, SubmissionArgs, SubmissionAssembleArgs, SubmissionCheckArgs, SubmissionCommand,
+    RequiredArgs, SubmissionArgs, SubmissionAssembleArgs, SubmissionCheckArgs, SubmissionCommand,
 };
-pub(crate) use suite::{E2eArgs, E2eMode, ModesArgs, Submitted, SuiteArgs};
-pub(crate) use test_plugin::{
-    AdapterResult, AttackArgs, Crash, Ending, FakeE2eArgs, ResultFormat, TestPluginArgs, TestPluginCommand,
-};
+pub(crate) use suite::{E2eArgs, E2eMode, ModesArgs, SuiteArgs};
+pub(crate) use test_plugin::{TestPluginArgs, TestPluginCommand};
 pub(crate) use time::Time;
 pub(crate) use worker::{
     DoneArgs, FactsArgs, InRootArgs, NodeLogsArgs, RoleArgs, SleepArgs, Via, WorkerArgs, WorkerCli, WorkerCommand,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use plumbline_app::judges::JudgeOptions;
 
 use super::LimitsArg;
 
@@ -173,18 +174,17 @@ pub(crate) struct JudgeArgs {
     pub(crate) judge_plugin: Option<String>,
 }
 
-impl JudgeArgs {
-    /// The first of these options on the command line, as it was written.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let all = [
-            (!self.known_failures.is_empty(), "--known-failures"),
-            (!self.flaky.is_empty(), "--flaky"),
-            (!self.allowed_skips.is_empty(), "--allowed-skips"),
-            (self.required_tests.is_some(), "--required-tests"),
-            (self.baseline.is_some(), "--baseline"),
-            (!self.checks.is_empty(), "--checks"),
-            (self.judge_plugin.is_some(), "--judge-plugin"),
-        ];
-        all.into_iter().find_map(|(given, name)| given.then_some(name))
+impl From<&JudgeArgs> for JudgeOptions {
+    fn from(args: &JudgeArgs) -> Self {
+        let args = args.clone();
+        Self {
+            known_failures: args.known_failures,
+            flaky: args.flaky,
+            allowed_skips: args.allowed_skips,
+            required_tests: args.required_tests,
+            baseline: args.baseline,
+            checks: args.checks,
+            plugin: args.judge_plugin,
+        }
     }
 }

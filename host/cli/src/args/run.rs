@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use plumbline_app::AppError;
+use plumbline_app::signing::Requirements;
+use plumbline_app::submission::RequiredFrom;
 use plumbline_kubernetes::preflight::Check;
 
+use super::submission::required_from;
 use super::time::Time;
-use super::{ClusterArgs, ClusterRunArgs, JudgeArgs, LimitsArg, PolicyArg, RegistryArgs, RequiredFrom, SuiteArgs};
-use crate::error::CliError;
+use super::{ClusterArgs, ClusterRunArgs, JudgeArgs, LimitsArg, PolicyArg, RegistryArgs, SuiteArgs};
 
 /// Run plugins, wait for their results, and print the verdict.
 #[derive(Debug, clap::Args)]
@@ -51,12 +54,12 @@ impl LocalRunArgs {
     }
 
     /// The format of the outcome. Without a command, `--format` is the earlier name of `--output-format`.
-    pub(crate) fn output_format(&self) -> Result<Option<RunFormat>, CliError> {
+    pub(crate) fn output_format(&self) -> Result<Option<RunFormat>, AppError> {
         let Some(format) = self.format.as_deref().filter(|_| self.command.is_empty()) else {
             return Ok(self.output_format);
         };
         RunFormat::from_str(format, true).map(Some).map_err(|_| {
-            CliError::usage(format!("`--format {format}` has no command whose results it could name the format of"))
+            AppError::usage(format!("`--format {format}` has no command whose results it could name the format of"))
                 .hint("give the command behind `--`; of a plugin, the definition names the format: `result-format`")
         })
     }
@@ -125,6 +128,13 @@ pub(crate) struct RunOptions {
     pub(crate) suite: SuiteArgs,
     #[command(flatten)]
     pub(crate) judge: JudgeArgs,
+}
+
+impl RunOptions {
+    /// What the run requires of its plugins.
+    pub(crate) fn requirements(&self) -> Requirements {
+        Requirements { signed: self.require_signed, policy: self.policy.policy.clone(), locked: self.locked.clone() }
+    }
 }
 
 /// What to show while waiting.
@@ -198,7 +208,7 @@ pub(crate) struct ConformanceRunArgs {
     pub(crate) product: Option<PathBuf>,
     /// Tests that a certificate requires: a `conformance.yaml`, or `image[:REFERENCE]`, which asks
     /// the suite's image on this machine [default: the built-in list of the version]
-    #[arg(long, value_name = "FILE|image[:REF]", requires = "submission_dir")]
+    #[arg(long, value_name = "FILE|image[:REF]", requires = "submission_dir", value_parser = required_from)]
     pub(crate) required: Option<RequiredFrom>,
     #[command(flatten)]
     pub(crate) run: RunOptions,

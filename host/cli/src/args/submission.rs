@@ -1,9 +1,9 @@
 //! `plumbline submission`
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Subcommand;
+use plumbline_app::submission::RequiredFrom;
 
 use super::{DataFormat, RegistryArgs};
 
@@ -73,32 +73,20 @@ pub(crate) struct SubmissionCheckArgs {
 pub(crate) struct RequiredArgs {
     /// Required tests: a `conformance.yaml`, or `image[:REFERENCE]`, which asks the suite's image
     /// [default: the built-in list of the version]
-    #[arg(long, value_name = "FILE|image[:REF]")]
+    #[arg(long, value_name = "FILE|image[:REF]", value_parser = required_from)]
     pub(crate) required: Option<RequiredFrom>,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
 
-/// Source of the list of required tests.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RequiredFrom {
-    /// A file.
-    File(PathBuf),
-    /// The suite's image; `None`: the default one of the version.
-    Image(Option<String>),
-}
-
-impl FromStr for RequiredFrom {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.strip_prefix("image") {
-            Some("") => Ok(Self::Image(None)),
-            Some(rest) if rest.starts_with(':') => match rest.trim_start_matches(':') {
-                "" => Err("there is no reference behind `image:`".to_owned()),
-                reference => Ok(Self::Image(Some(reference.to_owned()))),
-            },
-            _ => Ok(Self::File(PathBuf::from(text))),
-        }
+/// Parses `FILE`, `image` or `image:REFERENCE`.
+pub(crate) fn required_from(text: &str) -> Result<RequiredFrom, String> {
+    match text.strip_prefix("image") {
+        Some("") => Ok(RequiredFrom::Image(None)),
+        Some(rest) if rest.starts_with(':') => match rest.trim_start_matches(':') {
+            "" => Err("there is no reference behind `image:`".to_owned()),
+            reference => Ok(RequiredFrom::Image(Some(reference.to_owned()))),
+        },
+        _ => Ok(RequiredFrom::File(PathBuf::from(text))),
     }
 }

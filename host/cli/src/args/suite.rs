@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use plumbline_app::suite::{Submitted, SuiteOptions};
 use plumbline_conformance::suite::Mode;
 
 use super::{DataFormat, RegistryArgs};
@@ -75,40 +76,28 @@ pub(crate) struct SuiteArgs {
     pub(crate) submitted: Option<Submitted>,
 }
 
-/// How the results are submitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Submitted {
-    /// Whether the list of required tests was given.
-    pub(crate) required: bool,
-}
-
-impl SuiteArgs {
-    /// The first option on the command line that is for the plugin e2e, as it was written.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let all = [
-            (self.submitted.is_some(), "--submission-dir"),
-            (self.mode.is_some(), "--mode"),
-            (self.e2e_focus.is_some(), "--e2e-focus"),
-            (self.e2e_skip.is_some(), "--e2e-skip"),
-            (self.e2e_parallel.is_some(), "--e2e-parallel"),
-            (self.rerun_failed.is_some(), "--rerun-failed"),
-            (self.retry_failed > 0, "--retry-failed"),
-            (self.e2e_dry_run, "--e2e-dry-run"),
-            (self.e2e_repo.is_some(), "--e2e-repo"),
-            (self.e2e_repo_config.is_some(), "--e2e-repo-config"),
-            (self.e2e_docker_config_file.is_some(), "--e2e-docker-config-file"),
-            (!self.e2e_extra_args.is_empty(), "--e2e-extra-args"),
-            (self.ssh_key.is_some(), "--ssh-key"),
-            (self.ssh_user.is_some(), "--ssh-user"),
-            (self.e2e_lists.is_some(), "--e2e-lists"),
-            (self.kube_conformance_image.is_some(), "--kube-conformance-image"),
-        ];
-        all.into_iter().find_map(|(given, name)| given.then_some(name))
-    }
-
-    /// Whether an option selects tests.
-    pub(crate) fn chooses(&self) -> bool {
-        self.mode.is_some() || self.e2e_focus.is_some() || self.e2e_skip.is_some() || self.rerun_failed.is_some()
+impl From<&SuiteArgs> for SuiteOptions {
+    fn from(args: &SuiteArgs) -> Self {
+        let args = args.clone();
+        Self {
+            mode: args.mode,
+            focus: args.e2e_focus,
+            skip: args.e2e_skip,
+            parallel: args.e2e_parallel,
+            rerun_failed: args.rerun_failed,
+            retry_failed: args.retry_failed,
+            dry_run: args.e2e_dry_run,
+            repo: args.e2e_repo,
+            repo_config: args.e2e_repo_config,
+            docker_config_file: args.e2e_docker_config_file,
+            extra_args: args.e2e_extra_args,
+            ssh_key: args.ssh_key,
+            ssh_user: args.ssh_user,
+            lists: args.e2e_lists,
+            image: args.kube_conformance_image,
+            systemd_logs_image: args.systemd_logs_image,
+            submitted: args.submitted,
+        }
     }
 }
 

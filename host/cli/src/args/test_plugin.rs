@@ -1,10 +1,10 @@
 //! Arguments of the plugin for tests, and of the programs that it plays.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use plumbline_app::test_plugin::{self as app, AttackOptions, FakeSuiteOptions, TestPluginOptions};
 use plumbline_core::duration::parse_duration;
 use plumbline_core::size::parse_size;
 use plumbline_kubernetes::names;
@@ -181,8 +181,8 @@ pub(crate) struct FakeE2eArgs {
     #[arg(long, env = "FAKE_E2E_FLAKY", default_value = "", value_name = "REGEX")]
     pub(crate) flaky: String,
     /// Break off without a report: `after:N` tests
-    #[arg(long, env = "FAKE_E2E_CRASH", value_name = "WHEN")]
-    pub(crate) crash: Option<Crash>,
+    #[arg(long, env = "FAKE_E2E_CRASH", value_name = "WHEN", value_parser = crash_after)]
+    pub(crate) crash: Option<usize>,
     /// The exit code when tests failed, as the image's
     #[arg(long, env = "FAKE_E2E_EXIT", default_value_t = 1, value_name = "CODE")]
     pub(crate) exit: u8,
@@ -194,18 +194,84 @@ pub(crate) struct FakeE2eArgs {
     pub(crate) no_progress: String,
 }
 
-/// When it breaks off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Crash {
-    /// After so many tests that were run.
-    pub(crate) after: usize,
+/// Parses `after:N`.
+fn crash_after(text: &str) -> Result<usize, String> {
+    let number = text.strip_prefix("after:").and_then(|number| number.parse().ok());
+    number.ok_or_else(|| "it is written as `after:10`".to_owned())
 }
 
-impl FromStr for Crash {
-    type Err = String;
+impl From<&TestPluginArgs> for TestPluginOptions {
+    fn from(args: &TestPluginArgs) -> Self {
+        let args = args.clone();
+        Self {
+            outcome: match args.outcome {
+                Ending::Pass => app::Ending::Pass,
+                Ending::Fail => app::Ending::Fail,
+                Ending::Crash => app::Ending::Crash,
+                Ending::Hang => app::Ending::Hang,
+                Ending::None => app::Ending::None,
+                Ending::Oom => app::Ending::Oom,
+            },
+            after: args.after,
+            format: match args.format {
+                ResultFormat::Junit => app::ResultFormat::Junit,
+                ResultFormat::Raw => app::ResultFormat::Raw,
+                ResultFormat::Gojson => app::ResultFormat::Gojson,
+                ResultFormat::Manual => app::ResultFormat::Manual,
+            },
+            items: args.items,
+            bytes: args.bytes,
+            progress: args.progress,
+            exit: args.exit,
+            archive: args.archive,
+            stay: args.stay,
+            no_done: args.no_done,
+            results_dir: args.results_dir,
+            adapter_result: args.adapter_result.map(|result| match result {
+                AdapterResult::Success => app::AdapterResult::Success,
+                AdapterResult::Failure => app::AdapterResult::Failure,
+                AdapterResult::Invalid => app::AdapterResult::Invalid,
+                AdapterResult::Half => app::AdapterResult::Half,
+            }),
+            results_path: args.results_path,
+            progress_port: args.progress_port,
+        }
+    }
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let number = text.strip_prefix("after:").and_then(|number| number.parse().ok());
-        number.map(|after| Self { after }).ok_or_else(|| "it is written as `after:10`".to_owned())
+impl From<&AttackArgs> for AttackOptions {
+    fn from(args: &AttackArgs) -> Self {
+        let args = args.clone();
+        Self {
+            victim: args.victim,
+            namespace: args.namespace,
+            host_processes: args.host_processes,
+            stay: args.stay,
+            results_dir: args.results_dir,
+        }
+    }
+}
+
+impl From<&FakeE2eArgs> for FakeSuiteOptions {
+    fn from(args: &FakeE2eArgs) -> Self {
+        let args = args.clone();
+        Self {
+            results_dir: args.results_dir,
+            focus: args.focus,
+            skip: args.skip,
+            parallel: args.parallel,
+            dry_run: args.dry_run,
+            extra_args: args.extra_args,
+            extra_args_sep: args.extra_args_sep,
+            list_version: args.list_version,
+            list: args.list,
+            cluster_version: args.cluster_version,
+            fail: args.fail,
+            flaky: args.flaky,
+            crash_after: args.crash,
+            exit: args.exit,
+            test_time: args.test_time,
+            no_progress: args.no_progress,
+        }
     }
 }

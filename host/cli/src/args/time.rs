@@ -10,6 +10,11 @@ use plumbline_core::duration::parse_duration;
 pub(crate) struct Time(Duration);
 
 impl Time {
+    /// The duration; zero means no limit.
+    pub(crate) fn span(self) -> Duration {
+        self.0
+    }
+
     /// The span; `None` for no limit.
     pub(crate) fn limit(self) -> Option<Duration> {
         (!self.0.is_zero()).then_some(self.0)

@@ -2,12 +2,13 @@
 
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+
 use crate::args::CompileModuleArgs;
-use crate::error::CliError;
 
 /// Compiles the module on standard input onto standard output.
-pub(crate) fn compile_module(args: &CompileModuleArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn compile_module(args: &CompileModuleArgs) -> Result<ExitCode, AppError> {
     let code = plumbline_sandbox::compile_stdin(args.memory, args.cpu_seconds)
-        .map_err(|error| CliError::system("failed to compile the module").because(&error))?;
+        .map_err(|error| AppError::system("failed to compile the module").because(&error))?;
     Ok(u8::try_from(code).unwrap_or(u8::MAX).into())
 }

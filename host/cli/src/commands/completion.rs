@@ -10,6 +10,8 @@ use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use clap_complete::env::{CompleteEnv, Shells};
+use plumbline_app::AppError;
+use plumbline_app::sources::sonobuoy;
 use plumbline_bundle::Store;
 use plumbline_conformance::suite::Mode;
 use plumbline_core::Driver;
@@ -17,8 +19,7 @@ use plumbline_core::config::{NativeSidecar, Permissions, PodSecurity, PullPolicy
 use plumbline_kubernetes::preflight::Check;
 
 use crate::args::Cli;
-use crate::error::{CliError, USAGE};
-use crate::sources::sonobuoy;
+use crate::error::USAGE;
 
 /// The variable by which a completion script asks for candidates: it holds the name of the shell.
 const VARIABLE: &str = "PLUMBLINE_COMPLETE";
@@ -26,15 +27,15 @@ const VARIABLE: &str = "PLUMBLINE_COMPLETE";
 const PROGRAM: &str = "plumbline";
 
 /// Prints the completion script for `shell`, for the name by which the program was called.
-pub(crate) fn completion(shell: &str) -> Result<ExitCode, CliError> {
+pub(crate) fn completion(shell: &str) -> Result<ExitCode, AppError> {
     let program = program(std::env::args_os().next().as_deref());
     let shells = Shells::builtins();
-    let completer = shells.completer(shell).ok_or_else(|| CliError::usage(format!("unknown shell `{shell}`")))?;
+    let completer = shells.completer(shell).ok_or_else(|| AppError::usage(format!("unknown shell `{shell}`")))?;
     let mut script = Vec::new();
     completer
         .write_registration(VARIABLE, &program, &program, &program, &mut script)
         .and_then(|()| std::io::stdout().write_all(&script))
-        .map_err(|error| CliError::printing("failed to print the completion script", &error))?;
+        .map_err(|error| AppError::printing("failed to print the completion script", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 

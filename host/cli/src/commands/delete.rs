@@ -4,15 +4,16 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use plumbline_app::AppError;
+use plumbline_app::runtime::runtime;
 use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Plan, Rbac, Removed, plan, remove, wait};
 use plumbline_kubernetes::{Cluster, ClusterError};
 
 use super::remote::{connect, explain, fail, fail_cluster};
 use crate::args::{DeleteArgs, Global, RbacArg, WaitOutput};
 use crate::compat::Name;
-use crate::error::{CliError, SYSTEM};
+use crate::error::{PrintError as _, SYSTEM};
 use crate::logging;
-use crate::runtime::runtime;
 use crate::ui::say;
 
 /// Between two looks while waiting.
@@ -25,7 +26,7 @@ const DECLINED: u8 = 130;
 const COMPAT: u8 = 1;
 
 /// Removes a run from a cluster.
-pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let runtime = runtime()?;
     let options = DeleteOptions {
@@ -45,7 +46,7 @@ pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, Cli
     if args.dry_run {
         let mut out = anstream::stdout().lock();
         show(&plan, &cluster, &mut out)
-            .map_err(|error| CliError::printing("what would be removed cannot be printed", &error))?;
+            .map_err(|error| AppError::printing("what would be removed cannot be printed", &error))?;
         return Ok(after(&plan.problems, global));
     }
     // Nobody reads stderr: what is removed was asked for all the same.
@@ -93,14 +94,14 @@ async fn carry_out(args: &DeleteArgs, global: &Global, cluster: &Cluster, plan: 
 fn after(problems: &[ClusterError], global: &Global) -> ExitCode {
     let Some((last, before)) = problems.split_last() else { return ExitCode::SUCCESS };
     for problem in before {
-        explain(problem).report();
+        explain(problem).print();
     }
     fail(&explain(last), global, SYSTEM, COMPAT)
 }
 
 fn timed_out(left: &[Blocker], limit: Duration, global: &Global) -> ExitCode {
     let lines: Vec<_> = left.iter().map(ToString::to_string).collect();
-    let error = CliError::system(format!("after {} s not everything is gone", limit.as_secs()))
+    let error = AppError::system(format!("after {} s not everything is gone", limit.as_secs()))
         .because(&io::Error::other(lines.join("\n")))
         .hint("the cluster goes on removing it; run the same command again to wait longer");
     fail(&error, global, TIMEOUT, COMPAT)

@@ -4,28 +4,28 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
 use plumbline_facts::{Document, Options, gather, gather_via_ansible};
 
 use super::in_root;
 use crate::args::{FactsArgs, Via};
-use crate::error::CliError;
 
 /// The result's name in the directory for results, where no other is given.
 const FILE: &str = "host-facts.json";
 
 /// Gathers facts of this machine and prints them as JSON. What cannot be read is listed among them: gathering itself does not fail.
-pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, AppError> {
     let ending = args.done.prepare()?;
     let document = document(args)?;
     let output = args.output.as_deref().or(args.done.done.then_some(Path::new(FILE)));
     let output = output.map(|path| args.done.place(path));
     match &output {
         Some(path) => document.write_to(path).map_err(|error| {
-            CliError::system(format!("failed to write the facts into `{}`", path.display())).because(&error)
+            AppError::system(format!("failed to write the facts into `{}`", path.display())).because(&error)
         })?,
         None => std::io::stdout()
             .write_all(document.to_json().as_bytes())
-            .map_err(|error| CliError::printing("failed to write the facts on standard output".to_owned(), &error))?,
+            .map_err(|error| AppError::printing("failed to write the facts on standard output".to_owned(), &error))?,
     }
     // Staying may take hours, and needs none of it.
     drop(document);
@@ -33,7 +33,7 @@ pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn document(args: &FactsArgs) -> Result<Document, CliError> {
+fn document(args: &FactsArgs) -> Result<Document, AppError> {
     let options = Options {
         facts_dir: args.facts_dir.clone(),
         run_collectors: args.run_collectors,
@@ -44,7 +44,7 @@ fn document(args: &FactsArgs) -> Result<Document, CliError> {
     match args.via {
         Via::Native => Ok(gather(&options)),
         Via::Ansible => gather_via_ansible(&options).map_err(|error| {
-            CliError::system("Ansible gave no facts")
+            AppError::system("Ansible gave no facts")
                 .because(&error)
                 .hint("leave out `--via ansible`: the facts are then gathered without Ansible")
         }),

@@ -3,12 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use plumbline_app::AppError;
 use plumbline_worker::write_done;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::DoneArgs;
-use crate::error::CliError;
 
 impl DoneArgs {
     /// Where `output` goes: with `--done`, a relative path counts from the directory for results.
@@ -17,9 +17,9 @@ impl DoneArgs {
     }
 
     /// Before the work: a signal that comes during it is not lost.
-    pub(crate) fn prepare(&self) -> Result<Ending<'_>, CliError> {
+    pub(crate) fn prepare(&self) -> Result<Ending<'_>, AppError> {
         let stay = self.stay.then(Stay::prepare).transpose();
-        let stay = stay.map_err(|error| CliError::system("this process cannot stay").because(&error))?;
+        let stay = stay.map_err(|error| AppError::system("this process cannot stay").because(&error))?;
         Ok(Ending { args: self, stay })
     }
 }
@@ -32,11 +32,11 @@ pub(crate) struct Ending<'a> {
 
 impl Ending<'_> {
     /// Says that `output` is complete, and stays, as far as either was asked for.
-    pub(crate) fn finish(self, output: Option<&Path>) -> Result<(), CliError> {
+    pub(crate) fn finish(self, output: Option<&Path>) -> Result<(), AppError> {
         if let Some(output) = output.filter(|_| self.args.done) {
             let directory = &self.args.results_dir;
             write_done(directory, output).map_err(|error| {
-                CliError::system(format!("failed to write the done file in `{}`", directory.display())).because(&error)
+                AppError::system(format!("failed to write the done file in `{}`", directory.display())).because(&error)
             })?;
         }
         if let Some(stay) = self.stay {

@@ -2,75 +2,68 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
 
+use plumbline_app::limits::Limits;
+use plumbline_app::manifest::{
+    self, Answers, BuiltInChanges, Circumstances, ClusterRunOptions, PluginTemplate, SuiteChecks,
+};
+use plumbline_app::runtime::runtime;
+use plumbline_app::suite::{DEFAULT_PLUGINS, SuiteOptions};
+use plumbline_app::{AppError, judges, sources};
 use plumbline_bundle::built_in::Place;
-use plumbline_conformance::images::{self};
+use plumbline_conformance::images;
 use plumbline_core::definition::{definition_schema_text, module_schema_text};
-use plumbline_kubernetes::manifest::{ManifestError, ManifestOptions, manifest, rbac, to_yaml};
-use plumbline_kubernetes::{Cluster, ClusterError, ServerVersion, names};
+use plumbline_kubernetes::manifest::{ManifestOptions, rbac, to_yaml};
+use plumbline_kubernetes::names;
 use serde_json::Value;
 
-use super::gen_delivery::check_modules;
 use crate::args::{
-    GenArgs, GenCommand, GenConfigArgs, GenImageConfigArgs, GenManifestArgs, GenSchemaArgs, Global, SchemaOf,
+    GenArgs, GenCommand, GenConfigArgs, GenImageConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, Global,
+    Level, RegistryArgs, SchemaOf, Time,
 };
-use crate::commands::gen_options::Circumstances;
-use crate::commands::{gen_plugin, suite};
-use crate::error::CliError;
-use crate::limits::Limits;
-use crate::runtime::runtime;
-use crate::sources::{self, definitions};
+use crate::context::context;
+use crate::logging;
 use crate::ui::say;
-use crate::{judging, logging};
-
-/// How long the cluster is asked. What it would tell can be told by options.
-const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The largest object that `kubectl apply` takes: it keeps a copy in an annotation, and annotations have 256 KiB.
 const MAX_APPLIED: usize = 256 << 10;
 
 /// Prints the manifest of a run, a configuration, or a definition.
-pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     match &args.command {
         None => print_manifest(&args.manifest, global),
         Some(GenCommand::Config(args)) => config(args),
-        Some(GenCommand::Plugin(args)) => gen_plugin::plugin(args),
+        Some(GenCommand::Plugin(args)) => plugin(args),
         Some(GenCommand::DefaultImageConfig(args)) => image_config(args),
         Some(GenCommand::Schema(args)) => schema(args),
     }
 }
 
-fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, CliError> {
-    sources::remote::use_registries(&args.registry);
-    let find = |reference: &String| sources::find(reference, Place::Cluster);
-    let mut found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-    if found.is_empty() {
-        let default = suite::DEFAULT_PLUGINS.iter().map(|name| sources::find(name, Place::Cluster));
-        found = default.collect::<Result<_, _>>()?;
-    }
-    for plugin in &found {
-        for warning in &plugin.warnings {
-            say(&format!("warning: `{}`: {warning}", plugin.origin));
-        }
-    }
-    judging::apply(&args.judge, &mut found, &Limits::default())?;
-    let mut config = args.run.config(&args.cluster.namespace, args.timeout)?;
-    check_modules(&found, &config)?;
-    let questions = args.run.questions(&config, false);
-    let answers = if questions.any() { ask(args)? } else { Answers::default() };
+fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let context = context(&args.registry);
+    let mut plugins = sources::find_all(&context, &args.plugins, &DEFAULT_PLUGINS, Place::Cluster)?;
+    judges::apply(&context, &(&args.judge).into(), &mut plugins, &Limits::default())?;
+    let run = ClusterRunOptions::from(&args.run);
+    let config = run.config(&args.cluster.namespace, args.timeout.map(Time::span))?;
+    manifest::check_modules(&plugins, &config)?;
+    let questions = run.questions(&config, false);
     let runtime = runtime()?;
-    runtime.block_on(suite::settle(&args.suite, &mut config, definitions(&mut found), answers.version.as_ref()))?;
-    let mut options = args.run.manifest_options(
-        config,
-        Circumstances { found, level: global.level, server: answers.version, serves_rbac: answers.serves_rbac },
-    )?;
-    options.ssh_key = suite::ssh_key(&args.suite)?;
-    suite::retry(&args.suite, &mut options)?;
-    // Whoever prints a manifest may be somewhere else than whoever creates it, who asks the registry.
-    runtime.block_on(suite::look(&args.suite, &options, false))?;
-    let objects = objects(&options)?;
+    let answers = match questions.any() {
+        true => runtime.block_on(manifest::ask_cluster(&args.cluster.connect_options()))?,
+        false => Answers::default(),
+    };
+    let circumstances = Circumstances {
+        plugins,
+        log_level: aggregator_log_level(global),
+        server: answers.version,
+        serves_rbac: answers.serves_rbac,
+    };
+    // The cluster may be able to reach registries that this machine cannot.
+    let checks = SuiteChecks::Tests;
+    let options =
+        runtime.block_on(manifest::compose(&context, &run, &(&args.suite).into(), config, circumstances, checks))?;
+    let objects = manifest::objects(&options)?;
     if questions.version && options.server.is_none() {
         let why = answers.silence.as_deref().unwrap_or("it was not asked");
         say(&format!(
@@ -80,68 +73,19 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, C
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", to_yaml(&objects))
         .and_then(|()| out.flush())
-        .map_err(|error| CliError::printing("failed to print the manifest", &error))?;
+        .map_err(|error| AppError::printing("failed to print the manifest", &error))?;
     advise(&options, &objects);
     Ok(ExitCode::SUCCESS)
 }
 
-/// The objects of a run, or what is wrong with what they are to be made of.
-pub(crate) fn objects(options: &ManifestOptions) -> Result<Vec<Value>, CliError> {
-    manifest(options).map_err(|error| {
-        let told = CliError::usage("the run cannot be put into a cluster").because(&error);
-        match error {
-            ManifestError::NoVersion { .. } => told.hint(
-                "name it with `--kubernetes-version`, such as `v1.30.2`, or a cluster to ask with `--kubeconfig`",
-            ),
-            ManifestError::Process(_) => {
-                told.hint("leave it out, or give it the driver `Job` or `DaemonSet` and an image")
-            }
-            ManifestError::ModulesTooLarge(_) | ManifestError::TooManyModules(_) => told.hint(
-                "let the aggregator fetch them: push the bundle (`plumbline plugin push`) and name it `oci://…`, or bake it into the image (`plumbline plugin bake`)",
-            ),
-            ManifestError::TooLarge { .. } | ManifestError::ModuleSize { .. } => {
-                told.hint("put large files into the plugin's image")
-            }
-            _ => told,
-        }
-    })
-}
-
-/// What the cluster says about itself.
-#[derive(Debug, Default)]
-struct Answers {
-    version: Option<ServerVersion>,
-    serves_rbac: Option<bool>,
-    /// Why nothing was said.
-    silence: Option<String>,
-}
-
-/// Asks the cluster. A cluster that is named must answer; without one, what it would tell is simply not known.
-fn ask(args: &GenManifestArgs) -> Result<Answers, CliError> {
-    let named = args.cluster.kubeconfig.is_some() || args.cluster.context.is_some();
-    let asked = runtime()?.block_on(async {
-        let late =
-            || ClusterError::new("ask the cluster", format!("it did not answer within {} s", PATIENCE.as_secs()));
-        tokio::time::timeout(PATIENCE, answers(args)).await.unwrap_or_else(|_| Err(late()))
-    });
-    match asked {
-        Ok(answers) => Ok(answers),
-        Err(error) if named => Err(CliError::cluster(&error)),
-        Err(error) => Ok(Answers { silence: Some(error.to_string()), ..Answers::default() }),
+/// The log level of the aggregator: at least `info`, because its log is read from outside.
+pub(crate) fn aggregator_log_level(global: &Global) -> String {
+    match global.level {
+        Level::Debug => "debug",
+        Level::Trace => "trace",
+        _ => "info",
     }
-}
-
-async fn answers(args: &GenManifestArgs) -> Result<Answers, ClusterError> {
-    let cluster = Cluster::connect(&args.cluster.connect_options()).await?;
-    let version = cluster.version().await?;
-    Ok(Answers { version: Some(version), serves_rbac: Some(serves_rbac(&cluster).await?), silence: None })
-}
-
-/// Whether the cluster knows roles.
-pub(crate) async fn serves_rbac(cluster: &Cluster) -> Result<bool, ClusterError> {
-    let groups = cluster.client().list_api_groups().await;
-    let groups = groups.map_err(|error| ClusterError::api("ask the API server for its groups", &error))?;
-    Ok(groups.groups.iter().any(|group| group.name == "rbac.authorization.k8s.io"))
+    .to_owned()
 }
 
 /// What a person should know who is about to apply it.
@@ -161,18 +105,18 @@ fn advise(options: &ManifestOptions, objects: &[Value]) {
 }
 
 /// Prints the configuration: the defaults, with what the options change.
-pub(crate) fn config(args: &GenConfigArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn config(args: &GenConfigArgs) -> Result<ExitCode, AppError> {
     let namespace = args.namespace.as_deref().unwrap_or(names::DEFAULT_NAMESPACE);
-    let config = args.run.config(namespace, args.timeout)?;
+    let config = ClusterRunOptions::from(&args.run).config(namespace, args.timeout.map(Time::span))?;
     let text = serde_json::to_string_pretty(&config)
-        .map_err(|error| CliError::system("failed to write the configuration").because(&error))?;
+        .map_err(|error| AppError::system("failed to write the configuration").because(&error))?;
     writeln!(std::io::stdout(), "{text}")
-        .map_err(|error| CliError::printing("failed to print the configuration", &error))?;
+        .map_err(|error| AppError::printing("failed to print the configuration", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints a JSON Schema, as it is in the documentation.
-pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, AppError> {
     let text = match args.of {
         SchemaOf::Definition => definition_schema_text(),
         SchemaOf::Module => module_schema_text(),
@@ -180,14 +124,54 @@ pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, CliError> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
-        .map_err(|error| CliError::printing("failed to print the schema", &error))?;
+        .map_err(|error| AppError::printing("failed to print the schema", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the file of registries.
-pub(crate) fn image_config(args: &GenImageConfigArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn image_config(args: &GenImageConfigArgs) -> Result<ExitCode, AppError> {
     let text = args.prefix.as_ref().map_or_else(images::defaults, images::repo_config);
     write!(std::io::stdout(), "{text}")
-        .map_err(|error| CliError::printing("failed to print the file of registries", &error))?;
+        .map_err(|error| AppError::printing("failed to print the file of registries", &error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the definition of a built-in plugin, or of a new one.
+fn plugin(args: &GenPluginArgs) -> Result<ExitCode, AppError> {
+    let suite = SuiteOptions::from(&args.suite);
+    let text = match &args.built_in {
+        Some(name) => {
+            let changes = BuiltInChanges {
+                image: args.image.clone(),
+                plugin_env: args.plugin_env.clone(),
+                kubernetes_version: args.kubernetes_version.clone(),
+                show_default_podspec: args.show_default_podspec,
+                suite,
+            };
+            manifest::built_in_definition(&context(&RegistryArgs::default()), name, &changes)?
+        }
+        None => {
+            if let Some(option) = suite.given_for_any() {
+                return Err(AppError::usage(format!("`{option}` is for a built-in plugin, and this one is new"))
+                    .hint("`plumbline gen plugin e2e` takes it"));
+            }
+            manifest::new_definition(&PluginTemplate {
+                name: args.name.clone().unwrap_or_default(),
+                image: args.image.clone(),
+                driver: args.driver,
+                format: args.format.clone(),
+                command: args.cmd.clone(),
+                args: args.arg.clone(),
+                env: args.env.clone(),
+                node_selector: args.node_selector.clone(),
+                files: args.configmap.clone(),
+                description: args.description.clone(),
+                url: args.url.clone(),
+                show_default_podspec: args.show_default_podspec,
+            })?
+        }
+    };
+    write!(std::io::stdout(), "{text}")
+        .map_err(|error| AppError::printing("failed to print the definition", &error))?;
     Ok(ExitCode::SUCCESS)
 }

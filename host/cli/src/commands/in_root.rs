@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+
 use crate::args::InRootArgs;
-use crate::error::CliError;
+use crate::error::PrintError as _;
 
 /// How this program is started to become another one in another root: the root and the program follow. `None` if it cannot be told where this
 /// program is.
@@ -22,6 +24,6 @@ pub(crate) fn in_root(args: &InRootArgs) -> ExitCode {
         plumbline_facts::node_logs::CANNOT_ENTER => format!("failed to enter `{root}`"),
         _ => format!("failed to run `{program}` in `{root}`"),
     };
-    CliError::system(what).because(&error).report();
+    AppError::system(what).because(&error).print();
     ExitCode::from(code)
 }

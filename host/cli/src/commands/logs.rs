@@ -4,34 +4,33 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use plumbline_app::AppError;
+use plumbline_app::runtime::runtime;
 use plumbline_core::text::coloured_line;
 use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::logs::{LogEvent, LogOptions, LogSource, LogSummary, LogsError, follow, show};
 
-use crate::args::{Global, LogsArgs};
-use crate::error::CliError;
-use crate::logging;
-use crate::runtime::runtime;
-use crate::ui::say;
-
 use super::query::cluster_error;
+use crate::args::{Global, LogsArgs};
+use crate::logging;
+use crate::ui::say;
 
 /// What a shell shows for a program that was interrupted.
 const INTERRUPTED: u8 = 130;
 
 /// Prints the logs: in one piece each with a header, or line by line with a prefix when they are followed.
-pub(crate) fn logs(args: &LogsArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn logs(args: &LogsArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let runtime = runtime()?;
     let Some(summary) = runtime.block_on(print(args))? else { return Ok(ExitCode::from(INTERRUPTED)) };
     if summary.failed > 0 && summary.failed == summary.containers {
-        return Err(CliError::system("no log could be read").hint("the warnings above say why"));
+        return Err(AppError::system("no log could be read").hint("the warnings above say why"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// `None` when it was interrupted.
-async fn print(args: &LogsArgs) -> Result<Option<LogSummary>, CliError> {
+async fn print(args: &LogsArgs) -> Result<Option<LogSummary>, AppError> {
     let cluster = Cluster::connect(&args.cluster.connect_options())
         .await
         .map_err(|error| cluster_error("the cluster cannot be asked", &error))?;
@@ -49,8 +48,8 @@ async fn print(args: &LogsArgs) -> Result<Option<LogSummary>, CliError> {
     };
     done.map(Some).map_err(|error| match error {
         LogsError::Cluster(error) => cluster_error("failed to read the logs", &error),
-        LogsError::Output(error) => CliError::printing("failed to print the logs", &error),
-        error @ LogsError::NoPods { .. } => CliError::system("there are no logs")
+        LogsError::Output(error) => AppError::printing("failed to print the logs", &error),
+        error @ LogsError::NoPods { .. } => AppError::system("there are no logs")
             .because(&error)
             .hint("`plumbline status` tells whether a run is there; another namespace is named with `-n`"),
     })

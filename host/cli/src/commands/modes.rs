@@ -3,24 +3,24 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::report::print_json;
 use plumbline_conformance::suite::Mode;
 use serde_json::{Value, json};
 
 use crate::args::{DataFormat, ModesArgs};
-use crate::error::CliError;
-use crate::output::print_json;
 
 /// Characters of a line without `--verbose`: one mode leaves out tests by their names, which fill a page.
 const MAX_LINE: usize = 200;
 
 /// Prints the modes.
-pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, AppError> {
     let mut out = anstream::stdout().lock();
     let printed = match args.format {
         DataFormat::Text => write!(out, "{}", Mode::ALL.map(|mode| told(mode, args.verbose)).join("\n")),
         DataFormat::Json => print_json(&json!({"modes": Mode::ALL.map(data)}), &mut out),
     };
-    printed.map_err(|error| CliError::printing("failed to print the modes", &error))?;
+    printed.map_err(|error| AppError::printing("failed to print the modes", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 

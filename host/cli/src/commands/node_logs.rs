@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use plumbline_app::AppError;
 use plumbline_facts::node_logs::{CollectError, Options, Summary, WriteError, write_logs};
 
 use super::in_root;
 use crate::args::{Global, NodeLogsArgs};
-use crate::error::CliError;
+use crate::error::PrintError as _;
 use crate::logging;
 use crate::ui::say;
 
@@ -16,18 +17,18 @@ use crate::ui::say;
 const FILE: &str = "systemd_logs";
 
 /// Gathers the logs of this machine's journal. What is missing is said in them, too: as a plugin, whoever reads the results learns of it.
-pub(crate) fn node_logs(args: &NodeLogsArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn node_logs(args: &NodeLogsArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let ending = args.done.prepare()?;
     let output = args.output.as_deref().or(args.done.done.then_some(Path::new(FILE)));
     let output = output.map(|path| args.done.place(path));
     let summary = write_logs(&options(args), output.as_deref()).map_err(|error| match error {
-        WriteError::Print(error) => CliError::printing("failed to print the logs", &error),
-        error => CliError::system("the logs of this machine cannot be gathered").because(&error),
+        WriteError::Print(error) => AppError::printing("failed to print the logs", &error),
+        error => AppError::system("the logs of this machine cannot be gathered").because(&error),
     })?;
     let failed = told(&summary, args.done.done);
     if let Some(error) = &failed {
-        error.report();
+        error.print();
     }
     ending.finish(output.as_deref())?;
     // Told already: staying may take hours.
@@ -45,7 +46,7 @@ fn options(args: &NodeLogsArgs) -> Options {
 }
 
 /// Says what a person should know; the error, if it is one. For a plugin a machine without a journal is none: its result says so.
-fn told(summary: &Summary, plugin: bool) -> Option<CliError> {
+fn told(summary: &Summary, plugin: bool) -> Option<AppError> {
     for note in &summary.notes {
         say(&format!("warning: {note}"));
     }
@@ -57,5 +58,5 @@ fn told(summary: &Summary, plugin: bool) -> Option<CliError> {
         say(&format!("warning: {error}"));
         return None;
     }
-    Some(CliError::system("the logs of this machine are missing, or not complete").because(error))
+    Some(AppError::system("the logs of this machine are missing, or not complete").because(error))
 }

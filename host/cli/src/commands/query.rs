@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use plumbline_app::AppError;
+use plumbline_app::runtime::runtime;
 use plumbline_core::{Config, RunId};
 use plumbline_kubernetes::query::{Progress, QueryOptions, Summary, survey_watched};
 use plumbline_kubernetes::{Cluster, ClusterError, names};
 
 use crate::args::{Global, QueryArgs};
-use crate::error::CliError;
 use crate::logging;
-use crate::runtime::runtime;
 use crate::ui::say;
 
 /// How often is told how far it is.
@@ -26,7 +26,7 @@ const MAX_TOLD: usize = 20;
 const INTERRUPTED: u8 = 130;
 
 /// Collects, and prints where it is.
-pub(crate) fn query(args: &QueryArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn query(args: &QueryArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let options = options(args)?;
     let dir = args.output.clone().or_else(|| options.directory.clone());
@@ -38,19 +38,19 @@ pub(crate) fn query(args: &QueryArgs, global: &Global) -> Result<ExitCode, CliEr
     };
     tell(&summary);
     if summary.files == 0 {
-        return Err(CliError::system("nothing could be collected")
+        return Err(AppError::system("nothing could be collected")
             .hint("the errors above say why; with few permissions, name what may be read under `Resources` in the configuration"));
     }
     writeln!(anstream::stdout(), "{}", dir.display())
-        .map_err(|error| CliError::printing("failed to print the name of the directory", &error))?;
+        .map_err(|error| AppError::printing("failed to print the name of the directory", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn options(args: &QueryArgs) -> Result<QueryOptions, CliError> {
+fn options(args: &QueryArgs) -> Result<QueryOptions, AppError> {
     let mut options = match &args.config {
         None => QueryOptions::default(),
         Some(path) => {
-            let unusable = || CliError::usage(format!("invalid configuration `{}`", path.display()));
+            let unusable = || AppError::usage(format!("invalid configuration `{}`", path.display()));
             let text = std::fs::read_to_string(path).map_err(|error| unusable().because(&error))?;
             let config = Config::over_defaults(&text).map_err(|error| unusable().because(&error))?;
             QueryOptions::from_config(&config, &config.namespace)
@@ -66,12 +66,12 @@ fn options(args: &QueryArgs) -> Result<QueryOptions, CliError> {
 }
 
 /// `None` when it was interrupted.
-async fn ask(args: &QueryArgs, options: &QueryOptions, dir: &Path) -> Result<Option<Summary>, CliError> {
+async fn ask(args: &QueryArgs, options: &QueryOptions, dir: &Path) -> Result<Option<Summary>, AppError> {
     let cluster = Cluster::connect(&args.cluster.connect_options()).await.map_err(unreachable)?;
     // A cluster that does not answer is told once, and not by every query.
     let version = cluster.version().await.map_err(unreachable)?;
     std::fs::create_dir_all(dir)
-        .map_err(|error| CliError::usage(format!("failed to create directory `{}`", dir.display())).because(&error))?;
+        .map_err(|error| AppError::usage(format!("failed to create directory `{}`", dir.display())).because(&error))?;
     say(&format!("cluster {} ({}), into {}", cluster.name(), version.git_version, dir.display()));
     let told = Mutex::new(Instant::now());
     let observer = |progress: &Progress| {
@@ -88,13 +88,13 @@ async fn ask(args: &QueryArgs, options: &QueryOptions, dir: &Path) -> Result<Opt
     }
 }
 
-fn unreachable(error: ClusterError) -> CliError {
+fn unreachable(error: ClusterError) -> AppError {
     cluster_error("the cluster cannot be asked", &error)
 }
 
 /// An error of the cluster, told with its advice.
-pub(crate) fn cluster_error(what: &str, error: &ClusterError) -> CliError {
-    let told = CliError::system(what).because(error);
+pub(crate) fn cluster_error(what: &str, error: &ClusterError) -> AppError {
+    let told = AppError::system(what).because(error);
     match &error.hint {
         Some(hint) => told.hint(hint.clone()),
         None => told,

@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
 use plumbline_kubernetes::{Cluster, ClusterError};
 
 use crate::args::{ClusterArgs, ExitCodes, Global};
-use crate::error::{CliError, SYSTEM};
+use crate::error::{PrintError as _, SYSTEM};
 
 /// The way to the cluster.
 pub(super) async fn connect(args: &ClusterArgs) -> Result<Cluster, ClusterError> {
@@ -13,13 +14,13 @@ pub(super) async fn connect(args: &ClusterArgs) -> Result<Cluster, ClusterError>
 }
 
 /// What went wrong with the cluster, for a person.
-pub(super) fn explain(error: &ClusterError) -> CliError {
-    CliError::cluster(error)
+pub(super) fn explain(error: &ClusterError) -> AppError {
+    AppError::cluster(error)
 }
 
 /// Tells an error; the exit code, `strict` unless Sonobuoy's are wanted, then `compat`.
-pub(super) fn fail(error: &CliError, global: &Global, strict: u8, compat: u8) -> ExitCode {
-    error.report();
+pub(super) fn fail(error: &AppError, global: &Global, strict: u8, compat: u8) -> ExitCode {
+    error.print();
     ExitCode::from(match global.exit_code {
         ExitCodes::Strict => strict,
         ExitCodes::Compat => compat,

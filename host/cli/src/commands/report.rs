@@ -5,22 +5,23 @@ use std::future::Future;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use plumbline_app::AppError;
+use plumbline_app::adapter_results::processor;
+use plumbline_app::runtime::one_thread;
 use plumbline_worker::reporter::{Access, Config, LogLevel, Pace, Processor, run};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{remote, report_format};
+use super::remote;
 use crate::args::{Global, Level, ReportArgs};
-use crate::error::CliError;
 use crate::logging;
-use crate::runtime::one_thread;
 
 /// Waits beside an adapter, and reports what comes of it.
-pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, AppError> {
     let env: BTreeMap<String, String> = std::env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
         .collect();
     let config = Config::from_env(&env).map_err(|error| {
-        CliError::usage("the reporter's configuration cannot be used")
+        AppError::usage("the reporter's configuration cannot be used")
             .because(&error)
             .hint("the variables are listed by `plumbline report --help`")
     })?;
@@ -31,7 +32,7 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, Cli
         tracing::warn!("{warning}");
     }
     let processor: Option<Arc<Processor>> = match &config.result_format {
-        Some(format) => Some(report_format::processor(format, &args.limits)?),
+        Some(format) => Some(processor(format, args.limits.file.as_deref())?),
         None => None,
     };
     // One thread beside every adapter; what blocks has others.
@@ -58,8 +59,8 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, Cli
 }
 
 /// Completes with SIGTERM or SIGINT. From now on, they do not end this process by themselves.
-fn told_to_end() -> Result<impl Future<Output = ()>, CliError> {
-    let catch = |kind| signal(kind).map_err(|error| CliError::system("signals cannot be caught").because(&error));
+fn told_to_end() -> Result<impl Future<Output = ()>, AppError> {
+    let catch = |kind| signal(kind).map_err(|error| AppError::system("signals cannot be caught").because(&error));
     let (mut terminate, mut interrupt) = (catch(SignalKind::terminate())?, catch(SignalKind::interrupt())?);
     Ok(async move {
         tokio::select! {

@@ -2,15 +2,14 @@
 
 use std::io::{self, ErrorKind, Write};
 
+use plumbline_app::AppError;
+use plumbline_app::report::{self, Health, print_yaml};
+use plumbline_app::results::{HEALTH, ResultTree, View};
+use plumbline_app::trees::Trees;
 use plumbline_archive::layout::META_CLUSTER_HEALTH;
 use plumbline_core::Item;
 
-use super::results_tree::{HEALTH, Tree, printed};
-use super::results_views::View;
 use crate::args::{Mode, ResultsArgs};
-use crate::error::CliError;
-use crate::output::{self, Health, print_yaml};
-use crate::trees::Trees;
 
 /// Bytes of `meta/clusterhealth.json`: 100,000 pods with a message each.
 const MAX_HEALTH: u64 = 64 << 20;
@@ -29,28 +28,28 @@ impl<'a, W: Write> Text<'a, W> {
         Self { args, out, follows: false }
     }
 
-    fn gap(&mut self) -> Result<(), CliError> {
+    fn gap(&mut self) -> Result<(), AppError> {
         if std::mem::replace(&mut self.follows, true) { printed(writeln!(self.out)) } else { Ok(()) }
     }
 }
 
 impl<W: Write> View for Text<'_, W> {
-    fn begin(&mut self, input: Option<&str>, _: &mut Trees) -> Result<(), CliError> {
+    fn begin(&mut self, input: Option<&str>, _: &mut Trees) -> Result<(), AppError> {
         let Some(input) = input else { return Ok(()) };
         self.gap()?;
         self.follows = false;
-        printed(writeln!(self.out, "==> {} <==", output::name(input)))
+        printed(writeln!(self.out, "==> {} <==", report::text::name(input)))
     }
 
-    fn tree(&mut self, trees: &mut Trees, tree: Tree<'_>) -> Result<(), CliError> {
+    fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
         self.gap()?;
         let (args, out) = (self.args, &mut *self.out);
         let item = &tree.item;
         match args.mode {
             Mode::Report => {
-                printed(output::report(item, out))?;
+                printed(report::summary(item, out))?;
                 if let Some(verdict) = &tree.verdict {
-                    printed(output::verdict_report(verdict, out))?;
+                    printed(report::verdict_report(verdict, out))?;
                 }
             }
             Mode::Detailed => detailed(trees, tree.plugin, item, args, out)?,
@@ -67,27 +66,27 @@ impl<W: Write> View for Text<'_, W> {
         Ok(())
     }
 
-    fn end(&mut self, trees: &mut Trees) -> Result<(), CliError> {
+    fn end(&mut self, trees: &mut Trees) -> Result<(), AppError> {
         self.health(trees)
     }
 }
 
 impl<W: Write> Text<'_, W> {
     /// The cluster's health, where the archive has it: by its name, or after all plugins.
-    fn health(&mut self, trees: &mut Trees) -> Result<(), CliError> {
+    fn health(&mut self, trees: &mut Trees) -> Result<(), AppError> {
         let asked = self.args.plugin.as_deref() == Some(HEALTH);
         if self.args.plugin.is_some() && !asked {
             return Ok(());
         }
-        let name = trees.name();
+        let name = trees.name().to_owned();
         if trees.archive().size(META_CLUSTER_HEALTH).is_none() {
             return match asked {
-                true => Err(CliError::usage(format!("archive `{name}` has no report on the health of a cluster"))),
+                true => Err(AppError::usage(format!("archive `{name}` has no report on the health of a cluster"))),
                 false => Ok(()),
             };
         }
         let unreadable = |error: &dyn std::error::Error| {
-            CliError::usage(format!("failed to read `{META_CLUSTER_HEALTH}` in `{name}`")).because(error)
+            AppError::usage(format!("failed to read `{META_CLUSTER_HEALTH}` in `{name}`")).because(error)
         };
         let bytes = trees.archive().read(META_CLUSTER_HEALTH, MAX_HEALTH).map_err(|error| unreadable(&error))?;
         let health = match self.args.mode {
@@ -112,7 +111,7 @@ fn detailed(
     item: &Item,
     args: &ResultsArgs,
     out: &mut impl Write,
-) -> Result<(), CliError> {
+) -> Result<(), AppError> {
     let archive = trees.archive();
     let copy = |file: &str, out: &mut dyn Write| {
         let member = archive.item_file(plugin, file).ok_or_else(|| {
@@ -121,16 +120,21 @@ fn detailed(
         let mut reader = archive.file(&member).map_err(io::Error::other)?;
         io::copy(&mut reader, out).map(drop)
     };
-    output::detailed(item, args.skip_prefix, out, copy).map_err(|error| {
+    report::detailed(item, args.skip_prefix, out, copy).map_err(|error| {
         let what = format!("failed to show the details of plugin `{plugin}`");
         match error.kind() {
             // What reading the archive gives; everything else comes from standard output.
             ErrorKind::NotFound | ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::Other => {
-                CliError::usage(what).because(&error)
+                AppError::usage(what).because(&error)
             }
-            _ => CliError::printing(what, &error),
+            _ => AppError::printing(what, &error),
         }
     })
+}
+
+/// The error of output that cannot be written.
+pub(super) fn printed(result: io::Result<()>) -> Result<(), AppError> {
+    result.map_err(|error| AppError::printing("failed to print the results", &error))
 }
 
 /// Shows the escapes `\n` and `\t` as line breaks and tabs.

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::runtime::runtime;
 use plumbline_archive::extract::extract_tar_gz;
 use plumbline_archive::results::ReadLimits;
 use plumbline_core::shell_path;
@@ -14,9 +16,8 @@ use plumbline_kubernetes::retrieve::{
 
 use super::remote::{connect, explain, fail};
 use crate::args::{Global, RetrieveArgs};
-use crate::error::{CliError, SYSTEM};
+use crate::error::SYSTEM;
 use crate::logging;
-use crate::runtime::runtime;
 use crate::ui::{Transfer, say};
 
 /// Exit code for a run that has no archive yet.
@@ -28,7 +29,7 @@ const COMPAT_SET_UP: u8 = 1;
 const COMPAT_TRANSFER: u8 = 2;
 
 /// Brings the archive of a run home.
-pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let mut options = RetrieveOptions::new(args.cluster.namespace.clone(), args.dir.clone());
     options.file_name.clone_from(&args.file_name);
@@ -84,7 +85,7 @@ fn told(error: &RetrieveError, args: &RetrieveArgs, global: &Global) -> ExitCode
         RetrieveError::Cluster(error) => explain(error),
         other => {
             let what = format!("failed to retrieve the archive of the run in namespace `{}`", args.cluster.namespace);
-            let explained = CliError::system(what).because(other);
+            let explained = AppError::system(what).because(other);
             match other.hint() {
                 Some(hint) => explained.hint(hint),
                 None => explained,
@@ -94,12 +95,12 @@ fn told(error: &RetrieveError, args: &RetrieveArgs, global: &Global) -> ExitCode
     fail(&explained, global, strict, compat)
 }
 
-fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, CliError> {
+fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, AppError> {
     let mut out = io::stdout().lock();
     for archive in retrieved {
         writeln!(out, "{}", archive.path.display())
-            .map_err(|error| CliError::printing("failed to print the name of the archive", &error))?;
-        let size = crate::output::size(archive.size);
+            .map_err(|error| AppError::printing("failed to print the name of the archive", &error))?;
+        let size = plumbline_app::report::text::size(archive.size);
         match (partial, archive.as_status_says) {
             (true, _) => say(&format!("{size}, what the run has gathered so far")),
             (false, true) => say(&format!("{size}, verified: size and digest are those that the run's status names")),
@@ -113,12 +114,12 @@ fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, CliError> {
 }
 
 /// Unpacks the archives into `dir` and removes them. One that cannot be unpacked stays.
-fn extract(retrieved: &[Retrieved], dir: &Path, global: &Global) -> Result<ExitCode, CliError> {
+fn extract(retrieved: &[Retrieved], dir: &Path, global: &Global) -> Result<ExitCode, AppError> {
     let limits = ReadLimits::default().extract();
     for Retrieved { path, .. } in retrieved {
         let what = || format!("failed to unpack archive `{}` into `{}`", path.display(), dir.display());
-        let extracted = File::open(path).map_err(|error| CliError::system(what()).because(&error)).and_then(|file| {
-            extract_tar_gz(file, dir, &limits).map_err(|error| CliError::system(what()).because(&error))
+        let extracted = File::open(path).map_err(|error| AppError::system(what()).because(&error)).and_then(|file| {
+            extract_tar_gz(file, dir, &limits).map_err(|error| AppError::system(what()).because(&error))
         });
         let extracted = match extracted {
             Ok(extracted) => extracted,
@@ -130,7 +131,7 @@ fn extract(retrieved: &[Retrieved], dir: &Path, global: &Global) -> Result<ExitC
             say(&format!("warning: `{}` is left out: it is {}", skipped.member, skipped.why));
         }
         fs::remove_file(path).map_err(|error| {
-            CliError::system(format!("failed to remove the unpacked archive `{}`", path.display())).because(&error)
+            AppError::system(format!("failed to remove the unpacked archive `{}`", path.display())).because(&error)
         })?;
         say(&format!("{} files unpacked into `{}`", extracted.files, dir.display()));
     }

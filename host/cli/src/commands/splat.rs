@@ -3,8 +3,10 @@
 use std::io::{self, BufWriter};
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+
 use crate::args::SplatArgs;
-use crate::error::CliError;
+use crate::error::PrintError as _;
 
 /// Bytes written at a time: a connection carries each write as a message of its own.
 const OUT_BYTES: usize = 64 << 10;
@@ -16,7 +18,7 @@ pub(crate) fn splat(args: &SplatArgs) -> ExitCode {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             let what = format!("failed to send the archives in `{}`", args.dir.display());
-            CliError::system(what).because(&error).report();
+            AppError::system(what).because(&error).print();
             // The one code of failure that clients of other versions know.
             ExitCode::FAILURE
         }

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+
 use crate::args::{Global, StatusArgs};
-use crate::error::CliError;
 use crate::logging;
 
 mod cluster;
@@ -18,7 +19,7 @@ pub(super) use end::{code_of_run, print_end};
 pub(super) use trouble::{explain, told};
 
 /// Shows how a run goes: in a cluster, or of this user on this machine.
-pub(crate) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     if args.local { local::status(args, global) } else { cluster::status(args, global) }
 }

@@ -4,16 +4,16 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::report::{print_json, print_yaml};
+use plumbline_app::runtime::runtime;
 use plumbline_kubernetes::{Cluster, ConnectOptions};
 use serde_json::json;
 
 use crate::args::{RunFormat, VersionArgs};
-use crate::error::CliError;
-use crate::output::{print_json, print_yaml};
-use crate::runtime::runtime;
 
 /// Prints the version and what it was built for.
-pub(crate) fn version(args: &VersionArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn version(args: &VersionArgs) -> Result<ExitCode, AppError> {
     let version = concat!("v", env!("CARGO_PKG_VERSION"));
     let generation = plumbline_sandbox::HOST_GENERATION.to_string();
     let platform = format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH);
@@ -37,13 +37,13 @@ pub(crate) fn version(args: &VersionArgs) -> Result<ExitCode, CliError> {
             "Plumbline Version: {version}\nModule Generation: {generation}\nPlatform: {platform}{api_server}"
         ),
     };
-    written.map_err(|error| CliError::printing("failed to print the version", &error))?;
+    written.map_err(|error| AppError::printing("failed to print the version", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The version of the API server that `kubeconfig` names.
-fn api_server(kubeconfig: &Path) -> Result<String, CliError> {
+fn api_server(kubeconfig: &Path) -> Result<String, AppError> {
     let options = ConnectOptions { kubeconfig: Some(kubeconfig.to_owned()), context: None };
     let version = runtime()?.block_on(async { Cluster::connect(&options).await?.version().await });
-    version.map(|version| version.git_version).map_err(|error| CliError::cluster(&error))
+    version.map(|version| version.git_version).map_err(|error| AppError::cluster(&error))
 }

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use plumbline_app::AppError;
+use plumbline_app::runtime::runtime;
 use plumbline_core::Verdict;
 use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::status::Seen;
@@ -11,16 +13,15 @@ use tokio_util::sync::CancellationToken;
 use super::status::{code_of_run, explain, print_end, told};
 use crate::args::{ExitCodes, Global, WaitArgs, WaitOutput};
 use crate::commands::remote::connect;
-use crate::error::{CliError, verdict_code};
+use crate::error::{PrintError as _, verdict_code};
 use crate::logging;
-use crate::runtime::runtime;
 use crate::ui::{Ended, follow, period, say};
 
 /// Waits for a run in a cluster to end.
-pub(crate) fn wait(args: &WaitArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn wait(args: &WaitArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     runtime()?.block_on(async {
-        let cluster = connect(&args.cluster).await.map_err(|error| CliError::cluster(&error))?;
+        let cluster = connect(&args.cluster).await.map_err(|error| AppError::cluster(&error))?;
         wait_for(&cluster, &args.cluster.namespace, args.wait_output, args.limit(), global).await
     })
 }
@@ -32,7 +33,7 @@ pub(crate) async fn wait_for(
     output: WaitOutput,
     limit: Option<Duration>,
     global: &Global,
-) -> Result<ExitCode, CliError> {
+) -> Result<ExitCode, AppError> {
     match until_over(cluster, namespace, output, limit, global).await? {
         Ok(seen) => {
             print_end(&seen, false)?;
@@ -49,7 +50,7 @@ pub(crate) async fn until_over(
     output: WaitOutput,
     limit: Option<Duration>,
     global: &Global,
-) -> Result<Result<Box<Seen>, ExitCode>, CliError> {
+) -> Result<Result<Box<Seen>, ExitCode>, AppError> {
     let cancel = CancellationToken::new();
     let following = follow(cluster, namespace, output, cancel.clone());
     let mut following = std::pin::pin!(following);
@@ -72,11 +73,11 @@ pub(crate) async fn until_over(
         Ok(Ended::Over(seen)) => Ok(Ok(seen)),
         Ok(Ended::Gone { why, last }) => {
             let what = if last.is_some() { "the run was lost" } else { "the run cannot be followed" };
-            let mut error = CliError::system(what).because(&why);
+            let mut error = AppError::system(what).because(&why);
             if let Some(hint) = why.hint {
                 error = error.hint(hint);
             }
-            let code = error.report();
+            let code = error.print();
             Ok(Err(if compat { ExitCode::FAILURE } else { code }))
         }
         Ok(Ended::Cancelled { .. }) if interrupted => {
@@ -86,14 +87,14 @@ pub(crate) async fn until_over(
         Ok(Ended::Cancelled { lost }) => {
             let limit = limit.unwrap_or_default();
             let limit = period(jiff::SignedDuration::try_from(limit).unwrap_or(jiff::SignedDuration::MAX));
-            let error = CliError::system(format!("the run in namespace `{namespace}` has not ended within {limit}"));
+            let error = AppError::system(format!("the run in namespace `{namespace}` has not ended within {limit}"));
             let told = match lost {
                 true => error.hint("its aggregator has not been heard of lately: look at its pod"),
                 false => {
                     error.hint("it goes on: wait again with `plumbline wait`, or look at it with `plumbline status`")
                 }
             };
-            told.report();
+            told.print();
             let verdict = if lost { Verdict::SystemFailure } else { Verdict::Incomplete };
             Ok(Err(failed(verdict)))
         }

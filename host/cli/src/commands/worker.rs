@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::conceal::conceal;
+use plumbline_app::runtime::one_thread;
 use plumbline_kubernetes::{Cluster, ConnectOptions, companions_ended};
 use plumbline_worker::{Mode, WorkerConfig, chain, run_worker_process};
 
 use crate::args::{Global, Level, RoleArgs, SleepArgs};
-use crate::commands::conceal::conceal;
-use crate::error::CliError;
+use crate::error::PrintError as _;
 use crate::logging;
-use crate::runtime::one_thread;
 
 /// Where this worker is, as its pod tells it.
 const NAMESPACE: &str = "SONOBUOY_NS";
@@ -18,16 +19,16 @@ const POD: &str = "SONOBUOY_PLUGIN_POD";
 const CONTAINER: &str = "SONOBUOY_WORKER_CONTAINER";
 
 /// Beside a plugin that runs once per cluster.
-pub(crate) fn global(args: &SleepArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn global(args: &SleepArgs, global: &Global) -> Result<ExitCode, AppError> {
     work(Mode::Global { sleep: args.sleep }, &args.role, global)
 }
 
 /// Beside a plugin that runs once per node.
-pub(crate) fn single_node(args: &SleepArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn single_node(args: &SleepArgs, global: &Global) -> Result<ExitCode, AppError> {
     work(Mode::SingleNode { sleep: args.sleep }, &args.role, global)
 }
 
-fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, CliError> {
+fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, AppError> {
     // A worker's log is read when something went wrong in a pod that is gone: it tells what it did without being asked.
     let level = if global.level == Level::Warn { Level::Info } else { global.level };
     logging::init(&Global { level, ..global.clone() });
@@ -36,7 +37,7 @@ fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, CliErr
         Ok(config) => config,
         Err(error) => {
             // Told as every command tells it, with the one code that a worker fails with.
-            CliError::usage("the worker's configuration cannot be used").because(&error).report();
+            AppError::usage("the worker's configuration cannot be used").because(&error).print();
             return Ok(ExitCode::FAILURE);
         }
     };

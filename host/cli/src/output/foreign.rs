@@ -57,29 +57,6 @@ fn shown(c: char) -> char {
     if steers_terminal(c) && !matches!(c, '\n' | '\t') { char::REPLACEMENT_CHARACTER } else { c }
 }
 
-/// JSON on its way out: characters that steer a terminal are escaped, which changes no value.
-pub(crate) struct JsonText<W>(pub(crate) W);
-
-impl<W: Write> Write for JsonText<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The serializer writes whole characters, and escapes those below U+0020 by itself.
-        let text = std::str::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        let mut rest = text;
-        while let Some((at, c)) = rest.char_indices().find(|&(_, c)| c >= '\u{7f}' && steers_terminal(c)) {
-            let (before, after) = rest.split_at(at);
-            // All of them have four digits.
-            write!(self.0, "{before}\\u{:04x}", u32::from(c))?;
-            rest = after.get(c.len_utf8()..).unwrap_or_default();
-        }
-        self.0.write_all(rest.as_bytes())?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

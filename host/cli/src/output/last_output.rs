@@ -1,20 +1,15 @@
 //! The last lines of a plugin's log, below an outcome that is not green.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use plumbline_core::ResultKey;
+use plumbline_app::local_run::LastOutput;
+use plumbline_app::report::text::shortened;
 use serde::Deserialize;
-
-use super::text::shortened;
 
 /// Lines that are shown.
 const MAX_LINES: usize = 10;
 /// Characters of a line.
 const MAX_WIDTH: usize = 160;
-
-/// The last output of plugins, by result.
-pub(crate) type LastOutput = BTreeMap<ResultKey, String>;
 
 /// Prints the last lines of the logs of `plugin`, `indent` columns from the left, and where the whole logs are.
 pub(super) fn list_last_output(

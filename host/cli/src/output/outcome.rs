@@ -5,17 +5,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumbline_aggregator::{Detected, Detections, Finished, Outcome, PluginOutcome};
+use plumbline_app::AppError;
+use plumbline_app::local_run::{LastOutput, STDOUT_FILE};
+use plumbline_app::report::failures::list_failures;
+use plumbline_app::report::text::{name, one_line, size};
+use plumbline_app::report::{print_json, print_yaml};
 use plumbline_core::judgement::{VerdictStatus, VerdictSummary};
 use plumbline_core::{NOT_READ, Status, Verdict, shell_quote, text};
 use serde_json::{Value, json};
 
-use super::failures::list_failures;
-use super::last_output::{LastOutput, list_last_output};
-use super::text::{name, one_line};
-use super::{print_json, print_yaml, size};
+use super::last_output::list_last_output;
 use crate::args::RunFormat;
-use crate::commands::run::STDOUT_FILE;
-use crate::error::CliError;
 use crate::ui::missing;
 
 /// Counts of statuses of one plugin that are listed.
@@ -26,7 +26,7 @@ pub(crate) fn print_outcome(
     finished: &Finished,
     format: Option<RunFormat>,
     last_output: &LastOutput,
-) -> Result<(), CliError> {
+) -> Result<(), AppError> {
     let mut out = anstream::stdout().lock();
     let printed = match format {
         Some(RunFormat::Json) => print_json(&document(finished), &mut out),
@@ -34,7 +34,7 @@ pub(crate) fn print_outcome(
         None => summary(finished, last_output, &mut out),
     };
     printed.map_err(|error| {
-        CliError::printing("failed to print the outcome", &error)
+        AppError::printing("failed to print the outcome", &error)
             .hint(format!("the archive is complete: {}", finished.archive.display()))
     })
 }

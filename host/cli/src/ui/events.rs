@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_app::report::text::one_line;
 use plumbline_core::GLOBAL;
 use plumbline_core::run_status::PluginStatus;
 
@@ -10,7 +11,6 @@ use super::line::{Line, Tone};
 use super::live::counts;
 use super::plugins::{Logs, Phase, Plugin, RunView, period, source, tone_of};
 use super::withdrawn::Withdrawals;
-use crate::output::one_line;
 
 /// Progress is printed when another twentieth of a plugin's results or tests is done: 5,000 nodes are 20 lines.
 const STEPS: u64 = 20;

@@ -1,8 +1,9 @@
-use super::super::plugins::tests::{now, pulling, seen};
-use super::*;
 use plumbline_core::run_status::RunStatus;
 use plumbline_kubernetes::status::Seen;
 use serde_json::{Value, json};
+
+use super::super::plugins::tests::{now, pulling, seen};
+use super::*;
 
 fn lines(log: &mut EventLog, seen: &Seen) -> Vec<String> {
     lines_at(log, seen, now())

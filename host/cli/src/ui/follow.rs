@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_app::report::text::shortened;
 use plumbline_kubernetes::status::{Look, Seen, StatusError, read, watch};
 use plumbline_kubernetes::{Cluster, ClusterError};
 use tokio::time::Instant;
@@ -13,7 +14,6 @@ use super::display::{Display, announce};
 use super::plugins::{RunView, head, period};
 use super::say;
 use crate::args::WaitOutput;
-use crate::output::shortened;
 
 /// The display is updated this often even without news: times in it pass, and the terminal may change its size.
 const TICK: Duration = Duration::from_millis(250);

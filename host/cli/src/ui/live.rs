@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_app::report::text::one_line;
 use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_kubernetes::status::Waiting;
 
@@ -10,7 +11,6 @@ use super::line::{Line, Tone, cut_end, cut_middle, width};
 use super::plugins::{Phase, Plugin, RunView, counted, failed_tests, period, results, tone_of};
 use super::rate::Rate;
 use super::screen::Size;
-use crate::output::one_line;
 
 /// Spaces between the parts of a line.
 const GAP: &str = "   ";

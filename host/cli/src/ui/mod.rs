@@ -18,7 +18,6 @@ use std::io::{self, IsTerminal};
 
 pub(crate) use follow::{Ended, follow};
 pub(crate) use missing::missing;
-pub(crate) use plugins::{local_log, local_logs};
 pub(crate) use plugins::{period, progress};
 pub(crate) use screen::{log_writer, say};
 pub(crate) use stalled::{logs_command, stalled};

@@ -1,9 +1,10 @@
 //! A run as it is shown: one entry per plugin, however many nodes it has.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_app::report::text::one_line;
 use plumbline_core::GLOBAL;
 use plumbline_core::judgement::VerdictStatus;
 use plumbline_core::rollup::counts_in;
@@ -12,7 +13,6 @@ use plumbline_kubernetes::status::{Seen, Waiting};
 
 use super::line::Tone;
 use super::stalled::{logs_command, stalled};
-use crate::output::one_line;
 
 /// A run at one moment, wherever it runs.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,7 @@ impl Logs<'_> {
     pub(super) fn hint(self, plugin: &str, node: &str) -> String {
         match self {
             Self::Cluster(namespace) => format!("see `{}`", logs_command(plugin, namespace)),
-            Self::Local(work) => format!("see {}", local_log(work, plugin, node).display()),
+            Self::Local(work) => format!("see {}", plumbline_app::local_runs::log_file(work, plugin, node).display()),
         }
     }
 }
@@ -357,13 +357,3 @@ pub(crate) fn period(span: SignedDuration) -> String {
 #[cfg(test)]
 #[path = "plugins_tests.rs"]
 pub(super) mod tests;
-
-/// The directory in which a run with the working directory `work` keeps the output of its plugins.
-pub(crate) fn local_logs(work: &Path) -> PathBuf {
-    work.join("tree/podlogs/local")
-}
-
-/// The file with the output of one of them, while the run continues.
-pub(crate) fn local_log(work: &Path, plugin: &str, node: &str) -> PathBuf {
-    local_logs(work).join(plugin).join("logs").join(format!("{node}.txt"))
-}

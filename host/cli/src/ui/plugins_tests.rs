@@ -1,5 +1,6 @@
-use super::*;
 use serde_json::{Value, json};
+
+use super::*;
 
 pub(in crate::ui) fn now() -> Timestamp {
     "2026-11-20T13:00:00Z".parse().unwrap()

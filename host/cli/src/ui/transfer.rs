@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use jiff::SignedDuration;
+use plumbline_app::report::text::size;
 use plumbline_kubernetes::retrieve::Progress;
 
 use super::line::{Line, Tone, cut_middle};
 use super::live::{bar, clock};
 use super::screen::{Size, show};
 use super::{redraws, say};
-use crate::output::size;
 
 /// The time between two lines about the same archive, where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use plumbline_app::report::text::one_line;
 use plumbline_core::run_status::RunStatus;
-
-use crate::output::one_line;
 
 /// Tells of each once.
 #[derive(Debug, Default)]

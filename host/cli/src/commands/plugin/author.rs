@@ -2,18 +2,18 @@
 
 use std::io;
 
+use plumbline_app::AppError;
+use plumbline_app::report::{print_json, print_yaml};
 use plumbline_author::{AuthorError, ErrorKind};
 use serde::Serialize;
 
 use crate::args::RunFormat;
-use crate::error::CliError;
-use crate::output::{print_json, print_yaml};
 
 /// What a person is told.
-pub(super) fn error(error: AuthorError) -> CliError {
+pub(super) fn error(error: AuthorError) -> AppError {
     let told = match error.kind {
-        ErrorKind::Input => CliError::usage(&error.what),
-        ErrorKind::System => CliError::system(&error.what),
+        ErrorKind::Input => AppError::usage(&error.what),
+        ErrorKind::System => AppError::system(&error.what),
     };
     let told = match &error.cause {
         Some(cause) => told.because(&io::Error::other(cause.clone())),
@@ -26,11 +26,11 @@ pub(super) fn error(error: AuthorError) -> CliError {
 }
 
 /// Prints data.
-pub(super) fn print(data: &impl Serialize, format: RunFormat) -> Result<(), CliError> {
+pub(super) fn print(data: &impl Serialize, format: RunFormat) -> Result<(), AppError> {
     let mut out = io::stdout().lock();
     let printed = match format {
         RunFormat::Json => print_json(data, &mut out),
         RunFormat::Yaml => print_yaml(data, &mut out),
     };
-    printed.map_err(|error| CliError::printing("failed to print the data", &error))
+    printed.map_err(|error| AppError::printing("failed to print the data", &error))
 }

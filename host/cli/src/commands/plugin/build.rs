@@ -3,26 +3,26 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use plumbline_app::limits::Limits;
+use plumbline_app::report::text::size;
+use plumbline_app::{AppError, modules};
 use plumbline_author::{Built, Project};
 
 use super::author;
 use crate::args::{BuildArgs, Global};
-use crate::error::CliError;
-use crate::limits::Limits;
-use crate::output::size;
+use crate::logging;
 use crate::ui::say;
-use crate::{built_in, logging};
 
 /// Builds a project's module.
-pub(crate) fn build(args: &BuildArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn build(args: &BuildArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let project = Project::open(&args.dir).map_err(author::error)?;
     // The sandbox of every other command: what is compiled here is in the cache for them.
-    let (sandbox, _) = built_in::sandbox(&Limits::default())?;
+    let (sandbox, _) = modules::sandbox(&Limits::default())?;
     let built = plumbline_author::build(&project, &sandbox, &mut say).map_err(author::error)?;
     match args.format {
         Some(format) => author::print(&built, format)?,
-        None => report(&built).map_err(|error| CliError::printing("failed to print the report", &error))?,
+        None => report(&built).map_err(|error| AppError::printing("failed to print the report", &error))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,29 +3,29 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use plumbline_app::limits::Limits;
+use plumbline_app::report::text::size;
+use plumbline_app::{AppError, modules};
 use plumbline_author::check::{Checked, Host, Level, check as check_path};
 
 use super::author;
 use crate::args::{CheckArgs, Global};
-use crate::error::CliError;
-use crate::limits::Limits;
-use crate::output::size;
-use crate::{built_in, logging};
+use crate::logging;
 
 /// The exit code of something that was checked and is wrong.
 const WRONG: u8 = 1;
 
 /// Finds what would go wrong later.
-pub(crate) fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    let limits = Limits::load(&args.limits)?;
-    let (sandbox, built_in) = built_in::sandbox(&limits)?;
+    let limits = Limits::load(args.limits.file.as_deref())?;
+    let (sandbox, built_in) = modules::sandbox(&limits)?;
     let built_in = built_in.iter().map(|module| module.info()).collect();
     let host = Host { sandbox: &sandbox, built_in, limits: &limits.modules };
     let checked = check_path(&args.path, &host).map_err(author::error)?;
     match args.format {
         Some(format) => author::print(&checked, format)?,
-        None => report(&checked).map_err(|error| CliError::printing("failed to print the findings", &error))?,
+        None => report(&checked).map_err(|error| AppError::printing("failed to print the findings", &error))?,
     }
     Ok(if checked.count(Level::Error) > 0 { ExitCode::from(WRONG) } else { ExitCode::SUCCESS })
 }

@@ -5,6 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use plumbline_aggregator::Modules;
+use plumbline_app::limits::Limits;
+use plumbline_app::runtime::one_thread;
+use plumbline_app::{AppError, modules};
 use plumbline_author::AuthorError;
 use plumbline_author::golden::Project;
 use plumbline_author::project::{MANIFEST_FILE, Project as Sources};
@@ -14,22 +17,19 @@ use plumbline_sandbox::Sandbox;
 
 use super::test::{print, refused};
 use crate::args::{DevArgs, Global};
-use crate::error::CliError;
-use crate::limits::Limits;
-use crate::runtime::one_thread;
+use crate::logging;
 use crate::ui::say;
-use crate::{built_in, logging};
 
 /// Paths of a round that are named.
 const NAMED: usize = 3;
 
 /// Builds and tries the project whenever something in it changes, until it is interrupted.
-pub(crate) fn dev(args: &DevArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn dev(args: &DevArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     // A directory that is no project is said at once.
     let project = Project::open(&args.dir).map_err(|error| refused(&error))?;
-    let limits = Limits::load(&args.limits)?;
-    let (sandbox, built_in) = built_in::sandbox(&limits)?;
+    let limits = Limits::load(args.limits.file.as_deref())?;
+    let (sandbox, built_in) = modules::sandbox(&limits)?;
     let (watch, _stopper) = Watch::new(&project.dir, QUIET).map_err(|error| watching(&error))?;
     say(&format!("watching {}; Ctrl-C ends", project.dir.display()));
     let dir = project.dir.clone();
@@ -72,8 +72,8 @@ fn build(dir: &Path, sandbox: &Sandbox) -> Built {
     Ok(format!("{what}: {}.wasm, {}, {:.1} s", built.name, Bytes(built.size), built.seconds))
 }
 
-fn watching(error: &WatchError) -> CliError {
-    let told = CliError::system("failed to watch the project").because(error);
+fn watching(error: &WatchError) -> AppError {
+    let told = AppError::system("failed to watch the project").because(error);
     match error.hint() {
         Some(hint) => told.hint(hint),
         None => told,

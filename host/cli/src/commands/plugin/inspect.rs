@@ -4,6 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::report::print_json;
+use plumbline_app::sources::registry;
+use plumbline_app::{AppError, Context};
 use plumbline_author::inspect::{
     self, BundleInspection, Imports, InspectionError, Kind, Metadata, ModuleInspection, Sections,
 };
@@ -12,10 +15,8 @@ use plumbline_core::size::Bytes;
 use plumbline_registry::Kind as RemoteKind;
 
 use crate::args::{DataFormat, Global, InspectArgs};
-use crate::error::CliError;
+use crate::context::context;
 use crate::logging;
-use crate::output::print_json;
-use crate::sources::remote;
 
 /// What was inspected.
 enum Inspected {
@@ -24,10 +25,10 @@ enum Inspected {
 }
 
 /// Says what a module or a bundle is. Nothing of it is run.
-pub(crate) fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    remote::use_registries(&args.registry);
-    let inspected = look(&args.what)?;
+    let context = context(&args.registry);
+    let inspected = look(&context, &args.what)?;
     let mut out = anstream::stdout().lock();
     let printed = match (&inspected, args.format) {
         (Inspected::Module(module), DataFormat::Json) => print_json(module, &mut out),
@@ -35,11 +36,11 @@ pub(crate) fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, C
         (Inspected::Bundle(bundle), DataFormat::Json) => print_json(bundle, &mut out),
         (Inspected::Bundle(bundle), DataFormat::Text) => print_bundle(bundle, &mut out),
     };
-    printed.map_err(|error| CliError::printing("what it is cannot be printed", &error))?;
+    printed.map_err(|error| AppError::printing("what it is cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn look(what: &str) -> Result<Inspected, CliError> {
+fn look(context: &Context, what: &str) -> Result<Inspected, AppError> {
     let path = Path::new(what);
     if path.is_dir() {
         return bundle(inspect::bundle(path));
@@ -48,47 +49,47 @@ fn look(what: &str) -> Result<Inspected, CliError> {
         let is_tar = path.extension().is_some_and(|extension| extension == "tar");
         return if is_tar { bundle(inspect::packed(path)) } else { module(inspect::module_file(path)) };
     }
-    if remote::is_remote(what) {
-        return fetched(what);
+    if registry::is_reference(what) {
+        return fetched(context, what);
     }
     bundle(inspect::installed(&installed(what)?))
 }
 
-fn bundle(inspected: Result<BundleInspection, InspectionError>) -> Result<Inspected, CliError> {
+fn bundle(inspected: Result<BundleInspection, InspectionError>) -> Result<Inspected, AppError> {
     inspected.map(|bundle| Inspected::Bundle(Box::new(bundle))).map_err(|error| wrong(&error))
 }
 
-fn module(inspected: Result<ModuleInspection, InspectionError>) -> Result<Inspected, CliError> {
+fn module(inspected: Result<ModuleInspection, InspectionError>) -> Result<Inspected, AppError> {
     inspected.map(|module| Inspected::Module(Box::new(module))).map_err(|error| wrong(&error))
 }
 
 /// What lies in a registry. It is fetched, looked at, and not kept.
-fn fetched(reference: &str) -> Result<Inspected, CliError> {
-    let artefact = remote::fetch(reference)?;
-    let file = artefact.pulled.file.path();
-    if artefact.pulled.kind == RemoteKind::Module {
+fn fetched(context: &Context, reference: &str) -> Result<Inspected, AppError> {
+    let artifact = registry::fetch(context, reference)?;
+    let file = artifact.pulled.file.path();
+    if artifact.pulled.kind == RemoteKind::Module {
         return module(inspect::module_file(file));
     }
-    let signatures = artefact.signatures.as_ref().map(|bytes| bytes.len() as u64);
+    let signatures = artifact.signatures.as_ref().map(|bytes| bytes.len() as u64);
     bundle(inspect::packed(file).map(|found| BundleInspection { signatures, ..found }))
 }
 
 /// The installed bundle of that name.
-fn installed(name: &str) -> Result<Installed, CliError> {
+fn installed(name: &str) -> Result<Installed, AppError> {
     let failed = |error: &StoreError| {
-        let told = if error.is_systems() { CliError::system } else { CliError::usage };
+        let told = if error.is_systems() { AppError::system } else { AppError::usage };
         told(format!("failed to read installed bundle `{name}`")).because(error)
     };
     let found = Store::user().and_then(|store| store.find(name)).map_err(|error| failed(&error))?;
     found.ok_or_else(|| {
-        CliError::usage(format!("`{name}` is neither a file, nor a directory, nor an installed bundle")).hint(
+        AppError::usage(format!("`{name}` is neither a file, nor a directory, nor an installed bundle")).hint(
             "name a file `NAME.wasm` or `NAME.bundle.tar`, a directory with `plugin.yaml`, or a reference `oci://…`",
         )
     })
 }
 
-fn wrong(error: &InspectionError) -> CliError {
-    CliError::usage("it cannot be inspected").because(error)
+fn wrong(error: &InspectionError) -> AppError {
+    AppError::usage("it cannot be inspected").because(error)
 }
 
 fn print_bundle(bundle: &BundleInspection, out: &mut impl Write) -> io::Result<()> {

@@ -2,18 +2,18 @@
 
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::signing::key_error;
 use plumbline_bundle::signing::write_pair;
 use serde_json::json;
 
 use crate::args::{Global, KeygenArgs};
 use crate::commands::plugin::print::print;
-use crate::error::CliError;
 use crate::logging;
-use crate::signed::key_error;
 use crate::ui::say;
 
 /// Makes a key pair.
-pub(super) fn keygen(args: &KeygenArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(super) fn keygen(args: &KeygenArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let pair = write_pair(&args.out, args.force).map_err(|error| key_error(&error))?;
     let (private, public) = (pair.private.display(), pair.public.display());

@@ -5,23 +5,24 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use plumbline_aggregator::LazyModule;
+use plumbline_app::bundles::describe;
+use plumbline_app::limits::Limits;
+use plumbline_app::report::print_json;
+use plumbline_app::report::text::one_line;
+use plumbline_app::{AppError, modules, sources};
 use plumbline_bundle::Entry;
 use plumbline_bundle::built_in::{BuiltInDefinition, Place};
 use plumbline_core::chain;
 use plumbline_core::definition::Definition;
 use serde_json::{Value, json};
 
-use super::describe;
 use crate::args::{DataFormat, Global, ListArgs};
-use crate::error::CliError;
-use crate::limits::Limits;
-use crate::output::{one_line, print_json};
-use crate::{built_in, logging, sources};
+use crate::logging;
 
 /// Lists plugins (built-in, installed, Sonobuoy's) and the built-in modules.
-pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    let (_, modules) = built_in::sandbox(&Limits::default())?;
+    let (_, modules) = modules::sandbox(&Limits::default())?;
     // Without a home nothing is installed, and the built-in modules is there all the same.
     let installed = match sources::store() {
         Ok(store) => store.list().map_err(|error| sources::store_error("failed to list installed bundles", &error))?,
@@ -33,7 +34,7 @@ pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CliErro
         DataFormat::Json => print_json(&data(&modules, &installed, &sonobuoy), &mut out),
         DataFormat::Text => print(&modules, &installed, &sonobuoy, &mut out),
     };
-    printed.map_err(|error| CliError::printing("failed to print the list", &error))?;
+    printed.map_err(|error| AppError::printing("failed to print the list", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 

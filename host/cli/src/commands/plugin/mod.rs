@@ -4,7 +4,6 @@ mod author;
 mod bake;
 mod build;
 mod check;
-mod describe;
 mod dev;
 mod inspect;
 mod install;
@@ -27,11 +26,12 @@ mod verify;
 
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+
 use crate::args::{Global, PluginArgs, PluginCommand};
-use crate::error::CliError;
 
 /// Does what the arguments say.
-pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, AppError> {
     match &args.command {
         PluginCommand::New(args) => new::new(args, global),
         PluginCommand::Build(args) => build::build(args, global),

@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
 use plumbline_author::new_project;
 use plumbline_core::shell_path;
 
 use super::author;
 use crate::args::{Global, NewArgs};
-use crate::error::CliError;
 use crate::logging;
 use crate::ui::say;
 
 /// Writes a new project.
-pub(crate) fn new(args: &NewArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn new(args: &NewArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let directory = args.dir.as_deref().unwrap_or(Path::new(&args.name));
     let new = new_project(&args.name, args.lang, args.world.as_deref(), directory).map_err(author::error)?;

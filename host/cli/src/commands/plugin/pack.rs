@@ -4,20 +4,20 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::bundles::describe;
+use plumbline_app::report::print_json;
+use plumbline_app::sources::bundle_error;
 use plumbline_archive::atomic::AtomicFile;
 use plumbline_bundle::{Bundle, Packed};
 use plumbline_core::size::Bytes;
 
-use super::describe;
 use crate::args::{Global, PackArgs};
-use crate::error::CliError;
 use crate::logging;
-use crate::output::print_json;
-use crate::sources::bundle_error;
 use crate::ui::say;
 
 /// Packs a directory as a tar.
-pub(crate) fn pack(args: &PackArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn pack(args: &PackArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let wrong = |error| bundle_error(format!("failed to pack `{}`", args.dir.display()), &error);
     let bundle = Bundle::open(&args.dir).map_err(wrong)?;
@@ -26,7 +26,7 @@ pub(crate) fn pack(args: &PackArgs, global: &Global) -> Result<ExitCode, CliErro
     }
     if args.output.as_deref() == Some(Path::new("-")) {
         let packed = bundle.pack(BufWriter::new(io::stdout().lock())).map_err(|error| match error {
-            plumbline_bundle::BundleError::Write(error) => CliError::printing("failed to write the tar", &error),
+            plumbline_bundle::BundleError::Write(error) => AppError::printing("failed to write the tar", &error),
             error => wrong(error),
         })?;
         say(&format!("digest: {}", packed.digest));
@@ -35,7 +35,7 @@ pub(crate) fn pack(args: &PackArgs, global: &Global) -> Result<ExitCode, CliErro
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(bundle.file_name()));
     let packed = write(&bundle, &path).map_err(|error| match error {
         Failure::Bundle(error) => wrong(error),
-        Failure::File(error) => CliError::system(format!("failed to write `{}`", path.display())).because(&error),
+        Failure::File(error) => AppError::system(format!("failed to write `{}`", path.display())).because(&error),
     })?;
     let mut out = anstream::stdout().lock();
     let printed = match args.json {
@@ -48,7 +48,7 @@ pub(crate) fn pack(args: &PackArgs, global: &Global) -> Result<ExitCode, CliErro
         }
         false => print(&bundle, packed, &path, &mut out),
     };
-    printed.map_err(|error| CliError::printing("what was packed cannot be printed", &error))?;
+    printed.map_err(|error| AppError::printing("what was packed cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,57 +4,41 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use plumbline_aggregator::{LimitPolicy, Modules, PlannedPlugin, Source, TREE_FILE, post_process, prepare};
-use plumbline_core::definition::Definition;
+use plumbline_app::AppError;
+use plumbline_app::bundles::{ProcessOptions, process as process_results};
+use plumbline_app::report::print_json;
+use plumbline_app::trees::read_tree;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
-use plumbline_core::{Driver, GLOBAL, Verdict};
-use serde_json::json;
+use plumbline_core::{GLOBAL, Verdict};
 
-use crate::args::{ExitCodes, Global, ProcessArgs, RunFormat};
-use crate::error::{CliError, verdict_code};
-use crate::limits::Limits;
-use crate::output::print_json;
-use crate::sources::{self};
-use crate::sources::{Found, Where};
-use crate::tree::read_tree;
-use crate::ui::say;
-use crate::{built_in, logging};
+use crate::args::{ExitCodes, Global, ProcessArgs, RegistryArgs, RunFormat};
+use crate::context::context;
+use crate::error::verdict_code;
+use crate::logging;
 
 /// Post-processes a directory and prints the tree. The directory is not changed.
-pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    let found = definition(args)?;
-    for warning in &found.warnings {
-        say(&format!("warning: `{}`: {warning}", found.origin));
-    }
-    if !args.dir.join("results").is_dir() && !args.dir.join("errors").is_dir() {
-        return Err(CliError::usage(format!(
-            "directory `{}` has neither `results` nor `errors` below it",
-            args.dir.display()
-        ))
-        .hint("results are laid out as in an archive: `results/global/FILE`, or `results/NODE/FILE` per node"));
-    }
-    let limits = Limits::load(&args.limits)?;
-    let modules = built_in::modules(&limits)?;
-    let plugin = plan(&modules, &limits.modules, found.source, args)?;
-    for warning in plugin.warnings() {
-        say(&format!("warning: {warning}"));
-    }
-    let scratch = tempfile::tempdir()
-        .map_err(|error| CliError::system("failed to create a directory for temporary files").because(&error))?;
-    let tree = scratch.path().join(TREE_FILE);
-    let outcome =
-        post_process(&plugin.subject(), &args.dir, &plugin.post_processor, scratch.path(), &tree).map_err(|error| {
-            CliError::system(format!("failed to post-process `{}`", args.dir.display())).because(&error)
-        })?;
-    print(&tree, args.format).map_err(|error| CliError::printing("failed to print the result tree", &error))?;
+    let options = ProcessOptions {
+        dir: args.dir.clone(),
+        definition: args.definition.clone(),
+        name: args.name.clone(),
+        driver: args.driver,
+        result_format: args.result_format.clone(),
+        result_files: args.result_files.clone(),
+        module: args.module.clone(),
+        limits: args.limits.file.clone(),
+    };
+    let processed = process_results(&context(&RegistryArgs::default()), &options)?;
+    let outcome = processed.outcome;
+    print(&processed.tree, args.format)
+        .map_err(|error| AppError::printing("failed to print the result tree", &error))?;
     Ok(match global.exit_code {
         ExitCodes::Compat => ExitCode::SUCCESS,
         ExitCodes::Strict => {
             let entry = PluginStatus {
-                plugin: plugin.name().to_string(),
+                plugin: processed.plugin.to_string(),
                 node: GLOBAL.to_owned(),
                 status: EntryStatus::Complete,
                 result_status: Some(outcome.total.status),
@@ -65,67 +49,6 @@ pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, C
             verdict_code(Verdict::from_run(&status))
         }
     })
-}
-
-/// The definition that was named, or the least one that the other options describe; they win over it.
-fn definition(args: &ProcessArgs) -> Result<Found, CliError> {
-    let mut found = match &args.definition {
-        Some(path) => sources::from_file(path)?,
-        None => {
-            let name = args.name.as_deref().unwrap_or_default();
-            let least = json!({
-                "sonobuoy-config": {"plugin-name": name, "driver": args.driver.unwrap_or(Driver::Job)},
-                "spec": {},
-            });
-            let parsed = Definition::from_json(least)
-                .map_err(|error| CliError::usage("these options describe no plugin").because(&error))?;
-            let source = Source { definition: Arc::new(parsed.definition), bundle: None };
-            Found {
-                source,
-                directory: None,
-                warnings: parsed.warnings,
-                origin: name.to_owned(),
-                digest: None,
-                place: Where::Named,
-                signatures: None,
-                pinned: None,
-            }
-        }
-    };
-    let mut definition = (*found.source.definition).clone();
-    if let Some(name) = &args.name {
-        definition.name = name.parse().map_err(|error| CliError::usage("`--name` is not valid").because(&error))?;
-    }
-    if let Some(driver) = args.driver {
-        definition.driver = driver;
-    }
-    if let Some(format) = &args.result_format {
-        definition.result_format = Some(format.clone());
-    }
-    if !args.result_files.is_empty() {
-        definition.result_files.clone_from(&args.result_files);
-    }
-    found.source.definition = Arc::new(definition);
-    Ok(found)
-}
-
-fn plan(
-    modules: &Modules,
-    limits: &LimitPolicy,
-    source: Source,
-    args: &ProcessArgs,
-) -> Result<PlannedPlugin, CliError> {
-    let mut plugin = prepare(modules, limits, source).map_err(|error| {
-        let told = CliError::usage("the plugin cannot be used").because(&error);
-        error.hint().into_iter().fold(told, CliError::hint)
-    })?;
-    if let Some(path) = &args.module {
-        plugin.post_processor = modules
-            .post_processor_in(path)
-            .map_err(|error| CliError::usage("what `--module` names cannot be used").because(&error))?;
-    }
-    plugin.ready().map_err(|error| CliError::usage("the plugin cannot be used").because(&error))?;
-    Ok(plugin)
 }
 
 fn print(tree: &Path, format: RunFormat) -> io::Result<()> {

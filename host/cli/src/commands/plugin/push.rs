@@ -1,174 +1,40 @@
 //! `plumbline plugin push`
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
-use std::path::Path;
+use std::io::Write;
 use std::process::ExitCode;
 
-use plumbline_bundle::limits::MAX_ENTRY_BYTES;
-use plumbline_bundle::{Bundle, Cache};
+use plumbline_app::AppError;
+use plumbline_app::bundles::{PushedArtifact, push as push_artifact};
+use plumbline_app::report::print_json;
 use plumbline_core::size::Bytes;
-use plumbline_registry::{
-    BundleConfig, BundleModule, Client, Component, ModuleFields, Pushed, Reference, media, push_bundle, push_module,
-};
-use serde_json::{Value, json};
-use tempfile::NamedTempFile;
+use serde_json::json;
 
-use super::describe;
 use crate::args::{Global, PushArgs};
-use crate::error::CliError;
-use crate::output::print_json;
-use crate::sources::{self, bundle_error};
-use crate::ui::say;
-use crate::{logging, sources::remote};
-
-/// How every WebAssembly file begins.
-const WASM: &[u8] = b"\0asm";
-/// And then a core module; a component has another number.
-const CORE: &[u8] = b"\x01\0\0\0";
+use crate::context::context;
+use crate::logging;
 
 /// Pushes a bundle or a WebAssembly file.
-pub(crate) fn push(args: &PushArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn push(args: &PushArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    remote::use_registries(&args.registry);
-    let to = remote::reference(&args.to)?;
-    let client = remote::client()?;
-    let annotations: BTreeMap<String, String> = args.annotations.iter().cloned().collect();
-    let path = &args.what;
-    let (kind, pushed, signed) = if path.is_dir() {
-        let wrong = |error| bundle_error(format!("failed to pack `{}`", path.display()), &error);
-        let bundle = Bundle::open(path).map_err(wrong)?;
-        let tar = temporary()?;
-        bundle.pack(BufWriter::new(tar.as_file())).map_err(wrong)?;
-        ("bundle", a_bundle(&client, &to, tar.path(), &bundle, annotations)?, 0)
-    } else if sources::is_packed(path) {
-        let file = File::open(path)
-            .map_err(|error| CliError::usage(format!("failed to read bundle `{}`", path.display())).because(&error))?;
-        // Unpacked to be looked at: what is pushed must be what others can install.
-        let scratch =
-            tempfile::tempdir().map_err(|error| CliError::system("nothing can be unpacked").because(&error))?;
-        let bundle = Cache::at(scratch.path().into())
-            .unpacked(BufReader::new(file))
-            .map_err(|error| sources::cache_error(format!("failed to push `{}`", path.display()), &error))?;
-        let pushed = a_bundle(&client, &to, path, &bundle, annotations)?;
-        ("bundle", pushed, signatures(&client, &to, path, pushed)?)
-    } else {
-        ("module", a_module(&client, &to, path, annotations)?, 0)
-    };
-    let named = to.with_tag(to.tag_or_default()).map_or(to, |to| to.with_digest(pushed.manifest));
+    let annotations = args.annotations.iter().cloned().collect();
+    let PushedArtifact { kind, reference, pushed, signatures } =
+        push_artifact(&context(&args.registry), &args.what, &args.to, annotations)?;
     let mut out = anstream::stdout().lock();
     let printed = match args.json {
-        true => print_json(&data(kind, &named, pushed, signed), &mut out),
+        true => print_json(
+            &json!({
+                "kind": kind, "reference": reference.to_string(), "manifest": pushed.manifest,
+                "digest": pushed.content, "bytes": pushed.bytes, "signatures": signatures,
+            }),
+            &mut out,
+        ),
         false => {
             let size = Bytes(pushed.bytes);
             let there = if pushed.there { ", was there already" } else { "" };
-            let signed = if signed > 0 { format!("signatures: {signed}\n") } else { String::new() };
-            write!(out, "pushed: {named}\n{kind}: {} ({size}{there})\n{signed}", pushed.content)
+            let signed = if signatures > 0 { format!("signatures: {signatures}\n") } else { String::new() };
+            write!(out, "pushed: {reference}\n{kind}: {} ({size}{there})\n{signed}", pushed.content)
         }
     };
-    printed.map_err(|error| CliError::printing("what was pushed cannot be printed", &error))?;
+    printed.map_err(|error| AppError::printing("what was pushed cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn data(kind: &str, named: &Reference, pushed: Pushed, signed: usize) -> Value {
-    json!({
-        "kind": kind, "reference": named.to_string(), "manifest": pushed.manifest, "digest": pushed.content,
-        "bytes": pushed.bytes, "signatures": signed,
-    })
-}
-
-fn temporary() -> Result<NamedTempFile, CliError> {
-    NamedTempFile::new().map_err(|error| CliError::system("nothing can be packed").because(&error))
-}
-
-fn a_bundle(
-    client: &Client,
-    to: &Reference,
-    tar: &Path,
-    bundle: &Bundle,
-    mut annotations: BTreeMap<String, String>,
-) -> Result<Pushed, CliError> {
-    for warning in &bundle.warnings {
-        say(&format!("warning: {warning}"));
-    }
-    let description = bundle.definition.description.clone();
-    let module = |module: &plumbline_bundle::ModuleFile| BundleModule {
-        name: module.name.clone(),
-        file: module.file.clone(),
-        digest: module.digest.to_string(),
-        roles: describe::roles(module.info.roles).into_iter().map(str::to_owned).collect(),
-        wit: module.info.generation.clone(),
-    };
-    let config = BundleConfig {
-        name: bundle.name().to_owned(),
-        description: description.clone(),
-        version: annotations.get("org.opencontainers.image.version").cloned(),
-        modules: bundle.modules.iter().map(module).collect(),
-    };
-    annotations.entry(media::TITLE.to_owned()).or_insert_with(|| bundle.name().to_owned());
-    if let Some(description) = description {
-        annotations.entry("org.opencontainers.image.description".to_owned()).or_insert(description);
-    }
-    remote::wait(push_bundle(client, to, tar, &config, annotations))
-}
-
-fn a_module(
-    client: &Client,
-    to: &Reference,
-    path: &Path,
-    annotations: BTreeMap<String, String>,
-) -> Result<Pushed, CliError> {
-    let unreadable = |error| CliError::usage(format!("failed to read `{}`", path.display())).because(&error);
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(MAX_ENTRY_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    let none = |why: String| {
-        CliError::usage(format!("`{}` is nothing that is pushed: {why}", path.display())).hint(
-            "name a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or a WebAssembly file",
-        )
-    };
-    if bytes.len() as u64 > MAX_ENTRY_BYTES {
-        return Err(none(format!("it has more than {}", Bytes(MAX_ENTRY_BYTES))));
-    }
-    let rest =
-        bytes.strip_prefix(WASM).ok_or_else(|| none("it is neither a bundle nor a WebAssembly file".to_owned()))?;
-    let component = if rest.starts_with(CORE) {
-        None
-    } else {
-        let info = plumbline_sandbox::inspect(&bytes).map_err(|error| none(plumbline_core::chain(&error)))?;
-        Some(Component { exports: info.exports, imports: info.imports, target: None })
-    };
-    let fields = ModuleFields { component, ..ModuleFields::default() };
-    remote::wait(push_module(client, to, path, &fields, annotations))
-}
-
-/// Attaches the signatures that stand beside a tar; how many.
-fn signatures(client: &Client, to: &Reference, tar: &Path, pushed: Pushed) -> Result<usize, CliError> {
-    let Some(text) = sources::signatures_beside(tar)? else { return Ok(0) };
-    let envelopes = envelopes(&text).map_err(|error| {
-        CliError::usage(format!("signatures of `{}` are not readable", tar.display()))
-            .because(&error)
-            .hint("the bundle itself was pushed; sign it again, and push again")
-    })?;
-    let count = envelopes.len();
-    remote::wait(async {
-        for envelope in envelopes {
-            client.attach(to, pushed.manifest, media::DSSE, envelope.to_string().into_bytes().into()).await?;
-        }
-        Ok(())
-    })?;
-    Ok(count)
-}
-
-/// The envelopes in a file: one, several on lines of their own, or an array of them.
-fn envelopes(text: &[u8]) -> serde_json::Result<Vec<Value>> {
-    let mut all = Vec::new();
-    for value in serde_json::Deserializer::from_slice(text).into_iter::<Value>() {
-        match value? {
-            Value::Array(several) => all.extend(several),
-            one => all.push(one),
-        }
-    }
-    Ok(all)
 }

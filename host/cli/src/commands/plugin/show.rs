@@ -3,33 +3,34 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::bundles::describe;
+use plumbline_app::report::text::one_line;
+use plumbline_app::report::{print_json, print_yaml};
+use plumbline_app::sources::{self, ResolvedPlugin, SourceKind};
 use plumbline_bundle::built_in::Place;
 use plumbline_bundle::{Bundle, Installed};
 use plumbline_core::size::Bytes;
 use serde_json::{Value, json};
 
-use super::describe;
 use crate::args::{DataFormat, Global, ShowArgs};
-use crate::error::CliError;
+use crate::context::context;
 use crate::logging;
-use crate::output::{one_line, print_json, print_yaml};
-use crate::sources::{self};
-use crate::sources::{Found, Where};
 use crate::ui::say;
 
 /// Shows what a reference names, without running it.
-pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    sources::remote::use_registries(&args.registry);
+    let context = context(&args.registry);
     // A built-in plugin of one place only is shown as it is there.
     let place = match plumbline_bundle::built_in::definition(&args.reference) {
         Some(built_in) if built_in.yaml(Place::Cluster).is_none() => Place::Local,
         _ => Place::Cluster,
     };
-    let found = sources::find(&args.reference, place)?;
+    let found = sources::find(&context, &args.reference, place)?;
     let bundle = found.bundle()?;
-    let installed = match found.place {
-        Where::Installed => installed(&found)?,
+    let installed = match found.kind {
+        SourceKind::Installed => installed(&found)?,
         _ => None,
     };
     match &bundle {
@@ -41,29 +42,29 @@ pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, CliErro
         DataFormat::Json => print_json(&data(&found, bundle.as_ref(), installed.as_ref()), &mut out),
         DataFormat::Text => print(&found, bundle.as_ref(), installed.as_ref(), &mut out),
     };
-    printed.map_err(|error| CliError::printing("failed to print the plugin", &error))?;
+    printed.map_err(|error| AppError::printing("failed to print the plugin", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// How the bundle came here. It was found a moment ago by the name that the user gave, which may be another by now.
-fn installed(found: &Found) -> Result<Option<Installed>, CliError> {
+fn installed(found: &ResolvedPlugin) -> Result<Option<Installed>, AppError> {
     let name = &found.origin;
     sources::store()?
         .find(name)
         .map_err(|error| sources::store_error(format!("failed to load plugin `{name}`"), &error))
 }
 
-fn origin(found: &Found) -> String {
-    match found.place {
-        Where::BuiltIn => "built-in".to_owned(),
-        Where::Named | Where::Address | Where::Registry => found.origin.clone(),
-        Where::Installed => format!("installed as `{}`", found.origin),
-        Where::Sonobuoy => format!("installed by Sonobuoy: {}", found.origin),
+fn origin(found: &ResolvedPlugin) -> String {
+    match found.kind {
+        SourceKind::BuiltIn => "built-in".to_owned(),
+        SourceKind::Named | SourceKind::Url | SourceKind::Registry => found.origin.clone(),
+        SourceKind::Installed => format!("installed as `{}`", found.origin),
+        SourceKind::Sonobuoy => format!("installed by Sonobuoy: {}", found.origin),
     }
 }
 
 fn print(
-    found: &Found,
+    found: &ResolvedPlugin,
     bundle: Option<&Bundle>,
     installed: Option<&Installed>,
     out: &mut impl Write,
@@ -114,7 +115,7 @@ fn print(
     Ok(())
 }
 
-fn data(found: &Found, bundle: Option<&Bundle>, installed: Option<&Installed>) -> Value {
+fn data(found: &ResolvedPlugin, bundle: Option<&Bundle>, installed: Option<&Installed>) -> Value {
     let definition = &found.source.definition;
     json!({
         "name": definition.name,

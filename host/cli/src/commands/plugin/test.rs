@@ -4,6 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_app::limits::Limits;
+use plumbline_app::report::print_json;
+use plumbline_app::{AppError, modules};
 use plumbline_author::fuzz::{self, FuzzError, FuzzOptions, FuzzReport};
 use plumbline_author::golden::{self, Bless, CaseReport, CaseResult, DiffLine, GoldenError, Project, Report, Runner};
 use plumbline_author::project::{MANIFEST_FILE, Project as Sources};
@@ -12,14 +15,11 @@ use serde_json::json;
 
 use super::author;
 use crate::args::{DataFormat, Global, TestArgs};
-use crate::error::CliError;
-use crate::limits::Limits;
-use crate::output::print_json;
+use crate::logging;
 use crate::ui::say;
-use crate::{built_in, logging};
 
 /// Runs golden cases, and damaged inputs if they are wished for.
-pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let project = Project::open(&args.dir).map_err(|error| refused(&error))?;
     for warning in &project.warnings {
@@ -29,8 +29,8 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, CliErro
     if !args.allow_stale {
         fresh(&project.dir)?;
     }
-    let limits = Limits::load(&args.limits)?;
-    let modules = built_in::modules(&limits)?;
+    let limits = Limits::load(args.limits.file.as_deref())?;
+    let modules = modules::modules(&limits)?;
     let bless = match args {
         TestArgs { bless_errors: true, .. } => Bless::Errors,
         TestArgs { bless: true, .. } => Bless::Results,
@@ -40,7 +40,7 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, CliErro
         |case: &str| say(&format!("case {case} is still running (a call may take {} s)", args.timeout.as_secs()));
     let runner = Runner { timeout: args.timeout, bless, slow: &slow, ..Runner::new(&modules, &limits.modules) };
     let report = golden::run(&project, &cases, &runner);
-    let printing = |error: io::Error| CliError::printing("failed to print the report", &error);
+    let printing = |error: io::Error| AppError::printing("failed to print the report", &error);
     let text = args.format == DataFormat::Text;
     if text {
         print(&report, &mut anstream::stdout().lock()).map_err(printing)?;
@@ -66,35 +66,35 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, CliErro
 
 /// Refuses a module that was not built from its sources as they are: after a failed build, the old module would be
 /// tested in place of the new one.
-fn fresh(dir: &Path) -> Result<(), CliError> {
+fn fresh(dir: &Path) -> Result<(), AppError> {
     if !dir.join(MANIFEST_FILE).exists() {
         return Ok(());
     }
     let sources = Sources::open(dir).map_err(author::error)?;
     match plumbline_author::stale(&sources).map_err(author::error)? {
         None => Ok(()),
-        Some(reason) => Err(CliError::usage("the module is stale")
+        Some(reason) => Err(AppError::usage("the module is stale")
             .because(&io::Error::other(reason))
             .hint("build it with `plumbline plugin build`, or test it as it is with `--allow-stale`")),
     }
 }
 
 /// Why there was nothing to run.
-pub(super) fn refused(error: &GoldenError) -> CliError {
-    let told = CliError::usage("no case can be run").because(error);
+pub(super) fn refused(error: &GoldenError) -> AppError {
+    let told = AppError::usage("no case can be run").because(error);
     match error.hint() {
         Some(hint) => told.hint(hint),
         None => told,
     }
 }
 
-fn fuzzing(error: &FuzzError) -> CliError {
+fn fuzzing(error: &FuzzError) -> AppError {
     match error {
         FuzzError::NothingToDamage | FuzzError::Case { .. } => {
-            CliError::usage("the module cannot be tried with damaged inputs").because(error)
+            AppError::usage("the module cannot be tried with damaged inputs").because(error)
         }
         FuzzError::Host(_) | FuzzError::Keep { .. } => {
-            CliError::system("the module cannot be tried with damaged inputs").because(error)
+            AppError::system("the module cannot be tried with damaged inputs").because(error)
         }
     }
 }

@@ -2,18 +2,19 @@
 
 use std::process::ExitCode;
 
+use plumbline_app::{AppError, sources};
+
 use crate::args::{Global, UninstallArgs};
-use crate::error::CliError;
+use crate::logging;
 use crate::ui::say;
-use crate::{logging, sources};
 
 /// Removes installed bundles. All are looked for before the first is removed: a slip of the pen removes nothing.
-pub(crate) fn uninstall(args: &UninstallArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn uninstall(args: &UninstallArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let store = sources::store()?;
     let list = store.list().map_err(|error| sources::store_error("failed to list installed bundles", &error))?;
     if let Some(name) = args.names.iter().find(|name| !list.iter().any(|entry| entry.name == **name)) {
-        let told = CliError::usage(format!("no bundle `{name}` is installed"));
+        let told = AppError::usage(format!("no bundle `{name}` is installed"));
         return Err(match plumbline_bundle::built_in::definition(name) {
             Some(_) => told.hint("it is a built-in plugin, which belongs to the program"),
             None => told.hint("`plumbline plugin list` shows what is installed"),

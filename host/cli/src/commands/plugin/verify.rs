@@ -2,29 +2,29 @@
 
 use std::process::ExitCode;
 
+use plumbline_app::AppError;
+use plumbline_app::signing::{Target, one_key, policy};
 use serde_json::json;
 
 use crate::args::{Global, VerifyArgs};
 use crate::commands::plugin::print::print;
-use crate::error::CliError;
+use crate::context::context;
 use crate::logging;
-use crate::signed::{Target, one_key, policy};
-use crate::sources::remote;
 
 /// What the command ends with when no signature counts: it was checked, and something is wrong.
 const NOT_VERIFIED: u8 = 1;
 
 /// Says whether a signature of a bundle counts.
-pub(super) fn verify(args: &VerifyArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(super) fn verify(args: &VerifyArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    remote::use_registries(&args.registry);
+    let context = context(&args.registry);
     let trust = match &args.key {
         Some(key) => one_key(key)?,
-        None => policy(&args.policy)?,
+        None => policy(args.policy.policy.as_deref())?,
     };
-    let target = Target::find(&args.bundle)?.with_signatures(args.signatures.as_deref());
+    let target = Target::find(&context, &args.bundle)?.with_signatures(args.signatures.as_deref());
     let (name, digest) = (&target.subject.name, target.subject.digest());
-    match trust.verify(&target.envelopes()?, &target.subject, target.reference.as_deref()) {
+    match trust.verify(&target.envelopes(&context)?, &target.subject, target.reference.as_deref()) {
         Ok(verified) => {
             let said = &verified.predicate;
             let data = json!({

@@ -4,20 +4,20 @@ use std::io::Write;
 use std::path::Path;
 
 use plumbline_aggregator::Failure;
+use plumbline_app::report::failures::list_failures;
+use plumbline_app::report::text::name;
+use plumbline_app::trees::{Reprocess, Trees};
+use plumbline_app::{AppError, Context};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::VerdictSummary;
 use plumbline_core::run_status::RunStatus;
 use plumbline_core::{Item, Status};
 
-use crate::error::CliError;
-use crate::output::failures::list_failures;
-use crate::output::name;
 use crate::output::outcome::to_list;
-use crate::trees::{Reprocess, Trees};
 
 /// Prints what failed of each plugin. Only the trees of plugins with failures are read.
-pub(super) fn print_failures(archive: &Path, status: &RunStatus) -> Result<(), CliError> {
-    let mut trees = Trees::open(archive, Reprocess::default())?;
+pub(super) fn print_failures(context: &Context, archive: &Path, status: &RunStatus) -> Result<(), AppError> {
+    let mut trees = Trees::open(context, archive, Reprocess::default())?;
     let mut out = anstream::stdout().lock();
     for plugin in trees.plugins() {
         let judged = status.verdicts.as_ref().and_then(|verdicts| verdicts.get(&plugin));
@@ -39,7 +39,7 @@ pub(super) fn print_failures(archive: &Path, status: &RunStatus) -> Result<(), C
         }
         writeln!(out, "\n{}: what failed", name(&plugin))
             .and_then(|()| list_failures(&failures, all, 2, &mut out))
-            .map_err(|error| CliError::printing("what failed cannot be printed", &error))?;
+            .map_err(|error| AppError::printing("what failed cannot be printed", &error))?;
     }
     Ok(())
 }

@@ -4,26 +4,24 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use jiff::Timestamp;
+use plumbline_app::runtime::runtime;
+use plumbline_app::{AppError, report};
 use plumbline_core::run_status::RunStatus;
 use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::status::{Seen, full, read};
 
-use super::document::document;
-use super::document::{ago, one_line_of_json};
+use super::document::{ago, document, one_line_of_json};
 use super::end::{closing, code_of_run};
 use super::{explain, table};
 use crate::args::{Global, StatusArgs, StatusFormat, WaitOutput};
 use crate::commands::remote::connect;
 use crate::commands::wait::until_over;
-use crate::error::CliError;
-use crate::output;
-use crate::runtime::runtime;
 use crate::ui::say;
 
 /// Shows how it goes.
-pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, AppError> {
     runtime()?.block_on(async {
-        let cluster = connect(&args.cluster).await.map_err(|error| CliError::cluster(&error))?;
+        let cluster = connect(&args.cluster).await.map_err(|error| AppError::cluster(&error))?;
         let namespace = &args.cluster.namespace;
         if args.watch {
             let ended = until_over(&cluster, namespace, WaitOutput::Progress, None, global).await?;
@@ -38,7 +36,7 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
             Err(error) => {
                 if let Some(last) = error.last() {
                     print_last(&cluster, last, args)
-                        .map_err(|error| CliError::printing("failed to print the status", &error))?;
+                        .map_err(|error| AppError::printing("failed to print the status", &error))?;
                 }
                 explain(&error, global)
             }
@@ -46,13 +44,13 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
     })
 }
 
-async fn show(cluster: &Cluster, seen: &Seen, args: &StatusArgs, global: &Global) -> Result<ExitCode, CliError> {
+async fn show(cluster: &Cluster, seen: &Seen, args: &StatusArgs, global: &Global) -> Result<ExitCode, AppError> {
     let wants_all = args.full || args.show_all || args.format == Some(StatusFormat::Wide);
     let all = if wants_all && seen.is_compacted() { in_full(cluster, seen).await } else { None };
     let status = all.as_ref().unwrap_or(&seen.status);
     let mut out = anstream::stdout().lock();
     print(cluster, seen, status, args, &mut out)
-        .map_err(|error| CliError::printing("failed to print the status", &error))?;
+        .map_err(|error| AppError::printing("failed to print the status", &error))?;
     Ok(code_of_run(seen, global))
 }
 
@@ -98,8 +96,8 @@ fn print(
 ) -> io::Result<()> {
     let now = Timestamp::now();
     let table = match (args.format, args.show_all, args.json) {
-        (Some(StatusFormat::Json), ..) => return output::print_json(&document(cluster.name(), seen, status, now), out),
-        (Some(StatusFormat::Yaml), ..) => return output::print_yaml(&document(cluster.name(), seen, status, now), out),
+        (Some(StatusFormat::Json), ..) => return report::print_json(&document(cluster.name(), seen, status, now), out),
+        (Some(StatusFormat::Yaml), ..) => return report::print_yaml(&document(cluster.name(), seen, status, now), out),
         (Some(StatusFormat::Wide), ..) => table::wide(status, &seen.waiting, now),
         (None, true, _) => table::all(status),
         (None, false, true) => return one_line_of_json(status, out),

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use jiff::Timestamp;
+use plumbline_app::report::print_json_line;
 use plumbline_core::run_status::{PluginStatus, RunStatus};
 use plumbline_core::{ProgressUpdate, Verdict};
 use plumbline_kubernetes::status::{Seen, Waiting};
 use serde_json::{Value, json};
 
-use crate::output::print_json_line;
 use crate::ui::period;
 
 /// The document. `status` is the status in full where that was asked for.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use jiff::Timestamp;
+use plumbline_app::AppError;
 use plumbline_core::Verdict;
 use plumbline_core::run_status::RunPhase;
 use plumbline_kubernetes::status::Seen;
@@ -11,7 +12,7 @@ use plumbline_kubernetes::status::Seen;
 use super::sentence::{how, notes, sentence};
 use super::table;
 use crate::args::{ExitCodes, Global};
-use crate::error::{CliError, verdict_code};
+use crate::error::verdict_code;
 
 /// `fetched`: somebody fetches the archive already.
 pub(super) fn closing(seen: &Seen, now: Timestamp, fetched: bool, out: &mut impl Write) -> io::Result<()> {
@@ -23,11 +24,11 @@ pub(super) fn closing(seen: &Seen, now: Timestamp, fetched: bool, out: &mut impl
 }
 
 /// The summary of a run that has ended, whose archive is `fetched` next or not.
-pub(crate) fn print_end(seen: &Seen, fetched: bool) -> Result<(), CliError> {
+pub(crate) fn print_end(seen: &Seen, fetched: bool) -> Result<(), AppError> {
     let mut out = anstream::stdout().lock();
     write!(out, "{}", table::summary(&seen.status))
         .and_then(|()| closing(seen, Timestamp::now(), fetched, &mut out))
-        .map_err(|error| CliError::printing("failed to print the outcome", &error))
+        .map_err(|error| AppError::printing("failed to print the outcome", &error))
 }
 
 /// What a look at a run comes to.

@@ -1,39 +1,37 @@
 //! A run of this user on this machine.
 
-use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use comfy_table::{CellAlignment, Table, presets};
 use jiff::Timestamp;
-use plumbline_aggregator::{Published, STATUS_FILE};
-use plumbline_core::run_status::{PluginStatus, RunPhase, RunStatus};
+use plumbline_app::local_runs::{self, LocalRun, LocalStatus};
+use plumbline_app::{AppError, report};
+use plumbline_core::run_status::{PluginStatus, RunPhase};
 use plumbline_core::{Status, Verdict, shell_path};
 
 use super::document::{ago, one_line_of_json};
 use super::sentence::{failure, judged};
 use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
-use crate::error::{CliError, verdict_code};
-use crate::output;
-use crate::registry::{self, Entry};
-use crate::ui::{local_log, period, stalled, withdrawn};
+use crate::error::verdict_code;
+use crate::ui::{period, stalled, withdrawn};
 
 /// Results of one plugin that are listed one by one; more are summed up.
 const MAX_LISTED: usize = 20;
 
 /// Shows how it goes.
-pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, CliError> {
-    let (entry, others) = find(args.run.as_deref())?;
-    let seen = look(&entry)?;
+pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let (entry, others) = local_runs::find(args.run.as_deref())?;
+    let seen = local_runs::read_status(&entry)?;
     let mut out = anstream::stdout().lock();
     let printed = match (args.json, args.format) {
         (true, _) => one_line_of_json(&seen.status, &mut out),
-        (_, Some(StatusFormat::Json)) => output::print_json(&seen.status, &mut out),
-        (_, Some(StatusFormat::Yaml)) => output::print_yaml(&seen.status, &mut out),
+        (_, Some(StatusFormat::Json)) => report::print_json(&seen.status, &mut out),
+        (_, Some(StatusFormat::Yaml)) => report::print_yaml(&seen.status, &mut out),
         (_, wide) => print(&entry, &seen, args.show_all || wide.is_some(), &mut out)
             .and_then(|()| list(&others, Timestamp::now(), &mut out)),
     };
-    printed.map_err(|error| CliError::printing("failed to print the status", &error))?;
+    printed.map_err(|error| AppError::printing("failed to print the status", &error))?;
     let over = matches!(seen.status.status, RunPhase::Complete | RunPhase::Failed);
     Ok(match (global.exit_code, over, seen.lost) {
         // An unfinished run has no verdict yet: to show it is what was asked for.
@@ -43,61 +41,7 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
     })
 }
 
-/// The run that is wanted, and the others if none was named.
-fn find(wanted: Option<&str>) -> Result<(Entry, Vec<Entry>), CliError> {
-    let runs = registry::list().map_err(|error| CliError::system("failed to list the runs").because(&error))?;
-    let Some(wanted) = wanted else {
-        let mut runs = runs.into_iter();
-        let newest = runs.next().ok_or_else(|| {
-            CliError::usage("you have no runs on this machine")
-                .hint("start one with `plumbline run --local --plugin …`")
-        })?;
-        return Ok((newest, runs.collect()));
-    };
-    let mut found = runs.into_iter().filter(|run| run.is_called(wanted));
-    match (found.next(), found.next()) {
-        (Some(run), None) => Ok((run, Vec::new())),
-        (Some(_), Some(_)) => {
-            Err(CliError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
-        }
-        (None, _) => Err(CliError::usage(format!("no run starts with `{wanted}`"))
-            .hint("`plumbline status --local` shows the newest run and lists the others")),
-    }
-}
-
-pub(super) struct Seen {
-    pub(super) status: RunStatus,
-    at: Option<Timestamp>,
-    /// No process works on the run any more, and it has not finished.
-    pub(super) lost: bool,
-}
-
-/// The last status of a run.
-pub(super) fn look(entry: &Entry) -> Result<Seen, CliError> {
-    if let Some(status) = &entry.status {
-        return Ok(Seen { status: status.clone(), at: None, lost: false });
-    }
-    let path = entry.work.join(STATUS_FILE);
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(CliError::system(format!(
-                "run {} has left no status: `{}` is gone",
-                entry.run.short(),
-                path.display()
-            ))
-            .hint("its working directory was removed before the run ended"));
-        }
-        Err(error) => {
-            return Err(CliError::system(format!("failed to read the status `{}`", path.display())).because(&error));
-        }
-    };
-    let published: Published = serde_json::from_slice(&bytes)
-        .map_err(|error| CliError::system(format!("`{}` is not a status", path.display())).because(&error))?;
-    Ok(Seen { status: published.status, at: Some(published.at), lost: !entry.is_running() })
-}
-
-fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io::Result<()> {
+fn print(entry: &LocalRun, seen: &LocalStatus, show_all: bool, out: &mut impl Write) -> io::Result<()> {
     let phase = if seen.lost { "interrupted: no process works on it" } else { seen.status.status.as_str() };
     writeln!(out, "run {} · {phase} · began {}", entry.run.short(), ago(entry.started))?;
     let entries = seen.status.plugins.as_deref().unwrap_or_default();
@@ -135,16 +79,16 @@ fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io
 }
 
 /// What does not get on, and where its output is.
-fn standing_still(entry: &Entry, seen: &Seen, now: Timestamp) -> Vec<String> {
+fn standing_still(entry: &LocalRun, seen: &LocalStatus, now: Timestamp) -> Vec<String> {
     let awaited = seen.status.plugins.iter().flatten().filter(|_| !seen.lost);
     let still = awaited.filter_map(|result| Some((result, stalled(&seen.status, result, now)?)));
     still
         .take(MAX_LISTED)
         .map(|(result, still)| {
-            let log = local_log(&entry.work, &result.plugin, &result.node);
+            let log = local_runs::log_file(&entry.work, &result.plugin, &result.node);
             format!(
                 "{}: no progress for {}; its output: {}",
-                output::one_line(&result.plugin),
+                report::text::one_line(&result.plugin),
                 period(still),
                 log.display()
             )
@@ -160,13 +104,13 @@ fn table(entries: &[PluginStatus], show_all: bool) -> Table {
         if show_all || chunk.len() <= MAX_LISTED {
             for entry in chunk {
                 let cells = [&entry.plugin, &entry.node, entry.status.as_str(), &result(entry), &progress(entry)];
-                table.add_row(cells.map(output::one_line));
+                table.add_row(cells.map(report::text::one_line));
             }
         } else {
             for (status, result, n) in summed(chunk) {
                 let plugin = chunk.first().map(|entry| entry.plugin.clone()).unwrap_or_default();
                 let cells = [plugin, format!("{n} nodes"), status, result, String::new()];
-                table.add_row(cells.map(|cell| output::one_line(&cell)));
+                table.add_row(cells.map(|cell| report::text::one_line(&cell)));
             }
         }
     }
@@ -193,7 +137,7 @@ fn progress(entry: &PluginStatus) -> String {
 }
 
 /// Prints the runs, the newest first, and how to continue an unfinished one.
-pub(super) fn list(runs: &[Entry], now: Timestamp, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn list(runs: &[LocalRun], now: Timestamp, out: &mut impl Write) -> io::Result<()> {
     if runs.is_empty() {
         return Ok(());
     }
@@ -224,11 +168,11 @@ pub(super) fn list(runs: &[Entry], now: Timestamp, out: &mut impl Write) -> io::
 /// The state of a run that a process works on.
 const RUNNING: &str = "running";
 
-fn state(run: &Entry) -> (&'static str, Option<Verdict>) {
-    match look(run) {
+fn state(run: &LocalRun) -> (&'static str, Option<Verdict>) {
+    match local_runs::read_status(run) {
         Err(_) => ("gone", None),
-        Ok(Seen { lost: true, .. }) => ("interrupted", None),
-        Ok(Seen { status, .. }) => match status.status {
+        Ok(LocalStatus { lost: true, .. }) => ("interrupted", None),
+        Ok(LocalStatus { status, .. }) => match status.status {
             RunPhase::Failed if run.is_unfinished() => ("failed", None),
             RunPhase::Complete | RunPhase::Failed => ("finished", Some(Verdict::from_run(&status))),
             _ => (RUNNING, None),
@@ -236,7 +180,7 @@ fn state(run: &Entry) -> (&'static str, Option<Verdict>) {
     }
 }
 
-fn place(run: &Entry) -> String {
+fn place(run: &LocalRun) -> String {
     let path = run.archive.as_ref().unwrap_or(&run.work);
     let removed = if path.exists() { "" } else { " (removed)" };
     format!("{}{removed}", path.display())

@@ -1,6 +1,7 @@
 //! How a run stands in a sentence, with what one can do next; and what else there is to know.
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_app::report::text::{name, one_line, size};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Verdict};
 use plumbline_kubernetes::names;
@@ -8,7 +9,6 @@ use plumbline_kubernetes::status::{Seen, Waiting};
 
 use super::table;
 use crate::compat::Name;
-use crate::output::{name, one_line, size};
 use crate::ui::{logs_command, missing, period, stalled, withdrawn};
 
 /// Pods that wait and are told of one by one.

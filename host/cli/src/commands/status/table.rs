@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
+use plumbline_app::report::text::one_line;
 use plumbline_core::run_status::{PluginStatus, RunStatus};
 use plumbline_core::{ProgressUpdate, Status};
 use plumbline_kubernetes::status::Waiting;
 
-use crate::output::one_line;
 use crate::ui::period;
 
 /// Spaces before each column.

@@ -1,0 +1,380 @@
+//! Bundles that the aggregator finds in its image or pulls from registries before the run starts.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use plumbline_aggregator::Source;
+use plumbline_bundle::{Bundle, BundleError, Cache, CacheError, Digest};
+use plumbline_core::config::Config;
+use plumbline_registry::{Cause, Client, Kind, Pulled, Reference, RegistryError, Settings};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::task::JoinSet;
+
+use crate::error::AppError;
+use crate::sources::cache_error;
+use crate::sources::registry::LARGEST_TAR;
+
+/// The number of bundles that are pulled in parallel.
+const PARALLEL: usize = 4;
+
+/// How long pulling all bundles may take.
+const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Pauses between attempts to reach a registry, 15 s in total. The network and DNS of a pod may
+/// start later than the pod.
+const PAUSES: [Duration; 4] =
+    [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
+
+/// The file with the CA certificates of the configuration.
+const CA_FILE: &str = "registry-ca.pem";
+
+/// The directories with bundles.
+#[derive(Debug, Clone)]
+pub(super) struct BundleDirs {
+    /// Bundles that were pulled, by digest. A restarted aggregator finds them here.
+    pub(super) fetched: PathBuf,
+    /// Bundles in the image, by the name of the plugin.
+    pub(super) baked: PathBuf,
+}
+
+/// A bundle that the configuration names.
+#[derive(Debug, Clone)]
+pub(super) struct BundleRequest {
+    pub(super) plugin: String,
+    /// `None` if the bundle is in the image.
+    pub(super) reference: Option<Reference>,
+    pub(super) digest: Digest,
+}
+
+/// Finds or pulls the bundles that the configuration names, and sets them in `sources`. Every
+/// bundle is verified by its digest.
+pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &BundleDirs) -> Result<(), AppError> {
+    let requests = requests(config, sources)?;
+    if requests.is_empty() {
+        return Ok(());
+    }
+    let failures = Failures { secret: config.image_pull_secrets.clone() };
+    let (mut found, missing) = blocking({
+        let (places, failures) = (places.clone(), failures.clone());
+        move || find(requests, &places, &failures)
+    })
+    .await??;
+    if !missing.is_empty() {
+        let client = client(config, places)?;
+        found.extend(pull_all(&client, missing, places, &failures).await?);
+    }
+    for source in sources {
+        let Some(dir) = found.remove(source.definition.name.as_str()) else { continue };
+        if source.bundle.replace(dir).is_some() {
+            let name = &source.definition.name;
+            tracing::warn!("plugin `{name}` came with modules in ConfigMaps, too: those of its bundle count");
+        }
+    }
+    Ok(())
+}
+
+/// The bundles that the configuration names for plugins of this run.
+fn requests(config: &Config, sources: &[Source]) -> Result<Vec<BundleRequest>, AppError> {
+    let mut wanted: BTreeMap<String, BundleRequest> = BTreeMap::new();
+    for bundle in &config.plumbline.bundles {
+        let plugin = &bundle.plugin;
+        let wrong = |what: &str, error: &dyn std::error::Error| {
+            AppError::usage(format!("`Plumbline.Bundles` in the configuration has {what} for plugin `{plugin}`"))
+                .because(error)
+        };
+        let digest = bundle.digest.parse().map_err(|error| wrong("no digest", &error))?;
+        let reference: Option<Reference> = match bundle.reference.as_str() {
+            "" => None,
+            text => Some(text.parse().map_err(|error| wrong("no reference to a registry", &error))?),
+        };
+        // A tag can change until a restarted aggregator pulls again.
+        if let Some(open) = reference.as_ref().filter(|reference| reference.digest().is_none()) {
+            return Err(AppError::usage(format!(
+                "`{open}`, in `Plumbline.Bundles` of the configuration for plugin `{plugin}`, has no digest"
+            ))
+            .hint("write `oci://HOST/NAME@sha256:…`, with the digest that `plumbline plugin push` prints"));
+        }
+        if !sources.iter().any(|source| source.definition.name.as_str() == plugin) {
+            tracing::warn!("`Plumbline.Bundles` names plugin `{plugin}`, which is not in this run: it is not fetched");
+            continue;
+        }
+        let one = BundleRequest { plugin: plugin.clone(), reference, digest };
+        if wanted.insert(plugin.clone(), one).is_some() {
+            return Err(AppError::usage(format!(
+                "`Plumbline.Bundles` in the configuration names plugin `{plugin}` twice"
+            ))
+            .hint("keep one of the two"));
+        }
+    }
+    Ok(wanted.into_values().collect())
+}
+
+type ResolvedPlugin = BTreeMap<String, PathBuf>;
+
+/// Finds the bundles that are in the image or were pulled before, and those that must be pulled.
+fn find(
+    wanted: Vec<BundleRequest>,
+    places: &BundleDirs,
+    failures: &Failures,
+) -> Result<(ResolvedPlugin, Vec<(BundleRequest, Reference)>), AppError> {
+    let (mut found, mut missing) = (ResolvedPlugin::new(), Vec::new());
+    for one in wanted {
+        match one.reference.clone() {
+            None => {
+                let dir = places.baked.join(&one.plugin);
+                let bundle = Bundle::open(&dir).map_err(|error| match error {
+                    BundleError::NoDefinition(_) => failures.not_baked(&one, &dir),
+                    error => failures.damaged_image(&one, &dir, &error),
+                })?;
+                failures.must_be(&one, &bundle)?;
+                tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle in the image is used");
+                found.insert(one.plugin, dir);
+            }
+            Some(reference) => {
+                let dir = places.fetched.join(one.digest.hex());
+                match Bundle::open(&dir) {
+                    Ok(bundle) if bundle.digest() == one.digest => {
+                        failures.must_be(&one, &bundle)?;
+                        tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle was fetched before");
+                        found.insert(one.plugin, dir);
+                    }
+                    // An incomplete or changed bundle is pulled again, which replaces it.
+                    _ => missing.push((one, reference)),
+                }
+            }
+        }
+    }
+    Ok((found, missing))
+}
+
+/// Creates a client with the settings of the configuration, and the credentials that the
+/// environment of the pod names (the mounted Secret).
+fn client(config: &Config, places: &BundleDirs) -> Result<Client, AppError> {
+    let dir = &places.fetched;
+    let failed = |error: &std::io::Error| {
+        AppError::system(format!("there is no place for bundles in `{}`", dir.display())).because(error)
+    };
+    fs::create_dir_all(dir).map_err(|error| failed(&error))?;
+    let access = &config.plumbline.registry;
+    let mut settings = Settings::from_environment(|name| std::env::var_os(name));
+    settings.insecure.extend(access.insecure.iter().cloned());
+    settings.token_servers.extend(access.token_servers.iter().cloned());
+    if !access.ca.trim().is_empty() {
+        let path = dir.join(CA_FILE);
+        fs::write(&path, &access.ca).map_err(|error| failed(&error))?;
+        settings.authorities.push(path);
+    }
+    settings.scratch = Some(dir.clone());
+    settings.largest_blob = LARGEST_TAR;
+    Client::new(settings).map_err(|error| {
+        AppError::usage("`Plumbline.Registry` in the configuration cannot be used").because(error.cause.as_ref())
+    })
+}
+
+/// Pulls the missing bundles in parallel, until the first one fails.
+async fn pull_all(
+    client: &Client,
+    missing: Vec<(BundleRequest, Reference)>,
+    places: &BundleDirs,
+    failures: &Failures,
+) -> Result<ResolvedPlugin, AppError> {
+    let mut waiting: Vec<String> = missing.iter().map(|(one, _)| one.plugin.clone()).collect();
+    let puller = Puller {
+        client: client.clone(),
+        dir: places.fetched.clone(),
+        failures: failures.clone(),
+        places: Arc::new(Semaphore::new(PARALLEL)),
+        unpacking: Arc::default(),
+    };
+    // If this future is dropped, so are its tasks.
+    let mut tasks = JoinSet::new();
+    for (one, reference) in missing {
+        tasks.spawn(puller.clone().pull(one, reference));
+    }
+    let all = async {
+        let mut found = ResolvedPlugin::new();
+        while let Some(ended) = tasks.join_next().await {
+            let (plugin, dir) =
+                ended.map_err(|error| AppError::system("a task that fetches a bundle ended").because(&error))??;
+            waiting.retain(|other| *other != plugin);
+            found.insert(plugin, dir);
+        }
+        Ok(found)
+    };
+    match tokio::time::timeout(TIMEOUT, all).await {
+        Ok(found) => found,
+        Err(_) => Err(failures.late(&waiting, TIMEOUT)),
+    }
+}
+
+#[derive(Clone)]
+struct Puller {
+    client: Client,
+    dir: PathBuf,
+    failures: Failures,
+    places: Arc<Semaphore>,
+    /// Held while a bundle is unpacked. A file is read into memory, and a pod has little.
+    unpacking: Arc<Mutex<()>>,
+}
+
+impl Puller {
+    async fn pull(self, one: BundleRequest, reference: Reference) -> Result<(String, PathBuf), AppError> {
+        self.fetched(&one, &reference).await.map(|dir| (one.plugin, dir))
+    }
+
+    async fn fetched(&self, one: &BundleRequest, reference: &Reference) -> Result<PathBuf, AppError> {
+        let _place = self.places.acquire().await;
+        tracing::info!(plugin = one.plugin, %reference, "the bundle is fetched");
+        let failures = &self.failures;
+        let pulled = self.reached(reference).await.map_err(|error| failures.not_pulled(one, reference, &error))?;
+        if pulled.kind == Kind::Module {
+            return Err(failures.no_bundle(one, reference));
+        }
+        // The digest of the tar is that of the bundle, so it is checked before anything is
+        // unpacked.
+        let digest = pulled.layer.digest.to_string();
+        if digest != one.digest.to_string() {
+            return Err(failures.another(one, reference, &digest));
+        }
+        let _alone = self.unpacking.lock().await;
+        let dir = self.dir.clone();
+        let bundle = blocking(move || unpacked(&dir, pulled.file.path()))
+            .await?
+            .map_err(|error| failures.hostile(one, reference, &error))?;
+        failures.must_be(one, &bundle)?;
+        tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle is here");
+        Ok(bundle.dir)
+    }
+
+    /// Pulls, and retries while the registry is unreachable.
+    async fn reached(&self, reference: &Reference) -> Result<Pulled, RegistryError> {
+        for pause in PAUSES {
+            match plumbline_registry::pull(&self.client, reference).await {
+                Err(RegistryError { what, cause }) if matches!(*cause, Cause::Connection(_)) => {
+                    tracing::warn!(%reference, "failed to {what}: {cause}; tried again in {} s", pause.as_secs());
+                    tokio::time::sleep(pause).await;
+                }
+                ended => return ended,
+            }
+        }
+        plumbline_registry::pull(&self.client, reference).await
+    }
+}
+
+fn unpacked(dir: &Path, tar: &Path) -> Result<Bundle, CacheError> {
+    let file = File::open(tar).map_err(|source| CacheError::Io { path: tar.to_owned(), source })?;
+    Cache::at(dir.to_owned()).unpacked(BufReader::new(file))
+}
+
+/// Runs blocking work on a thread of its own, because the others send heartbeats.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, AppError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| AppError::system("a thread that looks at bundles ended").because(&error))
+}
+
+/// The alternatives to a registry, for hints.
+const ALTERNATIVES: &str = "`run --bundle-delivery config-maps` carries modules of up to 32 MiB, and `plumbline plugin bake` puts them into the image";
+
+/// Makes the errors about bundles, with hints that name parts of the configuration.
+#[derive(Debug, Clone)]
+pub(super) struct Failures {
+    /// The Secret for pulling images; empty if there is none.
+    pub(super) secret: String,
+}
+
+impl Failures {
+    fn of(one: &BundleRequest, reference: &Reference) -> AppError {
+        AppError::system(format!("failed to fetch the bundle `{reference}` of plugin `{}`", one.plugin))
+    }
+
+    pub(super) fn not_pulled(&self, one: &BundleRequest, reference: &Reference, error: &RegistryError) -> AppError {
+        let told = Self::of(one, reference).because(error.cause.as_ref());
+        match self.hint(error) {
+            Some(hint) => told.hint(hint),
+            None => told,
+        }
+    }
+
+    fn hint(&self, error: &RegistryError) -> Option<String> {
+        let secret = match self.secret.as_str() {
+            "" => "`ImagePullSecrets` of the configuration names no Secret: name one of the type `kubernetes.io/dockerconfigjson` in the run's namespace that has credentials for the registry".to_owned(),
+            name => format!("the aggregator logs in with the Secret `{name}`, which `ImagePullSecrets` of the configuration names: is it in the run's namespace, of the type `kubernetes.io/dockerconfigjson`, with credentials for this registry?"),
+        };
+        Some(match &*error.cause {
+            Cause::Unauthorized { .. } | Cause::Denied(_) => secret,
+            Cause::Credentials(_) => format!("the credentials are those of the Secret `{}`", self.secret),
+            Cause::NotFound(_) => format!("is it still in the registry? Some hide from strangers what is there: {secret}"),
+            Cause::Tls(_) | Cause::Redirect { .. } => {
+                "the registry's authority belongs into `Plumbline.Registry.CA` of the configuration, and a registry over plain HTTP into `Plumbline.Registry.Insecure`; `run` and `gen` write both, from `--registry-ca FILE` and `--insecure-registry HOST[:PORT]`".to_owned()
+            }
+            Cause::Connection(_) | Cause::Slow(_) => format!(
+                "pods of the run's namespace must reach the registry: look at DNS, network policies and the proxy (`--plugin-env sonobuoy.HTTPS_PROXY=URL`). Else {ALTERNATIVES}"
+            ),
+            _ => return error.hint(),
+        })
+    }
+
+    pub(super) fn no_bundle(&self, one: &BundleRequest, reference: &Reference) -> AppError {
+        Self::of(one, reference).because(&Plain("it is a single WebAssembly file, and no bundle".to_owned()))
+    }
+
+    pub(super) fn another(&self, one: &BundleRequest, reference: &Reference, digest: &str) -> AppError {
+        Self::of(one, reference)
+            .because(&Plain(format!("it has the digest {digest}, and the configuration wants {}", one.digest)))
+            .hint("the digest is the bundle's, the one in the reference that of its manifest: `plumbline plugin push --json` prints both. If they were right, somebody changed it: do not use it")
+    }
+
+    pub(super) fn hostile(&self, one: &BundleRequest, reference: &Reference, error: &CacheError) -> AppError {
+        cache_error(format!("failed to load the bundle `{reference}` of plugin `{}`", one.plugin), error)
+    }
+
+    pub(super) fn late(&self, waiting: &[String], patience: Duration) -> AppError {
+        let names: Vec<_> = waiting.iter().map(|name| format!("`{name}`")).collect();
+        let (names, seconds) = (names.join(", "), patience.as_secs());
+        AppError::system(format!("the bundles of these plugins were not fetched within {seconds} s: {names}"))
+            .hint(format!("the registry or the way to it is too slow. {ALTERNATIVES}"))
+    }
+
+    pub(super) fn not_baked(&self, one: &BundleRequest, dir: &Path) -> AppError {
+        AppError::system(format!("the bundle of plugin `{}` is not in this image", one.plugin))
+            .because(&Plain(format!("there is no `plugin.yaml` in `{}`", dir.display())))
+            .hint("bake it into the image of the run with `plumbline plugin bake`, and name that image with `--image`")
+    }
+
+    pub(super) fn damaged_image(&self, one: &BundleRequest, dir: &Path, error: &BundleError) -> AppError {
+        AppError::system(format!(
+            "the bundle of plugin `{}` in `{}` of this image cannot be used",
+            one.plugin,
+            dir.display()
+        ))
+        .because(error)
+    }
+
+    /// Checks that a bundle is that of the plugin, with the digest of the configuration.
+    pub(super) fn must_be(&self, one: &BundleRequest, bundle: &Bundle) -> Result<(), AppError> {
+        let plugin = &one.plugin;
+        if bundle.digest() != one.digest {
+            let what =
+                format!("the bundle of plugin `{plugin}` in `{}` is not the one that is wanted", bundle.dir.display());
+            let why = format!("it has the digest {}, and the configuration wants {}", bundle.digest(), one.digest);
+            return Err(AppError::system(what).because(&Plain(why)).hint(
+                "bake the image again with the bundle of the run, or begin the run with the bundle that is in the image",
+            ));
+        }
+        if bundle.name() == plugin {
+            return Ok(());
+        }
+        let what = format!("the bundle that `Plumbline.Bundles` names for plugin `{plugin}` is that of another");
+        Err(AppError::system(what).because(&Plain(format!("its definition is that of `{}`", bundle.name()))))
+    }
+}
+
+/// A cause without an error of its own.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Plain(String);

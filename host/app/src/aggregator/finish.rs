@@ -1,0 +1,151 @@
+//! How a run finishes: the upload of its archive, and its last status, which clients read and which
+//! a restarted container finds.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+use plumbline_aggregator::deliver::{Archive, Destination};
+use plumbline_archive::atomic::write_atomic;
+use plumbline_core::config::Config;
+use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
+use plumbline_core::{RunFailure, RunId};
+use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish_last};
+use plumbline_kubernetes::{Cluster, names};
+
+use super::pod::Pod;
+use crate::error::AppError;
+
+/// The file with the last status of a finished run, in the aggregator's directory.
+const RECORD: &str = ".plumbline-finished.json";
+
+fn path(dir: &Path) -> PathBuf {
+    dir.join(RECORD)
+}
+
+/// The last status of the run that has finished in `dir`.
+pub(super) fn recorded(dir: &Path) -> Option<RunStatus> {
+    let bytes = std::fs::read(path(dir)).ok()?;
+    match serde_json::from_slice(&bytes) {
+        Ok(status) => Some(status),
+        Err(error) => {
+            tracing::warn!("failed to read `{}`, so the run begins again: {error}", path(dir).display());
+            None
+        }
+    }
+}
+
+/// Records the last status in `dir`, so that it survives a power failure.
+pub(super) fn record(dir: &Path, status: &RunStatus) -> io::Result<()> {
+    write_atomic(&path(dir), &serde_json::to_vec(status)?)
+}
+
+/// Updates a recorded status. If that fails, the earlier one remains.
+pub(super) fn update_record(dir: &Path, status: &RunStatus) {
+    if let Err(error) = record(dir, status) {
+        tracing::warn!("failed to record the end of the run in `{}`: {error}", dir.display());
+    }
+}
+
+/// A run that ended without an archive, and its status by then.
+pub(super) struct FailedRun {
+    pub(super) error: AppError,
+    status: RunStatus,
+}
+
+impl FailedRun {
+    /// The run failed in this status.
+    pub(super) fn at(status: RunStatus, error: AppError) -> Self {
+        Self { error, status }
+    }
+
+    /// The last status of the run, with the failure.
+    pub(super) fn status(&self) -> RunStatus {
+        RunStatus {
+            status: RunPhase::Failed,
+            tar_info: TarInfo::default(),
+            failure: Some(self.error.failure()),
+            ..self.status.clone()
+        }
+    }
+}
+
+impl From<AppError> for FailedRun {
+    /// The run failed before it had a plan.
+    fn from(error: AppError) -> Self {
+        Self { error, status: RunStatus::default() }
+    }
+}
+
+impl fmt::Display for FailedRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+/// Publishes the last status. If that fails, only the log says that the run is over.
+pub(super) async fn publish_end(publishing: &PublishOptions, status: &RunStatus) {
+    if let Err(error) = publish_last(publishing, status.clone()).await {
+        tracing::error!("the last status cannot be told: {error}");
+    }
+}
+
+/// How the status of the run is published.
+pub(super) fn publishing(cluster: &Cluster, pod: &Pod, run: RunId) -> PublishOptions {
+    PublishOptions {
+        cluster: cluster.clone(),
+        namespace: pod.namespace.clone(),
+        pod: pod.name.clone(),
+        run,
+        owner: pod.owner_reference(),
+        workers: WorkerPods::default(),
+        pace: Pace::default(),
+    }
+}
+
+/// Publishes that the run cannot start in this container. The next container tries again.
+pub(super) async fn publish_start_error(cluster: &Cluster, config: &Config, error: &AppError) {
+    let pod = Pod::find(cluster, config).await;
+    let run = config.uuid.parse().unwrap_or_else(|_| RunId::random());
+    publish_end(&publishing(cluster, &pod, run), &FailedRun::from(error.clone()).status()).await;
+}
+
+/// The failure of a run that fails fast because of `troubles`, before anything is launched.
+pub(super) fn ended_early(troubles: &[String]) -> Option<RunFailure> {
+    let hint = "the run was to fail fast; without `--fail-fast` it goes on in spite of this";
+    (!troubles.is_empty()).then(|| RunFailure::new(&troubles.join("\n"), Some(hint)))
+}
+
+/// Uploads the archive if the configuration has a URL for it and that was not done before. The
+/// status has the outcome.
+pub(super) async fn upload(config: &Config, dir: &Path, mut status: RunStatus) -> RunStatus {
+    let url = &config.plumbline.upload_url;
+    if url.is_empty() || status.delivery.is_some() || status.tar_info.name.is_empty() {
+        return status;
+    }
+    let tar = &status.tar_info;
+    let archive =
+        Archive { path: dir.join(&tar.name), name: tar.name.clone(), bytes: tar.size, sha256: tar.sha256.clone() };
+    status.delivery = Some(deliver(url, &archive).await);
+    update_record(dir, &status);
+    status
+}
+
+/// Uploads the archive. Returns its URL, or the reason why the upload failed, for the status.
+async fn deliver(url: &str, archive: &Archive) -> String {
+    let settings: BTreeMap<String, String> = std::env::vars().collect();
+    let sent = match Destination::parse(url, &settings) {
+        Ok(destination) => destination.deliver(archive).await,
+        Err(error) => Err(error),
+    };
+    match sent {
+        Ok(address) => {
+            tracing::info!(%address, "the archive was sent");
+            address
+        }
+        Err(error) => {
+            tracing::error!("{error}");
+            format!("{}{error}", names::NOT_DELIVERED)
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The aggregator of a run in a cluster: it dispatches plugins, collects their results, and makes
+//! the archive.
+
+mod bundles;
+mod finish;
+mod pod;
+mod start;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plumbline_aggregator::{OnArchived, Run, RunError, Settings, Source, WorkDir};
+use plumbline_core::config::{Config, Storage};
+use plumbline_core::{RunFailure, RunId, RunStatus};
+use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
+use plumbline_kubernetes::{Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, SecretVault, inside};
+use tokio_util::sync::CancellationToken;
+
+use crate::conceal::conceal;
+use crate::context::Context;
+use crate::error::AppError;
+use crate::limits::Limits;
+use crate::modules;
+
+use bundles::BundleDirs;
+use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_record, upload};
+use pod::{Pod, aliases, as_map, graces, listen, provenance, read_config, seconds, survey, var};
+use start::{StartError, find_plugins, open_work_dir, unpack_modules_of_run};
+
+pub use start::AggregatorOptions;
+
+/// The fetched bundles, in the run's working directory, and removed with it.
+const BUNDLES: &str = "bundles";
+/// How long workers may take to send partial results after a timeout: one and a half heartbeats.
+const COLLECT: Duration = Duration::from_secs(45);
+
+/// How an aggregator ended.
+#[derive(Debug)]
+pub enum AggregatorEnd {
+    /// The run has finished, and its status says how.
+    Finished,
+    /// The run failed, which its status says and the reporter was told; the pod stayed until it was
+    /// asked to stop.
+    Failed,
+    /// This process was asked to stop, and the run continues in the next pod.
+    Left,
+}
+
+/// Runs the aggregator of a cluster from the configuration in its pod to the archive.
+///
+/// # Errors
+/// The run cannot start, or it failed and the pod does not stay.
+pub async fn aggregate(context: &Context, options: &AggregatorOptions<'_>) -> Result<AggregatorEnd, AppError> {
+    conceal();
+    // Two events end the run early: a signal to this process, and a failure of a run that fails
+    // fast. After the latter, the archive can be downloaded, as at any other end.
+    let stopped = CancellationToken::new();
+    let signals = tokio::spawn(cancel_on_signal(stopped.clone()));
+    let config = match read_config() {
+        Ok(config) => config,
+        Err(error) => return Err(report_start_error(options, &Config::default(), error, &stopped).await),
+    };
+    let cancel = match config.plumbline.storage {
+        Storage::Pod => stopped.child_token(),
+        // The run continues in the next pod, so its journal must not record an interruption.
+        Storage::Claim { .. } => CancellationToken::new(),
+    };
+    let (work, id) = match open_work_dir(options, &config) {
+        Ok(opened) => opened,
+        Err(StartError { error, elsewhere: true }) => return Err(error),
+        Err(StartError { error, elsewhere: false }) => {
+            return Err(report_start_error(options, &config, error, &stopped).await);
+        }
+    };
+    let cluster = connect(options).await?;
+    let pod = Pod::find(&cluster, &config).await;
+    let publishing = finish::publishing(&cluster, &pod, id);
+
+    let end = if let Some(status) = finish::recorded(&options.dir) {
+        tracing::info!("the run was finished before this container was started again");
+        let status = upload(&config, &options.dir, status).await;
+        publish_end(&publishing, &status).await;
+        AggregatorEnd::Finished
+    } else {
+        let run = Box::pin(run(options, &config, id, &pod, work, &publishing, &cancel));
+        let ended = tokio::select! {
+            ended = run => ended,
+            // The volume outlives this pod, and the run continues in the next one.
+            () = left(&config, &stopped) => return Ok(AggregatorEnd::Left),
+        };
+        match ended {
+            Ok(()) => AggregatorEnd::Finished,
+            Err(failed) => {
+                tracing::error!("{failed}");
+                publish_end(&publishing, &failed.status()).await;
+                if !options.no_exit {
+                    return Err(failed.error);
+                }
+                context.reporter.error(&failed.error);
+                AggregatorEnd::Failed
+            }
+        }
+    };
+    if options.no_exit {
+        tracing::info!("the run is over; this pod stays for its archive to be fetched");
+        stopped.cancelled().await;
+    }
+    signals.abort();
+    Ok(end)
+}
+
+/// Publishes the error in the status of the run, if the cluster can be reached before this process
+/// is asked to stop. Returns the error.
+async fn report_start_error(
+    options: &AggregatorOptions<'_>,
+    config: &Config,
+    error: AppError,
+    stopped: &CancellationToken,
+) -> AppError {
+    let publish = async {
+        if let Ok(cluster) = connect(options).await {
+            publish_start_error(&cluster, config, &error).await;
+        }
+    };
+    stopped.run_until_cancelled(publish).await;
+    error
+}
+
+/// The settings of the run, from the configuration and its pod.
+fn settings(
+    options: &AggregatorOptions<'_>,
+    config: &Config,
+    id: RunId,
+    pod: &Pod,
+    cluster: &Cluster,
+    limits: &Limits,
+    survey_only: bool,
+) -> Result<Settings, AppError> {
+    let host_name = var("HOSTNAME").unwrap_or_else(|| pod.name.clone());
+    let pod_ip = var("SONOBUOY_ADVERTISE_IP");
+    Ok(Settings {
+        listen: listen(config, pod_ip.as_deref())?,
+        advertise: Some(config.server.advertised(pod_ip.as_deref(), &host_name)),
+        aliases: aliases(&pod.namespace),
+        vault: Some(Arc::new(SecretVault::new(cluster, &pod.namespace, id, pod.owner_reference()))),
+        id: Some(id),
+        config: as_map(config),
+        timeout: seconds(config.server.timeout_seconds),
+        deadline: seconds(config.plumbline.deadline_seconds),
+        collect: COLLECT,
+        survey_only,
+        receive: limits.uploads.clone(),
+        limits: limits.modules.clone(),
+        provenance: provenance(config),
+        output: options.dir.clone(),
+        on_archived: Some(on_archived(options.dir.clone())),
+    })
+}
+
+async fn run(
+    options: &AggregatorOptions<'_>,
+    config: &Config,
+    id: RunId,
+    pod: &Pod,
+    work: WorkDir,
+    publishing: &PublishOptions,
+    cancel: &CancellationToken,
+) -> Result<(), FailedRun> {
+    let cluster = &publishing.cluster;
+    let limits = Limits::load(options.limits.as_deref())?;
+    let mut sources = find_plugins(config, &unpack_modules_of_run(&options.dir)?)?;
+    let places = BundleDirs { fetched: work.root().join(BUNDLES), baked: options.baked.clone() };
+    fetch(config, &mut sources, &places, publishing, cancel).await?;
+    let settings = settings(options, config, id, pod, cluster, &limits, sources.is_empty())?;
+    let stage = pod.stage(cluster, config, &sources).await;
+    let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
+    let dispatcher = KubernetesDispatcher::new(KubernetesOptions {
+        cluster: cluster.clone(),
+        stage,
+        graces: graces(config),
+        tree: work.tree(),
+        workers: publishing.workers.clone(),
+        fail_fast: fail_fast.clone(),
+        survey: Some(survey(cluster.clone(), config, &pod.namespace, work.tree())),
+    });
+    let modules = modules::modules(&limits)?;
+    let begun = Box::pin(Run::begin(work, sources, settings, &modules, Arc::new(dispatcher))).await;
+    let (run, begun) = match begun {
+        Ok(begun) => begun,
+        Err(RunError::Finished { archive, status }) => {
+            tracing::info!(archive = %archive.display(), "the run was finished before this container was started again");
+            finish_again(options, config, publishing, *status).await;
+            return Ok(());
+        }
+        Err(error) => {
+            let failed = AppError::system("failed to start the run").because(&error);
+            return Err(error.hint().into_iter().fold(failed, AppError::hint).into());
+        }
+    };
+    tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
+    let early = check_network(run.url(), fail_fast.as_ref()).await;
+
+    let stop = CancellationToken::new();
+    let state = run.state();
+    let publisher = tokio::spawn(publish(publishing.clone(), state.clone(), stop.clone()));
+    let finished = Box::pin(run.execute(cancel.clone())).await;
+    let end = async {
+        let mut finished = finished.map_err(|error| {
+            let interrupted = AppError::system("the run was interrupted")
+                .because(&error)
+                .hint("what was received is kept: a restarted container goes on with it");
+            FailedRun::at(state.status(), interrupted)
+        })?;
+        finished.status.failure = early;
+        // Recorded before the upload, which may take minutes: a container that is killed meanwhile
+        // must not repeat the run.
+        update_record(&options.dir, &finished.status);
+        let status = upload(config, &options.dir, finished.status.clone()).await;
+        Ok::<_, FailedRun>((finished, status))
+    };
+    let ended = end.await;
+    stop.cancel();
+    if let Err(error) = publisher.await {
+        tracing::error!("the task that tells the status ended: {error}");
+    }
+    let (finished, status) = ended?;
+    publish_end(publishing, &status).await;
+    tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
+    Ok(())
+}
+
+/// Records the end of the run before its working directory is removed, so that a restarted
+/// container does not repeat the run.
+fn on_archived(dir: PathBuf) -> OnArchived {
+    Arc::new(move |status| finish::record(&dir, status))
+}
+
+/// Records and publishes the end of a run that has finished.
+async fn finish_again(
+    options: &AggregatorOptions<'_>,
+    config: &Config,
+    publishing: &PublishOptions,
+    status: RunStatus,
+) {
+    update_record(&options.dir, &status);
+    let status = upload(config, &options.dir, status).await;
+    publish_end(publishing, &status).await;
+}
+
+/// Fetches the bundles of the configuration, and publishes meanwhile that the run is being
+/// prepared.
+async fn fetch(
+    config: &Config,
+    sources: &mut [Source],
+    places: &BundleDirs,
+    publishing: &PublishOptions,
+    cancel: &CancellationToken,
+) -> Result<(), AppError> {
+    if config.plumbline.bundles.is_empty() {
+        return Ok(());
+    }
+    let never = CancellationToken::new();
+    tokio::select! {
+        fetched = Box::pin(bundles::fetch(config, sources, places)) => fetched,
+        () = publish_preparing(publishing, &never) => Ok(()),
+        () = cancel.cancelled() => Err(AppError::system("the run was asked to stop while its bundles were fetched")),
+    }
+}
+
+/// Completes if this process is asked to stop and the run continues in another pod.
+async fn left(config: &Config, stopped: &CancellationToken) {
+    match config.plumbline.storage {
+        Storage::Claim { .. } => stopped.cancelled().await,
+        Storage::Pod => std::future::pending().await,
+    }
+}
+
+async fn connect(options: &AggregatorOptions<'_>) -> Result<Cluster, AppError> {
+    let cluster = match &options.kubeconfig {
+        Some(path) => Cluster::connect(&ConnectOptions { kubeconfig: Some(path.clone()), context: None }).await,
+        None => Cluster::in_pod(),
+    };
+    cluster.map_err(|error| AppError::cluster(&error))
+}
+
+/// Checks that names resolve and that workers can reach this pod. Returns the failure of a run that
+/// fails fast.
+async fn check_network(url: &str, fail_fast: Option<&CancellationToken>) -> Option<RunFailure> {
+    let troubles = inside::check(url).await;
+    for trouble in &troubles {
+        tracing::error!("{trouble}");
+    }
+    let (token, early) = (fail_fast?, ended_early(&troubles)?);
+    tracing::error!("the run ends here, because it is to fail fast");
+    token.cancel();
+    Some(early)
+}
+
+async fn cancel_on_signal(cancel: CancellationToken) {
+    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(terminate) => terminate,
+        Err(error) => {
+            tracing::warn!("signals cannot be followed: {error}");
+            return;
+        }
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+    tracing::warn!("asked to stop");
+    cancel.cancel();
+}

@@ -1,0 +1,174 @@
+//! Bakes bundles into container images.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use plumbline_bundle::Bundle;
+use plumbline_bundle::built_in::Place;
+use plumbline_kubernetes::names::BAKED_BUNDLES_DIR;
+use plumbline_registry::{
+    Addition, Cause, Client, Image, ImageName, LayerBuilder, Layout, Place as ImagePlace, Platform, RawManifest,
+    Reference, RegistryError, list_image, open_layout, write_archive,
+};
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::runtime::runtime;
+use crate::sources::{self, registry, registry_error};
+
+/// The label of images with their bundles: `NAME@sha256:…`, separated by commas.
+const LABEL: &str = "org.plumbline.bundles";
+
+/// Which bundles are baked into which image.
+#[derive(Debug, Clone)]
+pub struct BakeOptions {
+    /// References to bundles.
+    pub references: Vec<String>,
+    /// The image to start from: a layout, an archive, or a reference.
+    pub base: String,
+    /// The platform of the image, if the base has several.
+    pub platform: Option<Platform>,
+    /// The reference that the image is pushed to.
+    pub push: Option<String>,
+    /// The archive that the image is written to.
+    pub output: Option<PathBuf>,
+    /// The tag of the image in the archive.
+    pub tag: ImageName,
+}
+
+/// An image with bundles.
+pub struct BakedImage {
+    /// The bundles.
+    pub bundles: Vec<Bundle>,
+    /// The manifest of the image.
+    pub image: RawManifest,
+    /// The size of the archive; 0 if the image was pushed.
+    pub bytes: u64,
+}
+
+/// Adds a layer with bundles to an image.
+///
+/// # Errors
+/// A reference is not a bundle, the base is not an image, or the image cannot be written.
+pub fn bake(context: &Context, options: &BakeOptions) -> Result<BakedImage, AppError> {
+    let bundles = bundles(context, &options.references)?;
+    let client = registry::client(context)?;
+    let (image, bytes) = runtime()?.block_on(baked(options, &client, &bundles))?;
+    Ok(BakedImage { bundles, image, bytes })
+}
+
+/// Finds the bundles. An image can have one of each name.
+fn bundles(context: &Context, references: &[String]) -> Result<Vec<Bundle>, AppError> {
+    let mut bundles: BTreeMap<String, Bundle> = BTreeMap::new();
+    for reference in references {
+        let found = sources::find(context, reference, Place::Cluster)?;
+        let Some(bundle) = found.bundle()? else {
+            return Err(AppError::usage(format!("`{reference}` is not a bundle, so there is nothing to bake"))
+                .hint("name a directory with `plugin.yaml`, a packed bundle, `oci://…`, or an installed bundle"));
+        };
+        for warning in &bundle.warnings {
+            context.reporter.warning(&format!("`{reference}`: {warning}"));
+        }
+        if bundles.insert(bundle.name().to_owned(), bundle).is_some() {
+            return Err(AppError::usage(format!("`{reference}` is a second bundle of the same name"))
+                .hint("an image has one bundle of each name"));
+        }
+    }
+    Ok(bundles.into_values().collect())
+}
+
+/// Makes the image, and returns the size of its archive.
+async fn baked(options: &BakeOptions, client: &Client, bundles: &[Bundle]) -> Result<(RawManifest, u64), AppError> {
+    let failed_request = |error: RegistryError| registry_error(&error);
+    if Path::new(&options.base).exists() {
+        let opened = open_layout(Path::new(&options.base), None)
+            .map_err(|cause| failed_request(cause.of(format!("read the base image `{}`", options.base))))?;
+        let layout = opened.layout().clone();
+        let entries = layout
+            .entries()
+            .map_err(|cause| failed_request(cause.of(format!("read the base image `{}`", options.base))))?;
+        let [entry] = entries.as_slice() else {
+            return Err(AppError::usage(format!(
+                "`{}` holds {} images, and one is wanted",
+                options.base,
+                entries.len()
+            ))
+            .hint("save the one that is meant alone, for example with `skopeo copy`"));
+        };
+        let place = ImagePlace::Layout(layout);
+        let root = place.manifest(&entry.descriptor).await.map_err(failed_request)?;
+        return extended(options, client, bundles, &place, root).await;
+    }
+    let reference: Reference = options.base.parse().map_err(|error| {
+        AppError::usage(format!("the base image `{}` is neither a file nor a reference to a registry", options.base))
+            .because(&error)
+            .hint("name an OCI archive, or an image with its registry, such as `registry.example.com/plumbline:v1`")
+    })?;
+    let root = client.manifest(&reference).await.map_err(failed_request)?;
+    extended(options, client, bundles, &ImagePlace::Registry(client.clone(), reference), root).await
+}
+
+async fn extended(
+    options: &BakeOptions,
+    client: &Client,
+    bundles: &[Bundle],
+    place: &ImagePlace,
+    root: RawManifest,
+) -> Result<(RawManifest, u64), AppError> {
+    let failed_request = |error: RegistryError| registry_error(&error);
+    let base = Image::read(place, root, options.platform.as_ref()).await.map_err(|error| {
+        failed_request(error).hint("the base is an image of plumbline: the one that runs name with `--image`; `--platform linux/amd64` chooses one of several")
+    })?;
+    let addition =
+        addition(&base, bundles).map_err(|cause| failed_request(cause.of("put the bundles into a layer")))?;
+    if let Some(to) = &options.push {
+        let to = registry::reference(to)?;
+        let named = to
+            .with_tag(to.tag_or_default())
+            .map_err(|error| AppError::usage(format!("failed to push to `{to}`")).because(&error))?;
+        let image = base
+            .append(&addition, &ImagePlace::Registry(client.clone(), named.clone()))
+            .await
+            .map_err(failed_request)?;
+        client.put_manifest(&named, &image).await.map_err(failed_request)?;
+        return Ok((image, 0));
+    }
+    let Some(output) = &options.output else { return Err(AppError::usage("nothing says where the image is to go")) };
+    let scratch = tempfile::tempdir().map_err(|error| AppError::system("nothing can be baked").because(&error))?;
+    let failed = |cause: Cause| failed_request(cause.of(format!("write the image `{}`", output.display())));
+    let layout = Layout::create(scratch.path()).map_err(failed)?;
+    let image = base.append(&addition, &ImagePlace::Layout(layout.clone())).await.map_err(failed_request)?;
+    list_image(&layout, &image, &base, &options.tag).map_err(failed)?;
+    let bytes = write_archive(&layout, output).map_err(failed)?;
+    Ok((image, bytes))
+}
+
+/// The layer with the bundles, and the labels of the image.
+fn addition(base: &Image, bundles: &[Bundle]) -> Result<Addition, Cause> {
+    let mut there: BTreeMap<String, String> = base
+        .label(LABEL)
+        .into_iter()
+        .flat_map(|label| label.split(','))
+        .filter_map(|entry| entry.trim().split_once('@'))
+        .map(|(name, digest)| (name.to_owned(), digest.to_owned()))
+        .collect();
+    let root = BAKED_BUNDLES_DIR.trim_start_matches('/');
+    let mut layer = LayerBuilder::default();
+    for bundle in bundles {
+        let dir = format!("{root}/{}", bundle.name());
+        // Files that the new bundle does not have would change its digest.
+        if there.insert(bundle.name().to_owned(), bundle.digest().to_string()).is_some() {
+            layer.hide(&dir)?;
+        }
+        for file in &bundle.files {
+            layer.file(&format!("{dir}/{}", file.name), &bundle.dir.join(&file.name), file.executable)?;
+        }
+    }
+    let names: Vec<_> = bundles.iter().map(|bundle| format!("{}@{}", bundle.name(), bundle.digest())).collect();
+    let label: Vec<_> = there.iter().map(|(name, digest)| format!("{name}@{digest}")).collect();
+    Ok(Addition {
+        layer: layer.write()?,
+        created_by: format!("plumbline plugin bake {}", names.join(" ")),
+        labels: BTreeMap::from([(LABEL.to_owned(), label.join(","))]),
+    })
+}

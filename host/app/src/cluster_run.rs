@@ -1,0 +1,225 @@
+//! Runs in a cluster: checks the cluster, makes the objects of the run, and creates them.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use plumbline_bundle::built_in::Place;
+use plumbline_core::config::Config;
+use plumbline_kubernetes::manifest::rbac;
+use plumbline_kubernetes::preflight::{Check, Finding, Preflight};
+use plumbline_kubernetes::{Change, Cluster, ConnectOptions, ServerVersion, create, plan_creation, title};
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::judges::{self, JudgeOptions};
+use crate::limits::Limits;
+use crate::manifest::{self, Circumstances, ClusterRunOptions, SuiteChecks};
+use crate::signing::{self, Requirements};
+use crate::sources::{self, ResolvedPlugin};
+use crate::suite::{DEFAULT_PLUGINS, SuiteOptions};
+
+/// The largest manifest, in bytes.
+const MAX_MANIFEST: u64 = 64 << 20;
+
+/// What is started in a cluster, and which checks are made before.
+#[derive(Debug, Clone)]
+pub struct StartOptions {
+    /// References to plugins. By default, those of [`DEFAULT_PLUGINS`].
+    pub plugins: Vec<String>,
+    /// The file with a manifest (`-` for standard input), instead of plugins.
+    pub manifest: Option<PathBuf>,
+    /// What the run requires of its plugins.
+    pub requirements: Requirements,
+    /// How failures are judged.
+    pub judges: JudgeOptions,
+    /// The file with limits.
+    pub limits: Option<PathBuf>,
+    /// The namespace of the run.
+    pub namespace: String,
+    /// The time limit of plugins whose definition has none; zero for no limit.
+    pub timeout: Option<Duration>,
+    /// The cluster.
+    pub cluster: ConnectOptions,
+    /// Options of the run.
+    pub run: ClusterRunOptions,
+    /// Options of the suite.
+    pub suite: SuiteOptions,
+    /// The namespace of the cluster's DNS pods.
+    pub dns_namespace: String,
+    /// The labels of the cluster's DNS pods.
+    pub dns_labels: Vec<String>,
+    /// Checks of the cluster that are not made.
+    pub skip: Vec<Check>,
+    /// Whether the tests and the image of the suite are not checked.
+    pub skip_suite_checks: bool,
+    /// Whether the reasons for permissions are reported.
+    pub explain_permissions: bool,
+    /// The log level of the aggregator.
+    pub log_level: String,
+}
+
+/// A run that can be created.
+pub struct PreparedRun {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// The namespace of the run.
+    pub namespace: String,
+    /// The objects of the run.
+    pub objects: Vec<Value>,
+}
+
+/// Finds the plugins of a run, and checks that they may run together. Without effect if a manifest
+/// is given, which has its plugins already.
+///
+/// # Errors
+/// A plugin cannot be found or may not run, or an option would change the manifest.
+pub fn find_plugins(context: &Context, options: &StartOptions) -> Result<Vec<ResolvedPlugin>, AppError> {
+    if options.manifest.is_some() {
+        check_manifest_options(options)?;
+        return Ok(Vec::new());
+    }
+    let mut found = sources::find_all(context, &options.plugins, &DEFAULT_PLUGINS, Place::Cluster)?;
+    signing::check(context, &found, &options.requirements)?;
+    judges::apply(context, &options.judges, &mut found, &Limits::load(options.limits.as_deref())?)?;
+    let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
+    plumbline_core::definition::check_set(&definitions)
+        .map_err(|error| AppError::usage("these plugins cannot run together").because(&error))?;
+    Ok(found)
+}
+
+/// Checks that no option changes a manifest that is given.
+fn check_manifest_options(options: &StartOptions) -> Result<(), AppError> {
+    const HINT: &str = "give it to `plumbline gen`, which makes the manifest";
+    let plugin =
+        options.suite.given().map(|option| (option, "changes a plugin, and the manifest has its plugins already"));
+    let manifest =
+        || options.run.changes_manifest().map(|option| (option, "changes the manifest, and this one is made already"));
+    if let Some((option, why)) = plugin.or_else(manifest) {
+        return Err(AppError::usage(format!("`{option}` {why}")).hint(HINT));
+    }
+    judges::not_with(&options.judges, "the manifest has its plugins already", HINT)
+}
+
+/// Checks the cluster, and makes the objects of a run with these plugins.
+///
+/// # Errors
+/// The cluster is unreachable or fails a check, or an option is invalid.
+pub async fn prepare(
+    context: &Context,
+    options: &StartOptions,
+    plugins: Vec<ResolvedPlugin>,
+) -> Result<PreparedRun, AppError> {
+    let config = options.run.config(&options.namespace, options.timeout)?;
+    manifest::check_modules(&plugins, &config)?;
+    let given = options.manifest.as_deref().map(read_manifest).transpose()?;
+    let namespace = match &given {
+        Some(objects) => namespace_of(objects).unwrap_or_else(|| config.namespace.clone()),
+        None => config.namespace.clone(),
+    };
+    let cluster = Cluster::connect(&options.cluster).await.map_err(|error| AppError::cluster(&error))?;
+    let preflight = Preflight {
+        namespace: namespace.clone(),
+        dns_namespace: options.dns_namespace.clone(),
+        dns_labels: options.dns_labels.clone(),
+        skip: options.skip.clone(),
+    };
+    let (version, findings) = preflight.run(&cluster).await.map_err(|error| AppError::cluster(&error))?;
+    report_findings(context, findings)?;
+    let objects = match given {
+        Some(objects) => objects,
+        None => make_objects(context, options, &cluster, config, plugins, version).await?,
+    };
+    report_findings(context, preflight.permissions(&cluster, &objects).await)?;
+    Ok(PreparedRun { cluster, namespace, objects })
+}
+
+impl PreparedRun {
+    /// Creates the objects of the run.
+    ///
+    /// # Errors
+    /// The API server rejects one.
+    pub async fn create(&self) -> Result<(), AppError> {
+        create(&self.cluster, &self.objects, |object, change| tracing::info!("{object}: {change:?}"))
+            .await
+            .map_err(|error| AppError::cluster(&error))
+    }
+
+    /// How [`PreparedRun::create`] would change the cluster: the titles of objects, and their
+    /// changes.
+    ///
+    /// # Errors
+    /// The API server does not answer.
+    pub async fn changes(&self) -> Result<Vec<(String, Change)>, AppError> {
+        let mut changes = Vec::new();
+        for object in &self.objects {
+            let change = plan_creation(&self.cluster, object).await.map_err(|error| AppError::cluster(&error))?;
+            changes.push((title(object), change));
+        }
+        Ok(changes)
+    }
+}
+
+/// The objects of a run with these plugins.
+async fn make_objects(
+    context: &Context,
+    options: &StartOptions,
+    cluster: &Cluster,
+    config: Config,
+    plugins: Vec<ResolvedPlugin>,
+    version: ServerVersion,
+) -> Result<Vec<Value>, AppError> {
+    let serves_rbac = match options.run.questions(&config, true).rbac {
+        true => Some(manifest::serves_rbac(cluster).await.map_err(|error| AppError::cluster(&error))?),
+        false => None,
+    };
+    let log_level = options.log_level.clone();
+    let circumstances = Circumstances { plugins, log_level, server: Some(version), serves_rbac };
+    let checks = if options.skip_suite_checks { SuiteChecks::None } else { SuiteChecks::TestsAndImage };
+    let manifest =
+        Box::pin(manifest::compose(context, &options.run, &options.suite, config, circumstances, checks)).await?;
+    for line in rbac::why(&manifest).iter().filter(|_| options.explain_permissions && manifest.rbac) {
+        context.reporter.progress(&format!("permission: {line}"));
+    }
+    rbac::notices(&manifest).iter().for_each(|line| context.reporter.note(line));
+    manifest::objects(&manifest)
+}
+
+/// Reports findings. The first fatal one is the error.
+fn report_findings(context: &Context, findings: Vec<Finding>) -> Result<(), AppError> {
+    let (fatal, warnings): (Vec<Finding>, Vec<Finding>) = findings.into_iter().partition(|finding| finding.fatal);
+    for finding in warnings {
+        context.reporter.warning(&finding.what);
+        context.reporter.hint(&finding.hint);
+    }
+    let mut fatal = fatal.into_iter();
+    let Some(first) = fatal.next() else { return Ok(()) };
+    for finding in fatal {
+        context.reporter.error(&AppError::system(finding.what).hint(finding.hint));
+    }
+    Err(AppError::system(first.what).hint(first.hint))
+}
+
+fn read_manifest(path: &Path) -> Result<Vec<Value>, AppError> {
+    let shown = path.display();
+    let wrong = || AppError::usage(format!("invalid manifest `{shown}`"));
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(MAX_MANIFEST).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(MAX_MANIFEST).read_to_string(&mut text))
+    };
+    read.map_err(|error| wrong().because(&error))?;
+    let objects: Vec<Value> = serde_saphyr::from_multiple(&text).map_err(|error| wrong().because(&error))?;
+    let objects: Vec<Value> = objects.into_iter().filter(|object| !object.is_null()).collect();
+    if objects.is_empty() {
+        return Err(wrong().hint("there is no object in it: `plumbline gen` prints one"));
+    }
+    Ok(objects)
+}
+
+/// The namespace of the first object that has one.
+fn namespace_of(objects: &[Value]) -> Option<String> {
+    objects.iter().find_map(|object| object.pointer("/metadata/namespace")?.as_str().map(str::to_owned))
+}

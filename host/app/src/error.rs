@@ -1,0 +1,164 @@
+//! The error of every use case: what failed, why, and what to do about it.
+
+use std::error::Error;
+use std::{fmt, io};
+
+use plumbline_core::RunFailure;
+use plumbline_kubernetes::ClusterError;
+
+/// The kind of an [`AppError`]: whose fault it is. Callers derive an exit code from it
+/// (docs/exit-codes.md).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// An option or an input file is wrong.
+    Usage,
+    /// The system failed: a file, a network, a cluster.
+    System,
+    /// Checks failed, so that the use case did not do what it was asked for.
+    Failed,
+    /// The reader of the output closed it, as `head` does. There is nobody to tell.
+    OutputClosed,
+}
+
+/// An error of a use case, in the parts that a user interface shows: the summary, its causes and a
+/// hint with the fix.
+#[derive(Debug, Clone)]
+pub struct AppError {
+    kind: ErrorKind,
+    summary: String,
+    causes: Vec<String>,
+    hint: Option<String>,
+}
+
+impl AppError {
+    /// An error of the caller: an option or an input file is wrong.
+    pub fn usage(summary: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Usage, summary)
+    }
+
+    /// An error of the system.
+    pub fn system(summary: impl Into<String>) -> Self {
+        Self::new(ErrorKind::System, summary)
+    }
+
+    /// Checks that failed, so that nothing else was done.
+    pub fn failed(summary: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Failed, summary)
+    }
+
+    fn new(kind: ErrorKind, summary: impl Into<String>) -> Self {
+        Self { kind, summary: summary.into(), causes: Vec::new(), hint: None }
+    }
+
+    /// An error while output was written. If its reader closed it, the kind is
+    /// [`ErrorKind::OutputClosed`].
+    pub fn printing(summary: impl Into<String>, error: &io::Error) -> Self {
+        let kind = match error.kind() {
+            io::ErrorKind::BrokenPipe => ErrorKind::OutputClosed,
+            _ => ErrorKind::System,
+        };
+        Self::new(kind, summary).because(error)
+    }
+
+    /// An error of a cluster.
+    #[must_use]
+    pub fn cluster(error: &ClusterError) -> Self {
+        let mut failed = Self::system(format!("failed to {}", error.what));
+        failed.causes.push(error.cause.clone());
+        failed.hint.clone_from(&error.hint);
+        failed
+    }
+
+    /// Adds `error` and its sources as causes. A source whose text the error before it contains is
+    /// left out.
+    #[must_use]
+    pub fn because(mut self, error: &dyn Error) -> Self {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            let text = error.to_string();
+            if !self.causes.last().is_some_and(|cause| cause.contains(&text)) {
+                self.causes.push(text);
+            }
+            next = error.source();
+        }
+        self
+    }
+
+    /// Sets the hint: what the user can do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a line to the hint.
+    #[must_use]
+    pub fn hint_more(mut self, hint: &str) -> Self {
+        self.hint = Some(match self.hint {
+            Some(earlier) => format!("{earlier}\n{hint}"),
+            None => hint.to_owned(),
+        });
+        self
+    }
+
+    /// The kind of the error.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Whether an option or an input is wrong, rather than the system.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        self.kind == ErrorKind::Usage
+    }
+
+    /// What failed, and on what.
+    #[must_use]
+    pub fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    /// Why it failed, the direct cause first. A cause may have several lines.
+    #[must_use]
+    pub fn causes(&self) -> &[String] {
+        &self.causes
+    }
+
+    /// What the user can do. Parts of the hint are separated by `; ` and line breaks; a part may
+    /// name an option of the command line.
+    #[must_use]
+    pub fn hint_text(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// The error as the failure of a run, for its status.
+    #[must_use]
+    pub fn failure(&self) -> RunFailure {
+        RunFailure::new(&self.to_string(), self.hint.as_deref())
+    }
+}
+
+/// Writes the summary and its causes on one line, without the hint.
+impl fmt::Display for AppError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.summary)?;
+        for cause in &self.causes {
+            write!(f, ": {}", cause.trim_end().replace('\n', "; "))?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for AppError {}
+
+#[cfg(test)]
+impl AppError {
+    /// The error as the command line prints it.
+    pub(crate) fn in_full(&self) -> String {
+        let mut text = format!("error: {}\n", self.summary);
+        self.causes.iter().for_each(|cause| text.push_str(&format!("cause: {cause}\n")));
+        self.hint.iter().for_each(|hint| text.push_str(&format!("hint:  {hint}\n")));
+        text
+    }
+}

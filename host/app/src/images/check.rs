@@ -1,0 +1,167 @@
+//! Checks whether the images of a run are in a registry.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use plumbline_conformance::images::{Prefix, Source, State, compare, rewrite};
+use plumbline_registry::{Cause, Client};
+
+use super::copy::{entries, open};
+use super::select::{ImageOptions, SelectedImages, ask_suite, reference, select};
+use crate::context::Context;
+use crate::error::AppError;
+use crate::runtime::runtime;
+use crate::sources::registry;
+
+/// Which images are looked up, and where.
+#[derive(Debug, Clone, Default)]
+pub struct CheckOptions {
+    /// The images.
+    pub images: ImageOptions,
+    /// The registry. By default, the registry of each image.
+    pub prefix: Option<Prefix>,
+    /// The layout or archive with the images, instead of those of a run.
+    pub from: Option<PathBuf>,
+    /// Whether images are not compared with those in their own registries.
+    pub offline: bool,
+}
+
+/// An image, and its state in the registry.
+pub struct CheckedImage {
+    /// The name of the image.
+    pub image: String,
+    /// Its name in the registry.
+    pub target: String,
+    /// The state that was found.
+    pub state: State,
+}
+
+/// Looks up the images in the registry, and compares them with the originals.
+///
+/// # Errors
+/// The images cannot be selected. If only the suite cannot be asked, that is an error unless an
+/// image is missing.
+pub fn check(context: &Context, options: &CheckOptions) -> Result<Vec<CheckedImage>, AppError> {
+    let mut unasked = None;
+    // Open until all images are compared.
+    let opened = options.from.as_deref().map(open).transpose()?;
+    let wanted = match (&opened, &options.from) {
+        (Some(opened), Some(path)) => {
+            let entries = entries(context, opened.layout(), path)?;
+            Wanted::Layout(entries.into_iter().map(|(name, from)| (name, Some(from))).collect())
+        }
+        _ => Wanted::Run(Box::new(select(context, &options.images)?)),
+    };
+    let found = runtime()?.block_on(async {
+        let client = registry::client(context)?;
+        let images = match wanted {
+            Wanted::Layout(images) => images,
+            Wanted::Run(selected) => run_images(context, options, &client, *selected, &mut unasked).await?,
+        };
+        look_up(&client, context, options, images).await
+    })?;
+    match unasked {
+        // A missing image is an answer. Without one, the question remains open.
+        Some(error) if !found.iter().any(|one| matches!(one.state, State::Missing)) => return Err(error),
+        Some(_) => context
+            .reporter
+            .progress("the images of the suite are not looked for: its own image does not say which there are"),
+        None => {}
+    }
+    Ok(found)
+}
+
+/// The images to look up.
+enum Wanted {
+    /// Those of a layout, with their sources.
+    Layout(Vec<(String, Option<Source>)>),
+    /// Those of a run.
+    Run(Box<SelectedImages>),
+}
+
+/// The images of a run, and their own registries if they are compared. `unasked` is set if the
+/// suite cannot be asked for the images of its tests.
+async fn run_images(
+    context: &Context,
+    options: &CheckOptions,
+    client: &Client,
+    mut selected: SelectedImages,
+    unasked: &mut Option<AppError>,
+) -> Result<Vec<(String, Option<Source>)>, AppError> {
+    // The suite's image comes from that registry, because others may be unreachable.
+    if let Some(suite) = selected.ask.take() {
+        let behind = options.prefix.as_ref();
+        let asked = ask_suite(context, &options.images, client, &suite, behind, &mut selected.set).await;
+        *unasked = asked.err();
+    }
+    // Without a prefix, there is nothing to compare with.
+    let from = |image: &str| match options.offline || options.prefix.is_none() {
+        true => Ok(None),
+        false => reference(image).map(|reference| Some(Source::Registry(reference))),
+    };
+    selected.set.images().into_iter().map(|one| Ok((one.image.clone(), from(&one.image)?))).collect()
+}
+
+/// Looks up the images one after the other, with two small requests each.
+async fn look_up(
+    client: &Client,
+    context: &Context,
+    options: &CheckOptions,
+    images: Vec<(String, Option<Source>)>,
+) -> Result<Vec<CheckedImage>, AppError> {
+    let mut silent: HashSet<String> = HashSet::new();
+    // Registries that do not answer are not asked again, because each request takes as long as the
+    // first.
+    let mut gone: HashSet<String> = HashSet::new();
+    let mut found = Vec::new();
+    for (image, from) in images {
+        let target = options.prefix.as_ref().map_or_else(|| image.clone(), |prefix| rewrite(&image, prefix));
+        let reference = reference(&target)?;
+        let host = match &from {
+            Some(Source::Registry(reference)) => Some(client.mirrored(reference).registry().to_owned()),
+            _ => None,
+        };
+        let from = from.filter(|_| host.as_ref().is_none_or(|host| !silent.contains(host)));
+        let asked = client.mirrored(&reference).registry().to_owned();
+        let state = if gone.contains(&asked) {
+            let cause = Cause::Connection(format!("`{asked}` is unreachable, and was not asked again"));
+            State::Unknown(cause.of(format!("look for `{target}`")))
+        } else {
+            compare(client, from.as_ref(), &reference).await
+        };
+        if let State::Unknown(error) = &state
+            && State::is_out_of_reach(error)
+        {
+            gone.insert(asked);
+        }
+        if let (State::There(_, Some(error)), Some(host)) = (&state, host)
+            && State::is_out_of_reach(error)
+        {
+            context
+                .reporter
+                .progress(&format!("`{host}` is unreachable: what is there is not compared with it ({})", error.cause));
+            silent.insert(host);
+        }
+        found.push(CheckedImage { image, target, state });
+    }
+    Ok(found)
+}
+
+impl CheckedImage {
+    /// The state as a word for programs and as a line for people.
+    #[must_use]
+    pub fn describe(&self) -> (&'static str, String) {
+        let Self { image, target, state } = self;
+        match state {
+            State::Same(digest) => ("same", format!("same: `{target}` is {digest}")),
+            State::There(digest, _) => ("there", format!("there: `{target}` is {digest}")),
+            State::Missing => ("missing", format!("missing: `{target}`")),
+            State::Differs { there, wanted } => {
+                ("differs", format!("differs: `{target}` is {there}, and `{image}` is {wanted}"))
+            }
+            State::Unknown(error) => {
+                ("unknown", format!("not known: `{target}`: failed to {}: {}", error.what, error.cause))
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Selects the images of a run: those that its plugins name, Plumbline's own, and those that the
+//! program of the suite lists.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use plumbline_bundle::built_in::Place;
+use plumbline_conformance::images::{
+    ImageSet, Listing, Prefix, ProgramError, SUITE_PROGRAM, SetError, images_of, is_suite, listing, local_platform,
+    program, rewrite,
+};
+use plumbline_conformance::suite::image_of_latest;
+use plumbline_core::config::Config;
+use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
+use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
+use plumbline_registry::{Client, Reference};
+
+use crate::Context;
+use crate::error::AppError;
+use crate::modules::cache_root;
+use crate::runtime::one_thread;
+use crate::sources::{self, registry_error};
+use crate::suite::{DEFAULT_PLUGINS, LATEST, latest};
+
+/// The largest list of images, in bytes.
+const MAX_LIST: u64 = 4 << 20;
+/// How long the cluster may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// The alternative to the suite's program, for hints.
+const NO_PROGRAM: &str = "`--list FILE` takes the images of the suite from a file: what `e2e.test --list-images` prints in the suite's image";
+
+/// Which images are selected.
+#[derive(Debug, Clone, Default)]
+pub struct ImageOptions {
+    /// Images. If there are any, the other options do not matter.
+    pub images: Vec<String>,
+    /// References to plugins. By default, the plugins of a run that names none.
+    pub plugins: Vec<String>,
+    /// The version of Kubernetes. By default, that of the cluster.
+    pub kubernetes_version: Option<String>,
+    /// The image of the suite.
+    pub conformance_image: Option<String>,
+    /// The image of the aggregator and the workers.
+    pub own_image: Option<String>,
+    /// The file with the images of the suite's tests. By default, the suite's program lists them.
+    pub suite_list: Option<PathBuf>,
+    /// The file with the registries of these images.
+    pub repo_config: Option<PathBuf>,
+    /// The cluster to ask for its version.
+    pub cluster: ConnectOptions,
+}
+
+/// The selected images.
+pub struct SelectedImages {
+    /// The images.
+    pub set: ImageSet,
+    /// The version of the suite, if images depend on it.
+    pub version: Option<String>,
+    /// The image of the suite, if its program must be asked for more images.
+    pub(super) ask: Option<String>,
+}
+
+/// Selects the images that the options and the plugins name.
+pub(super) fn select(context: &Context, options: &ImageOptions) -> Result<SelectedImages, AppError> {
+    let mut set = ImageSet::default();
+    if !options.images.is_empty() {
+        options.images.iter().try_for_each(|image| add(&mut set, image, "the command line"))?;
+        return Ok(SelectedImages { set, version: None, ask: None });
+    }
+    let definitions = plugins(context, options)?;
+    let needs = |definition: &Definition| {
+        let given = options.conformance_image.is_some() && is_suite(definition);
+        !given && images_of(definition, None).iter().any(|image| image.contains(K8S_VERSION_VARIABLE))
+    };
+    let version = if definitions.iter().any(needs) { Some(version(context, options)?) } else { None };
+    let newest = options.kubernetes_version.as_deref() == Some(LATEST);
+    let own = options.own_image.clone().unwrap_or_else(|| Config::default().worker_image);
+    add(&mut set, &own, "plumbline")?;
+    let mut suite = None;
+    for definition in &definitions {
+        let images = images_of(definition, version.as_deref());
+        let of_suite = is_suite(definition);
+        for (at, image) in images.iter().enumerate() {
+            // The first image is that of the plugin's own container.
+            let image = match &options.conformance_image {
+                Some(given) if of_suite && at == 0 => given.clone(),
+                None if of_suite && at == 0 && newest => image_of_latest(image).unwrap_or_else(|| image.clone()),
+                _ => image.clone(),
+            };
+            add(&mut set, &image, &format!("plugin {}", definition.name))?;
+            if of_suite && at == 0 {
+                suite = Some(image);
+            }
+        }
+    }
+    let ask = match (&options.suite_list, suite) {
+        (Some(path), _) => {
+            set.add_list(&read_list(path)?, "suite").map_err(|error| told(&error))?;
+            None
+        }
+        (None, suite) => suite,
+    };
+    Ok(SelectedImages { set, version, ask })
+}
+
+/// The definitions of the selected plugins.
+fn plugins(context: &Context, options: &ImageOptions) -> Result<Vec<Definition>, AppError> {
+    let default = DEFAULT_PLUGINS.map(str::to_owned);
+    let names = if options.plugins.is_empty() { &default[..] } else { &options.plugins };
+    names
+        .iter()
+        .map(|name| Ok(sources::find(context, name, Place::Cluster)?.source.definition.as_ref().clone()))
+        .collect()
+}
+
+/// Asks the program in the suite's image for the images of its tests. With `behind`, the suite's
+/// image is that in this registry.
+pub(super) async fn ask_suite(
+    context: &Context,
+    options: &ImageOptions,
+    client: &Client,
+    image: &str,
+    behind: Option<&Prefix>,
+    set: &mut ImageSet,
+) -> Result<(), AppError> {
+    let image = behind.map_or_else(|| image.to_owned(), |prefix| rewrite(image, prefix));
+    let registries = options.repo_config.as_deref();
+    let list = ask(context, client, &image, Listing::Images, registries, NO_PROGRAM).await?;
+    set.add_list(&list, "suite").map_err(|error| told(&error).hint(NO_PROGRAM))
+}
+
+fn add(set: &mut ImageSet, image: &str, used_by: &str) -> Result<(), AppError> {
+    set.add(image, used_by).map_err(|error| told(&error))
+}
+
+fn told(error: &SetError) -> AppError {
+    AppError::usage("failed to list the images").because(error)
+}
+
+fn read_list(path: &Path) -> Result<String, AppError> {
+    let wrong = |error: &dyn std::error::Error| {
+        AppError::usage(format!("failed to read the list of images `{}`", path.display())).because(error)
+    };
+    let mut text = String::new();
+    if path == Path::new("-") {
+        std::io::stdin().take(MAX_LIST + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
+    } else {
+        let file = File::open(path).map_err(|error| wrong(&error))?;
+        file.take(MAX_LIST + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
+    }
+    if text.len() as u64 > MAX_LIST {
+        return Err(AppError::usage(format!("the list of images `{}` has more than 4 MiB", path.display())));
+    }
+    Ok(text)
+}
+
+/// The version of the suite.
+fn version(context: &Context, options: &ImageOptions) -> Result<String, AppError> {
+    const HINT: &str = "name a version such as `v1.30.2` with `--kubernetes-version`";
+    let runtime = one_thread()?;
+    match options.kubernetes_version.as_deref() {
+        None | Some("" | "auto") => {}
+        Some(LATEST) => return runtime.block_on(latest(context)),
+        Some(text) => {
+            return ServerVersion::parse(text).map(|version| version.image_version()).ok_or_else(|| {
+                AppError::usage(format!("`{text}` is not a version of Kubernetes whose images are known")).hint(HINT)
+            });
+        }
+    }
+    let asked = runtime.block_on(async {
+        let asked = async { Cluster::connect(&options.cluster).await?.version().await };
+        let late = || ClusterError::new("ask the cluster", format!("it did not answer within {} s", TIMEOUT.as_secs()));
+        tokio::time::timeout(TIMEOUT, asked).await.unwrap_or_else(|_| Err(late()))
+    });
+    match asked {
+        Ok(version) => Ok(version.image_version()),
+        Err(error) => {
+            let told = if options.cluster.kubeconfig.is_some()
+                || options.cluster.context.is_some()
+                || options.kubernetes_version.is_some()
+            {
+                AppError::cluster(&error)
+            } else {
+                AppError::usage("the version whose images are meant is not known").because(&error)
+            };
+            Err(told.hint(format!("{HINT}, or a cluster to ask with `--kubeconfig`")))
+        }
+    }
+}
+
+/// Asks the program in `image` for a list. The program is third-party code that runs on this
+/// machine, which is reported. `registries` is the file with registries for the program, `hint` the
+/// alternative.
+pub(crate) async fn ask(
+    context: &Context,
+    client: &Client,
+    image: &str,
+    what: Listing,
+    registries: Option<&Path>,
+    hint: &str,
+) -> Result<String, AppError> {
+    let reference: Reference = reference(image)?;
+    let failed = |error: &ProgramError| match error {
+        ProgramError::Image(error) => registry_error(error),
+        ProgramError::Machine(_) => AppError::usage("the suite cannot be asked here").because(error).hint(hint),
+        ProgramError::Cache { .. } => AppError::system(format!("failed to {error}")),
+    };
+    let platform = local_platform().map_err(|error| failed(&error))?;
+    let cache = cache_root().ok_or_else(|| {
+        AppError::usage("there is no place for programs of images").hint("set `HOME` or `XDG_CACHE_HOME`")
+    })?;
+    let found = program(client, &reference, &platform, SUITE_PROGRAM, &cache).await.map_err(|error| failed(&error))?;
+    let from = if found.cached { "" } else { ", taken out of it" };
+    context.reporter.progress(&format!(
+        "`{image}` is {}: its program is run on this machine{from}: `{} {}`",
+        found.manifest,
+        found.path.display(),
+        what.argument()
+    ));
+    let listed = listing(&found.path, what, registries).await;
+    listed.map_err(|error| AppError::system(format!("failed to {error}")).hint(hint))
+}
+
+/// Parses the name of an image.
+pub(super) fn reference(text: &str) -> Result<Reference, AppError> {
+    Reference::of_image(text).map_err(|error| AppError::usage(format!("`{text}` is not an image")).because(&error))
+}

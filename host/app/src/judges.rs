@@ -1,0 +1,229 @@
+//! Turns options into chains of judges, and checks the lists that judges read before a run starts.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use plumbline_aggregator::{Judged, Source, judge_plugin, plan_judges};
+use plumbline_conformance::chain::{Baseline, Chain, ChainError, ListFile};
+use plumbline_core::definition::Definition;
+use plumbline_sandbox::PluginInfo;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::limits::Limits;
+use crate::modules::modules;
+use crate::sources::ResolvedPlugin;
+use crate::trees::{Reprocess, Trees};
+
+/// The plugin to judge if none is named and there are several.
+const SUITE: &str = "e2e";
+
+/// How failures are judged.
+#[derive(Debug, Clone, Default)]
+pub struct JudgeOptions {
+    /// Lists of known failures that do not count.
+    pub known_failures: Vec<PathBuf>,
+    /// Lists of flaky tests whose failures do not count.
+    pub flaky: Vec<PathBuf>,
+    /// Lists of tests that may be skipped.
+    pub allowed_skips: Vec<PathBuf>,
+    /// A regular expression for tests that must not be skipped unless a list allows it.
+    pub required_tests: Option<String>,
+    /// The archive of an earlier run, whose failures do not count.
+    pub baseline: Option<PathBuf>,
+    /// Files of checks.
+    pub checks: Vec<PathBuf>,
+    /// The plugin to judge. By default `e2e`, or the only plugin.
+    pub plugin: Option<String>,
+}
+
+impl JudgeOptions {
+    /// The first option that is set, by its name on the command line.
+    #[must_use]
+    pub fn given(&self) -> Option<&'static str> {
+        let all = [
+            (!self.known_failures.is_empty(), "--known-failures"),
+            (!self.flaky.is_empty(), "--flaky"),
+            (!self.allowed_skips.is_empty(), "--allowed-skips"),
+            (self.required_tests.is_some(), "--required-tests"),
+            (self.baseline.is_some(), "--baseline"),
+            (!self.checks.is_empty(), "--checks"),
+            (self.plugin.is_some(), "--judge-plugin"),
+        ];
+        all.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+}
+
+/// Selects the one of `plugins` that is judged.
+///
+/// # Errors
+/// There is no such plugin, or several could be meant.
+pub fn judged_plugin(options: &JudgeOptions, plugins: &[String]) -> Result<String, AppError> {
+    let names = || format!("there are `{}`", plugins.join("`, `"));
+    match &options.plugin {
+        Some(name) if plugins.contains(name) => Ok(name.clone()),
+        Some(name) => {
+            let wrong = AppError::usage(format!("there is no plugin `{name}` to be judged"));
+            Err(if plugins.is_empty() { wrong } else { wrong.hint(names()) })
+        }
+        None => match plugins {
+            [only] => Ok(only.clone()),
+            several if several.iter().any(|name| name == SUITE) => Ok(SUITE.to_owned()),
+            _ => {
+                let option = options.given().unwrap_or("--checks");
+                Err(AppError::usage(format!("which plugin does `{option}` mean?"))
+                    .hint(format!("name it with `--judge-plugin`: {}", names())))
+            }
+        },
+    }
+}
+
+/// Reads the files and the archive that `options` name, and makes the chain of judges for `plugin`.
+///
+/// # Errors
+/// A file cannot be read, or no judge is given.
+pub fn chain(context: &Context, options: &JudgeOptions, plugin: &str, limits: &Limits) -> Result<Chain, AppError> {
+    let read = |files: &[PathBuf]| {
+        let lists: Result<Vec<ListFile>, ChainError> = files.iter().map(|path| ListFile::read(path)).collect();
+        lists.map_err(|error| AppError::usage("the judges cannot be given their files").because(&error))
+    };
+    let chain = Chain {
+        known_failures: read(&options.known_failures)?,
+        flaky: read(&options.flaky)?,
+        allowed_skips: read(&options.allowed_skips)?,
+        required: options.required_tests.clone(),
+        baseline: options.baseline.as_deref().map(|archive| baseline(context, archive, plugin, limits)).transpose()?,
+        checks: read(&options.checks)?,
+    };
+    if chain.is_empty() {
+        return Err(AppError::usage("`--judge-plugin` says whose results are judged, and nothing says by what")
+            .hint("name a list, an archive or checks, such as `--known-failures FILE` (docs/judges.md)"));
+    }
+    Ok(chain)
+}
+
+/// The failures of `plugin` in an earlier run.
+fn baseline(context: &Context, archive: &Path, plugin: &str, limits: &Limits) -> Result<Baseline, AppError> {
+    let mut trees = Trees::open(context, archive, Reprocess { limits: limits.clone(), ..Reprocess::default() })?;
+    let known = trees.plugins();
+    if !known.iter().any(|name| name == plugin) {
+        return Err(AppError::usage(format!(
+            "archive `{}` is not a baseline for plugin `{plugin}`",
+            archive.display()
+        ))
+        .hint(format!("it has the plugins `{}`", known.join("`, `"))));
+    }
+    let root = trees.item(plugin).map_err(|error| error.hint("a baseline needs that tree: name another archive"))?;
+    let baseline = Baseline::of_tree(&root, archive).map_err(|error| {
+        AppError::usage(format!("archive `{}` cannot be the baseline", archive.display())).because(&error)
+    });
+    root.dismantle();
+    baseline
+}
+
+/// Appends the judges of `options` to the chain of their plugin, and lets them read their lists, so
+/// that mistakes are reported before the run starts.
+///
+/// # Errors
+/// As for [`judged_plugin`] and [`chain`], and if a judge cannot use its lists.
+pub fn apply(
+    context: &Context,
+    options: &JudgeOptions,
+    found: &mut [ResolvedPlugin],
+    limits: &Limits,
+) -> Result<(), AppError> {
+    if options.given().is_none() {
+        return Ok(());
+    }
+    let names: Vec<String> = found.iter().map(|one| one.source.definition.name.to_string()).collect();
+    let plugin = judged_plugin(options, &names)?;
+    let chain = chain(context, options, &plugin, limits)?;
+    let judged = found.iter_mut().filter(|one| one.source.definition.name.as_str() == plugin);
+    for one in judged {
+        let before = one.source.definition.plumbline.verdict.len();
+        chain
+            .apply(Arc::make_mut(&mut one.source.definition))
+            .map_err(|error| AppError::usage(format!("failed to judge plugin `{plugin}`")).because(&error))?;
+        rehearse(&one.source, before, limits)?;
+    }
+    Ok(())
+}
+
+/// Checks that no option is set if the definitions of plugins cannot change. `why` says why they
+/// cannot.
+///
+/// # Errors
+/// An option is set.
+pub fn not_with(options: &JudgeOptions, why: &str, hint: &str) -> Result<(), AppError> {
+    match options.given() {
+        None => Ok(()),
+        Some(option) => Err(AppError::usage(format!("`{option}` changes a plugin, and {why}")).hint(hint)),
+    }
+}
+
+/// Lets the judges of `chain` read their lists for `plugin`, whose definition is not known.
+///
+/// # Errors
+/// A judge cannot use its lists.
+pub fn rehearse_chain(chain: &Chain, plugin: &str, limits: &Limits) -> Result<(), AppError> {
+    let wrong =
+        |error: &dyn std::error::Error| AppError::usage(format!("failed to judge plugin `{plugin}`")).because(error);
+    // Names in old archives may be invalid today. The name does not matter here.
+    let document = json!({"sonobuoy-config": {"driver": "Job", "plugin-name": "plugin"}, "spec": {}});
+    let mut definition = Definition::from_json(document).map_err(|error| wrong(&error))?.definition;
+    chain.apply(&mut definition).map_err(|error| wrong(&error))?;
+    rehearse_as(&Source { definition: Arc::new(definition), bundle: None }, 0, plugin, limits)
+}
+
+/// Lets the judges of `source`, from index `first`, judge an empty tree without evidence, so that
+/// each reads its lists and reports errors in them.
+fn rehearse(source: &Source, first: usize, limits: &Limits) -> Result<(), AppError> {
+    rehearse_as(source, first, source.definition.name.as_str(), limits)
+}
+
+fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Result<(), AppError> {
+    let mut definition = source.definition.as_ref().clone();
+    definition.plumbline.verdict.drain(..first);
+    // There is no evidence, and the judge itself reports wrong patterns, with their places.
+    definition.plumbline.verdict.iter_mut().for_each(|entry| entry.evidence.clear());
+    if definition.plumbline.verdict.is_empty() {
+        return Ok(());
+    }
+    let source = Source { definition: Arc::new(definition), bundle: source.bundle.clone() };
+    let wrong =
+        |error: &dyn std::error::Error| AppError::usage(format!("failed to judge plugin `{name}`")).because(error);
+    let judges = plan_judges(&modules(limits)?, &limits.modules, &source).map_err(|error| wrong(&error))?;
+    let no_room =
+        |error: io::Error| AppError::system("failed to create a directory for temporary files").because(&error);
+    let scratch = tempfile::tempdir().map_err(no_room)?;
+    let (items, root) = (scratch.path().join("items"), scratch.path().join("archive"));
+    File::create(&items).and_then(|_| fs::create_dir(&root)).map_err(no_room)?;
+    let info = PluginInfo {
+        name: name.to_owned(),
+        driver: source.definition.driver.as_str().to_owned(),
+        ..PluginInfo::default()
+    };
+    let judged = Judged {
+        plugin: &info,
+        items: &items,
+        root: &root,
+        data: &source.definition.config_map,
+        day: Timestamp::now().to_zoned(TimeZone::UTC).date(),
+    };
+    let verdict = judge_plugin(&judges, judged)
+        .map_err(|error| AppError::system(format!("failed to judge plugin `{name}`")).because(&error))?;
+    match verdict.chain.into_iter().find_map(|record| Some((record.judge, record.error?))) {
+        None => Ok(()),
+        Some((judge, error)) => {
+            let what = format!("the judge `{judge}` cannot use what it is given for plugin `{name}`");
+            Err(AppError::usage(what)
+                .because(&io::Error::other(error))
+                .hint("docs/judges.md shows what lists and checks look like"))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The use cases of Plumbline, with typed results.
+//!
+//! The command line is one caller: it parses arguments, calls a use case, and prints the result.
+//! Another program can do the same. Nothing here reads arguments, prints to the terminal or ends
+//! the process.
+//!
+//! * [`Context`]: what every use case gets from its caller: settings of registries, and a
+//!   [`Reporter`] for warnings and progress.
+//! * [`AppError`]: the error of every use case.
+//! * [`sources`], [`signing`], [`bundles`]: turns references to plugins into definitions and
+//!   bundles, checks their signatures, and distributes them.
+//! * [`local_run`], [`cluster_run`], [`manifest`], [`suite`]: runs on this machine and in a cluster,
+//!   and the conformance suite in a run.
+//! * [`aggregator`], [`test_plugin`], [`adapter_results`]: roles of the program in a cluster.
+//! * [`results`], [`trees`], [`judges`], [`difference`]: reads, judges and compares the results of
+//!   runs.
+//! * [`report`]: renders results as text, Markdown, HTML, JUnit XML, JSON and YAML.
+//! * [`images`], [`submission`]: the images of a run, and submissions of conformance results.
+//!
+//! ```no_run
+//! use plumbline_app::context::Silent;
+//! use plumbline_app::report::junit;
+//! use plumbline_app::trees::{Reprocess, Trees};
+//! use plumbline_app::{AppError, Context};
+//!
+//! fn main() -> Result<(), AppError> {
+//!     let context = Context::new(Silent);
+//!     let mut trees = Trees::open(&context, "run.tar.gz".as_ref(), Reprocess::default())?;
+//!     let mut roots = Vec::new();
+//!     for plugin in trees.plugins() {
+//!         roots.push(trees.item(&plugin)?);
+//!     }
+//!     let mut out = Vec::new();
+//!     junit(&roots, &mut out)
+//!         .map_err(|error| AppError::printing("failed to write the report", &error))
+//! }
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod adapter_results;
+pub mod aggregator;
+pub mod bundles;
+pub mod cluster_run;
+pub mod conceal;
+pub mod context;
+pub mod difference;
+mod error;
+mod files;
+pub mod images;
+pub mod judges;
+pub mod limits;
+pub mod local_run;
+pub mod local_runs;
+pub mod manifest;
+mod memory_limit;
+pub mod modules;
+pub mod report;
+pub mod results;
+pub mod runtime;
+pub mod signing;
+pub mod sources;
+pub mod submission;
+pub mod suite;
+pub mod test_plugin;
+pub mod trees;
+
+pub use context::{Context, Reporter};
+pub use error::{AppError, ErrorKind};

@@ -1,0 +1,307 @@
+//! Runs on this machine: from references to plugins, or from a command, to the archive.
+
+mod command;
+mod resume;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use plumbline_aggregator::{Begun, Finished, PlannedPlugin, Run, RunError, Settings, Source, WorkDir};
+use plumbline_bundle::built_in::Place;
+use plumbline_core::definition::check_set;
+use plumbline_core::run_status::{RunPhase, RunStatus};
+use plumbline_core::{RunId, shell_path};
+use plumbline_local::{LocalDispatcher, LocalOptions, StartDirectories};
+use tokio_util::sync::CancellationToken;
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::judges::{self, JudgeOptions};
+use crate::limits::Limits;
+use crate::local_runs::{self, LocalRun, log_dir};
+use crate::modules;
+use crate::signing::{self, Requirements};
+use crate::sources::{self, ResolvedPlugin};
+
+use resume::absolute;
+
+pub use command::{CommandOptions, STDOUT_FILE};
+
+/// Options of a run on this machine.
+#[derive(Debug, Clone, Default)]
+pub struct LocalRunOptions {
+    /// References to plugins.
+    pub plugins: Vec<String>,
+    /// The command to run as a plugin.
+    pub command: Option<CommandOptions>,
+    /// The run to continue: a directory, an ID or its start, or the empty text for the newest
+    /// unfinished run.
+    pub resume: Option<String>,
+    /// The directory of the archive.
+    pub output: Option<PathBuf>,
+    /// The time limit of plugins whose definition has none. `None` for no limit.
+    pub timeout: Option<Duration>,
+    /// What the run requires of its plugins.
+    pub requirements: Requirements,
+    /// How failures are judged.
+    pub judges: JudgeOptions,
+    /// The file with limits of modules and uploads.
+    pub limits: Option<PathBuf>,
+}
+
+/// A run whose plugins are resolved and whose working directory is open.
+pub struct PreparedRun {
+    work: WorkDir,
+    start: StartDirectories,
+    sources: Vec<Source>,
+    settings: Settings,
+    limits: Limits,
+    resumes: bool,
+}
+
+/// A run that has started.
+pub struct StartedRun {
+    run: Run,
+    dispatcher: Arc<LocalDispatcher>,
+    record: LocalRun,
+    /// Whether it continues an interrupted run.
+    pub continued: bool,
+}
+
+/// A run that has finished.
+pub struct FinishedRun {
+    /// The outcome.
+    pub finished: Finished,
+    /// The last output of plugins, by result.
+    pub last_output: LastOutput,
+}
+
+/// The last output of plugins, by result.
+pub type LastOutput = std::collections::BTreeMap<plumbline_core::ResultKey, String>;
+
+/// Resolves the plugins of a run, and opens its working directory.
+///
+/// # Errors
+/// A plugin cannot be found or may not run, or there is no run to continue.
+pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedRun, AppError> {
+    let root = new_root(options.output.as_deref())?;
+    let mut found = sources::find_all(context, &options.plugins, &[], Place::Local)?;
+    if let Some(command) = &options.command {
+        found.push(command::plugin(command, &local_dir(&root))?);
+    }
+    if found.is_empty() && options.resume.is_none() {
+        let built_in = sources::built_in_names(Place::Local);
+        return Err(AppError::usage("no plugin is named")
+            .hint(format!("name one with `--plugin`: a built-in plugin ({built_in}), a definition or a directory; or give a command: `-- pytest -q`")));
+    }
+    signing::check(context, &found, &options.requirements)?;
+    let limits = Limits::load(options.limits.as_deref())?;
+    judges::apply(context, &options.judges, &mut found, &limits)?;
+    let provenance = signing::provenance(&found).collect();
+    let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
+    check_set(&definitions).map_err(|error| AppError::usage("these plugins cannot run together").because(&error))?;
+    let work = open_work_dir(options.resume.as_deref(), root)?;
+    let start = start_directories(&work, &found)?;
+    let settings = Settings {
+        timeout: options.timeout,
+        limits: limits.modules.clone(),
+        receive: limits.uploads.clone(),
+        provenance,
+        output: output_dir(options, work.root()),
+        ..Settings::default()
+    };
+    Ok(PreparedRun {
+        start,
+        settings,
+        sources: found.into_iter().map(|plugin| plugin.source).collect(),
+        limits,
+        resumes: options.resume.is_some(),
+        work,
+    })
+}
+
+impl PreparedRun {
+    /// The file for the log of the run.
+    #[must_use]
+    pub fn log_file(&self) -> PathBuf {
+        self.work.tree().join("meta/run.log")
+    }
+
+    /// Starts the run: plans the plugins, and opens the server for results.
+    ///
+    /// # Errors
+    /// The run cannot start. The working directory of a new run is removed.
+    pub async fn start(self) -> Result<StartedRun, AppError> {
+        let Self { work, start, sources, settings, limits, resumes } = self;
+        let root = work.root().to_owned();
+        let dispatcher = dispatcher(&work, start)?;
+        let modules = modules::modules(&limits)?;
+        let begun = Run::begin(work, sources, settings, &modules, Arc::clone(&dispatcher) as _).await;
+        let (run, begun) = begun.map_err(|error| {
+            // The directory of a new run has nothing that anybody needs.
+            let new = !resumes && !root.join("run.json").exists();
+            if new && let Err(error) = std::fs::remove_dir_all(&root) {
+                tracing::warn!("failed to remove `{}`: {error}", root.display());
+            }
+            run_error(&error, &root)
+        })?;
+        let record = LocalRun { run: *run.id(), started: run.started(), work: root, archive: None, status: None };
+        Ok(StartedRun { run, dispatcher, record, continued: begun == Begun::Continued })
+    }
+}
+
+impl StartedRun {
+    /// The run itself, with its plan and its state.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The working directory.
+    #[must_use]
+    pub fn work_dir(&self) -> &Path {
+        &self.record.work
+    }
+
+    /// The dispatcher, whose processes outlive this one unless they are killed.
+    #[must_use]
+    pub fn dispatcher(&self) -> Arc<LocalDispatcher> {
+        Arc::clone(&self.dispatcher)
+    }
+
+    /// Removes the run instead of executing it. Calls `ready` for each plugin once its modules are
+    /// compiled.
+    ///
+    /// # Errors
+    /// A module cannot be compiled, or the working directory cannot be removed.
+    pub fn discard(self, mut ready: impl FnMut(&PlannedPlugin)) -> Result<(), AppError> {
+        let root = &self.record.work;
+        for plugin in self.run.plugins() {
+            // A run would continue, and have the error in its tree.
+            if let Err(error) = plugin.ready() {
+                let failed = AppError::usage("the run cannot begin").because(&error);
+                // This error matters more than one of the removal.
+                let _ = std::fs::remove_dir_all(root);
+                return Err(failed);
+            }
+            ready(plugin);
+        }
+        std::fs::remove_dir_all(root)
+            .map_err(|error| AppError::system(format!("failed to remove `{}`", root.display())).because(&error))
+    }
+
+    /// Executes the run until it has finished, or until `cancel` is cancelled and its plugins have
+    /// ended.
+    ///
+    /// # Errors
+    /// The run failed. It can be continued, unless the error says otherwise.
+    pub async fn execute(self, cancel: CancellationToken) -> Result<FinishedRun, AppError> {
+        let Self { run, dispatcher, mut record, .. } = self;
+        record_run(&record);
+        let state = run.state();
+        let finished = run.execute(cancel).await;
+        let finished = finished.map_err(|error| {
+            let failed = run_error(&error, &record.work);
+            // The status in the working directory says that the run is in progress.
+            let failure = Some(failed.failure());
+            record.status = Some(RunStatus { status: RunPhase::Failed, failure, ..state.status() });
+            record_run(&record);
+            failed
+        })?;
+        // An absolute path, for commands in other directories.
+        record.archive = Some(absolute(&finished.archive)?);
+        record.status = Some(finished.status.clone());
+        record_run(&record);
+        Ok(FinishedRun { finished, last_output: dispatcher.last_output() })
+    }
+}
+
+/// The path of a new working directory, in the output directory, so that the archive can be
+/// renamed.
+fn new_root(output: Option<&Path>) -> Result<PathBuf, AppError> {
+    let output = absolute(output.unwrap_or(Path::new(".")))?;
+    Ok(output.join(format!(".plumbline-run-{}", RunId::random().short())))
+}
+
+/// The directory with the directories of plugins.
+fn local_dir(root: &Path) -> PathBuf {
+    root.join("local")
+}
+
+/// Creates the working directory `root`, or opens that of the run to continue.
+fn open_work_dir(resume: Option<&str>, root: PathBuf) -> Result<WorkDir, AppError> {
+    if let Some(wanted) = resume {
+        return resume::open(wanted);
+    }
+    let output = root.parent().unwrap_or(&root);
+    std::fs::create_dir_all(output).map_err(|error| {
+        AppError::system(format!("failed to create the output directory `{}`", output.display())).because(&error)
+    })?;
+    WorkDir::open(root)
+        .map_err(|error| AppError::system("failed to create the working directory of the run").because(&error))
+}
+
+/// The directory of the archive. By default, that of a continued run is next to its working
+/// directory `root`.
+fn output_dir(options: &LocalRunOptions, root: &Path) -> PathBuf {
+    let continued = options.resume.as_ref().and_then(|_| root.parent());
+    options.output.clone().or(continued.map(Path::to_owned)).unwrap_or_else(|| PathBuf::from("."))
+}
+
+/// The directories in which plugins start: for a new run the current one, for a continued run those
+/// of its start.
+fn start_directories(work: &WorkDir, found: &[ResolvedPlugin]) -> Result<StartDirectories, AppError> {
+    let recorded = StartDirectories::load(work.root()).map_err(|error| {
+        AppError::system(format!("failed to read where the run in `{}` was started", work.root().display()))
+            .because(&error)
+    })?;
+    if let Some(recorded) = recorded {
+        return Ok(recorded);
+    }
+    let current = std::env::current_dir()
+        .map_err(|error| AppError::system("failed to find the current directory").because(&error))?;
+    let definitions = found
+        .iter()
+        .filter_map(|plugin| Some((plugin.source.definition.name.clone(), plugin.directory.clone()?)))
+        .collect();
+    Ok(StartDirectories { current, definitions })
+}
+
+fn dispatcher(work: &WorkDir, start: StartDirectories) -> Result<Arc<LocalDispatcher>, AppError> {
+    if let Err(error) = start.save(work.root()) {
+        tracing::warn!("failed to record where the run was started; continue it from the same directory: {error}");
+    }
+    let binary = std::env::current_exe().map_err(|error| {
+        AppError::system("the path of this program cannot be found; workers are the same program").because(&error)
+    })?;
+    let options = LocalOptions { work: local_dir(work.root()), logs: log_dir(work.root()), binary, start };
+    let dispatcher = LocalDispatcher::new(options)
+        .map_err(|error| AppError::system("failed to prepare the directories for plugins").because(&error))?;
+    Ok(Arc::new(dispatcher))
+}
+
+fn record_run(run: &LocalRun) {
+    if let Err(error) = local_runs::record(run) {
+        tracing::warn!("the run cannot be remembered for `plumbline status --local`: {error}");
+    }
+}
+
+fn run_error(error: &RunError, root: &Path) -> AppError {
+    if let RunError::Finished { archive, .. } = error {
+        let failed = AppError::usage("there is nothing to continue").because(error);
+        return failed.hint(format!("its results: plumbline results {}", shell_path(archive)));
+    }
+    let usage = matches!(error, RunError::Plan(_) | RunError::NoPlugins | RunError::Definition(_));
+    let failed = if usage { AppError::usage("the run cannot begin") } else { AppError::system("the run failed") };
+    let failed = error.hint().into_iter().fold(failed.because(error), AppError::hint);
+    if root.join("run.json").exists() {
+        failed.hint(format!(
+            "what was received is kept: once the cause is gone, go on with `plumbline run --local --continue {}`",
+            shell_path(root)
+        ))
+    } else {
+        failed
+    }
+}

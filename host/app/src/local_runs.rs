@@ -1,0 +1,179 @@
+//! The local runs of the user, so that another terminal finds them: one small file per run in the
+//! state directory.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use jiff::Timestamp;
+use plumbline_aggregator::{Published, STATUS_FILE};
+use plumbline_archive::disk::Disk;
+use plumbline_core::RunId;
+use plumbline_core::run_status::RunStatus;
+use serde::{Deserialize, Serialize};
+
+use crate::error::AppError;
+
+/// Finished runs that are recorded.
+const MAX_REMEMBERED: usize = 20;
+
+/// The record of a local run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LocalRun {
+    /// The ID of the run.
+    pub run: RunId,
+    /// When the run started.
+    pub started: Timestamp,
+    /// Its working directory, which is removed when the run succeeds.
+    pub work: PathBuf,
+    /// Its archive, once it exists.
+    pub archive: Option<PathBuf>,
+    /// Its last status, once it has finished.
+    pub status: Option<RunStatus>,
+}
+
+impl LocalRun {
+    /// Whether the run's ID starts with `id`.
+    pub fn has_id(&self, id: &str) -> bool {
+        self.run.to_string().starts_with(id) || self.run.short().starts_with(id)
+    }
+
+    /// Whether the run can be continued, once no process works on it.
+    pub fn is_unfinished(&self) -> bool {
+        self.archive.is_none() && self.work.join("run.json").is_file()
+    }
+
+    /// Whether a process works on the run, and so holds the lock of its working directory.
+    pub fn is_running(&self) -> bool {
+        let lock = fs::File::open(self.work.join("lock"));
+        lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+    }
+}
+
+/// The directory in which a run with the working directory `work` keeps the output of its plugins.
+#[must_use]
+pub fn log_dir(work: &Path) -> PathBuf {
+    work.join("tree/podlogs/local")
+}
+
+/// The file with the output of a plugin on `node`, while the run is in progress.
+#[must_use]
+pub fn log_file(work: &Path, plugin: &str, node: &str) -> PathBuf {
+    log_dir(work).join(plugin).join("logs").join(format!("{node}.txt"))
+}
+
+/// `$XDG_STATE_HOME/plumbline/runs`, or `~/.local/state/plumbline/runs` (XDG Base Directory
+/// Specification). `None` without a home directory.
+fn directory() -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
+    Some(state.join("plumbline/runs"))
+}
+
+/// Records `run`, and removes the oldest records of finished runs above the limit. Without a home
+/// directory, nothing is recorded.
+///
+/// # Errors
+/// The state directory cannot be written.
+pub fn record(run: &LocalRun) -> io::Result<()> {
+    let Some(directory) = directory() else { return Ok(()) };
+    fs::create_dir_all(&directory)?;
+    let path = directory.join(format!("{}.json", run.run));
+    // Other users must not learn the paths in it.
+    Disk::default().replace(&path, &serde_json::to_vec(run)?, 0o600)?;
+    for old in list_in(&directory)?.into_iter().skip(MAX_REMEMBERED).filter(|old| !old.work.exists()) {
+        fs::remove_file(directory.join(format!("{}.json", old.run)))?;
+    }
+    Ok(())
+}
+
+/// Lists the recorded runs, the newest first.
+///
+/// # Errors
+/// The state directory cannot be read.
+pub fn list() -> io::Result<Vec<LocalRun>> {
+    directory().map_or_else(|| Ok(Vec::new()), |directory| list_in(&directory))
+}
+
+fn list_in(directory: &Path) -> io::Result<Vec<LocalRun>> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut runs: Vec<LocalRun> = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        // Other files, and files that another process removes right now, are skipped.
+        if path.extension().is_some_and(|extension| extension == "json")
+            && let Ok(bytes) = fs::read(&path)
+            && let Ok(run) = serde_json::from_slice(&bytes)
+        {
+            runs.push(run);
+        }
+    }
+    runs.sort_by_key(|run| std::cmp::Reverse(run.started));
+    Ok(runs)
+}
+
+/// Finds the run whose ID starts with `wanted`, or the newest run with the others.
+///
+/// # Errors
+/// There is no such run, or several.
+pub fn find(wanted: Option<&str>) -> Result<(LocalRun, Vec<LocalRun>), AppError> {
+    let runs = list().map_err(|error| AppError::system("failed to list the runs").because(&error))?;
+    let Some(wanted) = wanted else {
+        let mut runs = runs.into_iter();
+        let newest = runs.next().ok_or_else(|| {
+            AppError::usage("you have no runs on this machine")
+                .hint("start one with `plumbline run --local --plugin …`")
+        })?;
+        return Ok((newest, runs.collect()));
+    };
+    let mut found = runs.into_iter().filter(|run| run.has_id(wanted));
+    match (found.next(), found.next()) {
+        (Some(run), None) => Ok((run, Vec::new())),
+        (Some(_), Some(_)) => {
+            Err(AppError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
+        }
+        (None, _) => Err(AppError::usage(format!("no run starts with `{wanted}`"))
+            .hint("`plumbline status --local` shows the newest run and lists the others")),
+    }
+}
+
+/// The status of a local run.
+pub struct LocalStatus {
+    /// The last status.
+    pub status: RunStatus,
+    /// When it was published, if the run has not finished.
+    pub at: Option<Timestamp>,
+    /// Whether no process works on the run, although it has not finished.
+    pub lost: bool,
+}
+
+/// Reads the last status of a run.
+///
+/// # Errors
+/// The working directory has no status.
+pub fn read_status(entry: &LocalRun) -> Result<LocalStatus, AppError> {
+    if let Some(status) = &entry.status {
+        return Ok(LocalStatus { status: status.clone(), at: None, lost: false });
+    }
+    let path = entry.work.join(STATUS_FILE);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(AppError::system(format!(
+                "run {} has left no status: `{}` is gone",
+                entry.run.short(),
+                path.display()
+            ))
+            .hint("its working directory was removed before the run ended"));
+        }
+        Err(error) => {
+            return Err(AppError::system(format!("failed to read the status `{}`", path.display())).because(&error));
+        }
+    };
+    let published: Published = serde_json::from_slice(&bytes)
+        .map_err(|error| AppError::system(format!("`{}` is not a status", path.display())).because(&error))?;
+    Ok(LocalStatus { status: published.status, at: Some(published.at), lost: !entry.is_running() })
+}

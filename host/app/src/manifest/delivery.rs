@@ -1,0 +1,326 @@
+//! How the modules of bundles get to the aggregator: in ConfigMaps, from a registry, or in its
+//! image.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use plumbline_aggregator::{ModuleError, Modules};
+use plumbline_core::Config;
+use plumbline_core::config::{BundleSource, RegistryAccess};
+use plumbline_core::definition::Definition;
+use plumbline_kubernetes::manifest::{MAX_MODULE_BYTES, ManifestPlugin, packed_bytes};
+use plumbline_registry::{Reference, Settings};
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::limits::Limits;
+use crate::sources::ResolvedPlugin;
+use crate::{files, modules};
+
+/// Compressed modules up to this size are delivered in ConfigMaps, even if they could be pulled:
+/// the aggregator may not reach the registry.
+const CONFIG_MAP_BYTES: usize = 4 << 20;
+
+/// The largest file of CA certificates, in bytes. The whole configuration has 1 MiB.
+const MAX_AUTHORITIES: usize = 256 << 10;
+
+/// How the aggregator gets the modules of bundles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BundleDelivery {
+    /// In ConfigMaps up to 4 MiB, otherwise from the registry of the plugin's reference.
+    #[default]
+    Auto,
+    /// In ConfigMaps, compressed, up to 32 MiB.
+    ConfigMaps,
+    /// From the registry of the plugin's reference.
+    Registry,
+    /// From the aggregator's image.
+    Baked,
+}
+
+/// The modules of one plugin.
+struct PluginModules<'a> {
+    plugin: &'a str,
+    modules: &'a [(String, Vec<u8>)],
+    pinned: Option<&'a Reference>,
+}
+
+/// How the modules of one plugin are delivered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Delivery {
+    ConfigMaps,
+    Registry(Reference),
+    Baked,
+}
+
+/// Decides how the modules of `plugins` are delivered, which were made of `found` in this order.
+/// Modules that are not in ConfigMaps are removed from `plugins`, and the configuration names their
+/// bundles. A plugin without modules keeps its entry in the configuration.
+pub(super) fn deliver(
+    context: &Context,
+    choice: BundleDelivery,
+    found: &[ResolvedPlugin],
+    plugins: &mut [ManifestPlugin],
+    config: &mut Config,
+) -> Result<(), AppError> {
+    let all: Vec<PluginModules<'_>> = found
+        .iter()
+        .zip(plugins.iter())
+        .map(|(one, plugin)| PluginModules {
+            plugin: plugin.definition.name.as_str(),
+            modules: &plugin.modules,
+            pinned: one.pinned.as_ref(),
+        })
+        .collect();
+    let deliveries = decide(choice, &all)?;
+    let mut pulls = false;
+    for ((one, plugin), way) in found.iter().zip(plugins.iter_mut()).zip(deliveries) {
+        if plugin.modules.is_empty() {
+            continue;
+        }
+        let name = plugin.definition.name.to_string();
+        config.plumbline.bundles.retain(|bundle| bundle.plugin != name);
+        let reference = match way {
+            Delivery::ConfigMaps => continue,
+            Delivery::Registry(reference) => {
+                pulls = true;
+                reference.to_string()
+            }
+            Delivery::Baked => String::new(),
+        };
+        let digest = digest(one, &name)?;
+        config.plumbline.bundles.push(BundleSource { plugin: name, reference, digest });
+        plugin.modules.clear();
+    }
+    if pulls {
+        reach(&context.registries, &mut config.plumbline.registry)?;
+    }
+    Ok(())
+}
+
+/// The delivery of each plugin.
+fn decide(choice: BundleDelivery, all: &[PluginModules<'_>]) -> Result<Vec<Delivery>, AppError> {
+    let pull = choice == BundleDelivery::Registry || choice == BundleDelivery::Auto && is_much(all);
+    let way = |one: &PluginModules<'_>| match (choice, one.pinned) {
+        _ if one.modules.is_empty() => Ok(Delivery::ConfigMaps),
+        (BundleDelivery::ConfigMaps, _) => Ok(Delivery::ConfigMaps),
+        (BundleDelivery::Baked, _) => Ok(Delivery::Baked),
+        (BundleDelivery::Registry, Some(reference)) => Ok(Delivery::Registry(reference.clone())),
+        (BundleDelivery::Registry, None) => Err(AppError::usage(format!(
+            "with `--bundle-delivery registry`, plugin `{}` must come from a registry",
+            one.plugin
+        ))
+        .hint("push its bundle (`plumbline plugin push DIR oci://HOST/NAME:TAG`), and name it `oci://HOST/NAME:TAG`")),
+        // A pod cannot reach a registry on this machine.
+        (BundleDelivery::Auto, Some(reference)) if pull && !is_here(reference) => {
+            Ok(Delivery::Registry(reference.clone()))
+        }
+        (BundleDelivery::Auto, _) => Ok(Delivery::ConfigMaps),
+    };
+    all.iter().map(way).collect()
+}
+
+/// Whether the modules are too large for ConfigMaps by default.
+fn is_much(all: &[PluginModules<'_>]) -> bool {
+    let modules = || all.iter().flat_map(|one| one.modules).map(|(_, bytes)| bytes);
+    let can_be_pulled = all.iter().any(|one| one.pinned.is_some() && !one.modules.is_empty());
+    // Compressing 10 MiB takes a second, so it is only done if it matters.
+    if !can_be_pulled || modules().map(Vec::len).sum::<usize>() <= CONFIG_MAP_BYTES {
+        return false;
+    }
+    let mut packed = 0usize;
+    modules().any(|bytes| {
+        packed = packed.saturating_add(packed_bytes(bytes));
+        packed > CONFIG_MAP_BYTES
+    })
+}
+
+/// Whether the registry is on this machine.
+fn is_here(reference: &Reference) -> bool {
+    let registry = reference.registry();
+    let host = match registry.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => registry.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The digest of the plugin's bundle.
+fn digest(found: &ResolvedPlugin, plugin: &str) -> Result<String, AppError> {
+    let bundle =
+        found.bundle()?.ok_or_else(|| AppError::usage(format!("plugin `{plugin}` did not come as a bundle")))?;
+    if bundle.name() == plugin {
+        return Ok(bundle.digest().to_string());
+    }
+    Err(AppError::usage(format!("plugin `{plugin}` is the bundle `{}` under another name", bundle.name()))
+        .hint("what an aggregator fetches is found by its own name: leave out `@NAME`, or carry it with `--bundle-delivery config-maps`"))
+}
+
+/// Adds the registry settings of this machine to those of the aggregator.
+fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), AppError> {
+    for pair in &settings.token_servers {
+        if !access.token_servers.contains(pair) {
+            access.token_servers.push(pair.clone());
+        }
+    }
+    for host in &settings.insecure {
+        if !access.insecure.contains(host) {
+            access.insecure.push(host.clone());
+        }
+    }
+    for path in &settings.authorities {
+        let what = format!("the CA certificates in `{}` cannot be put into a cluster", path.display());
+        let pem = files::read_text(path, MAX_AUTHORITIES, &what)?;
+        if !access.ca.contains(pem.trim()) {
+            access.ca.push_str(pem.trim());
+            access.ca.push('\n');
+        }
+    }
+    if access.ca.len() > MAX_AUTHORITIES {
+        return Err(AppError::usage("the CA certificates of registries are too large for a cluster's configuration")
+            .hint("name a file with the registry's own authority alone"));
+    }
+    Ok(())
+}
+
+/// The modules of a bundle, as the aggregator limits them.
+const MAX_MODULES: usize = 64;
+
+/// Reads the modules of the bundle in `directory`: `*.wasm`, by name.
+pub(super) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, AppError> {
+    let failed = |error: &std::io::Error| {
+        AppError::usage(format!("failed to read the modules in `{}`", directory.display())).because(error)
+    };
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(|error| failed(&error))? {
+        let path = entry.map_err(|error| failed(&error))?.path();
+        if path.extension().is_some_and(|extension| extension == "wasm") {
+            paths.push(path);
+        }
+        if paths.len() > MAX_MODULES {
+            return Err(AppError::usage(format!(
+                "bundle `{}` holds more than {MAX_MODULES} modules",
+                directory.display()
+            )));
+        }
+    }
+    paths.sort();
+    let module = |path: PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let what = format!("failed to load module `{}`", path.display());
+        Ok((name, files::read_bytes(&path, MAX_MODULE_BYTES, &what)?))
+    };
+    paths.into_iter().map(module).collect()
+}
+
+/// Checks that the modules that definitions name are built in or in their bundles. Plugins whose
+/// bundles are in `config` are not checked, because the aggregator finds their modules.
+///
+/// # Errors
+/// A module is missing.
+pub fn check_modules(found: &[ResolvedPlugin], config: &Config) -> Result<(), AppError> {
+    let (sandbox, built_in) = modules::sandbox(&Limits::default())?;
+    // No module runs here, so none is compiled.
+    let modules = Modules::compiling_with(sandbox, built_in, Arc::new(|_| {}));
+    for one in found {
+        let definition = &one.source.definition;
+        if config.plumbline.bundles.iter().any(|bundle| bundle.plugin == definition.name.as_str()) {
+            continue;
+        }
+        all_known(&modules, one.source.bundle.as_deref(), definition).map_err(|error| {
+            let told = AppError::usage(format!("plugin `{}` cannot run", definition.name)).because(&error);
+            error.hint().into_iter().fold(told, AppError::hint)
+        })?;
+    }
+    Ok(())
+}
+
+fn all_known(modules: &Modules, bundle: Option<&Path>, definition: &Definition) -> Result<(), ModuleError> {
+    modules.post_processor(bundle, definition.result_format.as_deref().unwrap_or_default())?;
+    modules.expectations(bundle, definition.expectations_module())?;
+    if let Some(name) = &definition.plumbline.summarizer {
+        modules.summarizer(bundle, name)?;
+    }
+    for entry in &definition.plumbline.verdict {
+        modules.judge(bundle, &entry.judge)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference(host: &str) -> Reference {
+        format!("oci://{host}/team/x:1@sha256:{}", "1".repeat(64)).parse().unwrap()
+    }
+
+    /// Bytes that do not compress.
+    fn noise(count: usize) -> Vec<(String, Vec<u8>)> {
+        let mut state = 7u64;
+        let next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()[3]
+        };
+        vec![("m.wasm".to_owned(), std::iter::repeat_with(next).take(count).collect())]
+    }
+
+    fn decided(choice: BundleDelivery, modules: &[(String, Vec<u8>)], pinned: Option<&Reference>) -> Delivery {
+        let one = PluginModules { plugin: "x", modules, pinned };
+        decide(choice, &[one]).unwrap().remove(0)
+    }
+
+    #[test]
+    fn small_ones_are_carried_and_large_ones_pulled_where_they_can_be() {
+        let (far, near, v6) = (reference("registry.example.com"), reference("127.0.0.1:5000"), reference("[::1]:5000"));
+        let (small, large) = (noise(1000), noise(CONFIG_MAP_BYTES + 1));
+        let zeros = vec![("m.wasm".to_owned(), vec![0; CONFIG_MAP_BYTES * 4])];
+        let auto = |modules: &[_], pinned| decided(BundleDelivery::Auto, modules, pinned);
+        assert_eq!(auto(&small, Some(&far)), Delivery::ConfigMaps);
+        assert_eq!(auto(&zeros, Some(&far)), Delivery::ConfigMaps, "what counts is the size on the way");
+        assert_eq!(auto(&large, Some(&far)), Delivery::Registry(far.clone()));
+        assert_eq!(auto(&large, None), Delivery::ConfigMaps, "there is no other way, unless it is too much for any");
+        for here in [&near, &v6, &reference("localhost:5000")] {
+            assert_eq!(auto(&large, Some(here)), Delivery::ConfigMaps, "{here}");
+        }
+        assert_eq!(decided(BundleDelivery::Registry, &small, Some(&near)), Delivery::Registry(near));
+        assert_eq!(decided(BundleDelivery::ConfigMaps, &large, Some(&far)), Delivery::ConfigMaps);
+        assert_eq!(decided(BundleDelivery::Baked, &small, None), Delivery::Baked);
+        assert_eq!(decided(BundleDelivery::Baked, &[], None), Delivery::ConfigMaps, "nothing to deliver");
+    }
+
+    #[test]
+    fn what_all_plugins_have_together_decides() {
+        let (far, half) = (reference("registry.example.com"), noise(CONFIG_MAP_BYTES / 2 + 1));
+        let one = |pinned| PluginModules { plugin: "x", modules: &half, pinned };
+        let both = decide(BundleDelivery::Auto, &[one(None), one(Some(&far))]).unwrap();
+        assert_eq!(both, [Delivery::ConfigMaps, Delivery::Registry(far.clone())]);
+        let error = decide(BundleDelivery::Registry, &[one(None)]).unwrap_err().in_full();
+        assert!(error.contains("plugin `x`") && error.contains("plugin push"), "{error}");
+    }
+
+    #[test]
+    fn the_aggregator_reaches_what_this_machine_reaches() {
+        let dir = tempfile::tempdir().unwrap();
+        let pem = dir.path().join("ca.pem");
+        std::fs::write(&pem, "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n\n").unwrap();
+        let settings = Settings {
+            insecure: vec!["a:1".to_owned(), "b".to_owned()],
+            token_servers: vec!["r=a".to_owned()],
+            authorities: vec![pem.clone()],
+            ..Settings::default()
+        };
+        let mut access = RegistryAccess { insecure: vec!["b".to_owned()], ..RegistryAccess::default() };
+        // Twice is once.
+        reach(&settings, &mut access).unwrap();
+        reach(&settings, &mut access).unwrap();
+        assert_eq!(access.insecure, ["b", "a:1"]);
+        assert_eq!(access.token_servers, ["r=a"]);
+        assert_eq!(access.ca, "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n");
+        std::fs::write(&pem, vec![b'x'; MAX_AUTHORITIES + 1]).unwrap();
+        assert!(reach(&settings, &mut access).unwrap_err().in_full().contains("ca.pem"));
+    }
+}

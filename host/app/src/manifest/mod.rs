@@ -1,0 +1,129 @@
+//! The objects of a run in a cluster, and the definitions of plugins.
+//!
+//! [`ClusterRunOptions::config`] makes the configuration of a run, [`compose`] the options of its
+//! manifest, and [`objects`] the objects themselves.
+
+mod definition;
+mod delivery;
+mod options;
+
+use std::time::Duration;
+
+use plumbline_core::config::Config;
+use plumbline_kubernetes::manifest::{ManifestError, ManifestOptions, manifest};
+use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::sources;
+use crate::suite::{self, SuiteOptions};
+
+pub use definition::{BuiltInChanges, PluginTemplate, built_in_definition, new_definition};
+pub use delivery::{BundleDelivery, check_modules};
+pub use options::{Circumstances, ClusterRunOptions, Questions, RbacChoice};
+
+/// How long the cluster may take to answer. Options can replace every answer.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// What is checked of the suite before a manifest is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuiteChecks {
+    /// Nothing.
+    None,
+    /// That tests are selected.
+    Tests,
+    /// That tests are selected, and that the image is in its registry.
+    TestsAndImage,
+}
+
+/// Makes the options of a manifest: applies the options of the suite and of the run to the
+/// configuration and the plugins, and checks the suite.
+///
+/// # Errors
+/// An option is invalid, or the suite cannot run.
+pub async fn compose(
+    context: &Context,
+    run: &ClusterRunOptions,
+    suite: &SuiteOptions,
+    mut config: Config,
+    mut circumstances: Circumstances,
+    checks: SuiteChecks,
+) -> Result<ManifestOptions, AppError> {
+    let definitions = sources::definitions(&mut circumstances.plugins);
+    suite::apply(context, suite, &mut config, definitions, circumstances.server.as_ref()).await?;
+    let mut options = run.manifest_options(context, config, circumstances)?;
+    options.ssh_key = suite::ssh_key(suite)?;
+    suite::add_retries(suite, &mut options)?;
+    if checks != SuiteChecks::None {
+        suite::check(context, suite, &options, checks == SuiteChecks::TestsAndImage).await?;
+    }
+    Ok(options)
+}
+
+/// Makes the objects of a run.
+///
+/// # Errors
+/// A plugin cannot run in a cluster, or the objects would be too large.
+pub fn objects(options: &ManifestOptions) -> Result<Vec<Value>, AppError> {
+    manifest(options).map_err(|error| {
+        let failed = AppError::usage("the run cannot be put into a cluster").because(&error);
+        match error {
+            ManifestError::NoVersion { .. } => failed.hint(
+                "name it with `--kubernetes-version`, such as `v1.30.2`, or a cluster to ask with `--kubeconfig`",
+            ),
+            ManifestError::Process(_) => {
+                failed.hint("leave it out, or give it the driver `Job` or `DaemonSet` and an image")
+            }
+            ManifestError::ModulesTooLarge(_) | ManifestError::TooManyModules(_) => failed.hint(
+                "let the aggregator fetch them: push the bundle (`plumbline plugin push`) and name it `oci://…`, or bake it into the image (`plumbline plugin bake`)",
+            ),
+            ManifestError::TooLarge { .. } | ManifestError::ModuleSize { .. } => {
+                failed.hint("put large files into the plugin's image")
+            }
+            _ => failed,
+        }
+    })
+}
+
+/// The answers of a cluster to [`Questions`].
+#[derive(Debug, Default)]
+pub struct Answers {
+    /// Its version.
+    pub version: Option<ServerVersion>,
+    /// Whether it has roles.
+    pub serves_rbac: Option<bool>,
+    /// The reason why it did not answer.
+    pub silence: Option<String>,
+}
+
+/// Asks the cluster for its version and its roles. Without a kubeconfig or context in `options`, a
+/// cluster that does not answer is not an error.
+///
+/// # Errors
+/// The cluster that `options` name does not answer.
+pub async fn ask_cluster(options: &ConnectOptions) -> Result<Answers, AppError> {
+    let named = options.kubeconfig.is_some() || options.context.is_some();
+    let late = || ClusterError::new("ask the cluster", format!("it did not answer within {} s", TIMEOUT.as_secs()));
+    match tokio::time::timeout(TIMEOUT, answers(options)).await.unwrap_or_else(|_| Err(late())) {
+        Ok(answers) => Ok(answers),
+        Err(error) if named => Err(AppError::cluster(&error)),
+        Err(error) => Ok(Answers { silence: Some(error.to_string()), ..Answers::default() }),
+    }
+}
+
+async fn answers(options: &ConnectOptions) -> Result<Answers, ClusterError> {
+    let cluster = Cluster::connect(options).await?;
+    let version = cluster.version().await?;
+    Ok(Answers { version: Some(version), serves_rbac: Some(serves_rbac(&cluster).await?), silence: None })
+}
+
+/// Whether the cluster has roles.
+///
+/// # Errors
+/// The API server does not answer.
+pub async fn serves_rbac(cluster: &Cluster) -> Result<bool, ClusterError> {
+    let groups = cluster.client().list_api_groups().await;
+    let groups = groups.map_err(|error| ClusterError::api("ask the API server for its groups", &error))?;
+    Ok(groups.groups.iter().any(|group| group.name == "rbac.authorization.k8s.io"))
+}

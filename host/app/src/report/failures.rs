@@ -1,0 +1,218 @@
+//! Failed tests as text: their names, the nodes on which they failed, and the reasons.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use plumbline_aggregator::Failure;
+use plumbline_core::failures::nodes_in;
+use plumbline_core::{FailedTest, FailedTests, Item, Status, TestId};
+
+use super::text::{name, one_line};
+
+/// The most characters of a reason, and of a name on the same line.
+const MAX_NAME: usize = 72;
+
+/// The failed tests of a plugin that a list has.
+const MAX_LISTED: usize = 10;
+
+/// The nodes that a line names. Of more, it names the first ones and the number of the others.
+const MAX_NODES: usize = 3;
+
+/// The failed tests that are distinguished. Failures of further ones are only counted.
+const MAX_TESTS: usize = 10_000;
+
+/// The failures of a tree, grouped by test.
+pub struct TreeFailures<'a> {
+    /// The tests, in the order of the tree, with their leaves.
+    pub tests: Vec<FailedTest<Vec<&'a Item>>>,
+    /// The number of leaves that failed.
+    pub leaves: usize,
+    /// The number of nodes with results.
+    nodes: u64,
+    /// Whether tests of a name are in several places of the tree.
+    places: HashMap<&'a str, Places>,
+    several_places: bool,
+}
+
+#[derive(Default)]
+struct Places {
+    first: String,
+    several: bool,
+}
+
+/// When a label has the suite of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suites {
+    /// If tests of the same name are in several suites.
+    IfAmbiguous,
+    /// If the plugin has several suites.
+    IfSeveral,
+}
+
+impl<'a> TreeFailures<'a> {
+    /// Finds the failed tests of the tree below `root`.
+    #[must_use]
+    pub fn of(root: &'a Item) -> Self {
+        let mut tests = FailedTests::<Vec<&Item>>::new(MAX_TESTS);
+        let mut found =
+            Self { tests: Vec::new(), leaves: 0, nodes: nodes_in(root), places: HashMap::new(), several_places: false };
+        let mut first_place: Option<String> = None;
+        let mut leaves = root.leaves();
+        while let Some(leaf) = leaves.next() {
+            let id = TestId::of(leaves.walk().ancestors(), leaf);
+            let place = id.place();
+            if !place.is_empty() {
+                found.several_places |= *first_place.get_or_insert_with(|| place.clone()) != place;
+            }
+            if matches!(leaf.status, Status::Failed | Status::Timeout) {
+                found.leaves += 1;
+                if let Some(test) = tests.entry(id) {
+                    test.data.push(leaf);
+                }
+            }
+            match found.places.get_mut(leaf.name.as_str()) {
+                Some(places) => places.several |= places.first != place,
+                None => drop(found.places.insert(&leaf.name, Places { first: place, several: false })),
+            }
+        }
+        found.tests = tests.into_tests();
+        found
+    }
+
+    /// The name of the test, with suite and class if they are needed to identify it.
+    #[must_use]
+    pub fn label(&self, id: &TestId, suites: Suites) -> String {
+        let shown = match suites {
+            Suites::IfSeveral => self.several_places,
+            Suites::IfAmbiguous => self.places.get(id.name.as_str()).is_some_and(|places| places.several),
+        };
+        label(&id.name, if shown { id.place() } else { String::new() }, &id.classname)
+    }
+
+    /// The nodes on which the test failed, as the end of a sentence.
+    pub fn nodes<T>(&self, test: &FailedTest<T>) -> String {
+        nodes(&test.nodes, test.failed_nodes, self.nodes)
+    }
+}
+
+/// A name, with its place and class in parentheses.
+fn label(name: &str, place: String, classname: &str) -> String {
+    let parts: Vec<&str> = [place.as_str(), classname].into_iter().filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { name.to_owned() } else { format!("{name} ({})", parts.join(" › ")) }
+}
+
+/// ` on worker-1`, or `: failed on 12 of 50 nodes: worker-1, worker-2, … 10 more`. `all` is the
+/// number of nodes, or 0 if it is not known.
+pub(super) fn nodes(names: &[String], failed: u64, all: u64) -> String {
+    let shown = match (names, failed) {
+        (_, 0) => return String::new(),
+        ([only], 1) => return format!(" on {only}"),
+        (names, _) if failed <= MAX_NODES as u64 && names.len() as u64 == failed => names.join(", "),
+        (names, _) => {
+            let first: Vec<&str> = names.iter().take(MAX_NODES - 1).map(String::as_str).collect();
+            format!("{}, … {} more", first.join(", "), failed.saturating_sub(first.len() as u64))
+        }
+    };
+    let of = if all > failed { format!("{failed} of {all} nodes") } else { format!("{failed} nodes") };
+    let all = if all == failed { "all " } else { "" };
+    format!(": failed on {all}{of}: {shown}")
+}
+
+/// The reason why the first of `leaves` failed, and whether others have another reason.
+pub fn reason_of(leaves: &[&Item]) -> Option<String> {
+    let reason = |leaf: &Item| plumbline_core::reason(&leaf.name, &leaf.details, &leaf.meta);
+    let first = reason(leaves.first()?);
+    let differ = leaves.iter().skip(1).any(|leaf| reason(leaf) != first);
+    first.map(|reason| with_others(&one_line(&reason), differ))
+}
+
+fn with_others(reason: &str, differ: bool) -> String {
+    if differ { format!("{reason} (other nodes: other reasons)") } else { reason.to_owned() }
+}
+
+/// Lists the first of `failures`, indented by `indent` columns, and the number of the others of
+/// `all`.
+///
+/// # Errors
+/// `out` cannot be written.
+pub fn list_failures(failures: &[Failure], all: u64, indent: usize, out: &mut impl Write) -> io::Result<()> {
+    let shown: Vec<(String, Option<String>)> = failures
+        .iter()
+        .take(MAX_LISTED)
+        .map(|failure| {
+            let label = label(&failure.name, failure.place.clone(), &failure.classname);
+            let nodes = nodes(&failure.nodes, failure.failed_nodes, failure.all_nodes);
+            let reason = failure.reason.as_ref().map(|reason| with_others(&short(reason), failure.reasons_differ));
+            (one_line(&label) + &name(&nodes), reason)
+        })
+        .collect();
+    let names = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    for (name, reason) in &shown {
+        match reason {
+            Some(reason) if names <= MAX_NAME => writeln!(out, "{:indent$}{name:names$}   {reason}", "")?,
+            // Long names often differ only at their ends.
+            Some(reason) => writeln!(out, "{:indent$}{name}\n{:indent$}    {reason}", "", "")?,
+            None => writeln!(out, "{:indent$}{name}", "")?,
+        }
+    }
+    let listed: u64 = failures.iter().take(MAX_LISTED).map(Failure::leaves).sum();
+    let hidden = all.saturating_sub(listed);
+    if hidden > 0 {
+        writeln!(out, "{:indent$}and {hidden} more", "")?;
+    }
+    Ok(())
+}
+
+fn short(text: &str) -> String {
+    let line = one_line(text);
+    if line.chars().count() <= MAX_NAME { line } else { line.chars().take(MAX_NAME - 1).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_whole_and_their_reasons_below_them() {
+        let failure = |name: &str, reason: Option<&str>| Failure {
+            name: name.into(),
+            reason: reason.map(Into::into),
+            ..Failure::default()
+        };
+        let long = format!("[sig-storage] Secrets should be {} in a pod", "consumable ".repeat(6));
+        let mut out = Vec::new();
+        list_failures(&[failure("short", Some("no")), failure(&long, Some("why")), failure("x", None)], 5, 2, &mut out)
+            .unwrap();
+        let want = format!("  short\n      no\n  {long}\n      why\n  x\n  and 2 more\n");
+        assert_eq!(String::from_utf8(out).unwrap(), want);
+    }
+
+    #[test]
+    fn failures_on_many_nodes_are_one_line() {
+        let names = |count: usize| (1..=count).map(|n| format!("worker-{n}")).collect::<Vec<_>>();
+        for (named, failed, all, want) in [
+            (0, 0, 0, ""),
+            (1, 1, 50, " on worker-1"),
+            (3, 3, 50, ": failed on 3 of 50 nodes: worker-1, worker-2, worker-3"),
+            (12, 12, 50, ": failed on 12 of 50 nodes: worker-1, worker-2, … 10 more"),
+            (20, 50, 50, ": failed on all 50 nodes: worker-1, worker-2, … 48 more"),
+            (2, 2, 0, ": failed on 2 nodes: worker-1, worker-2"),
+        ] {
+            assert_eq!(nodes(&names(named), failed, all), want);
+        }
+        let failure = Failure {
+            name: "check 33".into(),
+            reason: Some("full".into()),
+            reasons_differ: true,
+            classname: "disks".into(),
+            nodes: names(12),
+            failed_nodes: 12,
+            all_nodes: 50,
+            ..Failure::default()
+        };
+        let mut out = Vec::new();
+        list_failures(&[failure], 14, 0, &mut out).unwrap();
+        let want = "check 33 (disks): failed on 12 of 50 nodes: worker-1, worker-2, … 10 more\n    full (other nodes: other reasons)\nand 2 more\n";
+        assert_eq!(String::from_utf8(out).unwrap(), want);
+    }
+}

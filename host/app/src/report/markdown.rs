@@ -1,0 +1,159 @@
+//! Trees as Markdown, for a job summary or a comment.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use plumbline_core::text::printable;
+use plumbline_core::{Item, Status, TestId};
+
+use super::failures::{Suites, TreeFailures, reason_of};
+use super::text::{one_line, seconds_of, short_seconds};
+
+/// The most failed tests in a list. The number of further ones is below it.
+const MAX_LISTED: usize = 50;
+
+/// The most slow leaves in a list.
+const MAX_SLOWEST: usize = 5;
+
+/// The seconds from which a leaf is listed as slow.
+const SLOW: f64 = 1.0;
+
+/// Prints a table of plugins, and the failed tests of each below it.
+///
+/// # Errors
+/// `out` cannot be written.
+pub fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "| plugin | status | passed | failed | skipped | other |")?;
+    writeln!(out, "|---|---|---:|---:|---:|---:|")?;
+    for root in roots {
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for leaf in root.leaves() {
+            *counts.entry(if leaf.status == Status::Timeout { "failed" } else { leaf.status.as_str() }).or_default() +=
+                1;
+        }
+        let mut take = |status: &str| counts.remove(status).unwrap_or_default();
+        let (passed, failed, skipped) = (take("passed"), take("failed"), take("skipped"));
+        let other: u64 = counts.values().sum();
+        let (name, status) = (escape(&root.name), escape(&root.status.brief()));
+        writeln!(out, "| {name} | {status} | {passed} | {failed} | {skipped} | {other} |")?;
+    }
+    for root in roots {
+        let failed = TreeFailures::of(root);
+        if failed.leaves == 0 {
+            continue;
+        }
+        writeln!(out, "\n### {}: {} failed\n", escape(&root.name), failed.leaves)?;
+        let mut listed = 0;
+        for test in failed.tests.iter().take(MAX_LISTED) {
+            let reason = reason_of(&test.data).map(|text| format!(": {}", escape(&text))).unwrap_or_default();
+            // The duration on the slowest node.
+            let seconds = test.data.iter().filter_map(|leaf| seconds_of(leaf)).max_by(f64::total_cmp);
+            let took = seconds.map(|seconds| format!(" ({})", short_seconds(seconds))).unwrap_or_default();
+            let (name, nodes) = (escape(&failed.label(&test.id, Suites::IfSeveral)), escape_line(&failed.nodes(test)));
+            writeln!(out, "- **{name}**{nodes}{took}{reason}")?;
+            listed += test.data.len();
+        }
+        if failed.leaves > listed {
+            writeln!(out, "- and {} more", failed.leaves - listed)?;
+        }
+    }
+    for root in roots {
+        slowest(root, out)?;
+    }
+    Ok(())
+}
+
+/// The slowest leaves of a plugin whose items have durations.
+fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
+    let mut slow: Vec<(f64, &Item, TestId)> = Vec::new();
+    let mut leaves = root.leaves();
+    while let Some(leaf) = leaves.next() {
+        if let Some(seconds) = seconds_of(leaf).filter(|seconds| *seconds >= SLOW) {
+            slow.push((seconds, leaf, TestId::of(leaves.walk().ancestors(), leaf)));
+        }
+    }
+    if slow.is_empty() {
+        return Ok(());
+    }
+    slow.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+    writeln!(out, "\n### {}: slowest\n", escape(&root.name))?;
+    writeln!(out, "| took | status | |\n|---:|---|---|")?;
+    let labels = TreeFailures::of(root);
+    for (seconds, leaf, id) in slow.into_iter().take(MAX_SLOWEST) {
+        let (status, name) = (escape(leaf.status.as_str()), escape(&labels.label(&id, Suites::IfSeveral)));
+        let node = id.node.map(|node| format!(" on {}", escape(&node))).unwrap_or_default();
+        writeln!(out, "| {} | {status} | {name}{node} |", short_seconds(seconds))?;
+    }
+    Ok(())
+}
+
+/// The first line of a text, escaped for Markdown and HTML.
+pub fn escape(text: &str) -> String {
+    escape_line(&one_line(text))
+}
+
+/// The same for a line of any length, which may start with a space.
+fn escape_line(line: &str) -> String {
+    let mut out = String::new();
+    for c in line.chars().map(printable) {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            // A mention would notify a user.
+            '@' => out.push_str("&#64;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_names_stay_text() {
+        let failed = Item {
+            name: "a|b <script> @you".into(),
+            status: Status::Failed,
+            details: [("failure".to_owned(), "\n[x](y)\nmore".into())].into_iter().collect(),
+            ..Item::default()
+        };
+        let root = Item { name: "p".into(), status: Status::Failed, items: vec![failed], ..Item::default() };
+        let mut out = Vec::new();
+        markdown(&[root], &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("| p | failed | 0 | 1 | 0 | 0 |"), "{text}");
+        assert!(text.contains(r"- **a\|b &lt;script&gt; &#64;you**: \[x\](y)"), "{text}");
+    }
+
+    #[test]
+    fn failures_name_suite_class_and_nodes() {
+        let leaf = |reason: &str| Item {
+            name: "x".into(),
+            status: Status::Failed,
+            meta: [("classname".to_owned(), "tests.a".to_owned())].into(),
+            details: [("failure".to_owned(), reason.into())].into_iter().collect(),
+            ..Item::default()
+        };
+        let suite = |name: &str, items| Item { name: name.into(), items, ..Item::default() };
+        let node =
+            |name: &str, items| Item { meta: [("type".to_owned(), "node".to_owned())].into(), ..suite(name, items) };
+        let root = suite(
+            "p",
+            vec![
+                node("n1", vec![suite("s", vec![leaf("why")]), suite("t", vec![leaf("no")])]),
+                node("n2", vec![suite("s", vec![leaf("/src/a.go:1\nwhy")])]),
+            ],
+        );
+        let mut out = Vec::new();
+        markdown(&[root], &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("### p: 3 failed\n\n- **x (s › tests.a)**: failed on all 2 nodes: n1, n2: why\n- **x (t › tests.a)** on n1: no\n"), "{text}");
+    }
+}

@@ -1,0 +1,275 @@
+//! The verdict over a plugin, as text and in other formats.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, Write};
+
+use plumbline_core::judgement::{CheckOutcome, PluginVerdict, RuledItem, Ruling};
+use plumbline_core::{GLOBAL, Item, Status};
+use serde::Serialize;
+
+use super::failures::nodes;
+use super::text::{name, one_line};
+
+/// The most failures in a list. Further ones are only counted.
+const MAX_LISTED: usize = 100;
+
+/// A tree with its verdict, as data.
+#[derive(Serialize)]
+pub struct JudgedTree {
+    #[serde(flatten)]
+    /// The tree.
+    pub root: Item,
+    /// The verdict over it.
+    pub verdict: PluginVerdict,
+}
+
+/// Prints the verdict over a plugin as text, to follow its summary.
+///
+/// # Errors
+/// `out` cannot be written.
+pub fn verdict_report(verdict: &PluginVerdict, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\nVerdict: {}", name(&verdict.summary().sentence()))?;
+    for (class, count) in &verdict.classes {
+        let counts = if count.counting > 0 { format!(" ({} count)", count.counting) } else { String::new() };
+        writeln!(out, "{}: {}{counts}", name(class), count.items)?;
+    }
+    let failed: Vec<&str> = verdict.chain.iter().filter(|it| it.error.is_some()).map(|it| it.judge.as_str()).collect();
+    if !failed.is_empty() {
+        writeln!(out, "\nJudges that could not finish:")?;
+        for record in &verdict.chain {
+            if let Some(error) = &record.error {
+                writeln!(out, "{}: {}", name(&record.judge), one_line(error))?;
+            }
+        }
+    }
+    let counting = || verdict.items.iter().filter(|item| item.ruling.counts);
+    if verdict.counting > 0 {
+        writeln!(out, "\nFailures that count:")?;
+        let groups = by_test(counting());
+        let mut listed = 0_u64;
+        for (item, on) in groups.iter().take(MAX_LISTED) {
+            listed = listed.saturating_add(on.len() as u64);
+            let on: Vec<String> = on.iter().filter(|item| on_node(item)).map(|item| item.set.clone()).collect();
+            let on = name(&nodes(&on, on.len() as u64, 0));
+            writeln!(out, "{}{on} ({})", name(item.name()), because(&item.ruling))?;
+        }
+        let hidden = verdict.counting.saturating_sub(listed);
+        if hidden > 0 {
+            writeln!(out, "and {hidden} more")?;
+        }
+    }
+    let checks = || verdict.checks.iter().map(|judged| &judged.check);
+    if checks().any(|check| check.outcome != CheckOutcome::Passed) {
+        writeln!(out, "\nChecks that did not pass:")?;
+        for check in checks().filter(|check| check.outcome != CheckOutcome::Passed) {
+            let unknown = if check.outcome == CheckOutcome::Unknown { "unknown: " } else { "" };
+            let mut line = format!("{} {}: {unknown}want {}", check.id, check.name, check.want);
+            if !check.got.is_empty() {
+                line.push_str(&format!(", got {}", check.got));
+            }
+            if !check.reason.is_empty() {
+                line.push_str(&format!(" ({})", one_line(&check.reason)));
+            }
+            writeln!(out, "{}", name(&line))?;
+        }
+    }
+    Ok(())
+}
+
+/// Groups items with the same path and ruling: a test that failed on several nodes.
+fn by_test<'a>(items: impl Iterator<Item = &'a RuledItem>) -> Vec<(&'a RuledItem, Vec<&'a RuledItem>)> {
+    let mut groups: Vec<(&RuledItem, Vec<&RuledItem>)> = Vec::new();
+    let mut known: HashMap<(&[String], String), usize> = HashMap::new();
+    for item in items {
+        let at = *known.entry((&item.path, because(&item.ruling))).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((item, vec![item])),
+        }
+    }
+    groups
+}
+
+fn on_node(item: &RuledItem) -> bool {
+    !item.set.is_empty() && item.set != GLOBAL && item.path.last().is_some()
+}
+
+/// The class, the reason and the source, on one line.
+fn because(ruling: &Ruling) -> String {
+    let mut text = ruling.class.clone();
+    if !ruling.reason.is_empty() {
+        text.push_str(&format!(": {}", one_line(&ruling.reason)));
+    }
+    if !ruling.source.is_empty() {
+        text.push_str(&format!(", {}", one_line(&ruling.source)));
+    }
+    name(&text)
+}
+
+/// Prints the verdicts as Markdown, to follow the table of plugins.
+///
+/// # Errors
+/// `out` cannot be written.
+pub fn verdict_markdown(
+    verdicts: &[PluginVerdict],
+    escape: fn(&str) -> String,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for verdict in verdicts {
+        writeln!(out, "\n### {}: verdict\n\n{}", escape(&verdict.plugin), escape(&verdict.summary().sentence()))?;
+        let checks = verdict.checks.iter().filter(|judged| judged.check.outcome != CheckOutcome::Passed);
+        let failed: Vec<_> = checks.map(|judged| &judged.check).collect();
+        if !failed.is_empty() {
+            writeln!(out, "\n| check | | want | got |\n|---|---|---|---|")?;
+            for check in failed {
+                // Without a value, the reason says why there is none.
+                let got = if check.got.is_empty() { &check.reason } else { &check.got };
+                let cells = [&check.id, &check.name, &check.want, got].map(|text| escape(text));
+                writeln!(out, "| {} |", cells.join(" | "))?;
+            }
+        }
+        // Items that count are first. If there are too many, the classes of the others suffice.
+        let mut items: Vec<&RuledItem> = verdict.items.iter().collect();
+        items.sort_by_key(|item| !item.ruling.counts);
+        if !items.is_empty() {
+            writeln!(out, "\n| item | status | class | counts | reason | source |\n|---|---|---|---|---|---|")?;
+        }
+        for item in items.iter().take(MAX_LISTED) {
+            let counts = if item.ruling.counts { "yes" } else { "no" };
+            let Ruling { class, reason, source, .. } = &item.ruling;
+            let cells = [item.name(), item.status.as_str(), class, counts, reason, source].map(escape);
+            writeln!(out, "| {} |", cells.join(" | "))?;
+        }
+        let hidden = (items.len() as u64).saturating_add(verdict.left_out).saturating_sub(MAX_LISTED as u64);
+        if items.len() > MAX_LISTED || verdict.left_out > 0 {
+            writeln!(out, "\nand {hidden} more")?;
+        }
+    }
+    Ok(())
+}
+
+/// Applies rulings to the leaves of the tree, for formats without verdicts: excused leaves become
+/// skipped, leaves that count become failed, and the details have the reason.
+pub fn judged_leaves(root: &mut Item, verdict: &PluginVerdict) {
+    let mut said: HashMap<(String, String), VecDeque<&RuledItem>> = HashMap::new();
+    for item in &verdict.items {
+        let node = (!item.set.is_empty() && item.set != GLOBAL).then_some(&item.set);
+        said.entry(key(node.into_iter().chain(&item.path), &item.status)).or_default().push_back(item);
+    }
+    let mut path: Vec<String> = Vec::new();
+    let mut open = vec![root.items.iter_mut()];
+    while let Some(siblings) = open.last_mut() {
+        let Some(item) = siblings.next() else {
+            open.pop();
+            continue;
+        };
+        path.truncate(open.len().saturating_sub(1));
+        path.push(item.name.clone());
+        if !item.items.is_empty() {
+            open.push(item.items.iter_mut());
+        } else if let Some(ruled) = said.get_mut(&key(&path, &item.status)).and_then(VecDeque::pop_front) {
+            apply(item, ruled);
+        }
+    }
+}
+
+/// The key of a leaf: its path and status. Leaves with the same key are distinguished by their
+/// order.
+fn key<'a>(path: impl IntoIterator<Item = &'a String>, status: &Status) -> (String, String) {
+    (path.into_iter().map(String::as_str).collect::<Vec<_>>().join("\0"), status.to_string())
+}
+
+fn apply(item: &mut Item, ruled: &RuledItem) {
+    let text = because(&ruled.ruling);
+    let failed = matches!(item.status, Status::Failed | Status::Timeout);
+    let (status, detail) = match (failed, ruled.ruling.counts) {
+        (true, false) => (Status::Skipped, "skipped"),
+        (false, false) if item.status == Status::Skipped => (Status::Skipped, "skipped"),
+        (false, false) => return,
+        (_, true) => (Status::Failed, "failure"),
+    };
+    let own = item.details.get(detail).and_then(|own| own.as_str()).unwrap_or_default();
+    let text = if own.is_empty() { text } else { format!("{text}\n\n{own}") };
+    item.details.insert(detail.to_owned(), text.into());
+    item.status = status;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn verdict() -> PluginVerdict {
+        serde_json::from_value(json!({
+            "version": 1, "plugin": "e2e", "status": "failed", "failures": 3, "excused": 2, "counting": 2,
+            "chain": [{"judge": "known-failures"}, {"judge": "checks", "error": "module `checks` crashed"}],
+            "classes": {
+                "known-failure": {"items": 2, "counting": 0, "failures": 2},
+                "failure": {"items": 1, "counting": 1, "failures": 1},
+                "skip-not-allowed": {"items": 1, "counting": 1, "failures": 0},
+            },
+            "items": [
+                {"set": "global", "path": ["s", "a"], "status": "failed", "class": "known-failure", "counts": false,
+                 "reason": "no UDP\u{1b}", "source": "https://example.org/1", "judge": "known-failures"},
+                {"set": "global", "path": ["s", "b"], "status": "failed", "class": "failure", "counts": true, "reason": "no judge knows it"},
+                {"set": "n1", "path": ["c"], "status": "skipped", "class": "skip-not-allowed", "counts": true, "judge": "allowed-skips"},
+                {"set": "global", "path": ["s", "d"], "status": "timeout", "class": "known-failure", "counts": false, "judge": "known-failures"},
+            ],
+            "checks": [
+                {"id": "PODS-001", "name": "pods are healthy", "outcome": "failed", "want": ">= 98 %", "got": "96.4 % (27 of 28)", "judge": "checks"},
+                {"id": "LOG-001", "name": "etcd is quick", "outcome": "unknown", "want": "< 100ms", "reason": "no line matched", "judge": "checks"},
+                {"id": "N-001", "name": "n", "outcome": "passed", "judge": "checks"},
+            ],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn the_report_says_what_counts_and_why() {
+        let mut out = Vec::new();
+        verdict_report(&verdict(), &mut out).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn a_failure_on_many_nodes_is_one_line() {
+        let on = |node: String| json!({"set": node, "path": ["check 33"], "status": "failed", "class": "failure", "counts": true});
+        let items: Vec<_> = (0..12).map(|n| on(format!("n{n}"))).collect();
+        let verdict = json!({
+            "version": 1, "plugin": "p", "status": "failed", "failures": 12, "excused": 0, "counting": 12,
+            "chain": [], "classes": {}, "items": items, "checks": [],
+        });
+        let mut out = Vec::new();
+        verdict_report(&serde_json::from_value(verdict).unwrap(), &mut out).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        let (_, failures) = shown.split_once("Failures that count:\n").unwrap();
+        assert_eq!(failures, "check 33: failed on 12 nodes: n0, n1, … 10 more (failure)\n");
+    }
+
+    #[test]
+    fn markdown_has_every_class_and_reason() {
+        let mut out = Vec::new();
+        verdict_markdown(&[verdict()], |text| one_line(text).replace('|', "\\|"), &mut out).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn leaves_become_what_was_said_of_them() {
+        let mut root: Item = serde_json::from_value(json!({"name": "e2e", "status": "failed", "items": [
+            {"name": "s", "status": "failed", "items": [
+                {"name": "a", "status": "passed"},
+                {"name": "a", "status": "failed", "details": {"failure": "no route"}},
+                {"name": "b", "status": "failed", "details": {"failure": "broken"}},
+                {"name": "d", "status": "timeout"},
+            ]},
+            {"name": "n1", "status": "passed", "meta": {"type": "node"}, "items": [{"name": "c", "status": "skipped"}]},
+        ]}))
+        .unwrap();
+        judged_leaves(&mut root, &verdict());
+        let leaves: Vec<_> = root
+            .leaves()
+            .map(|leaf| format!("{} {} {}", leaf.name, leaf.status, serde_json::to_string(&leaf.details).unwrap()))
+            .collect();
+        insta::assert_snapshot!(leaves.join("\n"));
+    }
+}

@@ -1,0 +1,371 @@
+//! Decides whether the plugins of a run are signed or locked as the run requires.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use plumbline_aggregator::Provenance;
+use plumbline_bundle::signing::{Envelope, SignatureFile};
+use plumbline_bundle::{Bundle, Digest, Lock, Subject};
+use plumbline_core::PluginName;
+use plumbline_registry::Reference;
+
+use super::policy::policy;
+use super::target::{file_error, readable, subject};
+use crate::context::Context;
+use crate::error::AppError;
+use crate::sources::{ResolvedPlugin, SourceKind, is_packed, store, store_error};
+
+/// What a run requires of its plugins.
+#[derive(Debug, Clone, Default)]
+pub struct Requirements {
+    /// Every plugin is built in, or a bundle with a signature that counts.
+    pub signed: bool,
+    /// The policy that says which signatures count.
+    pub policy: Option<PathBuf>,
+    /// The lock file that has every plugin, with its digest.
+    pub locked: Option<PathBuf>,
+}
+
+/// Checks that `plugins` meet the requirements of a run.
+///
+/// # Errors
+/// At least one plugin does not; the causes list all of them.
+pub fn check(context: &Context, plugins: &[ResolvedPlugin], requirements: &Requirements) -> Result<(), AppError> {
+    let Requirements { signed, policy, locked } = requirements;
+    if policy.is_some() && !signed {
+        return Err(AppError::usage("`--policy` says whose signatures count, and none is asked for")
+            .hint("add `--require-signed`"));
+    }
+    if !signed && locked.is_none() {
+        return Ok(());
+    }
+    let bundles = plugins.iter().map(ResolvedPlugin::bundle).collect::<Result<Vec<_>, _>>()?;
+    let mut candidates = Vec::new();
+    for (plugin, bundle) in plugins.iter().zip(&bundles) {
+        let proof = if *signed { proof(context, plugin)? } else { Proof::None("not looked at") };
+        candidates.push(candidate(plugin, bundle.as_ref(), proof));
+    }
+    if let Some(file) = locked {
+        require_locked(&candidates, file)?;
+    }
+    if *signed {
+        require_signed(&candidates, policy.as_deref())?;
+    }
+    Ok(())
+}
+
+fn candidate<'a>(found: &'a ResolvedPlugin, bundle: Option<&'a Bundle>, proof: Proof) -> Candidate<'a> {
+    let definition = &found.source.definition;
+    Candidate {
+        plugin: definition.name.as_str(),
+        origin: &found.origin,
+        definition: found.digest.unwrap_or_else(|| Digest::of(definition.to_json().to_string().as_bytes())),
+        bundle,
+        proof,
+    }
+}
+
+/// The proof of a plugin's origin. Only packed bundles are signed, because a directory can change
+/// between the check and the run.
+fn proof(context: &Context, found: &ResolvedPlugin) -> Result<Proof, AppError> {
+    Ok(match found.kind {
+        SourceKind::BuiltIn => Proof::BuiltIn,
+        SourceKind::Sonobuoy => Proof::None("a definition that Sonobuoy has installed"),
+        SourceKind::Installed => {
+            Proof::Signatures { envelopes: attached(context, found)?, reference: installed_from(&found.origin)? }
+        }
+        SourceKind::Registry => {
+            Proof::Signatures { envelopes: attached(context, found)?, reference: Some(found.origin.clone()) }
+        }
+        SourceKind::Url => Proof::Signatures { envelopes: attached(context, found)?, reference: None },
+        SourceKind::Named if is_tar(found) => {
+            let envelopes =
+                SignatureFile::beside(Path::new(&found.origin)).read().map_err(|error| file_error(&error))?;
+            Proof::Signatures { envelopes, reference: None }
+        }
+        SourceKind::Named if found.source.bundle.is_some() => Proof::None("a directory"),
+        SourceKind::Named => Proof::None("a definition alone"),
+    })
+}
+
+/// Whether the plugin is a tar. The origin of a directory is the definition in it.
+fn is_tar(found: &ResolvedPlugin) -> bool {
+    let origin = Path::new(&found.origin);
+    let parent = origin.canonicalize().ok().and_then(|path| Some(path.parent()?.to_owned()));
+    found.source.bundle.is_some() && found.source.bundle != parent && origin.is_file() && is_packed(origin)
+}
+
+/// The signatures that came with a plugin.
+fn attached(context: &Context, found: &ResolvedPlugin) -> Result<Vec<Envelope>, AppError> {
+    readable(context, found.signatures.as_deref(), &found.origin)
+}
+
+/// The reference that an installed bundle was pulled from, if it was.
+fn installed_from(name: &str) -> Result<Option<String>, AppError> {
+    let failed = |error| store_error(format!("failed to load plugin `{name}`"), &error);
+    let Some(installed) = store()?.find(name).map_err(failed)? else {
+        return Err(AppError::system(format!("plugin `{name}` was uninstalled a moment ago")));
+    };
+    Ok(Some(installed.record.source).filter(|source| Reference::is_meant(source)))
+}
+
+/// The source and digest of a plugin that is a packed bundle.
+#[must_use]
+pub fn packed_provenance(found: &ResolvedPlugin) -> Option<(String, String)> {
+    let packed = match found.kind {
+        SourceKind::Installed | SourceKind::Registry | SourceKind::Url => true,
+        SourceKind::Named => is_tar(found),
+        SourceKind::BuiltIn | SourceKind::Sonobuoy => false,
+    };
+    let bundle = packed.then(|| found.bundle().ok().flatten()).flatten()?;
+    Some((found.origin.clone(), bundle.digest().to_string()))
+}
+
+/// The origins of plugins, for the archive. A bundle that cannot be opened has no digest, which
+/// only matters to runs that require signatures or a lock.
+pub fn provenance(found: &[ResolvedPlugin]) -> impl Iterator<Item = (PluginName, Provenance)> {
+    found.iter().map(|one| {
+        let bundle = one.bundle().ok().flatten().map(|bundle| bundle.digest().to_string());
+        let definition_file = one.digest.map(|digest| digest.to_string());
+        let provenance = Provenance { reference: Some(one.origin.clone()), bundle, definition_file };
+        (one.source.definition.name.clone(), provenance)
+    })
+}
+
+/// The largest lock file, in bytes.
+const MAX_LOCK_BYTES: u64 = 8 << 20;
+
+/// A plugin that is about to run.
+struct Candidate<'a> {
+    /// Its name in the run.
+    plugin: &'a str,
+    /// Its reference.
+    origin: &'a str,
+    /// The digest of its definition.
+    definition: Digest,
+    /// Its bundle, if it is one.
+    bundle: Option<&'a Bundle>,
+    /// The proof of its origin.
+    proof: Proof,
+}
+
+/// The proof of a plugin's origin.
+enum Proof {
+    /// It is part of this program.
+    BuiltIn,
+    /// There is no proof. The text completes "it is …".
+    None(&'static str),
+    /// Signatures, which may count.
+    Signatures {
+        /// The signatures of the bundle.
+        envelopes: Vec<Envelope>,
+        /// The reference that it was pulled from, if it was pulled.
+        reference: Option<String>,
+    },
+}
+
+/// Why a plugin may not run.
+#[derive(Debug)]
+struct Reason(String);
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Reason {}
+
+/// Checks that every plugin is built in, or a bundle with a signature that counts.
+fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(), AppError> {
+    let trust = policy(file)?;
+    let (mut refused, mut loose) = (Vec::new(), false);
+    for candidate in candidates {
+        let reason = match (&candidate.proof, candidate.bundle) {
+            (Proof::BuiltIn, _) => continue,
+            (Proof::Signatures { envelopes, reference }, Some(bundle)) => {
+                // The name of the bundle; its name in this run is up to the operator.
+                let subject = subject(bundle.name(), bundle.digest());
+                match trust.verify(envelopes, &subject, reference.as_deref()) {
+                    Ok(verified) => {
+                        tracing::info!(plugin = candidate.plugin, key = verified.key, "its signature counts");
+                        continue;
+                    }
+                    Err(reasons) => reasons.join("; "),
+                }
+            }
+            (Proof::None(what), _) => {
+                loose = true;
+                format!("it is {what}, which nothing can vouch for")
+            }
+            (Proof::Signatures { .. }, None) => {
+                loose = true;
+                "it is not a bundle, which is what is signed".to_owned()
+            }
+        };
+        refused.push(Reason(format!("`{}` (`{}`): {reason}", candidate.plugin, candidate.origin)));
+    }
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let (few, all) = (refused.len(), candidates.len());
+    let mut told = AppError::usage(format!("with `--require-signed`, {few} of {all} plugins may not run"));
+    for reason in &refused {
+        told = told.because(reason);
+    }
+    Err(told.hint(match loose {
+        true => "pack and sign it: `plumbline plugin pack DIR`, then `plumbline plugin sign NAME.bundle.tar --key FILE`, and run the tar".to_owned(),
+        false => format!(
+            "have it signed by a key that counts: {} says which (`plumbline plugin verify` tells more)",
+            trust.name()
+        ),
+    }))
+}
+
+/// Checks that every plugin is what the lock file has.
+fn require_locked(candidates: &[Candidate<'_>], path: &Path) -> Result<(), AppError> {
+    let shown = path.display();
+    let text = super::bounded_text(path, MAX_LOCK_BYTES).map_err(|error| {
+        AppError::usage(format!("failed to read the lock file `{shown}`"))
+            .because(&error)
+            .hint("`plumbline plugin lock -p REF` writes one")
+    })?;
+    let lock =
+        Lock::parse(&text).map_err(|error| AppError::usage(format!("invalid lock file `{shown}`")).because(&error))?;
+    let mut refused = Vec::new();
+    for &Candidate { plugin, origin, definition, bundle, .. } in candidates {
+        if let Err(mismatch) = lock.check(&Subject { name: plugin, origin, definition, bundle }) {
+            refused.push(mismatch);
+        }
+    }
+    let Some(first) = refused.first() else { return Ok(()) };
+    let (few, all) = (refused.len(), candidates.len());
+    let mut told =
+        AppError::usage(format!("with `--locked`, {few} of {all} plugins may not run: `{shown}` has others"));
+    for mismatch in &refused {
+        told = told.because(mismatch);
+    }
+    Err(told.hint(first.hint()))
+}
+
+#[cfg(test)]
+mod tests {
+    use plumbline_bundle::signing::{Predicate, read_private, sign, write_pair};
+
+    use super::*;
+
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        /// With a key, and a policy by which it signs `tap`.
+        fn new() -> Self {
+            let place = Self(tempfile::tempdir().unwrap());
+            write_pair(&place.at("k"), false).unwrap();
+            place.write("policy.yaml", "version: 1\nkeys: {k: {file: k.pub}}\nrules: [{names: [tap], keys: [k]}]\n");
+            place
+        }
+
+        fn at(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            std::fs::create_dir_all(self.at(name).parent().unwrap()).unwrap();
+            std::fs::write(self.at(name), text).unwrap();
+        }
+
+        fn bundle(&self, name: &str, word: &str) -> Bundle {
+            let yaml = format!(
+                "sonobuoy-config: {{driver: Job, plugin-name: {name}}}\nspec: {{name: plugin, image: {word}}}\n"
+            );
+            self.write(&format!("{name}-{word}/plugin.yaml"), &yaml);
+            Bundle::open(self.at(&format!("{name}-{word}"))).unwrap()
+        }
+
+        fn signed(&self, bundle: &Bundle) -> Vec<Envelope> {
+            let key = read_private(&self.at("k.key")).unwrap();
+            vec![sign(&subject(bundle.name(), bundle.digest()), &Predicate::default(), &key).unwrap()]
+        }
+
+        fn require(&self, candidates: &[Candidate<'_>]) -> Result<(), String> {
+            let policy = self.at("policy.yaml");
+            let told = |error: AppError| error.in_full().replace(&self.0.path().display().to_string(), "DIR");
+            require_signed(candidates, Some(&policy)).map_err(told)
+        }
+    }
+
+    fn candidate<'a>(plugin: &'a str, bundle: Option<&'a Bundle>, proof: Proof) -> Candidate<'a> {
+        let definition = bundle.map_or(Digest::of(b"built-in"), |bundle| bundle.definition_digest);
+        Candidate { plugin, origin: "ORIGIN", definition, bundle, proof }
+    }
+
+    fn signatures(envelopes: Vec<Envelope>) -> Proof {
+        Proof::Signatures { envelopes, reference: None }
+    }
+
+    #[test]
+    fn built_in_and_signed_bundles_may_run() {
+        let place = Place::new();
+        let tap = place.bundle("tap", "one");
+        let signed = || signatures(place.signed(&tap));
+        let built_in = candidate("host-facts", None, Proof::BuiltIn);
+        // Under another name in this run, too: the bundle is the same.
+        let all = [built_in, candidate("tap", Some(&tap), signed()), candidate("again", Some(&tap), signed())];
+        place.require(&all).unwrap();
+    }
+
+    #[test]
+    fn all_that_may_not_run_are_told() {
+        let place = Place::new();
+        let (tap, changed, other) =
+            (place.bundle("tap", "one"), place.bundle("tap", "two"), place.bundle("other", "one"));
+        let wrong = |candidates: &[Candidate<'_>]| place.require(candidates).unwrap_err();
+        let told = wrong(&[
+            candidate("host-facts", None, Proof::BuiltIn),
+            candidate("tap", Some(&changed), signatures(place.signed(&tap))),
+            candidate("other", Some(&other), signatures(place.signed(&other))),
+            candidate("bare", Some(&tap), signatures(Vec::new())),
+        ]);
+        let told = told.replace(&tap.digest().to_string(), "TAP").replace(&changed.digest().to_string(), "CHANGED");
+        insta::assert_snapshot!(told, @"
+        error: with `--require-signed`, 3 of 4 plugins may not run
+        cause: `tap` (`ORIGIN`): what key `k` has signed has the digest TAP; this is CHANGED
+        cause: `other` (`ORIGIN`): no rule of policy `DIR/policy.yaml` is for this name, so nobody may sign it
+        cause: `bare` (`ORIGIN`): there is no signature
+        hint:  have it signed by a key that counts: policy `DIR/policy.yaml` says which (`plumbline plugin verify` tells more)
+        ");
+        insta::assert_snapshot!(wrong(&[candidate("tap", Some(&tap), Proof::None("a directory"))]), @"
+        error: with `--require-signed`, 1 of 1 plugins may not run
+        cause: `tap` (`ORIGIN`): it is a directory, which nothing can vouch for
+        hint:  pack and sign it: `plumbline plugin pack DIR`, then `plumbline plugin sign NAME.bundle.tar --key FILE`, and run the tar
+        ");
+    }
+
+    #[test]
+    fn only_what_is_locked_may_run() {
+        let place = Place::new();
+        let (tap, changed) = (place.bundle("tap", "one"), place.bundle("tap", "two"));
+        let of = |plugin, bundle| candidate(plugin, bundle, Proof::BuiltIn);
+        let locked = |it: &Candidate<'_>| {
+            let text = Lock::of(&[Subject {
+                name: it.plugin,
+                origin: it.origin,
+                definition: it.definition,
+                bundle: it.bundle,
+            }]);
+            place.write("plumbline.lock", &text.unwrap().to_yaml().unwrap());
+        };
+        let check = |candidates: &[Candidate<'_>]| require_locked(candidates, &place.at("plumbline.lock"));
+        locked(&of("tap", Some(&tap)));
+        check(&[of("tap", Some(&tap))]).unwrap();
+        let told = check(&[of("tap", Some(&changed)), of("more", None)]).unwrap_err().in_full();
+        for wanted in [&tap.digest().to_string(), &changed.digest().to_string(), "`more`", "2 of 2"] {
+            assert!(told.contains(wanted), "{told}");
+        }
+        locked(&of("host-facts", None));
+        check(&[of("host-facts", None)]).unwrap();
+        place.write("plumbline.lock", "version: 9\nplugins: []\n");
+        assert!(check(&[]).unwrap_err().in_full().contains("version 9"));
+        assert!(require_locked(&[], &place.at("gone.lock")).unwrap_err().in_full().contains("plugin lock"));
+    }
+}

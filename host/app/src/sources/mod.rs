@@ -1,0 +1,160 @@
+//! Turns references to plugins into definitions and bundles.
+//!
+//! A reference names a built-in plugin, a file, a directory, a packed bundle, a URL, an artifact in
+//! a registry, an installed bundle, or standard input.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use plumbline_bundle::built_in::Place;
+use plumbline_core::PluginName;
+use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
+
+use crate::context::Context;
+use crate::error::AppError;
+
+use definition::{directory_of, has_definition, parse, read, read_file};
+
+mod definition;
+mod error;
+mod named;
+mod packed;
+pub mod registry;
+mod resolved;
+pub mod url;
+
+pub use definition::{from_directory, from_file};
+pub use error::{bundle_error, cache_error, registry_error, store_error};
+pub use named::{built_in_names, built_in_yaml, sonobuoy, store};
+pub use packed::{is_packed, signatures_beside};
+pub use resolved::{ResolvedPlugin, SourceKind};
+
+/// Finds the plugin that `reference` names, in this order:
+///
+/// 1. `-`: a definition on standard input
+/// 2. The built-in plugin of that name, in its form for `place`
+/// 3. `oci://…`: a bundle in a registry
+/// 4. A directory with `plugin.yaml`
+/// 5. `https://…`, `http://…`: a definition or packed bundle
+/// 6. A file: a definition or packed bundle
+/// 7. An installed bundle
+///
+/// URLs, files and installed bundles may end in `@NAME`, which renames the plugin.
+///
+/// # Errors
+/// No plugin has that name, it cannot be fetched or read, or its definition is invalid.
+pub fn find(context: &Context, reference: &str, place: Place) -> Result<ResolvedPlugin, AppError> {
+    if reference == "-" {
+        return parse(read(io::stdin().lock(), "standard input")?, "standard input", None);
+    }
+    if let Some(built_in) = plumbline_bundle::built_in::definition(reference) {
+        let found = parse(built_in_yaml(&built_in, place)?.into(), reference, None)?;
+        return Ok(ResolvedPlugin { kind: SourceKind::BuiltIn, ..found });
+    }
+    if registry::is_reference(reference) {
+        return registry::found(context, reference);
+    }
+    let path = Path::new(reference);
+    // A directory without a definition does not hide an installed bundle of the same name.
+    if path.is_dir() && (has_definition(path) || !named::is_installed(reference)) {
+        return from_directory(path);
+    }
+    let (source, name) = split_name(reference);
+    let found = if url::is_url(source) {
+        Some(url::found(context, source)?)
+    } else if let Some(found) = by_path_or_name(reference)? {
+        // The whole reference is a path or a name, even if it contains `@`.
+        return Ok(found);
+    } else if name.is_some() {
+        by_path_or_name(source)?
+    } else {
+        None
+    };
+    match (found, name) {
+        (Some(found), Some(name)) => Ok(found.with_name(name)),
+        (Some(found), None) => Ok(found),
+        (None, _) => Err(named::unknown(reference, place)),
+    }
+}
+
+/// Finds the plugins that `references` name, or those of `defaults` if there are no references.
+/// Reports the warnings about their definitions.
+///
+/// # Errors
+/// As for [`find`].
+pub fn find_all(
+    context: &Context,
+    references: &[String],
+    defaults: &[&str],
+    place: Place,
+) -> Result<Vec<ResolvedPlugin>, AppError> {
+    let mut plugins = references.iter().map(|name| find(context, name, place)).collect::<Result<Vec<_>, _>>()?;
+    if plugins.is_empty() {
+        plugins = defaults.iter().map(|name| find(context, name, place)).collect::<Result<_, _>>()?;
+    }
+    for plugin in &plugins {
+        plugin.warnings.iter().for_each(|warning| context.reporter.warning(&format!("`{}`: {warning}", plugin.origin)));
+    }
+    Ok(plugins)
+}
+
+/// Reads and validates the definition in a file or behind a URL, and returns its text.
+///
+/// # Errors
+/// The definition cannot be read or is invalid.
+pub fn definition_text(context: &Context, reference: &str) -> Result<Vec<u8>, AppError> {
+    let text = if url::is_url(reference) {
+        url::get(context, reference, MAX_YAML_BYTES)?
+            .map_err(|cause| AppError::usage(format!("failed to download definition `{reference}`: {cause}")))?
+    } else {
+        read_file(Path::new(reference))?
+    };
+    parse(text.clone(), reference, None)?;
+    Ok(text)
+}
+
+/// The definitions of `plugins`, to be changed by options.
+pub fn definitions(plugins: &mut [ResolvedPlugin]) -> Vec<&mut Arc<Definition>> {
+    plugins.iter_mut().map(|plugin| &mut plugin.source.definition).collect()
+}
+
+/// The plugin in the file of that path, or else the installed plugin of that name.
+fn by_path_or_name(reference: &str) -> Result<Option<ResolvedPlugin>, AppError> {
+    let path = Path::new(reference);
+    if !path.is_file() {
+        return named::found(reference);
+    }
+    match is_packed(path) {
+        true => packed::found(path, reference).map(Some),
+        // A single file is not a bundle: modules next to it do not belong to it.
+        false => {
+            let found = parse(read_file(path)?, reference, None)?;
+            Ok(Some(ResolvedPlugin { directory: directory_of(path), ..found }))
+        }
+    }
+}
+
+/// Splits the new name off a reference such as `smoke.yaml@nightly`. In a URL, an `@` before the
+/// host ends the user information.
+fn split_name(reference: &str) -> (&str, Option<PluginName>) {
+    let parts = reference.rsplit_once('@').filter(|(source, _)| !source.is_empty());
+    let Some((source, name)) = parts else { return (reference, None) };
+    match name.parse() {
+        Ok(name) if !source.ends_with("//") => (source, Some(name)),
+        _ => (reference, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_name_is_one_plugin_here_and_another_in_a_cluster() {
+        let context = Context::new(crate::context::Silent);
+        let driver = |place| find(&context, "host-facts", place).unwrap().source.definition.driver;
+        assert_eq!(driver(Place::Local), plumbline_core::Driver::Process);
+        assert_eq!(driver(Place::Cluster), plumbline_core::Driver::DaemonSet);
+    }
+}

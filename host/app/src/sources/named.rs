@@ -1,0 +1,134 @@
+//! Plugins that are found by their name alone: built-in ones, installed bundles, and what Sonobuoy
+//! has installed.
+
+use plumbline_bundle::built_in::{BuiltInDefinition, Place};
+use plumbline_bundle::{SonobuoyCache, Store};
+use plumbline_core::closest;
+
+use super::definition::parse;
+use super::error::store_error;
+use super::{ResolvedPlugin, SourceKind};
+use crate::error::AppError;
+
+/// The names of the built-in plugins for `place`, quoted and separated by commas, for messages.
+pub fn built_in_names(place: Place) -> String {
+    let there = plumbline_bundle::built_in::definitions().iter().filter(|built_in| built_in.yaml(place).is_some());
+    there.map(|built_in| format!("`{}`", built_in.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// The definition of a built-in plugin for `place`.
+///
+/// # Errors
+/// The plugin has no form for `place`.
+pub fn built_in_yaml(built_in: &BuiltInDefinition, place: Place) -> Result<&'static str, AppError> {
+    let name = built_in.name;
+    built_in.yaml(place).ok_or_else(|| match place {
+        Place::Local => AppError::usage(format!("built-in plugin `{name}` exists for clusters only"))
+            .hint(format!("run it in one: `plumbline run -p {name}`")),
+        Place::Cluster => AppError::usage(format!("built-in plugin `{name}` exists for one machine only"))
+            .hint(format!("run it there: `plumbline run --local -p {name}`")),
+    })
+}
+
+/// Opens the user's installed bundles. Names of built-in plugins are reserved, because they are
+/// found first.
+///
+/// # Errors
+/// The user has no data directory.
+pub fn store() -> Result<Store, AppError> {
+    let store = Store::user().map_err(|error| {
+        store_error("failed to install bundles", &error).hint("say where: set `XDG_DATA_HOME` to a directory")
+    })?;
+    Ok(store.reserving(plumbline_bundle::built_in::definitions().iter().map(|built_in| built_in.name)))
+}
+
+/// Lists the plugins that Sonobuoy has installed, with their paths. Without a home directory, there
+/// are none.
+///
+/// # Errors
+/// Sonobuoy's directory cannot be read.
+pub fn sonobuoy() -> Result<Vec<(String, std::path::PathBuf)>, AppError> {
+    let list = SonobuoyCache::user().map(|cache| cache.list()).transpose();
+    let list = list.map_err(|error| AppError::system("failed to list Sonobuoy's plugins").because(&error))?;
+    Ok(list.unwrap_or_default())
+}
+
+/// Whether a bundle of this name is installed, even a damaged one.
+pub(super) fn is_installed(name: &str) -> bool {
+    Store::user().is_ok_and(|store| store.find(name).map_or(true, |found| found.is_some()))
+}
+
+/// The installed plugin of this name, its digest verified, or else that of Sonobuoy.
+pub(super) fn found(name: &str) -> Result<Option<ResolvedPlugin>, AppError> {
+    if let Ok(store) = Store::user() {
+        let found = store.find(name).map_err(|error| store_error(format!("failed to load plugin `{name}`"), &error))?;
+        if let Some(installed) = found {
+            let found = ResolvedPlugin::of_bundle(installed.bundle, name, SourceKind::Installed);
+            return Ok(Some(ResolvedPlugin { signatures: installed.signatures, ..found }));
+        }
+    }
+    let Some(cache) = SonobuoyCache::user() else { return Ok(None) };
+    let found = cache
+        .find(name)
+        .map_err(|error| AppError::system(format!("failed to load plugin `{name}`")).because(&error))?;
+    let Some((path, text)) = found else { return Ok(None) };
+    let found = parse(text, &path.display().to_string(), None)?;
+    Ok(Some(ResolvedPlugin { kind: SourceKind::Sonobuoy, ..found }))
+}
+
+/// The number of names of one kind that an error lists.
+const MAX_LISTED: usize = 20;
+
+/// The error for a reference that names nothing.
+pub(super) fn unknown(reference: &str, place: Place) -> AppError {
+    let installed =
+        store().and_then(|store| store.list().map_err(|error| store_error("failed to list installed bundles", &error)));
+    // An error here must not hide the error at hand.
+    let installed: Vec<String> = installed.unwrap_or_default().into_iter().map(|entry| entry.name).collect();
+    let of_sonobuoy: Vec<String> = sonobuoy().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+    let built_in = plumbline_bundle::built_in::definitions().iter().filter(|built_in| built_in.yaml(place).is_some());
+    let all: Vec<&str> = built_in
+        .map(|built_in| built_in.name)
+        .chain(installed.iter().chain(&of_sonobuoy).map(String::as_str))
+        .collect();
+
+    let mut hint = String::new();
+    if let Some(closest) = closest(reference, all.iter().copied()) {
+        hint.push_str(&format!("did you mean `{closest}`?\n"));
+    }
+    hint.push_str(&format!("built-in plugins: {}", built_in_names(place)));
+    for (kind, names) in [("installed", &installed), ("installed by Sonobuoy", &of_sonobuoy)] {
+        if !names.is_empty() {
+            hint.push_str(&format!("; {kind}: {}", listed(names)));
+        }
+    }
+    hint.push_str("; a path may be a definition, a packed bundle, or a directory with `plugin.yaml`");
+    AppError::usage(format!(
+        "plugin `{reference}` is neither a built-in plugin nor a file or directory, and not installed"
+    ))
+    .hint(hint)
+}
+
+fn listed(names: &[String]) -> String {
+    let shown: Vec<_> = names.iter().take(MAX_LISTED).map(|name| format!("`{name}`")).collect();
+    match names.len().saturating_sub(MAX_LISTED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more (`plumbline plugin list`)", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_built_in_plugin_of_the_other_place_is_an_error_that_says_so() {
+        let local = BuiltInDefinition { name: "disks", local: Some("yaml"), cluster: None };
+        assert_eq!(built_in_yaml(&local, Place::Local).unwrap(), "yaml");
+        let told = built_in_yaml(&local, Place::Cluster).unwrap_err().in_full();
+        assert!(told.contains("one machine only") && told.contains("plumbline run --local -p disks"), "{told}");
+        let cluster = BuiltInDefinition { local: None, cluster: Some("yaml"), ..local };
+        let told = built_in_yaml(&cluster, Place::Local).unwrap_err().in_full();
+        assert!(told.contains("clusters only") && told.contains("plumbline run -p disks"), "{told}");
+    }
+}

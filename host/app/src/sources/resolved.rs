@@ -1,0 +1,92 @@
+//! A plugin that a reference was resolved to.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use plumbline_aggregator::Source;
+use plumbline_bundle::{Bundle, BundleWarning, Digest};
+use plumbline_core::PluginName;
+use plumbline_core::definition::Warning;
+use plumbline_registry::Reference;
+
+use super::error::bundle_error;
+use crate::error::AppError;
+
+/// A plugin with its origin and the warnings about its definition.
+pub struct ResolvedPlugin {
+    /// The definition, and the directory of the bundle.
+    pub source: Source,
+    /// The directory of the definition, if it came from a file. Relative paths in it start there.
+    pub directory: Option<PathBuf>,
+    /// Warnings about the definition.
+    pub warnings: Vec<Warning>,
+    /// The reference, for messages.
+    pub origin: String,
+    /// The digest of the definition as it was read. `None` if it was made of options.
+    pub digest: Option<Digest>,
+    /// The kind of its source.
+    pub kind: SourceKind,
+    /// The signatures that came with it from a registry, a URL or the store, unread.
+    pub signatures: Option<Vec<u8>>,
+    /// The reference with a digest, for a plugin from a registry.
+    pub pinned: Option<Reference>,
+}
+
+/// The kind of source of a plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceKind {
+    /// This program.
+    BuiltIn,
+    /// A file, a directory, a tar, the URL of a definition, or standard input.
+    Named,
+    /// The URL of a packed bundle.
+    Url,
+    /// A registry.
+    Registry,
+    /// The user's installed bundles.
+    Installed,
+    /// Sonobuoy's directory.
+    Sonobuoy,
+}
+
+impl ResolvedPlugin {
+    /// The plugin of an open bundle.
+    pub(crate) fn of_bundle(bundle: Bundle, origin: &str, kind: SourceKind) -> Self {
+        let warnings = bundle.warnings.into_iter().filter_map(|warning| match warning {
+            BundleWarning::Definition(warning) => Some(warning),
+            // The other warnings concern packing.
+            _ => None,
+        });
+        Self {
+            warnings: warnings.collect(),
+            directory: Some(bundle.dir.clone()),
+            source: Source { definition: Arc::new(bundle.definition), bundle: Some(bundle.dir) },
+            origin: origin.to_owned(),
+            digest: Some(bundle.definition_digest),
+            kind,
+            signatures: None,
+            pinned: None,
+        }
+    }
+
+    /// Opens the plugin's bundle. `None` if the plugin is a definition alone.
+    ///
+    /// # Errors
+    /// The bundle is incomplete.
+    pub fn bundle(&self) -> Result<Option<Bundle>, AppError> {
+        self.source
+            .bundle
+            .as_deref()
+            .map(Bundle::open)
+            .transpose()
+            .map_err(|error| bundle_error(format!("plugin `{}` is not a complete bundle", self.origin), &error))
+    }
+
+    /// Renames the plugin.
+    pub(crate) fn with_name(mut self, name: PluginName) -> Self {
+        let mut definition = self.source.definition.as_ref().clone();
+        definition.name = name;
+        self.source.definition = Arc::new(definition);
+        self
+    }
+}

@@ -1,0 +1,196 @@
+//! Definitions, packed bundles and lists behind URLs.
+
+use std::fs::File;
+use std::io::{Seek as _, Write as _};
+use std::time::Duration;
+
+use plumbline_bundle::limits::MAX_SIGNATURE_BYTES;
+use plumbline_core::chain;
+use plumbline_core::definition::MAX_YAML_BYTES;
+use reqwest::{Client, Response, StatusCode, Url, redirect};
+use tempfile::NamedTempFile;
+use tokio::time::timeout;
+
+use super::definition::parse;
+use super::packed::{MAGIC_BYTES, SIGNATURES, is_tar, unpacked};
+use super::registry::LARGEST_TAR;
+use super::{ResolvedPlugin, SourceKind};
+use crate::context::Context;
+use crate::error::AppError;
+use crate::report::text::size;
+use crate::runtime::one_thread;
+
+/// How long a server may take to send a definition. Sonobuoy has the same limit.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a server may take to send a packed bundle: the largest at about 4 Mbit/s.
+const BUNDLE_TIMEOUT: Duration = Duration::from_secs(600);
+/// The number of redirects that are followed.
+const MAX_REDIRECTS: usize = 5;
+/// The answers of servers if a file does not exist. Some answer 403 to clients that may not list
+/// files.
+const NOT_FOUND: [StatusCode; 3] = [StatusCode::NOT_FOUND, StatusCode::GONE, StatusCode::FORBIDDEN];
+
+/// Whether `reference` is a URL rather than a path.
+pub fn is_url(reference: &str) -> bool {
+    ["http://", "https://"]
+        .iter()
+        .any(|scheme| reference.get(..scheme.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(scheme)))
+}
+
+/// What a server may send.
+enum Content {
+    /// A definition, of at most one chunk more than the limit.
+    Definition(Vec<u8>),
+    /// A tar, positioned at its start.
+    Bundle(File),
+}
+
+/// Fetches the plugin behind `url`: a definition or a packed bundle, distinguished by the content.
+pub(super) fn found(context: &Context, url: &str) -> Result<ResolvedPlugin, AppError> {
+    let secure = is_secure(context, url);
+    let content = wait(plugin(url, secure))?.map_err(|cause| {
+        AppError::usage(format!("failed to fetch plugin `{url}`: {cause}"))
+            .hint("fetch it by other means and name the file: `--plugin FILE`")
+    })?;
+    match content {
+        Content::Definition(text) => parse(text, url, None),
+        Content::Bundle(tar) => {
+            let found = unpacked(&tar, url, SourceKind::Url)?;
+            Ok(ResolvedPlugin { signatures: signatures(context, url, secure)?, ..found })
+        }
+    }
+}
+
+/// Fetches the content behind `url`, of at most one chunk more than `limit` bytes. The inner error
+/// says why the server did not send it.
+///
+/// # Errors
+/// The request cannot be made.
+pub fn get(context: &Context, url: &str, limit: usize) -> Result<Result<Vec<u8>, String>, AppError> {
+    let secure = is_secure(context, url);
+    wait(async {
+        let answer = open(url, secure, TIMEOUT).await?;
+        if answer.status() != StatusCode::OK {
+            return Err(refused(answer.status()));
+        }
+        rest(answer, Vec::new(), limit).await
+    })
+}
+
+/// Whether `url` is fetched over HTTPS. Warns about plain HTTP.
+fn is_secure(context: &Context, url: &str) -> bool {
+    let secure = url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
+    if !secure {
+        context
+            .reporter
+            .warning(&format!("`{url}` is fetched over plain HTTP: anyone on the network path can change it"));
+    }
+    secure
+}
+
+fn wait<T>(work: impl Future<Output = T>) -> Result<T, AppError> {
+    let runtime = one_thread()?;
+    Ok(runtime.block_on(work))
+}
+
+fn refused(status: StatusCode) -> String {
+    format!("the server answers {status}")
+}
+
+/// Opens `url`. The whole answer must arrive within `timeout`.
+async fn open(url: &str, secure: bool, timeout: Duration) -> Result<Response, String> {
+    // Fails if this process has installed a provider of cryptography already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = Client::builder()
+        .timeout(timeout)
+        .connect_timeout(TIMEOUT)
+        .read_timeout(TIMEOUT)
+        // A redirect must not lead from HTTPS to plain HTTP.
+        .https_only(secure)
+        .redirect(redirect::Policy::limited(MAX_REDIRECTS));
+    // Plain HTTP needs no CA certificates, and loading them fails on systems that have none.
+    let builder = if secure { builder } else { builder.tls_certs_only([]) };
+    let client = builder.build().map_err(|error| chain(&error))?;
+    client.get(url).send().await.map_err(|error| chain(&error))
+}
+
+/// `text` and the rest of the answer, of at most one chunk more than `limit` bytes.
+async fn rest(mut answer: Response, mut text: Vec<u8>, limit: usize) -> Result<Vec<u8>, String> {
+    while text.len() <= limit {
+        let Some(piece) = answer.chunk().await.map_err(|error| chain(&error))? else { break };
+        text.extend_from_slice(&piece);
+    }
+    Ok(text)
+}
+
+async fn plugin(url: &str, secure: bool) -> Result<Content, String> {
+    let late = |_| format!("it is not there after {} s", TIMEOUT.as_secs());
+    let begun = async {
+        let mut answer = open(url, secure, BUNDLE_TIMEOUT).await?;
+        if answer.status() != StatusCode::OK {
+            return Err(refused(answer.status()));
+        }
+        let mut beginning = Vec::new();
+        while beginning.len() < MAGIC_BYTES {
+            let Some(piece) = answer.chunk().await.map_err(|error| chain(&error))? else { break };
+            beginning.extend_from_slice(&piece);
+        }
+        Ok((answer, beginning))
+    };
+    let (mut answer, beginning) = timeout(TIMEOUT, begun).await.map_err(late)??;
+    if !is_tar(&beginning) {
+        let text = timeout(TIMEOUT, rest(answer, beginning, MAX_YAML_BYTES)).await.map_err(late)??;
+        return Ok(Content::Definition(text));
+    }
+    let too_large = || format!("it has more than {}, and no bundle has", size(LARGEST_TAR));
+    // Fails before the whole tar is downloaded.
+    if answer.content_length().is_some_and(|said| said > LARGEST_TAR) {
+        return Err(too_large());
+    }
+    let kept = |error: std::io::Error| format!("it cannot be kept in a temporary file: {error}");
+    let mut tar = NamedTempFile::new().map_err(kept)?.into_file();
+    tar.write_all(&beginning).map_err(kept)?;
+    let mut bytes = beginning.len() as u64;
+    while let Some(piece) = answer.chunk().await.map_err(|error| chain(&error))? {
+        bytes = bytes.saturating_add(piece.len() as u64);
+        if bytes > LARGEST_TAR {
+            return Err(too_large());
+        }
+        tar.write_all(&piece).map_err(kept)?;
+    }
+    tar.rewind().map_err(kept)?;
+    Ok(Content::Bundle(tar))
+}
+
+/// Fetches the signatures next to the tar at `url`. If that fails, it warns and returns `None`, and
+/// runs that require signatures report that they are missing.
+fn signatures(context: &Context, url: &str, secure: bool) -> Result<Option<Vec<u8>>, AppError> {
+    let Ok(mut beside) = Url::parse(url) else { return Ok(None) };
+    beside.set_path(&format!("{}{SIGNATURES}", beside.path()));
+    let fetched = wait(async {
+        let answer = open(beside.as_str(), secure, TIMEOUT).await?;
+        match answer.status() {
+            StatusCode::OK => {}
+            status if NOT_FOUND.contains(&status) => return Ok(None),
+            status => return Err(refused(status)),
+        }
+        // The reader rejects longer texts.
+        let limit = usize::try_from(MAX_SIGNATURE_BYTES).unwrap_or(usize::MAX);
+        rest(answer, Vec::new(), limit).await.map(Some)
+    })?;
+    Ok(fetched.unwrap_or_else(|cause| {
+        context.reporter.warning(&format!("failed to read signatures of `{url}`: {cause}"));
+        None
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_distinguished_from_paths() {
+        assert!(is_url("https://h/p.yaml") && is_url("HTTP://h") && is_url("http://"));
+        assert!(!is_url("https.yaml") && !is_url("ä") && !is_url("http:/p.yaml"));
+    }
+}

@@ -1,0 +1,222 @@
+//! Checks before a run whether the tests and the image of the suite exist.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use plumbline_conformance::lists::{
+    Checked, ListError, MAX_PACKED, SelectionError, TestList, check_list, check_selection, read_dir, resolve,
+};
+use plumbline_conformance::submission::{Release, Required};
+use plumbline_conformance::suite::{self, Chosen, chosen};
+use plumbline_core::Definition;
+use plumbline_core::config::Permissions;
+use plumbline_kubernetes::manifest::ManifestOptions;
+use plumbline_registry::{Client, Patience, Reference, Settings};
+
+use super::SuiteOptions;
+use crate::Context;
+use crate::error::AppError;
+use crate::sources::url;
+
+/// Checks that tests are selected, and, if `registries` may be asked, that the image of the suite
+/// exists.
+///
+/// # Errors
+/// No test would run, or there is no such image.
+pub async fn check(
+    context: &Context,
+    options: &SuiteOptions,
+    manifest: &ManifestOptions,
+    registries: bool,
+) -> Result<(), AppError> {
+    let plugins = manifest.plugins.iter().map(|plugin| &plugin.definition);
+    let Some(definition) = plugins.into_iter().find(|definition| definition.name.as_str() == suite::PLUGIN) else {
+        return Ok(());
+    };
+    if manifest.rbac
+        && matches!(manifest.config.aggregator_permissions, Permissions::NamespaceAdmin | Permissions::ClusterRead)
+    {
+        context.reporter.warning(&format!(
+            "with the permissions `{}` most tests of `{}` fail: they create and delete whatever Kubernetes has",
+            manifest.config.aggregator_permissions, definition.name
+        ));
+    }
+    let version = &manifest.config.plumbline.kubernetes_version;
+    if options.submitted.is_some_and(|submitted| !submitted.required) {
+        warn_of_unknown_requirements(context, version);
+    }
+    check_tests(context, options, definition, version).await?;
+    let pulled = definition.spec.raw().get("imagePullPolicy").and_then(|policy| policy.as_str()) != Some("Never");
+    match definition.spec.image() {
+        Some(named) if registries && pulled => check_image(context, named).await,
+        _ => Ok(()),
+    }
+}
+
+/// Warns if the tests that a certificate requires are not known, before the run takes hours.
+fn warn_of_unknown_requirements(context: &Context, version: &str) {
+    let Ok(release) = version.parse::<Release>() else { return };
+    if !Required::known().any(|(_, known)| known == release) {
+        context.reporter.warning(&format!(
+            "which tests {release} requires is not known to this program: whether all of them passed will not be checked"
+        ));
+        context.reporter.hint(
+            "`--required FILE` takes the `conformance.yaml` of that version of Kubernetes, `--required image` asks the suite's image",
+        );
+    }
+}
+
+/// Checks that at least one test is selected.
+async fn check_tests(
+    context: &Context,
+    options: &SuiteOptions,
+    definition: &Definition,
+    version: &str,
+) -> Result<(), AppError> {
+    let Some(Chosen { focus, skip }) = chosen(definition) else { return Ok(()) };
+    let (focus, skip) = (Some(focus.as_str()), skip.as_deref());
+    let version = Some(version).filter(|version| version.starts_with('v'));
+    let checked = match &options.lists {
+        None => check_selection(version, focus, skip),
+        Some(place) => {
+            let version = version.ok_or_else(|| {
+                AppError::usage("of which version the names of tests are wanted is not known")
+                    .hint("name it with `--kubernetes-version`, such as `v1.30.2`, or leave out `--e2e-lists`")
+            })?;
+            let list = read_list(context, place, version).await?;
+            check_list(&list, focus, skip)
+        }
+    };
+    // Other images may have other tests.
+    let own = definition.spec.image().is_some_and(is_of_the_project);
+    match checked {
+        Ok(checked) => {
+            report_selection(context, &checked, options.selects(), version.is_some());
+            Ok(())
+        }
+        Err(error @ SelectionError::Expression { .. }) => Err(AppError::usage("the tests to run cannot be chosen")
+            .because(&error)
+            .hint("focus and skip are regular expressions as Go writes them; a `\\` before a character makes it an ordinary one")),
+        Err(SelectionError::List(error)) if options.lists.is_none() => {
+            tracing::info!("focus and skip are not checked: {error}");
+            Ok(())
+        }
+        Err(error) if !own => {
+            context.reporter.warning(&format!("{error}; the image may have others"));
+            Ok(())
+        }
+        Err(error) => {
+            let near = match &error {
+                SelectionError::Nothing { near, .. } if !near.is_empty() => format!("near it:\n{}\n", near.join("\n")),
+                _ => String::new(),
+            };
+            Err(AppError::usage("no test would run")
+                .because(&error)
+                .hint(format!("{near}`plumbline e2e` lists the tests, and what a focus selects of them")))
+        }
+    }
+}
+
+/// Whether the image is `registry.k8s.io/conformance`, or its copy in another registry.
+fn is_of_the_project(image: &str) -> bool {
+    let name = image.rsplit('/').next().unwrap_or(image);
+    name.split([':', '@']).next() == Some("conformance")
+}
+
+/// Reports how many tests run. If no tests are selected and the version is unknown, it reports
+/// nothing, because every version has tests then.
+fn report_selection(context: &Context, checked: &Checked, chosen: bool, known: bool) {
+    let Checked { selected, total, version, warnings } = checked;
+    if warnings.is_empty() && (chosen || known) {
+        context.reporter.progress(&format!("{selected} of the {total} tests of {version} are chosen"));
+    } else if chosen {
+        context.reporter.progress(&format!(
+            "{selected} of the {total} tests of {version} match; the cluster has another version, whose suite prints how many it runs"
+        ));
+    }
+    if chosen && !known {
+        context.reporter.warning("the version of the cluster is not known: it may have other tests");
+    }
+    for warning in warnings.iter().filter(|_| chosen) {
+        context.reporter.warning(warning);
+    }
+}
+
+/// How long the registry may take to answer. Nodes may reach it even if this machine cannot.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Checks that `image` is in its registry. If the registry does not answer, that is a warning.
+async fn check_image(context: &Context, image: &str) -> Result<(), AppError> {
+    let unsure =
+        |why: &str| context.reporter.warning(&format!("whether there is an image `{image}` is not known: {why}"));
+    // The runtime of each node completes a name without a registry.
+    let Ok(reference) = image.parse::<Reference>() else {
+        unsure("its name does not begin with a registry");
+        return Ok(());
+    };
+    let patience = Patience { connect: PATIENCE, read: PATIENCE, answer: PATIENCE, attempts: 1, ..Patience::default() };
+    let client = match Client::new(Settings { patience, ..context.registries.clone() }) {
+        Ok(client) => client,
+        Err(error) => {
+            unsure(&format!("failed to {error}: {}", error.cause));
+            return Ok(());
+        }
+    };
+    match tokio::time::timeout(PATIENCE, client.manifest(&reference)).await {
+        Err(_) => unsure(&format!("its registry did not answer within {} s", PATIENCE.as_secs())),
+        Ok(Err(error)) if error.is_not_found() => {
+            return Err(AppError::usage(format!("there is no image `{image}`")).because(&*error.cause).hint(
+                "name a version that there is a release of with `--kubernetes-version`, such as `v1.30.2`, or another image with `--kube-conformance-image`; `--skip-preflight` leaves this check out, for an image that is on the nodes already",
+            ));
+        }
+        Ok(Err(error)) => unsure(&error.cause.to_string()),
+        Ok(Ok(_)) => {}
+    }
+    Ok(())
+}
+
+/// Reads the list of `version` from a directory of lists, or from a URL with a list for each
+/// version.
+async fn read_list(context: &Context, place: &str, version: &str) -> Result<TestList, AppError> {
+    let (context, there, version) = (context.clone(), place.to_owned(), version.to_owned());
+    // Reading files and downloads blocks.
+    let read = tokio::task::spawn_blocking(move || match url::is_url(&there) {
+        true => below(&context, &there, &version),
+        false => read_dir(Path::new(&there), &version),
+    });
+    let read = read.await.unwrap_or_else(|error| Err(failed(place, &error)));
+    read.map_err(|error| {
+        AppError::usage(format!("invalid names of tests in `{place}`")).because(&error).hint(
+            "`--e2e-lists` takes a directory with `VERSION.gz`, or the address of one; without it, the lists of this program are used",
+        )
+    })
+}
+
+fn below(context: &Context, address: &str, version: &str) -> Result<TestList, ListError> {
+    let base = address.trim_end_matches('/');
+    let limit = usize::try_from(MAX_PACKED).unwrap_or(usize::MAX);
+    resolve(version, base, &mut |version| {
+        let address = format!("{base}/{version}.gz");
+        let got = url::get(context, &address, limit).map_err(|error| failed(&address, &error))?;
+        got.map(Some).map_err(|cause| failed(&address, &cause))
+    })
+}
+
+fn failed(place: &str, cause: &dyn std::fmt::Display) -> ListError {
+    ListError::Read { place: place.to_owned(), error: io::Error::other(cause.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_projects_image_is_known_wherever_it_is() {
+        for image in ["registry.k8s.io/conformance:v1.30.2", "mirror:5000/k8s/conformance@sha256:0", "conformance"] {
+            assert!(is_of_the_project(image), "{image}");
+        }
+        assert!(!is_of_the_project("example.org/conformance/own:v1"));
+        assert_eq!(suite::CONFIG_DIR, plumbline_kubernetes::names::PLUGIN_CONFIG_DIR);
+    }
+}

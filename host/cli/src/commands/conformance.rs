@@ -1,0 +1,120 @@
+//! `plumbline conformance`: `plumbline run` with the settings of the suite, and a submission.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use plumbline_app::AppError;
+use plumbline_app::submission::RequiredFrom;
+use plumbline_app::suite::{Submitted, SuiteOptions};
+use plumbline_conformance::suite::{self, Mode};
+
+use crate::args::{
+    ConformanceArgs, ConformanceCommand, ConformanceRunArgs, DataFormat, Global, RequiredArgs, RunOptions,
+    SubmissionAssembleArgs, SubmissionCheckArgs,
+};
+use crate::commands::run::in_cluster;
+use crate::commands::submission;
+use crate::error::PrintError as _;
+use crate::ui::say;
+
+/// Runs a subcommand.
+pub(crate) fn conformance(args: ConformanceArgs, global: &Global) -> Result<ExitCode, AppError> {
+    match args.command {
+        ConformanceCommand::Run(args) => run(*args, global),
+    }
+}
+
+/// Runs the suite to its verdict, and on to what is submitted of it.
+fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let args = whole(args)?;
+    if let Some(product) = &args.product {
+        // In hours nobody remembers what is in the file, or where it was meant to be.
+        plumbline_app::submission::check_product(product)?;
+        can_be_submitted(&args.run)?;
+        if let Some(RequiredFrom::File(list)) = &args.required {
+            std::fs::File::open(list)
+                .map_err(|error| AppError::usage(format!("failed to read `{}`", list.display())).because(&error))?;
+        }
+    }
+    let ended = in_cluster(&args.run, global)?;
+    let (Some(dir), Some(product)) = (&args.submission_dir, &args.product) else { return Ok(ended.code) };
+    let Some(archive) = ended.archives.first() else {
+        if !args.run.dry_run {
+            say("there is no archive, and so nothing to submit");
+        }
+        return Ok(ended.code);
+    };
+    match submit(&args, archive, dir, product, global) {
+        // The run's own verdict comes first: what failed there is why nothing can be submitted.
+        Ok(code) if ended.code == ExitCode::SUCCESS => Ok(code),
+        Ok(_) => Ok(ended.code),
+        Err(error) if ended.code == ExitCode::SUCCESS => Err(error),
+        Err(error) => {
+            error.print();
+            Ok(ended.code)
+        }
+    }
+}
+
+/// Puts together what is submitted, and holds it against the rules.
+fn submit(
+    args: &ConformanceRunArgs,
+    archive: &Path,
+    dir: &Path,
+    product: &Path,
+    global: &Global,
+) -> Result<ExitCode, AppError> {
+    let run = &args.run;
+    let from = match (&args.required, &run.suite.kube_conformance_image) {
+        // The suite that ran is the one to ask.
+        (Some(RequiredFrom::Image(None)), Some(image)) => Some(RequiredFrom::Image(Some(image.clone()))),
+        (given, _) => given.clone(),
+    };
+    let required = RequiredArgs { required: from, registry: run.registry.clone() };
+    let version = run.cluster_run.kubernetes_version.clone().filter(|version| version.starts_with('v'));
+    let dir = submission::assemble(&SubmissionAssembleArgs {
+        archive: archive.to_owned(),
+        product: product.to_owned(),
+        output: dir.to_owned(),
+        plugin: suite::PLUGIN.to_owned(),
+        folder: None,
+        kubernetes_version: version,
+        readme: None,
+        anyway: false,
+        required: required.clone(),
+    })?;
+    submission::check(&SubmissionCheckArgs { dir, format: DataFormat::Text, required }, global)
+}
+
+/// The settings that make it the whole way.
+fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, AppError> {
+    let run = &mut args.run;
+    if run.plugins.is_empty() && run.manifest.is_none() {
+        run.plugins = vec![suite::PLUGIN.to_owned()];
+    }
+    // Without a limit of its own: each plugin has one, so that the run ends.
+    run.wait.get_or_insert(0);
+    run.retrieve = true;
+    if args.submission_dir.is_some() && !SuiteOptions::from(&run.suite).selects() && run.manifest.is_none() {
+        run.suite.mode = Some(Mode::CertifiedConformance);
+    }
+    // A manifest has its plugins already.
+    let required = args.required.is_some();
+    run.suite.submitted = (args.submission_dir.is_some() && run.manifest.is_none()).then_some(Submitted { required });
+    Ok(args)
+}
+
+/// Refuses what is certain to be refused when the run is over. Expressions of one's own may choose all that is required.
+fn can_be_submitted(run: &RunOptions) -> Result<(), AppError> {
+    let suite = &run.suite;
+    let why = match suite.mode {
+        Some(mode) if mode != Mode::CertifiedConformance => {
+            format!("`--mode {mode}` leaves out tests that are required")
+        }
+        _ if suite.rerun_failed.is_some() => "`--rerun-failed` runs a part of the tests".to_owned(),
+        _ if suite.e2e_dry_run => "`--e2e-dry-run` runs no test".to_owned(),
+        _ => return Ok(()),
+    };
+    Err(AppError::usage(format!("this run could not be submitted: {why}"))
+        .hint("leave out `--submission-dir` and `--product`, or the option"))
+}

@@ -1,0 +1,266 @@
+//! `plumbline images`
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use plumbline_app::images::{self, CheckOptions, CheckedImage, ImageOptions, named};
+use plumbline_app::report::print_json;
+use plumbline_app::{AppError, Context};
+use plumbline_conformance::images::{Job, Moved, Outcome, State, Target};
+use plumbline_core::size::Bytes;
+use plumbline_registry::{Cause, Digest, RegistryError};
+use serde_json::{Value, json};
+
+use crate::args::{
+    DataFormat, Global, ImageSetArgs, ImagesArgs, ImagesCheckArgs, ImagesCommand, ImagesIn, ImagesListArgs, ImagesOut,
+};
+use crate::context::context;
+use crate::error::SYSTEM;
+use crate::logging;
+use crate::ui::say;
+
+/// Runs a subcommand.
+pub(crate) fn images(args: &ImagesArgs, global: &Global) -> Result<ExitCode, AppError> {
+    logging::init(global);
+    match &args.command {
+        ImagesCommand::List(args) => list(args),
+        ImagesCommand::Copy(args) => {
+            let context = context(&args.out.set.registry);
+            let jobs = images::copy_jobs(&context, &(&args.out.set).into(), &args.to)?;
+            if args.out.dry_run {
+                return print_planned(&jobs, args.output.format);
+            }
+            print_moved(&images::copy(&context, jobs, args.out.platform.as_ref())?, args.output.format, None)
+        }
+        ImagesCommand::Save(args) => save(&args.out, args.format, |context, options| {
+            images::save(context, options, &args.output, args.out.platform.as_ref())
+        }),
+        ImagesCommand::Pull(args) => save(&args.out, args.output.format, |context, options| {
+            images::pull(context, options, args.out.platform.as_ref())
+        }),
+        ImagesCommand::Load(args) => load(&args.how, |context| images::load_jobs(context, &args.from, &args.to)),
+        ImagesCommand::Push(args) => load(&args.how, |context| images::push_jobs(context, &args.to)),
+        ImagesCommand::Check(args) => {
+            let context = context(&args.set.registry);
+            let options = CheckOptions {
+                images: (&args.set).into(),
+                prefix: args.prefix.clone(),
+                from: args.from.clone(),
+                offline: args.offline,
+            };
+            print_checked(args, &images::check(&context, &options)?)
+        }
+    }
+}
+
+impl From<&ImageSetArgs> for ImageOptions {
+    fn from(args: &ImageSetArgs) -> Self {
+        let args = args.clone();
+        Self {
+            images: args.images,
+            plugins: args.plugins,
+            kubernetes_version: args.kubernetes_version,
+            conformance_image: args.conformance_image,
+            own_image: args.own_image,
+            suite_list: args.suite_list,
+            repo_config: args.repo_config,
+            cluster: plumbline_kubernetes::ConnectOptions { kubeconfig: args.kubeconfig, context: args.context },
+        }
+    }
+}
+
+fn list(args: &ImagesListArgs) -> Result<ExitCode, AppError> {
+    let selected = images::list(&context(&args.set.registry), &(&args.set).into())?;
+    let mut out = anstream::stdout().lock();
+    let images = selected.set.images();
+    let printed = match args.output.format {
+        DataFormat::Json => print_json(
+            &json!({
+                "kubernetesVersion": selected.version,
+                "images": images,
+                "leftOut": selected.set.left_out().collect::<Vec<_>>(),
+            }),
+            &mut out,
+        ),
+        DataFormat::Text => images.iter().try_for_each(|one| writeln!(out, "{}", one.image)),
+    };
+    printed.map_err(|error| AppError::printing("failed to print the images", &error))?;
+    if args.output.format == DataFormat::Text {
+        for one in selected.set.left_out() {
+            say(&format!("left out: {}: {}", one.image, one.reason));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Copies images to disk, or prints which would be copied.
+fn save(
+    args: &ImagesOut,
+    format: DataFormat,
+    save: impl FnOnce(&Context, &ImageOptions) -> Result<images::Saved, AppError>,
+) -> Result<ExitCode, AppError> {
+    let (context, options) = (context(&args.set.registry), ImageOptions::from(&args.set));
+    if args.dry_run {
+        return print_planned(&images::save_jobs(&context, &options)?, format);
+    }
+    let saved = save(&context, &options)?;
+    print_moved(&saved.moved, format, Some(&saved.written))
+}
+
+/// Copies images from disk into a registry, or prints which would be copied.
+fn load(
+    args: &ImagesIn,
+    jobs: impl FnOnce(&Context) -> Result<images::LoadJobs, AppError>,
+) -> Result<ExitCode, AppError> {
+    let context = context(&args.registry);
+    let mut load = jobs(&context)?;
+    if args.dry_run {
+        return print_planned(&load.jobs, args.output.format);
+    }
+    print_moved(&images::copy(&context, std::mem::take(&mut load.jobs), None)?, args.output.format, None)
+}
+
+/// Prints what would be copied.
+fn print_planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, AppError> {
+    let target = |job: &Job| match &job.to {
+        Target::Registry(reference) => reference.bare(),
+        Target::Layout(_, name) => name.clone(),
+    };
+    let mut out = anstream::stdout().lock();
+    let printed = match format {
+        DataFormat::Json => {
+            let images: Vec<Value> =
+                jobs.iter().map(|job| json!({"image": job.image, "target": target(job)})).collect();
+            print_json(&json!({"images": images}), &mut out)
+        }
+        DataFormat::Text => {
+            jobs.iter().try_for_each(|job| writeln!(out, "would be copied: {}", named(&job.image, &target(job))))
+        }
+    };
+    printed.map_err(|error| AppError::printing("what would be done cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failed(moved: &[Moved]) -> impl Iterator<Item = &RegistryError> {
+    moved.iter().filter_map(|one| match &one.outcome {
+        Outcome::Failed(error) => Some(error),
+        _ => None,
+    })
+}
+
+/// Prints what was done, with `written` about a file that was made of it; the exit code.
+fn print_moved(moved: &[Moved], format: DataFormat, written: Option<&str>) -> Result<ExitCode, AppError> {
+    let copied = moved.iter().filter(|one| matches!(one.outcome, Outcome::Copied(_))).count();
+    let there = moved.iter().filter(|one| matches!(one.outcome, Outcome::There)).count();
+    let failed = failed(moved).count();
+    let bytes: u64 = moved
+        .iter()
+        .map(|one| match &one.outcome {
+            Outcome::Copied(copied) => copied.bytes,
+            _ => 0,
+        })
+        .sum();
+    let mut out = anstream::stdout().lock();
+    let printed = match format {
+        DataFormat::Json => {
+            let images: Vec<Value> = moved.iter().map(moved_data).collect();
+            let document =
+                json!({"images": images, "copied": copied, "there": there, "failed": failed, "bytes": bytes});
+            print_json(&document, &mut out)
+        }
+        DataFormat::Text => {
+            let end = written.map(|path| format!("written: {path}\n")).unwrap_or_default();
+            write!(
+                out,
+                "{} images: {copied} copied ({}), {there} there already, {failed} failed\n{end}",
+                moved.len(),
+                Bytes(bytes)
+            )
+        }
+    };
+    printed.map_err(|error| AppError::printing("what was done cannot be printed", &error))?;
+    for hint in hints(moved) {
+        say(&format!("hint:  {hint}"));
+    }
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(SYSTEM) })
+}
+
+/// What to do about those that failed, each once.
+fn hints(moved: &[Moved]) -> Vec<String> {
+    let mut hints: Vec<String> = Vec::new();
+    for error in failed(moved) {
+        let hint = match &*error.cause {
+            Cause::Kind(told) if told.contains("kept by somebody else") => {
+                Some("of images with such layers, one platform can be copied: `--platform linux/amd64`".to_owned())
+            }
+            _ => error.hint(),
+        };
+        hints.extend(hint.filter(|hint| !hints.contains(hint)));
+    }
+    if failed(moved).next().is_some() {
+        hints.push("the same command again copies what is missing".to_owned());
+    }
+    hints
+}
+
+fn moved_data(one: &Moved) -> Value {
+    let (outcome, bytes, error) = match &one.outcome {
+        Outcome::Copied(copied) => ("copied", copied.bytes, None),
+        Outcome::There => ("there", 0, None),
+        Outcome::Failed(error) => ("failed", 0, Some(format!("failed to {}: {}", error.what, error.cause))),
+    };
+    json!({
+        "image": one.image, "target": one.target, "digest": one.digest, "outcome": outcome, "bytes": bytes, "error": error,
+    })
+}
+
+fn checked_data(one: &CheckedImage) -> Value {
+    let (state, _) = one.describe();
+    let (there, wanted): (Option<Digest>, Option<Digest>) = match &one.state {
+        State::Same(digest) => (Some(*digest), Some(*digest)),
+        State::There(digest, _) => (Some(*digest), None),
+        State::Differs { there, wanted } => (Some(*there), Some(*wanted)),
+        State::Missing | State::Unknown(_) => (None, None),
+    };
+    let error = match &one.state {
+        State::Unknown(error) | State::There(_, Some(error)) => {
+            Some(format!("failed to {}: {}", error.what, error.cause))
+        }
+        _ => None,
+    };
+    json!({"image": one.image, "target": one.target, "state": state, "digest": there, "wanted": wanted, "error": error})
+}
+
+fn print_checked(args: &ImagesCheckArgs, found: &[CheckedImage]) -> Result<ExitCode, AppError> {
+    let count = |wanted: &str| found.iter().filter(|one| one.describe().0 == wanted).count();
+    let counts = ["same", "there", "missing", "differs", "unknown"].map(count);
+    let [same, there, missing, differs, unknown] = counts;
+    let mut out = anstream::stdout().lock();
+    let printed = match args.output.format {
+        DataFormat::Json => print_json(
+            &json!({
+                "images": found.iter().map(checked_data).collect::<Vec<_>>(),
+                "same": same, "there": there, "missing": missing, "differs": differs, "unknown": unknown,
+            }),
+            &mut out,
+        ),
+        DataFormat::Text => found.iter().try_for_each(|one| writeln!(out, "{}", one.describe().1)).and_then(|()| {
+            writeln!(
+                out,
+                "{} images: {same} the same, {there} there, {missing} missing, {differs} different, {unknown} not known",
+                found.len()
+            )
+        }),
+    };
+    printed.map_err(|error| AppError::printing("what was found cannot be printed", &error))?;
+    if let Some(prefix) = args.prefix.as_ref().filter(|_| missing + differs > 0) {
+        say(&format!(
+            "hint:  `plumbline images copy --to {prefix}`, or `images load … --to {prefix}`, brings them there"
+        ));
+    }
+    Ok(match (missing + differs, unknown) {
+        (0, 0) => ExitCode::SUCCESS,
+        (0, _) => ExitCode::from(SYSTEM),
+        _ => ExitCode::from(1),
+    })
+}

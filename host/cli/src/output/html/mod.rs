@@ -1,8 +1,0 @@
-//! Trees as one page of HTML that needs nothing else: no scripts, no fonts, no address is asked for anything.
-
-mod page;
-mod rulings;
-mod section;
-mod summary;
-
-pub(crate) use page::{Page, PageFacts};
