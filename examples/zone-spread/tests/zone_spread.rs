@@ -99,5 +99,5 @@ fn what_cannot_be_understood_is_named() {
     let error = names(&cluster().option("unready", "wait")).unwrap_err();
     assert!(error.contains("unknown variant `wait`"), "{error}");
     let error = names(&cluster().pod_spec(json!({ "nodeSelector": ["a"] }))).unwrap_err();
-    assert!(error.starts_with("the `podSpec` cannot be understood: "), "{error}");
+    assert!(error.starts_with("the `podSpec` is malformed: "), "{error}");
 }

@@ -120,7 +120,7 @@ pub fn compact(status: &RunStatus, heartbeat: Timestamp, limit_bytes: usize) -> 
     shown.compacted = Some(Level::Totals.as_str().to_owned());
     // There may be as many of these as plugins. A reader of this level needs the number of missing
     // results.
-    shown.withdrawn.clear();
+    shown.skipped.clear();
     shown.launched.clear();
     if let RunPhase::Other(word) = &shown.status {
         shown.status = RunPhase::Other(word.chars().take(MAX_WORD).collect());

@@ -53,7 +53,7 @@ pub struct RunStatus {
     pub run: Option<String>,
     /// The skipped plugins, with reasons. Plumbline only, omitted if there are none.
     #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
-    pub withdrawn: BTreeMap<String, String>,
+    pub skipped: BTreeMap<String, String>,
     /// When each plugin was launched. Plumbline only, omitted if none was.
     #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
     pub launched: BTreeMap<String, Timestamp>,

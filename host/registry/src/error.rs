@@ -61,7 +61,7 @@ pub enum Cause {
     #[error("{0}")]
     Tls(String),
     /// The response took too long. Holds the limit in seconds.
-    #[error("it exceeded {0} s")]
+    #[error("it took longer than {0} s")]
     Slow(u64),
     /// A server redirects to a URL that must not be used.
     #[error("the server redirects to `{to}`, {why}")]

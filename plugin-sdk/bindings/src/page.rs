@@ -46,17 +46,18 @@ impl Page<'_> {
         self.docs(&package.docs)?;
         writeln!(
             self.text,
-            "This page is made from the files in [`wit/`](../wit), which are the contract itself; what is frozen of it for modules that were\n\
-             built is in [`wit/since_v0.1.0/`](../wit/since_v0.1.0). [authors-guide.md](authors-guide.md) shows how a module is written.\n"
+            "The files in [`wit/`](../wit) are the contract itself.\n\
+             [`wit/since_v0.1.0/`](../wit/since_v0.1.0) is the frozen generation that existing modules are built\n\
+             against. [authors-guide.md](authors-guide.md) shows how to write a module.\n"
         )?;
         let mut interfaces: Vec<&Interface> = package.interfaces.values().map(|&id| &resolve.interfaces[id]).collect();
         interfaces.sort_by_key(|interface| interface.name.clone());
         let worlds: Vec<WorldId> = package.worlds.values().copied().collect();
         self.worlds(&worlds)?;
         let parts = [
-            (Part::Role, "Roles", "What a module exports: at least one of these."),
-            (Part::Given, "What a module is given", "What a module may import from the host."),
-            (Part::Data, "Data", "What several interfaces share."),
+            (Part::Role, "Roles", "A module exports at least one of these."),
+            (Part::Given, "Imports", "A module may import these from the host."),
+            (Part::Data, "Data", "Several interfaces share these types."),
         ];
         for (part, title, what) in parts {
             writeln!(self.text, "## {title}\n\n{what}\n")?;
@@ -88,7 +89,7 @@ impl Page<'_> {
 
     #[expect(clippy::indexing_slicing, reason = "identifiers come from the same arena")]
     fn worlds(&mut self, worlds: &[WorldId]) -> std::fmt::Result {
-        writeln!(self.text, "## Worlds\n\nWhat a module is built against.\n")?;
+        writeln!(self.text, "## Worlds\n\nA module is built against a world.\n")?;
         let mut worlds: Vec<_> = worlds.iter().map(|&id| &self.writer.resolve.worlds[id]).collect();
         worlds.sort_by_key(|world| (world.exports.len(), world.name.clone()));
         for world in worlds {

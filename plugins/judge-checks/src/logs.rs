@@ -49,7 +49,7 @@ impl Scan {
             Some(value) => self.samples.add(value),
             None => {
                 self.wrong.get_or_insert_with(|| {
-                    let what = if self.log.unit == Unit::Duration { "no duration" } else { "no number" };
+                    let what = if self.log.unit == Unit::Duration { "not a duration" } else { "not a number" };
                     format!("`{}` in `{}` is {what}", cut(&text, MAX_SHOWN), cut(path, MAX_SHOWN))
                 });
             }

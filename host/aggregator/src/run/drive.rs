@@ -76,7 +76,7 @@ async fn one(mut ready: Ready, state: State, dispatcher: Arc<dyn Dispatcher>, re
     if let Some(rerun) = &ready.rerun {
         match rerun.ready(ready.launch.clone(), &state).await {
             rerun::Ready::Launch(launch) => ready.launch = launch,
-            rerun::Ready::Withdraw(reason) => return withdraw(&plugin, reason, &state),
+            rerun::Ready::Skip(reason) => return skip_plugin(&plugin, reason, &state),
             rerun::Ready::Fail(reason) => {
                 tracing::error!(%plugin, "not launched: {reason}");
                 return record(&state, Event::LaunchFailed { plugin, reason });
@@ -111,14 +111,14 @@ async fn one(mut ready: Ready, state: State, dispatcher: Arc<dyn Dispatcher>, re
 
 /// Skips a plugin. One that was launched before a restart has expected results, so it cannot be
 /// skipped any more, and fails instead.
-fn withdraw(plugin: &PluginName, reason: String, state: &State) {
+fn skip_plugin(plugin: &PluginName, reason: String, state: &State) {
     let plugin = plugin.clone();
     if state.read(|ledger| ledger.launched(&plugin).is_some()) {
         tracing::error!(%plugin, "launched before, and now there is nothing to do for it: {reason}");
         return record(state, Event::LaunchFailed { plugin, reason });
     }
-    tracing::info!(%plugin, "withdrawn: {reason}");
-    record(state, Event::Withdrawn { plugin, reason });
+    tracing::info!(%plugin, "skipped: {reason}");
+    record(state, Event::Skipped { plugin, reason });
 }
 
 /// Asks the workers that have sent a message for partial results, and waits until all have sent

@@ -40,7 +40,7 @@ pub(super) enum Ready {
     /// Launch it with this definition.
     Launch(Launch),
     /// Skip it, for this reason: there is nothing to do.
-    Withdraw(String),
+    Skip(String),
     /// Fail it, for this reason: the failed tests could not be determined.
     Fail(String),
 }
@@ -51,7 +51,7 @@ impl Rerun {
     pub(super) async fn ready(&self, launch: Launch, state: &State) -> Ready {
         let other = &self.reruns.plugin;
         if let Some(reason) = self.settled(state).await {
-            return Ready::Withdraw(reason);
+            return Ready::Skip(reason);
         }
         let (reruns, tree) = (self.reruns.clone(), self.tree.clone());
         let read = tokio::task::spawn_blocking(move || focus(&reruns, &tree))
@@ -65,7 +65,7 @@ impl Rerun {
                     ..launch
                 })
             }
-            Ok(Focus::Nothing(reason)) => Ready::Withdraw(reason),
+            Ok(Focus::Nothing(reason)) => Ready::Skip(reason),
             Err(error) => {
                 Ready::Fail(format!("what failed in plugin `{other}` cannot be read from its result tree: {error}"))
             }
@@ -80,8 +80,8 @@ impl Rerun {
         loop {
             changes.mark_unchanged();
             let settled = state.read(|ledger| {
-                if let Some(why) = ledger.withdrawn(other) {
-                    return Some(Some(format!("plugin `{other}` was withdrawn: {why}")));
+                if let Some(why) = ledger.skipped(other) {
+                    return Some(Some(format!("plugin `{other}` was skipped: {why}")));
                 }
                 ledger.plugin_result(other)?;
                 let error = ledger.keys_of(other).find_map(|key| ledger.error(key));

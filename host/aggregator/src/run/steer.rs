@@ -88,7 +88,7 @@ impl Run {
             }
         }
         for plugin in &self.plugins {
-            if self.is_withdrawn(plugin.name()) {
+            if self.is_skipped(plugin.name()) {
                 left.remove(plugin.name());
             } else if self.state.read(|ledger| ledger.is_plugin_complete(plugin.name(), self.state.now())) {
                 self.process(plugin.name(), &mut processing, cancel);
@@ -104,7 +104,7 @@ impl Run {
                 Some(effect) = self.effects.recv() => match effect {
                     Effect::ResultFailed { key, error } => self.write_error(&key, &error, cancel).await?,
                     Effect::PluginComplete { plugin } => self.process(&plugin, &mut processing, cancel),
-                    Effect::PluginWithdrawn { plugin } => drop(left.remove(&plugin)),
+                    Effect::PluginSkipped { plugin } => drop(left.remove(&plugin)),
                     Effect::ResultReceived { .. } | Effect::RunComplete | Effect::StatusChanged => {}
                 },
                 // Handle reports before an interruption, because a report may be the reason of the
@@ -132,7 +132,7 @@ impl Run {
         }
         // The archive does not contain plugins that were skipped.
         let state = self.state.clone();
-        let is_there = |name: &PluginName| state.read(|ledger| ledger.withdrawn(name).is_none());
+        let is_there = |name: &PluginName| state.read(|ledger| ledger.skipped(name).is_none());
         self.plugins.retain(|plugin| is_there(plugin.name()));
         if let Some(told) = self.modules.get_mut("plugins").and_then(Value::as_array_mut) {
             let name = |plugin: &Value| plugin.get("plugin")?.as_str()?.parse().ok();
@@ -158,8 +158,8 @@ impl Run {
         }
     }
 
-    fn is_withdrawn(&self, plugin: &PluginName) -> bool {
-        self.state.read(|ledger| ledger.withdrawn(plugin).is_some())
+    fn is_skipped(&self, plugin: &PluginName) -> bool {
+        self.state.read(|ledger| ledger.skipped(plugin).is_some())
     }
 
     /// Returns the plugins to launch, which are those with missing results.

@@ -161,7 +161,7 @@ impl Connection {
         let tls = match accepted {
             Ok(Ok(tls)) => tls,
             Ok(Err(error)) => return tracing::debug!("TLS handshake with {peer} failed: {error}"),
-            Err(_) => return tracing::debug!("TLS handshake with {peer} exceeded {} s", limit.as_secs()),
+            Err(_) => return tracing::debug!("TLS handshake with {peer} took longer than {} s", limit.as_secs()),
         };
         let identity =
             tls.get_ref().1.peer_certificates().and_then(<[_]>::first).map(|c| PeerIdentity::from_certificate(c));

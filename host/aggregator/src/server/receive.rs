@@ -37,7 +37,7 @@ enum ReceiveError {
     TooLarge(u64),
     #[error("nothing arrived for {0} s")]
     Idle(u64),
-    #[error("it exceeded {0} s")]
+    #[error("it took longer than {0} s")]
     TooSlow(u64),
     #[error("the body was interrupted: {0}")]
     Broken(axum::Error),

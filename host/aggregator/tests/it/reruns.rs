@@ -74,8 +74,8 @@ async fn with_nothing_failed_the_run_is_as_without_it() {
     assert_eq!(finished.plugins.len(), 1);
     let entries = finished.status.plugins.clone().unwrap_or_default();
     assert_eq!(entries.iter().map(|entry| entry.plugin.as_str()).collect::<Vec<_>>(), ["e2e"]);
-    assert_eq!(finished.status.withdrawn["retry-1"], "no test failed in `e2e`");
-    assert_eq!(finished.status.withdrawn["retry-2"], "plugin `retry-1` was withdrawn: no test failed in `e2e`");
+    assert_eq!(finished.status.skipped["retry-1"], "no test failed in `e2e`");
+    assert_eq!(finished.status.skipped["retry-2"], "plugin `retry-1` was skipped: no test failed in `e2e`");
     let archive = Archive::of(&finished);
     assert!(archive.0.keys().all(|name| !name.contains("retry")), "{:?}", archive.0.keys());
     assert_eq!(archive.json("meta/info.json"), json!({"plugins": ["e2e"]}));
@@ -92,7 +92,7 @@ async fn without_results_there_is_nothing_to_run_again() {
     reports.send(Report::Failed { key: key("e2e/global"), error }).await.unwrap();
     let finished = live.finished().await;
     assert_eq!(finished.verdict, Verdict::Incomplete);
-    let why = &finished.status.withdrawn["retry"];
+    let why = &finished.status.skipped["retry"];
     assert_eq!(why, "plugin `e2e` has no results that could tell what failed: the pod is gone");
 }
 
@@ -117,13 +117,13 @@ async fn a_killed_aggregator_takes_its_rerun_up_again() {
 }
 
 #[tokio::test]
-async fn a_withdrawal_outlives_the_aggregator() {
+async fn a_skipped_plugin_outlives_the_aggregator() {
     let bed = Bed::new();
     let mut live = bed.live(vec![e2e(), again("retry", 1, "e2e"), source("late", "Job", "  order: 2")], &["n1"]).await;
     let first = live.launch().await;
     send(&first.access, "e2e/global", &file("junit.xml", PASSED)).await.unwrap();
     assert_eq!(live.launch().await.definition.name.as_str(), "late");
-    until(&live.state, |ledger| ledger.withdrawn(&"retry".parse().unwrap()).is_some()).await;
+    until(&live.state, |ledger| ledger.skipped(&"retry".parse().unwrap()).is_some()).await;
     let event = plumbline_core::ledger::Event::Launched { plugin: "late".parse().unwrap() };
     live.state.apply_durable(event).await.unwrap();
     let crashed = bed.crashed();
@@ -132,7 +132,7 @@ async fn a_withdrawal_outlives_the_aggregator() {
     assert_eq!(late.definition.name.as_str(), "late");
     send(&late.access, "late/global", &file("a.txt", "a")).await.unwrap();
     let finished = second.finished().await;
-    assert_eq!((finished.verdict, finished.status.withdrawn.len()), (Verdict::Passed, 1));
+    assert_eq!((finished.verdict, finished.status.skipped.len()), (Verdict::Passed, 1));
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ fn document(finished: &Finished) -> Value {
         "size": finished.bytes,
         "sha256": finished.sha256,
         "plugins": finished.plugins.iter().map(plugin).collect::<Vec<_>>(),
-        "withdrawn": finished.status.withdrawn,
+        "skipped": finished.status.skipped,
         "results": finished.status.plugins.as_deref().unwrap_or_default(),
     })
 }
@@ -94,8 +94,8 @@ fn summary(finished: &Finished, last_output: &LastOutput, out: &mut impl Write) 
             list_last_output(last_output, plugin.plugin.as_str(), width + 5, out)?;
         }
     }
-    for (plugin, why) in &finished.status.withdrawn {
-        writeln!(out, "  {plugin:width$}   withdrawn   {}", one_line(why))?;
+    for (plugin, why) in &finished.status.skipped {
+        writeln!(out, "  {plugin:width$}   skipped   {}", one_line(why))?;
     }
     writeln!(out)?;
     writeln!(out, "{}", verdict(finished))?;

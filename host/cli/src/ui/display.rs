@@ -7,7 +7,7 @@ use super::line::{Line, Tone, width};
 use super::live::{LiveView, clock};
 use super::plugins::{RunView, results};
 use super::screen::{Size, say, say_line, show};
-use super::withdrawn::Withdrawals;
+use super::skipped::SkippedPlugins;
 use crate::args::WaitOutput;
 
 /// One turn of the spinner.
@@ -20,7 +20,7 @@ const SPINNER_STEP: i64 = 250;
 pub(super) enum Display {
     Silent,
     Spinner,
-    Live(LiveView, Withdrawals),
+    Live(LiveView, SkippedPlugins),
     Events(EventLog),
 }
 
@@ -29,7 +29,7 @@ impl Display {
         match (output, super::redraws()) {
             (WaitOutput::Silent, _) | (WaitOutput::Spinner, false) => Self::Silent,
             (WaitOutput::Spinner, true) => Self::Spinner,
-            (WaitOutput::Progress, true) => Self::Live(LiveView::default(), Withdrawals::default()),
+            (WaitOutput::Progress, true) => Self::Live(LiveView::default(), SkippedPlugins::default()),
             (WaitOutput::Progress, false) => Self::Events(EventLog::default()),
         }
     }
@@ -39,8 +39,8 @@ impl Display {
         match self {
             Self::Silent => {}
             Self::Spinner => show(vec![spinner(run, now)]),
-            Self::Live(view, withdrawals) => {
-                withdrawals.lines(run.status).iter().for_each(|line| say(line));
+            Self::Live(view, skipped) => {
+                skipped.lines(run.status).iter().for_each(|line| say(line));
                 show(view.frame(run, now, Size::of_terminal()));
             }
             Self::Events(log) => log.lines(run, now).iter().for_each(say_line),

@@ -10,7 +10,7 @@ use plumbline_core::run_status::PluginStatus;
 use super::line::{Line, Tone};
 use super::live::counts;
 use super::plugins::{Logs, Phase, Plugin, RunView, period, source, tone_of};
-use super::withdrawn::Withdrawals;
+use super::skipped::SkippedPlugins;
 
 /// Progress is printed when another twentieth of a plugin's results or tests is done: 5,000 nodes are 20 lines.
 const STEPS: u64 = 20;
@@ -36,7 +36,7 @@ pub(super) struct EventLog {
     waiting: BTreeSet<(String, String)>,
     /// Reasons that were printed, by plugin and node.
     reasons: BTreeMap<(String, String), String>,
-    withdrawn: Withdrawals,
+    skipped: SkippedPlugins,
     phase: String,
 }
 
@@ -66,7 +66,7 @@ struct Progress {
 impl EventLog {
     /// The lines for what is new in `run`.
     pub(super) fn lines(&mut self, run: RunView<'_>, now: Timestamp) -> Vec<Line> {
-        let mut lines: Vec<Line> = self.withdrawn.lines(run.status).iter().map(|text| plain(text)).collect();
+        let mut lines: Vec<Line> = self.skipped.lines(run.status).iter().map(|text| plain(text)).collect();
         let mut failed = BTreeMap::<String, Vec<Line>>::new();
         let mut troubled = BTreeMap::<String, Vec<&PluginStatus>>::new();
         for entry in run.status.plugins.iter().flatten() {

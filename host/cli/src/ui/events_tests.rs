@@ -76,9 +76,9 @@ fn stalled_and_skipped_plugins_are_reported_once() {
     let mut log = EventLog::default();
     let mut look = seen(json!([{"plugin": "e2e", "node": "global", "status": "running"}]));
     look.status.launched = [("e2e".to_owned(), "2026-11-20T12:48:00Z".parse().unwrap())].into();
-    look.status.withdrawn = [("e2e-retry-1".to_owned(), "no test failed in `e2e`".to_owned())].into();
+    look.status.skipped = [("e2e-retry-1".to_owned(), "no test failed in `e2e`".to_owned())].into();
     insta::assert_snapshot!(lines(&mut log, &look).join("\n"), @"
-    e2e-retry-1: withdrawn: no test failed in `e2e`
+    e2e-retry-1: skipped: no test failed in `e2e`
     e2e: no progress for 12 min: see `plumbline logs --plugin e2e`
     ");
     assert_eq!(lines(&mut log, &look), [""; 0]);
@@ -141,7 +141,7 @@ fn foreign_text_neither_steers_the_terminal_nor_floods_it() {
     let mut look = seen(json!([{"plugin": &evil, "node": &evil, "status": &evil, "result-status": &evil,
         "result-counts": {(evil.as_str()): 1, "passed": 2}, "last-heartbeat": "2026-11-20T12:59:00Z",
         "progress": {"msg": &evil, "total": 2, "completed": 1, "failures": [&evil]}}]));
-    look.status.withdrawn = [(evil.clone(), evil.clone())].into();
+    look.status.skipped = [(evil.clone(), evil.clone())].into();
     look.status.launched = [(evil.clone(), "2026-11-20T12:00:00Z".parse().unwrap())].into();
     look.waiting = vec![plumbline_kubernetes::status::Waiting {
         plugin: Some(evil.clone()),

@@ -9,10 +9,10 @@ mod missing;
 mod plugins;
 mod rate;
 mod screen;
+mod skipped;
 mod stalled;
 mod transfer;
 mod watch;
-mod withdrawn;
 
 use std::io::{self, IsTerminal};
 
@@ -20,10 +20,10 @@ pub(crate) use follow::{Ended, follow};
 pub(crate) use missing::missing;
 pub(crate) use plugins::{period, progress};
 pub(crate) use screen::{log_writer, say};
+pub(crate) use skipped::skipped;
 pub(crate) use stalled::{logs_command, stalled};
 pub(crate) use transfer::Transfer;
 pub(crate) use watch::Watch;
-pub(crate) use withdrawn::withdrawn;
 
 /// Whether stderr is redrawn: a terminal is, but the log of a CI job is kept, and so is what `dumb` terminals show.
 fn redraws() -> bool {

@@ -85,14 +85,14 @@ fn with_nothing_failed_nothing_is_run_again_and_that_is_said() {
     suite(&bed, "suite", 0, "false", "", "");
     suite(&bed, "retry", 1, "false", "", &again("suite"));
     let done = bed.run(&["suite", "retry"], &[]).expect(0);
-    assert!(done.err.contains("retry: withdrawn: no test failed in `suite`"), "{}", done.err);
-    assert!(done.out.contains("retry          withdrawn   no test failed in `suite`"), "{}", done.out);
+    assert!(done.err.contains("retry: skipped: no test failed in `suite`"), "{}", done.err);
+    assert!(done.out.contains("retry          skipped   no test failed in `suite`"), "{}", done.out);
     assert!(done.out.contains("passed: 3 checks"), "{}", done.out);
     assert_eq!(fs::read_to_string(bed.path("focus")).unwrap(), "suite: .\n");
     assert!(bed.members().iter().all(|name| !name.contains("retry")), "{:?}", bed.members());
-    assert!(bed.member("meta/run.log").contains("withdrawn: no test failed in `suite`"));
+    assert!(bed.member("meta/run.log").contains("skipped: no test failed in `suite`"));
     let status = bed.plumbline(&["status", "--local"]).expect(0);
-    assert!(status.out.contains("retry: withdrawn: no test failed in `suite`"), "{}", status.out);
+    assert!(status.out.contains("retry: skipped: no test failed in `suite`"), "{}", status.out);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_flake_of_the_suite_does_not_fail_the_run() {
     let plugins = suite_with_retries(&bed, &[("FAKE_E2E_FLAKY", QUICK), ("FAKE_E2E_NO_PROGRESS", "1")], &[]);
     assert_eq!(plugins, ["e2e", "e2e-retry-1", "e2e-retry-2"]);
     let done = bed.run(&["e2e", "e2e-retry-1", "e2e-retry-2"], &[]).expect(0);
-    assert!(done.err.contains("e2e-retry-2: withdrawn: no test failed in `e2e-retry-1`"), "{}", done.err);
+    assert!(done.err.contains("e2e-retry-2: skipped: no test failed in `e2e-retry-1`"), "{}", done.err);
     let verdict: Value = serde_json::from_str(&bed.member("plugins/e2e/plumbline_verdict.json")).unwrap();
     assert_eq!((&verdict["status"], &verdict["classes"]["flaky"]["items"]), (&json!("passed"), &json!(1)), "{verdict}");
     assert_eq!(bed.tree("e2e")["status"], "failed", "what happened is kept");

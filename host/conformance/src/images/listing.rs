@@ -67,7 +67,7 @@ pub enum ListingError {
         told: String,
     },
     /// The program exceeded its time limit.
-    #[error("`{} {argument}` exceeded {} s", program.display(), PATIENCE.as_secs())]
+    #[error("`{} {argument}` took longer than {} s", program.display(), PATIENCE.as_secs())]
     Slow {
         /// Path of the program.
         program: PathBuf,
@@ -130,7 +130,7 @@ async fn within(
     };
     match status {
         None => Err(wrong("it is longer than 64 MiB")),
-        Some(status) if status.success() => String::from_utf8(out.bytes).map_err(|_| wrong("it is not a string")),
+        Some(status) if status.success() => String::from_utf8(out.bytes).map_err(|_| wrong("it is not UTF-8 text")),
         Some(status) => {
             let told = String::from_utf8_lossy(&err.bytes);
             let told = plumbline_core::text::one_line(told.trim());
@@ -191,15 +191,15 @@ mod tests {
     #[tokio::test]
     async fn what_goes_wrong_is_told() {
         let error = told("echo no such flag >&2; exit 2").await.unwrap_err();
-        assert!(error.contains("--list-images` ended with exit status: 2: no such flag"), "{error}");
+        assert!(error.contains("--list-images` exited with exit status: 2: no such flag"), "{error}");
         assert!(told("yes complaints | head -c 100000 >&2; echo done").await.unwrap() == "done\n");
-        assert!(told("printf '\\377'").await.unwrap_err().contains("no text"));
+        assert!(told("printf '\\377'").await.unwrap_err().contains("not UTF-8 text"));
         assert!(told("yes").await.unwrap_err().contains("64 MiB"));
         let missing = listing(Path::new("/no/such/program"), Listing::Tests, None).await.unwrap_err();
         assert!(missing.to_string().contains("/no/such/program"));
         let dir = tempfile::tempdir().unwrap();
         let program = script(dir.path(), "exec sleep 1000");
         let slow = within(Duration::from_millis(50), &program, Listing::ConformanceTests, None).await.unwrap_err();
-        assert!(slow.to_string().contains("--list-conformance-tests` exceeded"), "{slow}");
+        assert!(slow.to_string().contains("--list-conformance-tests` took longer"), "{slow}");
     }
 }

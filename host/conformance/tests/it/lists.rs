@@ -107,7 +107,7 @@ fn what_is_no_list_is_an_error_that_says_why() {
     assert!(list(&vec![b'a'; 17 << 20]).contains("16 MiB"));
     assert!(list(&"a\n".repeat(200_001).into_bytes()).contains("200,000 lines"));
     assert!(list(&vec![b'a'; 17 << 10]).contains("16 KiB in a line"));
-    assert!(list(b"#../../etc/passwd\n+a").contains("no version"));
+    assert!(list(b"#../../etc/passwd\n+a").contains("not a version"));
     assert!(list(b"#v1.2.3\n+a").contains("of which it is a delta"));
     assert!(list(b"#v1.2.3\n\n+a\n[sig-b] lost\n").contains("line 4 is invalid"));
 }

@@ -63,7 +63,7 @@ impl Ledger {
                 Ok(SettleScope::Nowhere)
             }
             Event::LaunchFailed { plugin, reason } => self.launch_failed(at, &plugin, &reason, effects),
-            Event::Withdrawn { plugin, reason } => self.withdraw(&plugin, &reason, effects),
+            Event::Skipped { plugin, reason } => self.skip(&plugin, &reason, effects),
             Event::Hello { key, from } => {
                 let entry = self.entry_mut(&key)?;
                 entry.heard = Some(at);
@@ -164,7 +164,7 @@ impl Ledger {
             complete: false,
             judged: None,
             verdict: None,
-            withdrawn: None,
+            skipped: None,
         });
         effects.push(Effect::StatusChanged);
         Ok(SettleScope::At(index))

@@ -26,7 +26,7 @@ pub enum Effect {
         plugin: PluginName,
     },
     /// The plugin was skipped and needs no further action. Replaces [`Effect::PluginComplete`].
-    PluginWithdrawn {
+    PluginSkipped {
         /// The name of the plugin.
         plugin: PluginName,
     },
@@ -75,8 +75,8 @@ pub enum Refusal {
     #[error("the run expects {0} results, more than {max}", max = super::MAX_EXPECTED)]
     TooMany(usize),
     /// The plugin was launched, is complete, or was already skipped.
-    #[error("plugin `{0}` cannot be withdrawn: it was launched, or nothing of it is expected any more")]
-    NotWithdrawable(PluginName),
+    #[error("plugin `{0}` cannot be skipped: it was launched, or nothing of it is expected any more")]
+    NotSkippable(PluginName),
     /// The run is complete, so nothing can be planned.
     #[error("plugin `{0}` cannot be planned: the run is already complete")]
     RunOver(PluginName),

@@ -39,7 +39,7 @@ pub enum Event {
     },
     /// A plugin is skipped because it is not needed. Its results are no longer expected, and the
     /// run continues as if it had not been planned.
-    Withdrawn {
+    Skipped {
         /// The name of the plugin.
         plugin: PluginName,
         /// The reason, as one sentence.

@@ -46,7 +46,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (plugin(), keys()).prop_map(|(plugin, keys)| Event::Planned { plugin, keys }),
         1 => plugin().prop_map(|plugin| Event::Launched { plugin }),
         1 => (plugin(), "[a-z]{1,4}").prop_map(|(plugin, reason)| Event::LaunchFailed { plugin, reason }),
-        1 => (plugin(), "[a-z]{1,4}").prop_map(|(plugin, reason)| Event::Withdrawn { plugin, reason }),
+        1 => (plugin(), "[a-z]{1,4}").prop_map(|(plugin, reason)| Event::Skipped { plugin, reason }),
         1 => (key(), "[a-z]{1,4}").prop_map(|(key, from)| Event::Hello { key, from }),
         1 => key().prop_map(|key| Event::Heartbeat { key }),
         1 => (key(), prop::option::of("[a-z]{1,4}")).prop_map(|(key, reason)| Event::Problem { key, reason }),
@@ -218,7 +218,7 @@ proptest! {
         }
         for plugin in desk.ledger.plugins() {
             let complete = count(&|effect| matches!(effect,
-                Effect::PluginComplete { plugin: p } | Effect::PluginWithdrawn { plugin: p } if p == plugin));
+                Effect::PluginComplete { plugin: p } | Effect::PluginSkipped { plugin: p } if p == plugin));
             prop_assert_eq!(complete, usize::from(desk.ledger.is_plugin_complete(plugin, desk.now)));
         }
         prop_assert_eq!(count(&|effect| *effect == Effect::RunComplete), usize::from(desk.ledger.is_complete(desk.now)));

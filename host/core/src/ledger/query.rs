@@ -73,8 +73,8 @@ impl Ledger {
 
     /// Returns why a plugin was skipped. `None` means that it was not skipped or is not planned.
     #[must_use]
-    pub fn withdrawn(&self, plugin: &PluginName) -> Option<&str> {
-        self.plugin(plugin)?.withdrawn.as_deref()
+    pub fn skipped(&self, plugin: &PluginName) -> Option<&str> {
+        self.plugin(plugin)?.skipped.as_deref()
     }
 
     /// Returns the result of a plugin, or `None` before it is post-processed.
@@ -181,7 +181,7 @@ impl Ledger {
             status,
             tar_info: self.tar.clone().unwrap_or_default(),
             interrupted: self.interrupted,
-            withdrawn: self.told(|plugin| plugin.withdrawn.clone()),
+            skipped: self.told(|plugin| plugin.skipped.clone()),
             launched: self.told(|plugin| plugin.launched),
             ..RunStatus::default()
         }

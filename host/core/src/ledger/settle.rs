@@ -79,24 +79,24 @@ impl Ledger {
     /// Removes the entries of a plugin as if they had never been planned. Later entries move up:
     /// this happens only a few times in a run, and otherwise every lookup would have to skip the
     /// gap.
-    pub(super) fn withdraw(
+    pub(super) fn skip(
         &mut self,
         plugin: &PluginName,
         reason: &str,
         effects: &mut Vec<Effect>,
     ) -> Result<super::apply::SettleScope, Refusal> {
-        let refused = || Refusal::NotWithdrawable(plugin.clone());
+        let refused = || Refusal::NotSkippable(plugin.clone());
         let index = self.plugin_index(plugin)?;
         // Only untouched results can be removed. All others must stay visible.
         let untouched = |entry: &Entry| matches!(entry.outcome, Outcome::Waiting) && entry.upload.is_none();
         if self.interrupted || !self.entries_of(index).iter().all(untouched) {
             return Err(refused());
         }
-        let withdrawn = self.plugins.get_mut(index).filter(|plugin| plugin.launched.is_none() && !plugin.complete);
-        let withdrawn = withdrawn.ok_or_else(refused)?;
-        withdrawn.complete = true;
-        withdrawn.withdrawn = Some(reason.chars().take(MAX_REASON).collect());
-        let gone = std::mem::replace(&mut withdrawn.range, 0..0);
+        let skipped = self.plugins.get_mut(index).filter(|plugin| plugin.launched.is_none() && !plugin.complete);
+        let skipped = skipped.ok_or_else(refused)?;
+        skipped.complete = true;
+        skipped.skipped = Some(reason.chars().take(MAX_REASON).collect());
+        let gone = std::mem::replace(&mut skipped.range, 0..0);
         let count = gone.len();
         let names: usize =
             self.entries.drain(gone.clone()).filter_map(|entry| entry.progress).map(|told| told.name_bytes()).sum();
@@ -105,7 +105,7 @@ impl Ledger {
             other.range = other.range.start.saturating_sub(count)..other.range.end.saturating_sub(count);
         }
         self.by_key = self.entries.iter().enumerate().map(|(at, entry)| (entry.key.clone(), at)).collect();
-        effects.push(Effect::PluginWithdrawn { plugin: plugin.clone() });
+        effects.push(Effect::PluginSkipped { plugin: plugin.clone() });
         effects.push(Effect::StatusChanged);
         Ok(super::apply::SettleScope::Nowhere)
     }

@@ -76,7 +76,7 @@ pub(super) struct Plugin {
     pub(super) complete: bool,
     pub(super) judged: Option<Judged>,
     /// Why the plugin was skipped. It is then complete and has no entries.
-    pub(super) withdrawn: Option<String>,
+    pub(super) skipped: Option<String>,
     pub(super) verdict: Option<VerdictSummary>,
 }
 

@@ -295,7 +295,7 @@ impl Work {
                 });
             if tokio::time::timeout(CAPTURE_TIME, all).await.is_err() {
                 let (plugin, seconds) = (&watched.plugin, CAPTURE_TIME.as_secs());
-                tracing::warn!(%plugin, "logs of {left} pods are not in the archive: reading them exceeded {seconds} s");
+                tracing::warn!(%plugin, "logs of {left} pods are not in the archive: reading them took longer than {seconds} s");
             }
             // The receiver may be gone.
             let _ = reply.send(told);

@@ -55,7 +55,7 @@ pub(super) async fn ask(
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
-        .map_err(|error| failed(format!("it cannot be started: {error}")))?;
+        .map_err(|error| failed(format!("failed to start it: {error}")))?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let talk = async {
         let feed = async {

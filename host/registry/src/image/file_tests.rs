@@ -125,7 +125,7 @@ async fn rubbish_is_told() {
     }
     let whole = layer(&[("a", Is::File("x"))]);
     for (bytes, expected) in [
-        (b"not a tar, and long enough to be a header".repeat(20), "no readable tar"),
+        (b"not a tar, and long enough to be a header".repeat(20), "not a readable tar"),
         (vec![0x28, 0xb5, 0x2f, 0xfd, 0], "zstd"),
         (whole[..whole.len() / 2].to_vec(), "tar"),
     ] {

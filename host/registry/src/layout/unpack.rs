@@ -98,7 +98,7 @@ fn unpack(mut from: impl Read, path: &Path, dir: &Path) -> Result<(), Cause> {
             return Err(wrong(format!("it has more than {MAX_ARCHIVE_ENTRIES} entries")));
         }
         let name =
-            String::from_utf8(entry.path_bytes().into_owned()).map_err(|_| wrong("a name is not a string".into()))?;
+            String::from_utf8(entry.path_bytes().into_owned()).map_err(|_| wrong("a name is not UTF-8".into()))?;
         let name = name.strip_prefix("./").unwrap_or(&name).to_owned();
         match entry.header().entry_type() {
             EntryType::Regular | EntryType::Continuous => {}

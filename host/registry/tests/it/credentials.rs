@@ -60,7 +60,7 @@ async fn a_helper_is_asked_for_the_registry_by_its_name() {
 async fn a_helper_that_has_nothing_leads_on() {
     let script = "cat >/dev/null; echo 'credentials not found in native keychain'; exit 1";
     let told = outcome(script, |_| STORE.into()).await.unwrap_err().to_string();
-    assert!(told.contains("there are none for it"), "{told}");
+    assert!(told.contains("none are configured for it"), "{told}");
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn a_helper_that_fails_is_an_error_and_not_a_stranger() {
         );
     }
     let cause = outcome("", |_| r#"{"credsStore":"not-there"}"#.into()).await.unwrap_err();
-    assert!(cause.to_string().contains("cannot be started"), "{cause}");
+    assert!(cause.to_string().contains("failed to start it"), "{cause}");
 }
 
 #[tokio::test]

@@ -191,7 +191,9 @@ async fn what_is_no_image_is_named() {
     let lies = told("lies", |config| config["rootfs"]["diff_ids"] = json!([]), None).await;
     assert_eq!(lies, "its configuration names 0 layers, and its manifest 1");
     assert!(told("bundle", |config| *config = json!({"name": "x"}), None).await.contains("not a container image"));
-    assert!(told("text", |config| *config = json!("x"), None).await.contains("none of a container image"));
+    assert!(
+        told("text", |config| *config = json!("x"), None).await.contains("invalid configuration of a container image")
+    );
     let other = told("other", |_| {}, Some("linux/arm64")).await;
     assert_eq!(other, "it is for linux/amd64, and linux/arm64 is wanted");
     assert!(told("labels", |config| config["config"]["Labels"] = json!(7), None).await.contains("`config.Labels`"));

@@ -67,7 +67,7 @@ async fn nothing_goes_where_there_is_no_encryption() {
         assert!(matches!(outcome(to).await, Cause::Redirect { .. }), "{to}");
     }
     assert!(outcome("").await.to_string().contains("too often"));
-    assert!(outcome("http://[").await.to_string().contains("does not say where"));
+    assert!(outcome("http://[").await.to_string().contains("without a valid `Location` header"));
 }
 
 #[tokio::test]

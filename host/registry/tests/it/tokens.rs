@@ -168,7 +168,7 @@ async fn a_token_that_is_not_accepted_is_renewed_once_and_then_named() {
     .await;
     let error = client(&server.host).manifest(&reference(&server.host, "n:1")).await.unwrap_err();
     let told = error.cause.to_string();
-    assert!(told.contains("there are none for it") && told.contains("go away"), "{told}");
+    assert!(told.contains("none are configured for it") && told.contains("go away"), "{told}");
     assert!(error.hint().unwrap().contains("login"));
     assert_eq!(server.seen().len(), 3);
 }

@@ -36,7 +36,7 @@ fn everything_of_the_contract_stands_there_with_its_documentation() {
         "### <a id=\"post-processor\"></a>interface `post-processor`",
         "process: func(plugin: plugin-info, files: list<file>) -> result<_, string>",
         "read: func(max: u32) -> result<list<u8>, string>",
-        "| `details` | [`list<tuple<string, detail>>`](#types.detail) | What a person reads when something went wrong",
+        "| `details` | [`list<tuple<string, detail>>`](#types.detail) | What people read when something went wrong",
         "A taint of a node (Kubernetes core/v1 `Taint`).",
         "| `custom` | `string` | A status of the format's own",
     ] {

@@ -34,7 +34,7 @@ pub(super) fn document(cluster: &str, seen: &Seen, status: &RunStatus, now: Time
             "name": tar.name, "created": tar.created, "sha256": tar.sha256, "size": tar.size,
         })),
         "delivery": seen.status.delivery,
-        "withdrawn": seen.status.withdrawn,
+        "skipped": seen.status.skipped,
         "plugins": status.plugins.iter().flatten().map(plugin).collect::<Vec<_>>(),
         "waiting": seen.waiting.iter().map(waiting).collect::<Vec<_>>(),
     });

@@ -14,7 +14,7 @@ use super::document::{ago, one_line_of_json};
 use super::sentence::{failure, judged};
 use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
 use crate::error::verdict_code;
-use crate::ui::{period, stalled, withdrawn};
+use crate::ui::{period, skipped, stalled};
 
 /// Results of one plugin that are listed one by one; more are summed up.
 const MAX_LISTED: usize = 20;
@@ -48,8 +48,8 @@ fn print(entry: &LocalRun, seen: &LocalStatus, show_all: bool, out: &mut impl Wr
     if !entries.is_empty() {
         writeln!(out, "\n{}", table(entries, show_all))?;
     }
-    for (plugin, why) in &seen.status.withdrawn {
-        writeln!(out, "\n{}", withdrawn(plugin, why))?;
+    for (plugin, why) in &seen.status.skipped {
+        writeln!(out, "\n{}", skipped(plugin, why))?;
     }
     for line in standing_still(entry, seen, Timestamp::now()) {
         writeln!(out, "\n{line}")?;

@@ -9,7 +9,7 @@ use plumbline_kubernetes::status::{Seen, Waiting};
 
 use super::table;
 use crate::compat::Name;
-use crate::ui::{logs_command, missing, period, stalled, withdrawn};
+use crate::ui::{logs_command, missing, period, skipped, stalled};
 
 /// Pods that wait and are told of one by one.
 const MAX_WAITING: usize = 10;
@@ -116,7 +116,7 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
             notes.push(format!("{name}: no progress for {}. See what it does with `{logs}`.", period(still)));
         }
     }
-    notes.extend(seen.status.withdrawn.iter().map(|(plugin, why)| format!("{}.", withdrawn(plugin, why))));
+    notes.extend(seen.status.skipped.iter().map(|(plugin, why)| format!("{}.", skipped(plugin, why))));
     let missing: Vec<String> =
         seen.status.plugins.iter().flatten().filter_map(|entry| why_missing(&seen.status, entry, now)).collect();
     let more = missing.len().saturating_sub(MAX_REASONS);

@@ -92,7 +92,7 @@ pub(in crate::definition) const PLUMBLINE: &[Field] = &[
         "Patterns of further files that belong to the plugin's bundle, relative to its directory. Modules, README, licences, schemas, tests and the command are packed in any case.",
     )
     .examples(&[r#"["data/**"]"#]),
-    Field::new("reruns", "Runs failures again", Shape::Section { fields: RERUNS, open: false }, "This plugin runs again what failed in another plugin of the same run. With nothing failed it is withdrawn: neither launched nor expected."),
+    Field::new("reruns", "Runs failures again", Shape::Section { fields: RERUNS, open: false }, "This plugin runs again what failed in another plugin of the same run. With nothing failed it is skipped: neither launched nor expected."),
     Field::new("progress", "Progress from a log", Shape::Section { fields: PROGRESS, open: false }, "The log in which the worker counts how far the plugin is."),
     Field::new(
         "verdict",

@@ -33,7 +33,7 @@ fn every_event_has_its_line_in_the_journal() {
         },
         Event::Interrupted,
         Event::Restarted,
-        Event::Withdrawn { plugin: plugin("b"), reason: "nothing failed".to_owned() },
+        Event::Skipped { plugin: plugin("b"), reason: "nothing failed".to_owned() },
     ];
     let lines: Vec<String> = events
         .iter()

@@ -4,7 +4,7 @@ mod failures;
 mod journal;
 mod plan;
 mod progress;
+mod skipped;
 mod status;
 mod uploads;
-mod withdraw;
 mod words;

@@ -165,11 +165,11 @@ mod tests {
         let path = results.join("r.json");
         for target in ["../secret".into(), dir.path().join("secret"), "/etc/passwd".into()] {
             symlink(&target, &path).unwrap();
-            refused(&path, "cannot be read");
+            refused(&path, "failed to read");
             fs::remove_file(&path).unwrap();
         }
         symlink("r.json", &path).unwrap();
-        refused(&path, "cannot be read");
+        refused(&path, "failed to read");
     }
 
     #[test]

@@ -162,5 +162,5 @@ async fn told_to_end_it_still_takes_a_result() {
     })
     .await
     .unwrap();
-    bed.expect("False", "Interrupted", "asked to stop");
+    bed.expect("False", "Interrupted", "told to end");
 }

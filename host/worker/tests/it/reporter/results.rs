@@ -91,7 +91,7 @@ async fn a_link_out_of_the_directory_is_no_result() {
     bed.report().await;
     let (status, reason, message) = bed.condition();
     assert_eq!((status.as_str(), reason.as_str()), ("False", "InvalidResultFormat"));
-    assert!(message.contains("cannot be read"), "{message}");
+    assert!(message.contains("failed to read"), "{message}");
 }
 
 #[tokio::test]

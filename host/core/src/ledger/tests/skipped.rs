@@ -6,8 +6,8 @@ use crate::ledger::{Effect, ErrorRecord, Event, Ledger, MAX_REASON, Record, Refu
 use crate::progress::ProgressUpdate;
 use crate::run_status::TarInfo;
 
-fn withdrawn(name: &str) -> Event {
-    Event::Withdrawn { plugin: plugin(name), reason: format!("nothing to do for {name}") }
+fn skipped(name: &str) -> Event {
+    Event::Skipped { plugin: plugin(name), reason: format!("nothing to do for {name}") }
 }
 
 fn received(ledger: &mut Ledger, text: &str) {
@@ -23,19 +23,19 @@ fn ledger() -> Ledger {
 }
 
 #[test]
-fn a_withdrawn_plugin_leaves_the_rest_as_if_it_had_never_been_planned() {
+fn a_skipped_plugin_leaves_the_rest_as_if_it_had_never_been_planned() {
     let mut ledger = ledger();
     let told =
         Event::Progress { key: key("c/global"), update: ProgressUpdate { total: 7, ..ProgressUpdate::default() } };
     ledger.apply(at(1), told).unwrap();
-    let effects = ledger.apply(at(1), withdrawn("b")).unwrap();
-    assert_eq!(effects, [Effect::PluginWithdrawn { plugin: plugin("b") }, Effect::StatusChanged]);
+    let effects = ledger.apply(at(1), skipped("b")).unwrap();
+    assert_eq!(effects, [Effect::PluginSkipped { plugin: plugin("b") }, Effect::StatusChanged]);
 
     assert_eq!(ledger.keys().collect::<Vec<_>>(), [&key("a/global"), &key("c/global")]);
     assert_eq!(ledger.keys_of(&plugin("b")).count(), 0);
     assert_eq!(ledger.admit(&key("b/n1")), Err(Refusal::Unexpected(key("b/n1"))));
     assert!(ledger.is_plugin_complete(&plugin("b"), at(1)));
-    assert_eq!(ledger.withdrawn(&plugin("b")), Some("nothing to do for b"));
+    assert_eq!(ledger.skipped(&plugin("b")), Some("nothing to do for b"));
     assert_eq!(ledger.progress(&key("c/global")).unwrap().total, 7, "what lay behind it has moved with what it holds");
 
     received(&mut ledger, "a/global");
@@ -51,13 +51,13 @@ fn a_withdrawn_plugin_leaves_the_rest_as_if_it_had_never_been_planned() {
     assert_eq!(ledger.verdict(at(5)), Verdict::Passed);
     let status = ledger.status(at(5));
     assert_eq!(status.plugins.unwrap().iter().map(|entry| entry.plugin.as_str()).collect::<Vec<_>>(), ["a", "c"]);
-    assert_eq!(status.withdrawn, [("b".to_owned(), "nothing to do for b".to_owned())].into());
+    assert_eq!(status.skipped, [("b".to_owned(), "nothing to do for b".to_owned())].into());
 }
 
 #[test]
-fn the_last_plugin_that_is_withdrawn_completes_the_run() {
+fn the_last_plugin_that_is_skipped_completes_the_run() {
     let mut ledger = ledger();
-    ledger.apply(at(1), withdrawn("c")).unwrap();
+    ledger.apply(at(1), skipped("c")).unwrap();
     received(&mut ledger, "a/global");
     received(&mut ledger, "b/n1");
     received(&mut ledger, "b/n2");
@@ -66,7 +66,7 @@ fn the_last_plugin_that_is_withdrawn_completes_the_run() {
     for text in ["a/global", "b/n1", "b/n2"] {
         received(&mut ledger, text);
     }
-    assert!(ledger.apply(at(4), withdrawn("c")).unwrap().contains(&Effect::RunComplete));
+    assert!(ledger.apply(at(4), skipped("c")).unwrap().contains(&Effect::RunComplete));
 }
 
 #[test]
@@ -76,20 +76,20 @@ fn what_was_launched_or_has_begun_stays() {
     ledger.apply(at(1), Event::Failed { key: key("b/n2"), error: ErrorRecord::new("gone") }).unwrap();
     ledger.apply(at(1), Event::UploadStarted { key: key("c/global"), upload: 1 }).unwrap();
     for name in ["a", "b", "c"] {
-        assert_eq!(ledger.apply(at(2), withdrawn(name)), Err(Refusal::NotWithdrawable(plugin(name))));
+        assert_eq!(ledger.apply(at(2), skipped(name)), Err(Refusal::NotSkippable(plugin(name))));
     }
-    assert_eq!(ledger.apply(at(2), withdrawn("d")), Err(Refusal::UnknownPlugin(plugin("d"))));
+    assert_eq!(ledger.apply(at(2), skipped("d")), Err(Refusal::UnknownPlugin(plugin("d"))));
     let mut twice = self::ledger();
-    twice.apply(at(1), withdrawn("a")).unwrap();
-    assert_eq!(twice.apply(at(2), withdrawn("a")), Err(Refusal::NotWithdrawable(plugin("a"))));
+    twice.apply(at(1), skipped("a")).unwrap();
+    assert_eq!(twice.apply(at(2), skipped("a")), Err(Refusal::NotSkippable(plugin("a"))));
 }
 
 #[test]
 fn the_reason_is_bounded_and_survives_the_journal() {
     let mut ledger = ledger();
-    let event = Event::Withdrawn { plugin: plugin("a"), reason: "x".repeat(10_000) };
+    let event = Event::Skipped { plugin: plugin("a"), reason: "x".repeat(10_000) };
     let line = serde_json::to_string(&Record { at: at(1), event: event.clone() }).unwrap();
     assert_eq!(serde_json::from_str::<Record>(&line).unwrap().event, event);
     ledger.apply(at(1), event).unwrap();
-    assert_eq!(ledger.withdrawn(&plugin("a")).unwrap().len(), MAX_REASON);
+    assert_eq!(ledger.skipped(&plugin("a")).unwrap().len(), MAX_REASON);
 }
