@@ -1,6 +1,6 @@
 //! A plugin with a configurable outcome, for tests of clusters and of Plumbline itself.
 //!
-//! [`run`] delivers results, [`attack`] attacks the run, and [`fake_suite`] stands in for the image
+//! [`run`] delivers results, [`attack()`] attacks the run, and [`fake_suite`] stands in for the image
 //! of the conformance suite. Each returns its exit code.
 
 mod attack;

@@ -24,11 +24,11 @@ pub(crate) fn conformance(args: ConformanceArgs, global: &Global) -> Result<Exit
     }
 }
 
-/// Runs the suite to its verdict, and on to what is submitted of it.
+/// Runs the suite to its verdict, and assembles a submission.
 fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
     let args = whole(args)?;
     if let Some(product) = &args.product {
-        // In hours nobody remembers what is in the file, or where it was meant to be.
+        // Checked before the run, which takes hours.
         plumbline_app::submission::check_product(product)?;
         can_be_submitted(&args.run)?;
         if let Some(RequiredFrom::File(list)) = &args.required {
@@ -45,7 +45,7 @@ fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> 
         return Ok(ended.code);
     };
     match submit(&args, archive, dir, product, global) {
-        // The run's own verdict comes first: what failed there is why nothing can be submitted.
+        // The verdict of the run matters more, because its failures prevent the submission.
         Ok(code) if ended.code == ExitCode::SUCCESS => Ok(code),
         Ok(_) => Ok(ended.code),
         Err(error) if ended.code == ExitCode::SUCCESS => Err(error),
@@ -56,7 +56,7 @@ fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> 
     }
 }
 
-/// Puts together what is submitted, and holds it against the rules.
+/// Assembles a submission, and checks it.
 fn submit(
     args: &ConformanceRunArgs,
     archive: &Path,
@@ -66,7 +66,7 @@ fn submit(
 ) -> Result<ExitCode, AppError> {
     let run = &args.run;
     let from = match (&args.required, &run.suite.kube_conformance_image) {
-        // The suite that ran is the one to ask.
+        // The image that ran has the list of required tests.
         (Some(RequiredFrom::Image(None)), Some(image)) => Some(RequiredFrom::Image(Some(image.clone()))),
         (given, _) => given.clone(),
     };
@@ -86,13 +86,13 @@ fn submit(
     submission::check(&SubmissionCheckArgs { dir, format: DataFormat::Text, required }, global)
 }
 
-/// The settings that make it the whole way.
+/// Adds the settings of a complete conformance run.
 fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, AppError> {
     let run = &mut args.run;
     if run.plugins.is_empty() && run.manifest.is_none() {
         run.plugins = vec![suite::PLUGIN.to_owned()];
     }
-    // Without a limit of its own: each plugin has one, so that the run ends.
+    // Without a time limit, because each plugin has one.
     run.wait.get_or_insert(0);
     run.retrieve = true;
     if args.submission_dir.is_some() && !SuiteOptions::from(&run.suite).selects() && run.manifest.is_none() {
@@ -104,7 +104,7 @@ fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, AppError> {
     Ok(args)
 }
 
-/// Refuses what is certain to be refused when the run is over. Expressions of one's own may choose all that is required.
+/// Checks that the results of the run can be submitted. An expression may select all required tests.
 fn can_be_submitted(run: &RunOptions) -> Result<(), AppError> {
     let suite = &run.suite;
     let why = match suite.mode {

@@ -19,7 +19,7 @@ use crate::ui::say;
 /// Lists tests.
 pub(crate) fn e2e(args: &E2eArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    // Before anything is fetched: a mistake in an expression is told at once.
+    // Before anything is fetched, so that a mistake in an expression is reported at once.
     let selection = Selection::parse(args.focus.as_deref(), args.skip.as_deref()).map_err(|(what, error)| {
         AppError::usage(format!("`--{what}` is not a valid regular expression of Go"))
             .because(&error)
@@ -70,7 +70,8 @@ fn of(list: &TestList) -> String {
     format!("of the {} tests{version} in {}", list.tests.len(), list.source)
 }
 
-/// The suite puts its own name before that of a test: then `^` is not where it seems to be.
+/// Warns if the suite would select other tests: it matches expressions against its own name and that of
+/// the test.
 fn warn_of_anchors(args: &E2eArgs, selection: &Selection, list: &TestList, selected: &[&str]) {
     if args.focus.is_none() && args.skip.is_none() {
         return;
@@ -87,26 +88,26 @@ fn warn_of_anchors(args: &E2eArgs, selection: &Selection, list: &TestList, selec
 /// The document of `-o json`. Keys are only ever added.
 #[derive(Serialize)]
 struct Document<'a> {
-    /// The version that the list is of; empty where nothing says it.
+    /// The version of the list; empty if it is not known.
     version: &'a str,
-    /// Where it comes from.
+    /// The source of the list.
     source: &'a str,
-    /// How many tests the list has.
+    /// The number of tests in the list.
     total: usize,
-    /// How many are selected.
+    /// The number of selected tests.
     selected: usize,
-    /// Those, with `--mode tests`.
+    /// The selected tests, with `--mode tests`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tests: Option<&'a [&'a str]>,
     /// Their tags, with `--mode tags`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tags: Option<Vec<&'a str>>,
-    /// How often there is each, with `--mode tagCounts`.
+    /// The number of tests with each tag, with `--mode tagCounts`.
     #[serde(rename = "tagCounts", skip_serializing_if = "Option::is_none")]
     tag_counts: Option<&'a BTreeMap<String, usize>>,
 }
 
-/// Prints the `selected` of `list`.
+/// Prints the selected tests, or their tags.
 fn print(args: &E2eArgs, list: &TestList, selected: &[&str], out: &mut impl Write) -> io::Result<()> {
     let counts = match args.mode {
         E2eMode::Tests => BTreeMap::new(),
@@ -127,7 +128,7 @@ fn print(args: &E2eArgs, list: &TestList, selected: &[&str], out: &mut impl Writ
     match args.mode {
         E2eMode::Tests => selected.iter().try_for_each(|test| writeln!(out, "{}", report::text::name(test))),
         E2eMode::Tags => counts.keys().try_for_each(|tag| writeln!(out, "{}", report::text::name(tag))),
-        // Without a blank: scripts that read Sonobuoy's split at the last colon.
+        // Without a space, because scripts for Sonobuoy split the line at the last colon.
         E2eMode::TagCounts => {
             counts.iter().try_for_each(|(tag, count)| writeln!(out, "{}:{count}", report::text::name(tag)))
         }

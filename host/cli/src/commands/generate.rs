@@ -25,7 +25,7 @@ use crate::context::context;
 use crate::logging;
 use crate::ui::say;
 
-/// The largest object that `kubectl apply` takes: it keeps a copy in an annotation, and annotations have 256 KiB.
+/// The largest object that `kubectl apply` accepts, in bytes: it keeps a copy in an annotation.
 const MAX_APPLIED: usize = 256 << 10;
 
 /// Prints the manifest of a run, a configuration, or a definition.
@@ -88,7 +88,7 @@ pub(crate) fn aggregator_log_level(global: &Global) -> String {
     .to_owned()
 }
 
-/// What a person should know who is about to apply it.
+/// Prints what users should know before they apply the manifest.
 fn advise(options: &ManifestOptions, objects: &[Value]) {
     if options.rbac {
         say(&format!("permissions in the mode `{}`:", options.config.aggregator_permissions));
@@ -104,7 +104,7 @@ fn advise(options: &ManifestOptions, objects: &[Value]) {
     }
 }
 
-/// Prints the configuration: the defaults, with what the options change.
+/// Prints the configuration: the defaults with the changes that options make.
 pub(crate) fn config(args: &GenConfigArgs) -> Result<ExitCode, AppError> {
     let namespace = args.namespace.as_deref().unwrap_or(names::DEFAULT_NAMESPACE);
     let config = ClusterRunOptions::from(&args.run).config(namespace, args.timeout.map(Time::span))?;

@@ -148,7 +148,7 @@ fn failed(moved: &[Moved]) -> impl Iterator<Item = &RegistryError> {
     })
 }
 
-/// Prints what was done, with `written` about a file that was made of it; the exit code.
+/// Prints the outcome, with the file that was written. Returns the exit code.
 fn print_moved(moved: &[Moved], format: DataFormat, written: Option<&str>) -> Result<ExitCode, AppError> {
     let copied = moved.iter().filter(|one| matches!(one.outcome, Outcome::Copied(_))).count();
     let there = moved.iter().filter(|one| matches!(one.outcome, Outcome::There)).count();
@@ -185,7 +185,7 @@ fn print_moved(moved: &[Moved], format: DataFormat, written: Option<&str>) -> Re
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(SYSTEM) })
 }
 
-/// What to do about those that failed, each once.
+/// Hints about failures, without repetitions.
 fn hints(moved: &[Moved]) -> Vec<String> {
     let mut hints: Vec<String> = Vec::new();
     for error in failed(moved) {

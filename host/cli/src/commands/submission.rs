@@ -96,10 +96,10 @@ pub(crate) fn check(args: &SubmissionCheckArgs, global: &Global) -> Result<ExitC
     })
 }
 
-/// Names of one finding that are listed; the data has all.
+/// The most names of a finding in the text.
 const MAX_NAMES: usize = 20;
 
-/// One line per rule, with what to do below what is not in order.
+/// Prints a line for each rule, with a hint below rules that are broken.
 fn print_findings(findings: &[Finding], summary: Summary, out: &mut impl Write) -> io::Result<()> {
     let width = findings.iter().map(|finding| finding.rule.len()).max().unwrap_or_default();
     for finding in findings {
@@ -128,7 +128,7 @@ fn print_findings(findings: &[Finding], summary: Summary, out: &mut impl Write) 
     writeln!(out, "\n{passed} rules kept, {failed} broken, {not_checked} not checked here")
 }
 
-/// Keys are only ever added (docs/submission.md).
+/// The findings as data. Keys are only ever added (docs/submission.md).
 fn document(dir: &Path, release: Option<Release>, findings: &[Finding], summary: Summary) -> Value {
     json!({
         "folder": dir,

@@ -1,7 +1,7 @@
 //! A stand-in for the image of the conformance suite: it has the same variables, reports, log,
 //! archive and done file.
 //!
-//! [`settings`] reads the variables, [`plan`] decides the outcome of every test, and [`reports`]
+//! [`settings`] reads the variables, [`mod@plan`] decides the outcome of every test, and [`reports`]
 //! and [`progress`] write what the suite writes.
 
 mod plan;

@@ -13,7 +13,7 @@ use crate::args::{BakeArgs, Global};
 use crate::context::context;
 use crate::logging;
 
-/// Puts bundles into an image.
+/// Bakes bundles into an image.
 pub(crate) fn bake(args: &BakeArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let options = BakeOptions {

@@ -12,7 +12,7 @@ use crate::context::context;
 use crate::logging;
 use crate::ui::say;
 
-/// Installs bundles, one after the other; the first that cannot be installed ends it, and what was installed before stays.
+/// Installs bundles until the first that cannot be installed. Bundles before it stay installed.
 pub(crate) fn install(args: &InstallArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let context = context(&args.registry);

@@ -25,17 +25,17 @@ use crate::error::PrintError as _;
 use crate::logging;
 use crate::ui::{Transfer, say};
 
-/// How a run in a cluster went, as far as it was followed.
+/// The end of a run in a cluster, if it was followed.
 pub(crate) struct Ended {
     /// The exit code.
     pub(crate) code: ExitCode,
-    /// The archives that were brought home.
+    /// The archives that were downloaded.
     pub(crate) archives: Vec<PathBuf>,
 }
 
 impl Ended {
-    /// It was begun, and is not followed.
-    fn begun() -> Self {
+    /// A run that was started and is not followed.
+    fn started() -> Self {
         Self { code: ExitCode::SUCCESS, archives: Vec::new() }
     }
 }
@@ -77,7 +77,7 @@ fn options(args: &RunOptions, global: &Global) -> StartOptions {
     }
 }
 
-/// Follows the run that has begun, if somebody looks or waits, and fetches its archive, if that is asked for.
+/// Follows the run if someone waits or watches, and downloads its archive if that is requested.
 async fn follow(
     context: &Context,
     args: &RunOptions,
@@ -90,7 +90,7 @@ async fn follow(
     if args.wait.is_none() && !args.retrieve && !follows {
         let program = Name::current().program();
         say(&format!("next: `{program} wait -n {namespace}`, then `{program} retrieve -n {namespace}`"));
-        return Ok(Ended::begun());
+        return Ok(Ended::started());
     }
     let minutes = args.wait.filter(|&minutes| minutes > 0);
     let limit = minutes.map(|minutes| Duration::from_secs(60 * u64::from(minutes)));
@@ -98,18 +98,18 @@ async fn follow(
         Ok(seen) => seen,
         Err(code) => return Ok(Ended { code, archives: Vec::new() }),
     };
-    // A run that has failed as a whole left no archive, and that is told.
+    // A failed run has no archive, which is printed.
     let fetches = args.retrieve && seen.status.status != RunPhase::Failed;
     let printed = print_end(&seen, fetches);
     let archives = match fetches {
-        true => bring_home(args, cluster, namespace).await?,
+        true => download(args, cluster, namespace).await?,
         false => Vec::new(),
     };
-    // Whoever closed the output wants the archive of these hours all the same.
+    // The archive is downloaded even if the output was closed.
     printed?;
     if let Some(archive) = archives.first() {
         if let Err(error) = print_failures(context, archive, &seen.status) {
-            // The verdict stands, and the archive is home.
+            // The verdict and the archive are complete.
             error.print();
         }
         say(&format!("next:    plumbline results {}", shell_path(archive)));
@@ -127,14 +127,14 @@ async fn dry_run(run: &PreparedRun) -> Result<Ended, AppError> {
         };
         say(&format!("{would} {title}"));
     }
-    Ok(Ended::begun())
+    Ok(Ended::started())
 }
 
-async fn bring_home(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, AppError> {
+async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, AppError> {
     let dir = args.output.clone().unwrap_or_else(|| ".".into());
     let mut options = RetrieveOptions::new(namespace, dir);
     names::AGGREGATOR_DIR.clone_into(&mut options.remote_dir);
-    // It exists: the status says so. The pod may need a moment all the same.
+    // The status says that the archive exists, but the pod may need a moment.
     options.wait = Wait::AtMost(Some(Duration::from_secs(60)));
     let mut view = Transfer::default();
     let brought = retrieve(cluster, &options, &mut |progress| view.tell(progress)).await;
@@ -150,7 +150,7 @@ async fn bring_home(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Re
 }
 
 impl SkipPreflight {
-    /// The checks that are left out.
+    /// The checks that are skipped.
     fn checks(&self) -> Vec<Check> {
         match self {
             Self::All => Check::ALL.to_vec(),

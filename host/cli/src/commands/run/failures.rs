@@ -1,4 +1,4 @@
-//! What failed in a run in a cluster: named from the archive that was brought home, because the status only counts.
+//! The failures of a run in a cluster, from its archive, because the status only has counts.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ use plumbline_core::{Item, Status};
 
 use crate::output::outcome::to_list;
 
-/// Prints what failed of each plugin. Only the trees of plugins with failures are read.
+/// Prints the failures of each plugin. Only the trees of plugins with failures are read.
 pub(super) fn print_failures(context: &Context, archive: &Path, status: &RunStatus) -> Result<(), AppError> {
     let mut trees = Trees::open(context, archive, Reprocess::default())?;
     let mut out = anstream::stdout().lock();

@@ -11,15 +11,16 @@ use crate::ui::say;
 /// SIGHUP in the masks of `/proc/self/status`, whose bit 0 is signal 1.
 const HANGUP_BIT: u64 = 1;
 
-/// Cancels the run at the first SIGINT, SIGTERM or SIGHUP, so that what there is gets archived. A second SIGINT or SIGTERM ends this
-/// process at once. A hangup is never the second: the kernel and a shell may both send one when a session ends.
+/// Cancels the run at the first SIGINT, SIGTERM or SIGHUP, so that its results are archived. A second
+/// SIGINT or SIGTERM ends this process at once. A second SIGHUP does not, because the kernel and a shell
+/// may both send one when a session ends.
 pub(super) async fn cancel_on_signal(cancel: CancellationToken, dispatcher: Arc<LocalDispatcher>) {
     let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
     else {
         tracing::warn!("failed to catch signals: Ctrl-C ends this process without an archive");
         return;
     };
-    // `nohup` has it ignored, and means it.
+    // `nohup` starts processes with SIGHUP ignored.
     let mut hangup = if ignores_hangup() { None } else { signal(SignalKind::hangup()).ok() };
     let mut asked = false;
     loop {
@@ -29,7 +30,7 @@ pub(super) async fn cancel_on_signal(cancel: CancellationToken, dispatcher: Arc<
             () = received(&mut hangup) => true,
         };
         if asked && !hung_up {
-            // Plugins are in process groups of their own and would outlive this process.
+            // Plugins have their own process groups, and would outlive this process.
             dispatcher.kill_all();
             std::process::exit(130);
         }
