@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plumbline_bundle::built_in::Place;
+use plumbline_bundle::built_in::Environment;
 use plumbline_core::config::Config;
 use plumbline_kubernetes::manifest::rbac;
 use plumbline_kubernetes::preflight::{Check, Finding, Preflight};
@@ -80,7 +80,7 @@ pub fn find_plugins(context: &Context, options: &StartOptions) -> Result<Vec<Res
         check_manifest_options(options)?;
         return Ok(Vec::new());
     }
-    let mut found = sources::find_all(context, &options.plugins, &DEFAULT_PLUGINS, Place::Cluster)?;
+    let mut found = sources::find_all(context, &options.plugins, &DEFAULT_PLUGINS, Environment::Cluster)?;
     signing::check(context, &found, &options.requirements)?;
     judges::apply(context, &options.judges, &mut found, &Limits::load(options.limits.as_deref())?)?;
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();

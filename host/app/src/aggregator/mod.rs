@@ -14,7 +14,7 @@ use plumbline_aggregator::{OnArchived, Run, RunError, Settings, Source, WorkDir}
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::{RunFailure, RunId, RunStatus};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
-use plumbline_kubernetes::{Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, SecretVault, inside};
+use plumbline_kubernetes::{CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, inside};
 use tokio_util::sync::CancellationToken;
 
 use crate::conceal::conceal;
@@ -143,7 +143,7 @@ fn settings(
         listen: listen(config, pod_ip.as_deref())?,
         advertise: Some(config.server.advertised(pod_ip.as_deref(), &host_name)),
         aliases: aliases(&pod.namespace),
-        vault: Some(Arc::new(SecretVault::new(cluster, &pod.namespace, id, pod.owner_reference()))),
+        vault: Some(Arc::new(CaSecretStore::new(cluster, &pod.namespace, id, pod.owner_reference()))),
         id: Some(id),
         config: as_map(config),
         timeout: seconds(config.server.timeout_seconds),

@@ -14,7 +14,7 @@ use plumbline_core::config::{Config, MAX_CONFIG_BYTES, NativeSidecar, SecurityCo
 use plumbline_kubernetes::dispatcher::Survey;
 use plumbline_kubernetes::driver::{Owner, Stage, WorkerSecurity, progress_ports};
 use plumbline_kubernetes::manifest::plugin_account;
-use plumbline_kubernetes::monitor::Graces;
+use plumbline_kubernetes::monitor::GracePeriods;
 use plumbline_kubernetes::query::{self, QueryOptions};
 use plumbline_kubernetes::{Cluster, names, own_pod_uid};
 
@@ -122,7 +122,7 @@ impl Pod {
         Stage {
             namespace: self.namespace.clone(),
             service_account: config.service_account_name.clone(),
-            plugin_account: (!config.of_sonobuoy).then(|| plugin_account(config).to_owned()),
+            plugin_account: (!config.from_sonobuoy).then(|| plugin_account(config).to_owned()),
             worker_image: config.worker_image.clone(),
             image_pull_policy: config.image_pull_policy.to_string(),
             image_pull_secrets: Some(config.image_pull_secrets.clone()).filter(|name| !name.is_empty()),
@@ -197,10 +197,10 @@ pub(super) fn seconds(count: u64) -> Option<Duration> {
 }
 
 /// How long each problem may last.
-pub(super) fn graces(config: &Config) -> Graces {
+pub(super) fn graces(config: &Config) -> GracePeriods {
     let of = |seconds: u32| Duration::from_secs(seconds.into());
     let graces = &config.plumbline.graces;
-    Graces {
+    GracePeriods {
         image_pull: of(graces.image_pull),
         starting: of(graces.starting),
         unschedulable: of(graces.unschedulable),

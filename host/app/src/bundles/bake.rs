@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use plumbline_bundle::Bundle;
-use plumbline_bundle::built_in::Place;
+use plumbline_bundle::built_in::Environment;
 use plumbline_kubernetes::names::BAKED_BUNDLES_DIR;
 use plumbline_registry::{
-    Addition, Cause, Client, Image, ImageName, LayerBuilder, Layout, Place as ImagePlace, Platform, RawManifest,
-    Reference, RegistryError, list_image, open_layout, write_archive,
+    Cause, Client, Image, ImageName, LayerBuilder, Layout, NewLayer, Platform, RawManifest, Reference, RegistryError,
+    Storage, list_image, open_layout, write_archive,
 };
 
 use crate::context::Context;
@@ -61,7 +61,7 @@ pub fn bake(context: &Context, options: &BakeOptions) -> Result<BakedImage, AppE
 fn bundles(context: &Context, references: &[String]) -> Result<Vec<Bundle>, AppError> {
     let mut bundles: BTreeMap<String, Bundle> = BTreeMap::new();
     for reference in references {
-        let found = sources::find(context, reference, Place::Cluster)?;
+        let found = sources::find(context, reference, Environment::Cluster)?;
         let Some(bundle) = found.bundle()? else {
             return Err(AppError::usage(format!("`{reference}` is not a bundle, so there is nothing to bake"))
                 .hint("name a directory with `plugin.yaml`, a packed bundle, `oci://…`, or an installed bundle"));
@@ -95,7 +95,7 @@ async fn baked(options: &BakeOptions, client: &Client, bundles: &[Bundle]) -> Re
             ))
             .hint("save the one that is meant alone, for example with `skopeo copy`"));
         };
-        let place = ImagePlace::Layout(layout);
+        let place = Storage::Layout(layout);
         let root = place.manifest(&entry.descriptor).await.map_err(failed_request)?;
         return extended(options, client, bundles, &place, root).await;
     }
@@ -105,14 +105,14 @@ async fn baked(options: &BakeOptions, client: &Client, bundles: &[Bundle]) -> Re
             .hint("name an OCI archive, or an image with its registry, such as `registry.example.com/plumbline:v1`")
     })?;
     let root = client.manifest(&reference).await.map_err(failed_request)?;
-    extended(options, client, bundles, &ImagePlace::Registry(client.clone(), reference), root).await
+    extended(options, client, bundles, &Storage::Registry(client.clone(), reference), root).await
 }
 
 async fn extended(
     options: &BakeOptions,
     client: &Client,
     bundles: &[Bundle],
-    place: &ImagePlace,
+    place: &Storage,
     root: RawManifest,
 ) -> Result<(RawManifest, u64), AppError> {
     let failed_request = |error: RegistryError| registry_error(&error);
@@ -126,10 +126,8 @@ async fn extended(
         let named = to
             .with_tag(to.tag_or_default())
             .map_err(|error| AppError::usage(format!("failed to push to `{to}`")).because(&error))?;
-        let image = base
-            .append(&addition, &ImagePlace::Registry(client.clone(), named.clone()))
-            .await
-            .map_err(failed_request)?;
+        let image =
+            base.append(&addition, &Storage::Registry(client.clone(), named.clone())).await.map_err(failed_request)?;
         client.put_manifest(&named, &image).await.map_err(failed_request)?;
         return Ok((image, 0));
     }
@@ -137,14 +135,14 @@ async fn extended(
     let scratch = tempfile::tempdir().map_err(|error| AppError::system("nothing can be baked").because(&error))?;
     let failed = |cause: Cause| failed_request(cause.of(format!("write the image `{}`", output.display())));
     let layout = Layout::create(scratch.path()).map_err(failed)?;
-    let image = base.append(&addition, &ImagePlace::Layout(layout.clone())).await.map_err(failed_request)?;
+    let image = base.append(&addition, &Storage::Layout(layout.clone())).await.map_err(failed_request)?;
     list_image(&layout, &image, &base, &options.tag).map_err(failed)?;
     let bytes = write_archive(&layout, output).map_err(failed)?;
     Ok((image, bytes))
 }
 
 /// The layer with the bundles, and the labels of the image.
-fn addition(base: &Image, bundles: &[Bundle]) -> Result<Addition, Cause> {
+fn addition(base: &Image, bundles: &[Bundle]) -> Result<NewLayer, Cause> {
     let mut there: BTreeMap<String, String> = base
         .label(LABEL)
         .into_iter()
@@ -166,7 +164,7 @@ fn addition(base: &Image, bundles: &[Bundle]) -> Result<Addition, Cause> {
     }
     let names: Vec<_> = bundles.iter().map(|bundle| format!("{}@{}", bundle.name(), bundle.digest())).collect();
     let label: Vec<_> = there.iter().map(|(name, digest)| format!("{name}@{digest}")).collect();
-    Ok(Addition {
+    Ok(NewLayer {
         layer: layer.write()?,
         created_by: format!("plumbline plugin bake {}", names.join(" ")),
         labels: BTreeMap::from([(LABEL.to_owned(), label.join(","))]),

@@ -3,7 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use plumbline_conformance::images::{Job, Moved, Source, Target};
+use plumbline_conformance::images::{Job, Source, Target, TransferResult};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Client, Layout, Platform, write_archive};
 
@@ -20,7 +20,7 @@ const SCRATCH: &str = ".incomplete";
 /// Images that were copied to disk.
 pub struct Saved {
     /// The outcome of each image.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<TransferResult>,
     /// The layout or archive, for messages.
     pub written: String,
 }
@@ -96,7 +96,7 @@ fn failed(cause: Cause, path: &Path) -> AppError {
 
 /// A layout that was written, and its lock.
 struct Filled {
-    moved: Vec<Moved>,
+    moved: Vec<TransferResult>,
     _lock: Option<File>,
 }
 

@@ -5,7 +5,7 @@ mod copy;
 mod layout;
 mod select;
 
-use plumbline_conformance::images::{Event, Job, Moved, Outcome, transfer};
+use plumbline_conformance::images::{Event, Job, Outcome, TransferResult, transfer};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Client, Platform};
 
@@ -39,14 +39,19 @@ pub fn list(context: &Context, options: &ImageOptions) -> Result<SelectedImages,
 ///
 /// # Errors
 /// The settings of registries are invalid.
-pub fn copy(context: &Context, jobs: Vec<Job>, platform: Option<&Platform>) -> Result<Vec<Moved>, AppError> {
+pub fn copy(context: &Context, jobs: Vec<Job>, platform: Option<&Platform>) -> Result<Vec<TransferResult>, AppError> {
     runtime()?.block_on(async {
         let client = registry::client(context)?;
         Ok(copy_with(context, &client, jobs, platform).await)
     })
 }
 
-async fn copy_with(context: &Context, client: &Client, jobs: Vec<Job>, platform: Option<&Platform>) -> Vec<Moved> {
+async fn copy_with(
+    context: &Context,
+    client: &Client,
+    jobs: Vec<Job>,
+    platform: Option<&Platform>,
+) -> Vec<TransferResult> {
     let all = jobs.len();
     let mut done = 0;
     let mut watch = |event: Event<'_>| match event {
@@ -54,7 +59,7 @@ async fn copy_with(context: &Context, client: &Client, jobs: Vec<Job>, platform:
             done += 1;
             context.reporter.progress(&format!("[{done}/{all}] {}", line(moved)));
         }
-        Event::Underway(entries) => {
+        Event::Progress(entries) => {
             for entry in entries {
                 let of = if entry.total > 0 { format!(" of {}", Bytes(entry.total)) } else { String::new() };
                 context.reporter.progress(&format!("  {}{of} of `{}`", Bytes(entry.done), entry.image));
@@ -70,8 +75,8 @@ pub fn named(image: &str, target: &str) -> String {
     if image == target { format!("`{image}`") } else { format!("`{image}` to `{target}`") }
 }
 
-fn line(moved: &Moved) -> String {
-    let Moved { image, target, digest, whole, outcome } = moved;
+fn line(moved: &TransferResult) -> String {
+    let TransferResult { image, target, digest, whole, outcome } = moved;
     let named = named(image, target);
     let digest = digest.map(|digest| format!(" is {digest}")).unwrap_or_default();
     let whole = if *whole { ", for all platforms: it is named by its digest" } else { "" };
@@ -83,6 +88,6 @@ fn line(moved: &Moved) -> String {
 }
 
 /// Whether every image was copied.
-fn is_complete(moved: &[Moved]) -> bool {
+fn is_complete(moved: &[TransferResult]) -> bool {
     !moved.iter().any(|one| matches!(one.outcome, Outcome::Failed(_)))
 }

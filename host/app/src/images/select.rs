@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plumbline_bundle::built_in::Place;
+use plumbline_bundle::built_in::Environment;
 use plumbline_conformance::images::{
     ImageSet, Listing, Prefix, ProgramError, SUITE_PROGRAM, SetError, images_of, is_suite, listing, local_platform,
     program, rewrite,
@@ -111,7 +111,7 @@ fn plugins(context: &Context, options: &ImageOptions) -> Result<Vec<Definition>,
     let names = if options.plugins.is_empty() { &default[..] } else { &options.plugins };
     names
         .iter()
-        .map(|name| Ok(sources::find(context, name, Place::Cluster)?.source.definition.as_ref().clone()))
+        .map(|name| Ok(sources::find(context, name, Environment::Cluster)?.source.definition.as_ref().clone()))
         .collect()
 }
 

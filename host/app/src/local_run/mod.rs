@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumbline_aggregator::{Begun, Finished, PlannedPlugin, Run, RunError, Settings, Source, WorkDir};
-use plumbline_bundle::built_in::Place;
+use plumbline_aggregator::{Finished, PlannedPlugin, Run, RunError, Settings, Source, StartKind, WorkDir};
+use plumbline_bundle::built_in::Environment;
 use plumbline_core::definition::check_set;
 use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_core::{RunId, shell_path};
@@ -87,12 +87,12 @@ pub type LastOutput = std::collections::BTreeMap<plumbline_core::ResultKey, Stri
 /// A plugin cannot be found or may not run, or there is no run to continue.
 pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedRun, AppError> {
     let root = new_root(options.output.as_deref())?;
-    let mut found = sources::find_all(context, &options.plugins, &[], Place::Local)?;
+    let mut found = sources::find_all(context, &options.plugins, &[], Environment::Local)?;
     if let Some(command) = &options.command {
         found.push(command::plugin(command, &local_dir(&root))?);
     }
     if found.is_empty() && options.resume.is_none() {
-        let built_in = sources::built_in_names(Place::Local);
+        let built_in = sources::built_in_names(Environment::Local);
         return Err(AppError::usage("no plugin is named")
             .hint(format!("name one with `--plugin`: a built-in plugin ({built_in}), a definition or a directory; or give a command: `-- pytest -q`")));
     }
@@ -148,7 +148,7 @@ impl PreparedRun {
             run_error(&error, &root)
         })?;
         let record = LocalRun { run: *run.id(), started: run.started(), work: root, archive: None, status: None };
-        Ok(StartedRun { run, dispatcher, record, continued: begun == Begun::Continued })
+        Ok(StartedRun { run, dispatcher, record, continued: begun == StartKind::Continued })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use plumbline_bundle::built_in::Place;
+use plumbline_bundle::built_in::Environment;
 use plumbline_core::definition::{Definition, DefinitionError, K8S_VERSION_VARIABLE};
 use plumbline_core::{Config, Driver, PluginName};
 use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, default_pod_spec, image_of_run, to_document};
@@ -70,14 +70,14 @@ pub fn built_in_definition(context: &Context, name: &str, changes: &BuiltInChang
     let Some(built_in) = plumbline_bundle::built_in::definition(name) else {
         return Err(AppError::usage(format!("there is no built-in plugin `{name}`")).hint(format!(
             "built-in plugins: {}; for a definition of your own, give `--name` and `--image`",
-            sources::built_in_names(Place::Cluster)
+            sources::built_in_names(Environment::Cluster)
         )));
     };
     if changes.suite.retry_failed > 0 {
         return Err(AppError::usage("`--retry-failed` adds plugins to a run, and this prints one definition")
             .hint("give it to `plumbline run` or `plumbline gen`, or see `plumbline.reruns` in docs/definition.md"));
     }
-    let yaml = sources::built_in_yaml(&built_in, Place::Cluster)?;
+    let yaml = sources::built_in_yaml(&built_in, Environment::Cluster)?;
     let definition = Definition::parse(yaml)
         .map_err(|error| AppError::system(format!("failed to read built-in plugin `{name}`")).because(&error))?
         .definition;

@@ -254,9 +254,9 @@ mod tests {
 
     use super::*;
 
-    struct Place(tempfile::TempDir);
+    struct Bed(tempfile::TempDir);
 
-    impl Place {
+    impl Bed {
         /// With a key, and a policy by which it signs `tap`.
         fn new() -> Self {
             let place = Self(tempfile::tempdir().unwrap());
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn built_in_and_signed_bundles_may_run() {
-        let place = Place::new();
+        let place = Bed::new();
         let tap = place.bundle("tap", "one");
         let signed = || signatures(place.signed(&tap));
         let built_in = candidate("host-facts", None, Proof::BuiltIn);
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn all_that_may_not_run_are_told() {
-        let place = Place::new();
+        let place = Bed::new();
         let (tap, changed, other) =
             (place.bundle("tap", "one"), place.bundle("tap", "two"), place.bundle("other", "one"));
         let wrong = |candidates: &[Candidate<'_>]| place.require(candidates).unwrap_err();
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn only_what_is_locked_may_run() {
-        let place = Place::new();
+        let place = Bed::new();
         let (tap, changed) = (place.bundle("tap", "one"), place.bundle("tap", "two"));
         let of = |plugin, bundle| candidate(plugin, bundle, Proof::BuiltIn);
         let locked = |it: &Candidate<'_>| {

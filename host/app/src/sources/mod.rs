@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use plumbline_bundle::built_in::Place;
+use plumbline_bundle::built_in::Environment;
 use plumbline_core::PluginName;
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
 
@@ -44,7 +44,7 @@ pub use resolved::{ResolvedPlugin, SourceKind};
 ///
 /// # Errors
 /// No plugin has that name, it cannot be fetched or read, or its definition is invalid.
-pub fn find(context: &Context, reference: &str, place: Place) -> Result<ResolvedPlugin, AppError> {
+pub fn find(context: &Context, reference: &str, place: Environment) -> Result<ResolvedPlugin, AppError> {
     if reference == "-" {
         return parse(read(io::stdin().lock(), "standard input")?, "standard input", None);
     }
@@ -87,7 +87,7 @@ pub fn find_all(
     context: &Context,
     references: &[String],
     defaults: &[&str],
-    place: Place,
+    place: Environment,
 ) -> Result<Vec<ResolvedPlugin>, AppError> {
     let mut plugins = references.iter().map(|name| find(context, name, place)).collect::<Result<Vec<_>, _>>()?;
     if plugins.is_empty() {
@@ -154,7 +154,7 @@ mod tests {
     fn one_name_is_one_plugin_here_and_another_in_a_cluster() {
         let context = Context::new(crate::context::Silent);
         let driver = |place| find(&context, "host-facts", place).unwrap().source.definition.driver;
-        assert_eq!(driver(Place::Local), plumbline_core::Driver::Process);
-        assert_eq!(driver(Place::Cluster), plumbline_core::Driver::DaemonSet);
+        assert_eq!(driver(Environment::Local), plumbline_core::Driver::Process);
+        assert_eq!(driver(Environment::Cluster), plumbline_core::Driver::DaemonSet);
     }
 }

@@ -1,7 +1,7 @@
 //! Plugins that are found by their name alone: built-in ones, installed bundles, and what Sonobuoy
 //! has installed.
 
-use plumbline_bundle::built_in::{BuiltInDefinition, Place};
+use plumbline_bundle::built_in::{BuiltInDefinition, Environment};
 use plumbline_bundle::{SonobuoyCache, Store};
 use plumbline_core::closest;
 
@@ -11,7 +11,7 @@ use super::{ResolvedPlugin, SourceKind};
 use crate::error::AppError;
 
 /// The names of the built-in plugins for `place`, quoted and separated by commas, for messages.
-pub fn built_in_names(place: Place) -> String {
+pub fn built_in_names(place: Environment) -> String {
     let there = plumbline_bundle::built_in::definitions().iter().filter(|built_in| built_in.yaml(place).is_some());
     there.map(|built_in| format!("`{}`", built_in.name)).collect::<Vec<_>>().join(", ")
 }
@@ -20,12 +20,12 @@ pub fn built_in_names(place: Place) -> String {
 ///
 /// # Errors
 /// The plugin has no form for `place`.
-pub fn built_in_yaml(built_in: &BuiltInDefinition, place: Place) -> Result<&'static str, AppError> {
+pub fn built_in_yaml(built_in: &BuiltInDefinition, place: Environment) -> Result<&'static str, AppError> {
     let name = built_in.name;
     built_in.yaml(place).ok_or_else(|| match place {
-        Place::Local => AppError::usage(format!("built-in plugin `{name}` exists for clusters only"))
+        Environment::Local => AppError::usage(format!("built-in plugin `{name}` exists for clusters only"))
             .hint(format!("run it in one: `plumbline run -p {name}`")),
-        Place::Cluster => AppError::usage(format!("built-in plugin `{name}` exists for one machine only"))
+        Environment::Cluster => AppError::usage(format!("built-in plugin `{name}` exists for one machine only"))
             .hint(format!("run it there: `plumbline run --local -p {name}`")),
     })
 }
@@ -80,16 +80,16 @@ pub(super) fn found(name: &str) -> Result<Option<ResolvedPlugin>, AppError> {
 const MAX_LISTED: usize = 20;
 
 /// The error for a reference that names nothing.
-pub(super) fn unknown(reference: &str, place: Place) -> AppError {
+pub(super) fn unknown(reference: &str, place: Environment) -> AppError {
     let installed =
         store().and_then(|store| store.list().map_err(|error| store_error("failed to list installed bundles", &error)));
     // An error here must not hide the error at hand.
     let installed: Vec<String> = installed.unwrap_or_default().into_iter().map(|entry| entry.name).collect();
-    let of_sonobuoy: Vec<String> = sonobuoy().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+    let from_sonobuoy: Vec<String> = sonobuoy().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
     let built_in = plumbline_bundle::built_in::definitions().iter().filter(|built_in| built_in.yaml(place).is_some());
     let all: Vec<&str> = built_in
         .map(|built_in| built_in.name)
-        .chain(installed.iter().chain(&of_sonobuoy).map(String::as_str))
+        .chain(installed.iter().chain(&from_sonobuoy).map(String::as_str))
         .collect();
 
     let mut hint = String::new();
@@ -97,7 +97,7 @@ pub(super) fn unknown(reference: &str, place: Place) -> AppError {
         hint.push_str(&format!("did you mean `{closest}`?\n"));
     }
     hint.push_str(&format!("built-in plugins: {}", built_in_names(place)));
-    for (kind, names) in [("installed", &installed), ("installed by Sonobuoy", &of_sonobuoy)] {
+    for (kind, names) in [("installed", &installed), ("installed by Sonobuoy", &from_sonobuoy)] {
         if !names.is_empty() {
             hint.push_str(&format!("; {kind}: {}", listed(names)));
         }
@@ -124,11 +124,11 @@ mod tests {
     #[test]
     fn a_built_in_plugin_of_the_other_place_is_an_error_that_says_so() {
         let local = BuiltInDefinition { name: "disks", local: Some("yaml"), cluster: None };
-        assert_eq!(built_in_yaml(&local, Place::Local).unwrap(), "yaml");
-        let told = built_in_yaml(&local, Place::Cluster).unwrap_err().in_full();
+        assert_eq!(built_in_yaml(&local, Environment::Local).unwrap(), "yaml");
+        let told = built_in_yaml(&local, Environment::Cluster).unwrap_err().in_full();
         assert!(told.contains("one machine only") && told.contains("plumbline run --local -p disks"), "{told}");
         let cluster = BuiltInDefinition { local: None, cluster: Some("yaml"), ..local };
-        let told = built_in_yaml(&cluster, Place::Local).unwrap_err().in_full();
+        let told = built_in_yaml(&cluster, Environment::Local).unwrap_err().in_full();
         assert!(told.contains("clusters only") && told.contains("plumbline run -p disks"), "{told}");
     }
 }

@@ -9,7 +9,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use plumbline_conformance::submission::{
-    self, Assembled, Cases, Facts, LOG, NotSubmittable, PRODUCT, Place, Product, README, Release, SubmissionError,
+    self, Assembled, Cases, Facts, LOG, NotSubmittable, PRODUCT, Product, README, Release, SubmissionError,
+    SubmissionPath,
 };
 
 use crate::context::Context;
@@ -49,7 +50,7 @@ pub struct Submission {
     /// The folder and its files.
     pub written: Assembled,
     /// Its place in the repository of submissions.
-    pub place: Place,
+    pub place: SubmissionPath,
     /// The version of Kubernetes.
     pub kubernetes: String,
     /// The results of the tests.
@@ -226,9 +227,9 @@ fn reject(context: &Context, options: &AssembleOptions, error: &AppError) -> Res
     Ok(())
 }
 
-fn place(options: &AssembleOptions, product: &Product, release: Release) -> Result<Place, AppError> {
-    let folder = options.folder.clone().unwrap_or_else(|| Place::folder_of(product.get("name")));
-    Place::new(release, &folder).map_err(|error| {
+fn place(options: &AssembleOptions, product: &Product, release: Release) -> Result<SubmissionPath, AppError> {
+    let folder = options.folder.clone().unwrap_or_else(|| SubmissionPath::folder_of(product.get("name")));
+    SubmissionPath::new(release, &folder).map_err(|error| {
         AppError::usage("the folder of the product cannot be named").because(&error).hint("name it with `--folder`")
     })
 }

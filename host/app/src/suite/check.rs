@@ -12,7 +12,7 @@ use plumbline_conformance::suite::{self, Chosen, chosen};
 use plumbline_core::Definition;
 use plumbline_core::config::Permissions;
 use plumbline_kubernetes::manifest::ManifestOptions;
-use plumbline_registry::{Client, Patience, Reference, Settings};
+use plumbline_registry::{Client, Reference, Settings, Timeouts};
 
 use super::SuiteOptions;
 use crate::Context;
@@ -155,7 +155,7 @@ async fn check_image(context: &Context, image: &str) -> Result<(), AppError> {
         unsure("its name does not begin with a registry");
         return Ok(());
     };
-    let patience = Patience { connect: PATIENCE, read: PATIENCE, answer: PATIENCE, attempts: 1, ..Patience::default() };
+    let patience = Timeouts { connect: PATIENCE, read: PATIENCE, answer: PATIENCE, attempts: 1, ..Timeouts::default() };
     let client = match Client::new(Settings { patience, ..context.registries.clone() }) {
         Ok(client) => client,
         Err(error) => {

@@ -10,7 +10,7 @@ use plumbline_app::manifest::{
 use plumbline_app::runtime::runtime;
 use plumbline_app::suite::{DEFAULT_PLUGINS, SuiteOptions};
 use plumbline_app::{AppError, judges, sources};
-use plumbline_bundle::built_in::Place;
+use plumbline_bundle::built_in::Environment;
 use plumbline_conformance::images;
 use plumbline_core::definition::{definition_schema_text, module_schema_text};
 use plumbline_kubernetes::manifest::{ManifestOptions, rbac, to_yaml};
@@ -42,7 +42,7 @@ pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, AppE
 
 fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, AppError> {
     let context = context(&args.registry);
-    let mut plugins = sources::find_all(&context, &args.plugins, &DEFAULT_PLUGINS, Place::Cluster)?;
+    let mut plugins = sources::find_all(&context, &args.plugins, &DEFAULT_PLUGINS, Environment::Cluster)?;
     judges::apply(&context, &(&args.judge).into(), &mut plugins, &Limits::default())?;
     let run = ClusterRunOptions::from(&args.run);
     let config = run.config(&args.cluster.namespace, args.timeout.map(Time::span))?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use plumbline_app::images::{self, CheckOptions, CheckedImage, ImageOptions, named};
 use plumbline_app::report::print_json;
 use plumbline_app::{AppError, Context};
-use plumbline_conformance::images::{Job, Moved, Outcome, State, Target};
+use plumbline_conformance::images::{Job, Outcome, State, Target, TransferResult};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Digest, RegistryError};
 use serde_json::{Value, json};
@@ -141,7 +141,7 @@ fn print_planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, AppError>
     Ok(ExitCode::SUCCESS)
 }
 
-fn failed(moved: &[Moved]) -> impl Iterator<Item = &RegistryError> {
+fn failed(moved: &[TransferResult]) -> impl Iterator<Item = &RegistryError> {
     moved.iter().filter_map(|one| match &one.outcome {
         Outcome::Failed(error) => Some(error),
         _ => None,
@@ -149,7 +149,7 @@ fn failed(moved: &[Moved]) -> impl Iterator<Item = &RegistryError> {
 }
 
 /// Prints the outcome, with the file that was written. Returns the exit code.
-fn print_moved(moved: &[Moved], format: DataFormat, written: Option<&str>) -> Result<ExitCode, AppError> {
+fn print_moved(moved: &[TransferResult], format: DataFormat, written: Option<&str>) -> Result<ExitCode, AppError> {
     let copied = moved.iter().filter(|one| matches!(one.outcome, Outcome::Copied(_))).count();
     let there = moved.iter().filter(|one| matches!(one.outcome, Outcome::There)).count();
     let failed = failed(moved).count();
@@ -186,7 +186,7 @@ fn print_moved(moved: &[Moved], format: DataFormat, written: Option<&str>) -> Re
 }
 
 /// Hints about failures, without repetitions.
-fn hints(moved: &[Moved]) -> Vec<String> {
+fn hints(moved: &[TransferResult]) -> Vec<String> {
     let mut hints: Vec<String> = Vec::new();
     for error in failed(moved) {
         let hint = match &*error.cause {
@@ -203,7 +203,7 @@ fn hints(moved: &[Moved]) -> Vec<String> {
     hints
 }
 
-fn moved_data(one: &Moved) -> Value {
+fn moved_data(one: &TransferResult) -> Value {
     let (outcome, bytes, error) = match &one.outcome {
         Outcome::Copied(copied) => ("copied", copied.bytes, None),
         Outcome::There => ("there", 0, None),

@@ -18,7 +18,7 @@ pub(crate) fn stalled(status: &RunStatus, entry: &PluginStatus, now: Timestamp) 
     let told = entry.progress.as_ref().map(|progress| progress.timestamp).filter(|&at| at != NEVER);
     let launched = status.launched.get(&entry.plugin).copied();
     let since = match told {
-        // Begun anew since: after a restart of the aggregator.
+        // StartKind anew since: after a restart of the aggregator.
         Some(told) => launched.map_or(told, |launched| launched.max(told)),
         None if entry.node == GLOBAL => launched?,
         None => return None,

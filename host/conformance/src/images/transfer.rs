@@ -82,7 +82,7 @@ pub enum Event<'a> {
     /// A copy is finished.
     Done(&'a TransferResult),
     /// Progress of all current copies, every few seconds.
-    TransferProgress(&'a [TransferProgress]),
+    Progress(&'a [TransferProgress]),
 }
 
 /// Progress of a copy.
@@ -141,7 +141,7 @@ pub async fn transfer(
                 }).collect();
                 entries.sort_by_key(|(at, _)| *at);
                 let entries: Vec<TransferProgress> = entries.into_iter().map(|(_, entry)| entry).collect();
-                watch(Event::TransferProgress(&entries));
+                watch(Event::Progress(&entries));
             }
         }
     }

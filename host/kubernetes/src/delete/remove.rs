@@ -10,7 +10,7 @@ use crate::error::ClusterError;
 #[derive(Debug)]
 pub enum Removed<'a> {
     /// The cluster accepted the deletion: the object is gone, or will be.
-    Begun(&'a Object),
+    Started(&'a Object),
     /// The object was already gone.
     WasGone(&'a Object),
     /// The object stays, because of this error.
@@ -40,18 +40,18 @@ pub async fn remove<'a>(
 async fn one<'a>(cluster: &Cluster, object: &'a Object) -> Removed<'a> {
     if object.terminating {
         // Deleting it again would change nothing.
-        return Removed::Begun(object);
+        return Removed::Started(object);
     }
     let uid = Preconditions { uid: object.uid.clone(), resource_version: None };
     let params = DeleteParams::background().preconditions(uid);
     match object.kind.api(cluster, object.namespace.as_deref()).delete(&object.name, &params).await {
-        Ok(_) => Removed::Begun(object),
+        Ok(_) => Removed::Started(object),
         Err(kube::Error::Api(status)) if status.code == 404 => Removed::WasGone(object),
         Err(error) => {
             let told = ClusterError::api(format!("delete {object}"), &error);
             let told = match told.code {
                 // This is a namespace that is already terminating, which is the goal.
-                Some(409) if object.is_namespace() => return Removed::Begun(object),
+                Some(409) if object.is_namespace() => return Removed::Started(object),
                 Some(409) => told.hint("it was made again meanwhile: run the same command again to look at it"),
                 _ => told,
             };

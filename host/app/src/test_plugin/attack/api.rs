@@ -102,7 +102,7 @@ fn requests(namespace: &str) -> Vec<Request> {
     let exec = |pod: &str| format!("{core}/pods/{pod}/exec?command=/sonobuoy&command=version&stdout=true");
     let mut all = vec![
         get("list Secrets of the namespace", format!("{core}/secrets")),
-        get("read the CA key of the run", format!("{core}/secrets/{}", names::AUTHORITY_SECRET)),
+        get("read the CA key of the run", format!("{core}/secrets/{}", names::CA_SECRET)),
         get("read the certificates of all plugins", format!("{core}/secrets/{}", names::CERTIFICATES_SECRET)),
         get("list Secrets of kube-system", "/api/v1/namespaces/kube-system/secrets".to_owned()),
         get("list Secrets of the cluster", "/api/v1/secrets".to_owned()),

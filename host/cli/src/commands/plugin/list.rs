@@ -11,7 +11,7 @@ use plumbline_app::report::print_json;
 use plumbline_app::report::text::one_line;
 use plumbline_app::{AppError, modules, sources};
 use plumbline_bundle::Entry;
-use plumbline_bundle::built_in::{BuiltInDefinition, Place};
+use plumbline_bundle::built_in::{BuiltInDefinition, Environment};
 use plumbline_core::chain;
 use plumbline_core::definition::Definition;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ fn data(modules: &[LazyModule], installed: &[Entry], sonobuoy: &[(String, PathBu
 }
 
 fn places(built_in: &BuiltInDefinition) -> Vec<&'static str> {
-    built_in.places().map(|place| if place == Place::Local { "local" } else { "cluster" }).collect()
+    built_in.places().map(|place| if place == Environment::Local { "local" } else { "cluster" }).collect()
 }
 
 fn description(built_in: &BuiltInDefinition) -> Option<String> {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use plumbline_app::sources::{self, ResolvedPlugin};
 use plumbline_app::{AppError, Context};
 use plumbline_archive::atomic::write_atomic;
-use plumbline_bundle::built_in::Place;
+use plumbline_bundle::built_in::Environment;
 use plumbline_bundle::{Bundle, Lock, Subject};
 
 use crate::args::{Global, LockArgs};
@@ -19,7 +19,7 @@ use crate::ui::say;
 pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let context = context(&args.registry);
-    let place = if args.local { Place::Local } else { Place::Cluster };
+    let place = if args.local { Environment::Local } else { Environment::Cluster };
     let references = args.plugins.iter().map(String::as_str);
     let found = references.map(|reference| find(&context, reference, place)).collect::<Result<Vec<_>, AppError>>()?;
     let mut subjects = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, AppErro
 fn find<'a>(
     context: &Context,
     reference: &'a str,
-    place: Place,
+    place: Environment,
 ) -> Result<(&'a str, ResolvedPlugin, Option<Bundle>), AppError> {
     let found = sources::find(context, reference, place)?;
     let bundle = found.bundle()?;

@@ -8,7 +8,7 @@ use plumbline_app::bundles::describe;
 use plumbline_app::report::text::one_line;
 use plumbline_app::report::{print_json, print_yaml};
 use plumbline_app::sources::{self, ResolvedPlugin, SourceKind};
-use plumbline_bundle::built_in::Place;
+use plumbline_bundle::built_in::Environment;
 use plumbline_bundle::{Bundle, Installed};
 use plumbline_core::size::Bytes;
 use serde_json::{Value, json};
@@ -24,8 +24,8 @@ pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, AppErro
     let context = context(&args.registry);
     // A built-in plugin of one place only is shown as it is there.
     let place = match plumbline_bundle::built_in::definition(&args.reference) {
-        Some(built_in) if built_in.yaml(Place::Cluster).is_none() => Place::Local,
-        _ => Place::Cluster,
+        Some(built_in) if built_in.yaml(Environment::Cluster).is_none() => Environment::Local,
+        _ => Environment::Cluster,
     };
     let found = sources::find(&context, &args.reference, place)?;
     let bundle = found.bundle()?;
