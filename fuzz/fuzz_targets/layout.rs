@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use plumbline_registry::{Descriptor, Digest, Image, Layout, Place, media};
+use plumbline_registry::{Descriptor, Digest, Image, Layout, Storage, media};
 
 fuzz_target!(|data: &[u8]| {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -42,7 +42,7 @@ fn layer(layout: &Layout, outside: &Path, data: &[u8]) {
     let root = layout.manifest(&root).expect("our own manifest");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
-        let Ok(image) = Image::read(&Place::Layout(layout.clone()), root, None).await else { return };
+        let Ok(image) = Image::read(&Storage::Layout(layout.clone()), root, None).await else { return };
         let _ = image.file("usr/bin/program").await;
     });
     let beside = fs::read_dir(outside).expect("reads the directory").count();

@@ -182,7 +182,7 @@ fn compare_same(key: &TestKey, before: &SameTests, after: &SameTests, found: &mu
     loop {
         match (old.next(), new.next()) {
             (None, None) => return,
-            // One failure less, of a test that ran.
+            // One failure fewer, of a test that ran.
             (Some(old), None) if old.failed() && after.ran() => found.fixed.push(change(key, Some(old), None)),
             (old, new) => sort_in(key, old, new, found),
         }
@@ -372,7 +372,7 @@ mod tests {
                 ("[It] lost", "passed", ""),
             ],
         );
-        // Other tools name the file otherwise, and put nothing before names.
+        // Other tools give the file another name, and add no prefix to the names of tests.
         let after = run(
             "other.xml",
             &[

@@ -16,7 +16,7 @@ pub enum ErrorKind {
     System,
     /// Checks failed, so that the use case did not do what it was asked for.
     Failed,
-    /// The reader of the output closed it, as `head` does. There is nobody to tell.
+    /// The reader closed the output, as `head` does, so there is nobody to report the error to.
     OutputClosed,
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::error::AppError;
 
-/// Bytes of the file. All keys together take about one KiB.
+/// The largest file, in bytes. All keys together take about 1 KiB.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Limits on what comes from others: modules and uploads.
@@ -24,7 +24,7 @@ pub struct Limits {
     pub uploads: ReceiveLimits,
 }
 
-/// The file. Keys that it leaves out keep their defaults.
+/// The content of the file. Keys that it omits keep their defaults.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Document {

@@ -7,12 +7,13 @@
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
+use std::num::NonZero;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The size of the terminal, in characters.
-const ROWS: u16 = 16;
-const COLUMNS: u16 = 80;
+const ROWS: u16 = 24;
+const COLUMNS: u16 = 100;
 /// The size of a character in the picture, in pixels.
 const CHARACTER: (f32, f32) = (8.4, 18.0);
 /// The empty border around the text, in pixels.
@@ -66,12 +67,16 @@ fn run(program: &Path, root: &Path, archives: &Path) -> Result<vt100::Parser, Bo
         .env_remove("NO_COLOR")
         .stdin(Stdio::null())
         .output()?;
-    let mut terminal = vt100::Parser::new(ROWS, COLUMNS, 0);
+    let mut terminal = vt100::Parser::new(size(ROWS)?, size(COLUMNS)?, 0);
     terminal.process(format!("$ plumbline {RUN}\r\n").as_bytes());
     // The directory is a temporary one: show where an archive is by default.
     let shown = String::from_utf8_lossy(&output.stdout).replace(&archives.display().to_string(), ".");
     terminal.process(shown.as_bytes());
     Ok(terminal)
+}
+
+fn size(characters: u16) -> Result<NonZero<u16>, &'static str> {
+    NonZero::new(characters).ok_or("a terminal has at least one row and column")
 }
 
 /// Draws the terminal as SVG, one `text` for each line.
@@ -83,15 +88,13 @@ fn svg(terminal: &vt100::Parser) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     writeln!(out, r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">"#)?;
     writeln!(out, r##"<rect width="100%" height="100%" rx="8" fill="#0d1117"/>"##)?;
-    writeln!(
-        out,
-        r##"<g font-family="ui-monospace,Menlo,Consolas,monospace" font-size="14" fill="#e6edf3" xml:space="preserve">"##
-    )?;
+    writeln!(out, r##"<g font-family="ui-monospace,Menlo,Consolas,monospace" font-size="14" fill="#e6edf3">"##)?;
     for row in 0..used {
         let y = (f32::from(row) + 0.75).mul_add(CHARACTER.1, MARGIN);
         write!(out, r#"<text x="{MARGIN}" y="{y}">"#)?;
         for (text, style) in line(screen, row) {
-            let text = text.replace('&', "&amp;").replace('<', "&lt;");
+            // SVG joins several spaces into one.
+            let text = text.replace('&', "&amp;").replace('<', "&lt;").replace(' ', "\u{a0}");
             if style.is_empty() { write!(out, "{text}")? } else { write!(out, "<tspan{style}>{text}</tspan>")? }
         }
         writeln!(out, "</text>")?;

@@ -1,5 +1,5 @@
-//! Compatibility with Sonobuoy: its name, its exit codes for errors, and the flags of its logging library, which manifests and scripts in
-//! use carry.
+//! Compatibility with Sonobuoy: its name, its exit codes for errors, and the flags of its logging
+//! library, which existing manifests and scripts use.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -13,16 +13,18 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use crate::args::{Cli, Command, Level, WorkerCli, WorkerRole, with_examples};
 use crate::{error, hints};
 
-/// Sonobuoy's name; in images the binary has it.
+/// Sonobuoy's name. In images, the binary has this name.
 const SONOBUOY: &str = "sonobuoy";
 
-/// The program of the conformance suite's image. Where a link of this name leads to the binary, an image with it stands in for that one: plugin `e2e` calls it so.
+/// The entry point of the conformance suite's image. Plugin `e2e` calls it. An image in which this
+/// name links to the binary can replace the suite's image.
 const SUITE: &str = "run_e2e.sh";
 
-/// The command of which the roles beside a plugin are.
+/// The command with the roles of a worker.
 const WORKER: &str = "worker";
 
-/// The arguments as they are meant: called by the name of the suite's program, the binary is `test-plugin e2e`.
+/// Returns the arguments. Under the name of the suite's program, the binary acts as `test-plugin
+/// e2e`.
 pub(crate) fn arguments(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = args.into_iter().collect();
     let program = args.first().and_then(|path| Path::new(path).file_name());
@@ -32,22 +34,22 @@ pub(crate) fn arguments(args: impl IntoIterator<Item = OsString>) -> Vec<OsStrin
     args
 }
 
-/// By which name this program was called.
+/// The name under which this program was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Name {
-    /// Our own, or any other.
+    /// Plumbline, or any other name.
     Plumbline,
-    /// Sonobuoy's: exit codes and words are those that its callers know.
+    /// Sonobuoy, whose callers expect its exit codes and words.
     Sonobuoy,
 }
 
 impl Name {
-    /// The name by which this process was called.
+    /// Returns the name under which this process was called.
     pub(crate) fn current() -> Self {
         Self::of(std::env::args_os().next().as_deref())
     }
 
-    /// The command's name, for commands to copy.
+    /// Returns the program's name for commands that users copy.
     pub(crate) fn program(self) -> &'static str {
         match self {
             Self::Plumbline => "plumbline",
@@ -55,7 +57,7 @@ impl Name {
         }
     }
 
-    /// Looks at the file name of the first argument.
+    /// Determines the name from the file name of the first argument.
     pub(crate) fn of(program: Option<&OsStr>) -> Self {
         match program.and_then(|path| Path::new(path).file_name()) {
             Some(name) if name == OsStr::new(SONOBUOY) => Self::Sonobuoy,
@@ -63,8 +65,8 @@ impl Name {
         }
     }
 
-    /// Reads the command line, the program's name included. Called as Sonobuoy, verdicts do not show in exit codes unless
-    /// `--exit-code strict` says so.
+    /// Parses the command line, which includes the program's name. Under Sonobuoy's name, verdicts
+    /// do not change exit codes without `--exit-code strict`.
     pub(crate) fn parse(self, args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
         let args: Vec<OsString> = args.into_iter().collect();
         let mut cli = match self.worker(&args) {
@@ -77,9 +79,10 @@ impl Name {
         Ok(cli)
     }
 
-    /// The command line of a worker, read without what all the other commands take: describing those takes more code and memory than
-    /// anything else that a worker does, and a worker waits for hours beside every pod of every plugin. `None` if it is another command's,
-    /// or cannot be read: then the whole command line decides, and finds the words for what is wrong.
+    /// Parses the command line of a worker without the other commands. Building those takes more
+    /// code and memory than the rest of a worker, which waits for hours next to each pod. Returns
+    /// `None` for another command or an invalid line. The full parser then decides and reports
+    /// errors.
     fn worker(self, args: &[OsString]) -> Option<Cli> {
         if !args.iter().any(|arg| arg == WORKER) {
             return None;
@@ -88,7 +91,7 @@ impl Name {
         Some(Cli { global, command: Command::Worker(args) })
     }
 
-    /// Examples and groups in the help; they are written for our own name.
+    /// Adds examples and groups to the help, which are written for Plumbline's name only.
     fn help(self, command: clap::Command) -> clap::Command {
         if self == Self::Plumbline { with_examples(command) } else { command }
     }
@@ -102,14 +105,15 @@ impl Name {
         T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 
-    /// Prints help that was asked for, or what is wrong with the command line; the exit code.
+    /// Prints requested help, or an error of the command line, and returns the exit code.
     pub(crate) fn refuse(self, error: &clap::Error) -> ExitCode {
-        // A command without its subcommand: Sonobuoy prints help as if it had been asked for.
+        // For a command without its subcommand, Sonobuoy prints help as if it had been requested.
         if self == Self::Sonobuoy && error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             let _ = write!(anstream::stdout(), "{}", error.render().ansi());
             return ExitCode::SUCCESS;
         }
-        // Help goes to stdout with code 0, complaints to stderr; when nobody reads either, the code still tells.
+        // Help goes to stdout with code 0, errors to stderr. If nobody reads them, the code still
+        // tells.
         let _ = error.print();
         match self {
             _ if !error.use_stderr() => ExitCode::SUCCESS,
@@ -118,14 +122,15 @@ impl Name {
         }
     }
 
-    /// The exit code for an error that has `code` by our own rules: Sonobuoy knows only 1, for the caller's errors as for the system's.
+    /// Maps an exit code to the caller's convention. Sonobuoy uses 1 for both usage and system
+    /// errors.
     pub(crate) fn error(self, code: ExitCode) -> ExitCode {
         let failed = [error::USAGE, error::SYSTEM].map(ExitCode::from).contains(&code);
         if self == Self::Sonobuoy && failed { ExitCode::FAILURE } else { code }
     }
 }
 
-/// The command that was called, with its subcommands gone through.
+/// Returns the called command, with its subcommands resolved.
 fn called<'a>(command: &'a clap::Command, matches: &ArgMatches) -> &'a clap::Command {
     match matches.subcommand() {
         Some((name, below)) => command.find_subcommand(name).map_or(command, |sub| called(sub, below)),
@@ -133,7 +138,7 @@ fn called<'a>(command: &'a clap::Command, matches: &ArgMatches) -> &'a clap::Com
     }
 }
 
-/// The error without suggestions that help does not show either.
+/// Removes suggestions of hidden options from the error.
 fn without_hidden(mut error: clap::Error, command: &clap::Command) -> clap::Error {
     let mut visible = BTreeSet::new();
     let mut levels = vec![command];
@@ -179,7 +184,7 @@ mod tests {
 
     #[test]
     fn command_lines_of_manifests_in_use_are_taken() {
-        // As Sonobuoy's aggregator, and what it launches, is called; from its manifests, old and new.
+        // Calls of Sonobuoy's aggregator and workers, from its old and new manifests.
         for line in [
             "/sonobuoy worker global --level=trace -v=6 --logtostderr",
             "/sonobuoy worker single-node --level=trace -v=6 --logtostderr --sleep=-1",

@@ -1,4 +1,5 @@
-//! What use cases get from the command line: settings of registries, and stderr for their messages.
+//! Builds the context of use cases from the command line: registry settings, and a reporter on
+//! stderr.
 
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ impl Reporter for Stderr {
     }
 }
 
-/// The context of a command with these options.
+/// Returns the context of a command with these options.
 pub(crate) fn context(registry: &RegistryArgs) -> Context {
     Context { registries: registry.settings(), reporter: Arc::new(Stderr) }
 }

@@ -10,15 +10,16 @@ use plumbline_core::verdict::Verdict;
 
 use crate::hints;
 
-/// Exit codes other than those of verdicts (docs/exit-codes.md): the command line or an input is wrong.
+/// Exit codes other than those of verdicts (docs/exit-codes.md): the command line or an input is
+/// invalid.
 pub(crate) const USAGE: u8 = 2;
-/// The command is complete, and a check failed.
+/// The command completed, and a check failed.
 pub(crate) const FAILED: u8 = 1;
 /// Something that a verdict needs is missing.
 pub(crate) const INCOMPLETE: u8 = 3;
-/// The system failed.
+/// A system failure.
 pub(crate) const SYSTEM: u8 = 4;
-/// The reader of the output closed it: 128 and the number of SIGPIPE, as shells report it.
+/// The reader of the output closed it: 128 plus the number of SIGPIPE, as shells report it.
 pub(crate) const PIPE_CLOSED: u8 = 141;
 
 /// Prints errors for people.
@@ -42,7 +43,7 @@ impl PrintError for AppError {
     }
 }
 
-/// An error as the terminal shows it: its summary, its causes and a hint, one below the other.
+/// Formats an error for the terminal: its summary, its causes and a hint, one below the other.
 struct Printed<'a>(&'a AppError);
 
 impl fmt::Display for Printed<'_> {
@@ -60,12 +61,12 @@ impl fmt::Display for Printed<'_> {
     }
 }
 
-/// The text, safe for a terminal, with further lines below the first.
+/// Makes the text safe for a terminal, and indents lines after the first.
 fn indented(text: &str) -> String {
     text::indented(text, "       ")
 }
 
-/// The exit code of a verdict.
+/// Returns the exit code of a verdict.
 pub(crate) fn verdict_code(verdict: Verdict) -> ExitCode {
     ExitCode::from(verdict.exit_code())
 }

@@ -1,6 +1,6 @@
-//! Hints that fit the command: none suggests an option that the command refuses.
+//! Filters hints so that none suggests an option that the command rejects.
 //!
-//! Errors of clusters, registries and archives are shared by many commands, and so are their hints.
+//! Many commands share the errors of clusters, registries and archives, and so their hints.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -10,17 +10,17 @@ use clap::Command;
 /// The options of the command that was called.
 static OPTIONS: OnceLock<BTreeSet<String>> = OnceLock::new();
 
-/// Remembers the options of `command`, for [`fitting`]. Nobody calls a hidden command by hand, such as the aggregator of a cluster: its hints
-/// are about the command that started it.
+/// Stores the options of `command` for [`fitting`]. Users do not call hidden commands, such as the
+/// aggregator of a cluster, directly. Their hints are about the command that started them.
 pub(crate) fn for_command(command: &Command) {
     if command.is_hide_set() {
         return;
     }
-    // Called once per process.
+    // This function is called once per process.
     let _ = OPTIONS.set(options(command));
 }
 
-/// The long options that `command` accepts, hidden ones and aliases included.
+/// Returns the long options that `command` accepts, with hidden ones and aliases.
 pub(crate) fn options(command: &Command) -> BTreeSet<String> {
     let named = |arg: &clap::Arg| {
         let aliases = arg.get_all_aliases().unwrap_or_default();
@@ -29,8 +29,8 @@ pub(crate) fn options(command: &Command) -> BTreeSet<String> {
     command.get_arguments().flat_map(named).collect()
 }
 
-/// The parts of `hint`, which semicolons and line breaks separate, without those that name an option that the command refuses. `None`:
-/// nothing is left.
+/// Returns `hint` without the parts that name an option that the command rejects. Semicolons and
+/// line breaks separate parts. Returns `None` if no part remains.
 pub(crate) fn fitting(hint: &str) -> Option<String> {
     match OPTIONS.get() {
         Some(options) => fit(hint, options),
@@ -48,7 +48,7 @@ fn fit(hint: &str, options: &BTreeSet<String>) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The options that `text` suggests: long options that begin a span of code.
+/// Returns the options that `text` suggests: long options at the start of a code span.
 pub(crate) fn named_options(text: &str) -> impl Iterator<Item = &str> {
     let code = text.split('`').skip(1).step_by(2);
     let end = |c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit() && c != '-';
@@ -116,7 +116,7 @@ mod tests {
         for file in files {
             let Ok(text) = fs::read_to_string(&file) else { continue };
             for line in text.lines() {
-                // A call in backticks: what `{}` stands for is not known here.
+                // A call in backticks. The values of `{}` are not known here.
                 for call in line.split('`').filter_map(|code| code.strip_prefix("plumbline ")) {
                     seen += 1;
                     if let Err(why) = check(&command, call) {

@@ -1,4 +1,4 @@
-//! Where the log goes: to stderr for whoever watches, and into the archive for whoever asks later.
+//! Configures the log, which goes to stderr and into the archive.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::{Global, Level};
 
-/// How the targets of our own events begin.
+/// Prefix of the targets of Plumbline's own events.
 const HOUSE: &str = "plumbline";
 
 fn filter(level: Level) -> LevelFilter {
@@ -27,7 +27,7 @@ fn filter(level: Level) -> LevelFilter {
 
 /// Logs to stderr.
 pub(crate) fn init(global: &Global) {
-    // A second initialisation can only come from a test harness; the first one stays.
+    // A second initialisation can only come from a test harness. The first one stays.
     let _ = tracing_subscriber::registry().with(stderr(global)).try_init();
 }
 
@@ -51,8 +51,9 @@ where
         .with_filter(targets(filter(global.level), std::env::var("RUST_LOG").ok().as_deref()))
 }
 
-/// Everything of this program up to `level`. Libraries tell of their insides on every level: of them only warnings are for readers of our
-/// log, and up to `info` for whoever looks for a fault; more is there for whoever asks for it by name in `RUST_LOG`.
+/// Returns the filter: all events of this program up to `level`, and less from libraries. Libraries
+/// log internals on every level, so only their warnings are shown, or `info` with `--level debug`.
+/// `RUST_LOG` can enable more by target.
 ///
 /// The client of the API server logs each error response without its request, and each watch that ends. The caller reports the
 /// error, and the watcher restarts the watch, so these lines are for debugging only.
@@ -60,10 +61,10 @@ fn targets(level: LevelFilter, asked: Option<&str>) -> Targets {
     let looks = level >= LevelFilter::DEBUG;
     let libraries = if looks { LevelFilter::INFO } else { level.min(LevelFilter::WARN) };
     let client = if looks { LevelFilter::INFO } else { LevelFilter::OFF };
-    // Every crate of the house begins with its name.
+    // All crates of the workspace share this prefix.
     let targets = Targets::new().with_default(libraries).with_target(HOUSE, level);
     let targets = targets.with_target("kube_client", client).with_target("kube_runtime", client);
-    // What cannot be read asks for nothing: the variable is meant for many programs.
+    // An invalid value is ignored, because other programs use the variable too.
     targets.with_targets(asked.and_then(|asked| asked.parse::<Targets>().ok()).into_iter().flatten())
 }
 

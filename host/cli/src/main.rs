@@ -1,4 +1,5 @@
-//! `plumbline`: one binary, many roles. Arguments in, calls out, output formats; what a run is and does lives in the other crates.
+//! The `plumbline` binary: parses arguments, calls the other crates, and formats output. The logic
+//! of runs is in those crates.
 #![forbid(unsafe_code)]
 
 mod args;

@@ -40,8 +40,8 @@ const COLLECT: Duration = Duration::from_secs(45);
 pub enum AggregatorEnd {
     /// The run has finished, and its status says how.
     Finished,
-    /// The run failed, which its status says and the reporter was told; the pod stayed until it was
-    /// asked to stop.
+    /// The run failed. Its status and the reporter have the failure, and the pod stayed until it
+    /// was asked to stop.
     Failed,
     /// This process was asked to stop, and the run continues in the next pod.
     Left,

@@ -14,9 +14,9 @@ use crate::context::Context;
 use crate::error::AppError;
 use crate::sources::{self, registry, registry_error};
 
-/// Copies artifacts with their referrers into the layout `output`, or into an archive if the path ends in
-/// `.tar`. Calls `saved` for each reference with its digest and the number of its referrers. Returns the
-/// size of the archive.
+/// Copies artifacts with their referrers into the layout `output`, or into an archive if the path
+/// ends in `.tar`. Calls `saved` for each reference with its digest and the number of its
+/// referrers. Returns the size of the archive.
 ///
 /// # Errors
 /// A registry does not have an artifact, the layout cannot be written, or `saved` failed.
@@ -70,8 +70,9 @@ impl ArtifactLayout {
         Ok(Self { opened, entries })
     }
 
-    /// Copies the entries to the reference `to`, or to references with their names if `to` ends in `/`.
-    /// Calls `copied` for each reference, and says whether the registry had the artifact already.
+    /// Copies the entries to the reference `to`, or to references with their names if `to` ends in
+    /// `/`. Calls `copied` for each reference, and says whether the registry had the artifact
+    /// already.
     ///
     /// # Errors
     /// An entry has no name, the registry rejects one, or `copied` failed.
@@ -90,10 +91,12 @@ impl ArtifactLayout {
         Ok(())
     }
 
-    /// Installs the bundles among the entries. Calls `installed` for each, with the name of its entry.
+    /// Installs the bundles among the entries. Calls `installed` for each, with the name of its
+    /// entry.
     ///
     /// # Errors
-    /// There is no bundle, one cannot be installed, or `installed` failed. Bundles before it stay installed.
+    /// There is no bundle, one cannot be installed, or `installed` failed. Bundles before it stay
+    /// installed.
     pub fn install(
         &self,
         context: &Context,

@@ -314,7 +314,7 @@ mod tests {
             ..Settings::default()
         };
         let mut access = RegistryAccess { insecure: vec!["b".to_owned()], ..RegistryAccess::default() };
-        // Twice is once.
+        // Adding the settings twice has the same result as adding them once.
         reach(&settings, &mut access).unwrap();
         reach(&settings, &mut access).unwrap();
         assert_eq!(access.insecure, ["b", "a:1"]);

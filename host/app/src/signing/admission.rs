@@ -257,7 +257,7 @@ mod tests {
     struct Bed(tempfile::TempDir);
 
     impl Bed {
-        /// With a key, and a policy by which it signs `tap`.
+        /// Creates a directory with a key, and a policy that lets it sign `tap`.
         fn new() -> Self {
             let place = Self(tempfile::tempdir().unwrap());
             write_pair(&place.at("k"), false).unwrap();
@@ -309,7 +309,7 @@ mod tests {
         let tap = place.bundle("tap", "one");
         let signed = || signatures(place.signed(&tap));
         let built_in = candidate("host-facts", None, Proof::BuiltIn);
-        // Under another name in this run, too: the bundle is the same.
+        // The same bundle may also have another name in this run.
         let all = [built_in, candidate("tap", Some(&tap), signed()), candidate("again", Some(&tap), signed())];
         place.require(&all).unwrap();
     }

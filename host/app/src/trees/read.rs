@@ -24,7 +24,7 @@ pub(super) fn read_tree_of(from: impl Read, bytes: u64) -> io::Result<(Item, u64
 /// Reads a tree: YAML, of which JSON is a part.
 ///
 /// # Errors
-/// When it is larger than 1 GiB, or not a tree.
+/// The tree is larger than 1 GiB, or it is invalid.
 pub fn read_tree(from: impl Read) -> io::Result<Item> {
     let mut text = String::new();
     let read = from.take(MAX_BYTES + 1).read_to_string(&mut text)?;

@@ -21,9 +21,9 @@ use plumbline_kubernetes::preflight::Check;
 use crate::args::Cli;
 use crate::error::USAGE;
 
-/// The variable by which a completion script asks for candidates: it holds the name of the shell.
+/// The variable with which a completion script requests candidates. It holds the name of the shell.
 const VARIABLE: &str = "PLUMBLINE_COMPLETE";
-/// The program's name where it is called by none.
+/// The program's name if the process was called without one.
 const PROGRAM: &str = "plumbline";
 
 /// Prints the completion script for `shell`, for the name by which the program was called.
@@ -55,13 +55,14 @@ pub(crate) fn complete(args: &[OsString]) -> Option<ExitCode> {
     }
 }
 
-/// The file name of the program: links give it other names.
+/// Returns the file name of the program, which links may change.
 fn program(path: Option<&OsStr>) -> String {
     let name = path.and_then(|path| Path::new(path).file_name()).and_then(OsStr::to_str);
     name.unwrap_or(PROGRAM).to_owned()
 }
 
-/// The commands and options that help shows, with the values that options take. `path`: the names of the commands above.
+/// Returns the visible commands and options, with the values of options. `path` holds the names of
+/// the parent commands.
 fn completed(command: &Command, path: &str) -> Command {
     let mut shown = Command::new(command.get_name().to_owned());
     if let Some(about) = command.get_about() {
@@ -83,7 +84,7 @@ fn without_hidden_aliases(arg: Arg) -> Arg {
     visible.into_iter().fold(arg.alias(None::<&'static str>), Arg::visible_alias)
 }
 
-/// The option with the values that its type does not tell.
+/// Adds candidates for values that the option's type does not define.
 fn with_values(arg: Arg, path: &str) -> Arg {
     let candidates: fn() -> Vec<CompletionCandidate> = match (arg.get_long(), path) {
         (Some("plugin"), " results" | " results diff" | " logs") | (Some("judge-plugin"), _) => plugins,
@@ -119,7 +120,7 @@ fn built_in() -> Vec<CompletionCandidate> {
 }
 
 fn installed() -> Vec<CompletionCandidate> {
-    // What cannot be listed is not offered: whoever types has not asked for an error.
+    // Errors are ignored, because a completion must not print any.
     let ours = Store::user().and_then(|store| store.list()).unwrap_or_default().into_iter().map(|entry| entry.name);
     let theirs = sonobuoy().unwrap_or_default().into_iter().map(|(name, _)| name);
     ours.chain(theirs).map(CompletionCandidate::new).collect()

@@ -1,4 +1,4 @@
-//! `plumbline conformance`: `plumbline run` with the settings of the suite, and a submission.
+//! `plumbline conformance`: runs the conformance suite, and assembles a submission.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -16,13 +16,13 @@ use crate::error::{PrintError as _, SYSTEM};
 use crate::logging;
 use crate::ui::say;
 
-/// Between two looks while waiting.
+/// Time between two looks while waiting.
 const LOOK: Duration = Duration::from_secs(5);
 /// Exit code for a timeout.
 const TIMEOUT: u8 = 3;
-/// Exit code where a person said no: as for an interrupt.
+/// Exit code if the user declines, the same as for an interrupt.
 const DECLINED: u8 = 130;
-/// Sonobuoy's one exit code for anything that failed.
+/// Sonobuoy's exit code for all errors.
 const COMPAT: u8 = 1;
 
 /// Removes a run from a cluster.
@@ -49,7 +49,7 @@ pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, App
             .map_err(|error| AppError::printing("what would be removed cannot be printed", &error))?;
         return Ok(after(&plan.problems, global));
     }
-    // Nobody reads stderr: what is removed was asked for all the same.
+    // If nobody reads stderr, the deletion still continues, because it was requested.
     let _ = show(&plan, &cluster, &mut anstream::stderr().lock());
     // `sonobuoy delete` never asks.
     let asks = !args.yes && Name::current() == Name::Plumbline;
@@ -90,7 +90,7 @@ async fn carry_out(args: &DeleteArgs, global: &Global, cluster: &Cluster, plan: 
     after(&plan.problems, global)
 }
 
-/// The exit code once everything was tried that could be.
+/// Returns the exit code after all deletions were tried, and prints the problems.
 fn after(problems: &[ClusterError], global: &Global) -> ExitCode {
     let Some((last, before)) = problems.split_last() else { return ExitCode::SUCCESS };
     for problem in before {

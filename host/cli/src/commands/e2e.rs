@@ -1,4 +1,4 @@
-//! `plumbline e2e`: the tests of the suite, and what a focus selects of them.
+//! `plumbline e2e`: lists the tests of the suite, and those that a focus selects.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -19,7 +19,7 @@ use crate::ui::say;
 /// Lists tests.
 pub(crate) fn e2e(args: &E2eArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    // Before anything is fetched, so that a mistake in an expression is reported at once.
+    // Checked before anything is fetched, so that an invalid expression is reported at once.
     let selection = Selection::parse(args.focus.as_deref(), args.skip.as_deref()).map_err(|(what, error)| {
         AppError::usage(format!("`--{what}` is not a valid regular expression of Go"))
             .because(&error)
@@ -64,7 +64,7 @@ fn nothing(args: &E2eArgs, list: &TestList) -> AppError {
     }
 }
 
-/// `of the 7201 tests of v1.30.2 in …`
+/// Formats the source of the list: `of the 7201 tests of v1.30.2 in …`.
 fn of(list: &TestList) -> String {
     let version = if list.version.is_empty() { String::new() } else { format!(" of {}", list.version) };
     format!("of the {} tests{version} in {}", list.tests.len(), list.source)
@@ -85,7 +85,7 @@ fn warn_of_anchors(args: &E2eArgs, selection: &Selection, list: &TestList, selec
     }
 }
 
-/// The document of `-o json`. Keys are only ever added.
+/// The document of `-o json`. Keys are never removed or renamed.
 #[derive(Serialize)]
 struct Document<'a> {
     /// The version of the list; empty if it is not known.

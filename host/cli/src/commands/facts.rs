@@ -10,10 +10,11 @@ use plumbline_facts::{Document, Options, gather, gather_via_ansible};
 use super::in_root;
 use crate::args::{FactsArgs, Via};
 
-/// The result's name in the directory for results, where no other is given.
+/// Default name of the file in the results directory.
 const FILE: &str = "host-facts.json";
 
-/// Gathers facts of this machine and prints them as JSON. What cannot be read is listed among them: gathering itself does not fail.
+/// Gathers facts about this machine and prints them as JSON. Facts that cannot be read are listed
+/// in the document, and are not an error.
 pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, AppError> {
     let ending = args.done.prepare()?;
     let document = document(args)?;
@@ -27,7 +28,7 @@ pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, AppError> {
             .write_all(document.to_json().as_bytes())
             .map_err(|error| AppError::printing("failed to write the facts on standard output".to_owned(), &error))?,
     }
-    // Staying may take hours, and needs none of it.
+    // The process may stay for hours, and does not need the document.
     drop(document);
     ending.finish(output.as_deref())?;
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! The end of a role that is a plugin itself: the done file, and staying.
+//! Finishes a role that is itself a plugin: writes the done file, and stays if requested.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::args::DoneArgs;
 
 impl DoneArgs {
-    /// Where `output` goes: with `--done`, a relative path counts from the directory for results.
+    /// Resolves the path of `output`. With `--done`, a relative path is relative to the results
+    /// directory.
     pub(crate) fn place(&self, output: &Path) -> PathBuf {
         if self.done { self.results_dir.join(output) } else { output.to_owned() }
     }
 
-    /// Before the work: a signal that comes during it is not lost.
+    /// Installs signal handlers before the work, so that a signal during it is not lost.
     pub(crate) fn prepare(&self) -> Result<Ending<'_>, AppError> {
         let stay = self.stay.then(Stay::prepare).transpose();
         let stay = stay.map_err(|error| AppError::system("this process cannot stay").because(&error))?;
@@ -24,14 +25,14 @@ impl DoneArgs {
     }
 }
 
-/// What is left to do after the work.
+/// The steps after the work.
 pub(crate) struct Ending<'a> {
     args: &'a DoneArgs,
     stay: Option<Stay>,
 }
 
 impl Ending<'_> {
-    /// Says that `output` is complete, and stays, as far as either was asked for.
+    /// Writes the done file for `output`, and stays, each if requested.
     pub(crate) fn finish(self, output: Option<&Path>) -> Result<(), AppError> {
         if let Some(output) = output.filter(|_| self.args.done) {
             let directory = &self.args.results_dir;
@@ -46,7 +47,7 @@ impl Ending<'_> {
     }
 }
 
-/// Waits for SIGTERM or SIGINT. The first process of a container hears of them only if it asks for it.
+/// Waits for SIGTERM or SIGINT. The first process of a container receives them only with a handler.
 struct Stay {
     runtime: Runtime,
     terminate: Signal,

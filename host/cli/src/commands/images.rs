@@ -120,7 +120,7 @@ fn load(
     print_moved(&images::copy(&context, std::mem::take(&mut load.jobs), None)?, args.output.format, None)
 }
 
-/// Prints what would be copied.
+/// Prints the planned copies.
 fn print_planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, AppError> {
     let target = |job: &Job| match &job.to {
         Target::Registry(reference) => reference.bare(),

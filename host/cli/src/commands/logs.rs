@@ -15,10 +15,10 @@ use crate::args::{Global, LogsArgs};
 use crate::logging;
 use crate::ui::say;
 
-/// What a shell shows for a program that was interrupted.
+/// Exit code after an interrupt, as shells show it.
 const INTERRUPTED: u8 = 130;
 
-/// Prints the logs: in one piece each with a header, or line by line with a prefix when they are followed.
+/// Prints the logs. Each log has a header, or, with following, each line has a prefix.
 pub(crate) fn logs(args: &LogsArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let runtime = runtime()?;
@@ -29,7 +29,7 @@ pub(crate) fn logs(args: &LogsArgs, global: &Global) -> Result<ExitCode, AppErro
     Ok(ExitCode::SUCCESS)
 }
 
-/// `None` when it was interrupted.
+/// Prints the logs. Returns `None` after an interrupt.
 async fn print(args: &LogsArgs) -> Result<Option<LogSummary>, AppError> {
     let cluster = Cluster::connect(&args.cluster.connect_options())
         .await
@@ -55,12 +55,12 @@ async fn print(args: &LogsArgs) -> Result<Option<LogSummary>, AppError> {
     })
 }
 
-/// Prints lines with where they come from.
+/// Prints log lines with their source.
 struct Printer<W> {
     out: W,
-    /// A prefix before each line instead of a header before the first.
+    /// Whether each line has a prefix, instead of a header before the first.
     prefix: bool,
-    /// Nothing in a line steers the terminal that shows it.
+    /// Whether control characters are replaced, because the output is a terminal.
     safe: bool,
     last: Option<Arc<LogSource>>,
 }

@@ -1,4 +1,4 @@
-//! One file per command.
+//! Implementations of the commands, one file per command.
 
 pub(crate) mod aggregator;
 pub(crate) mod compile_module;

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::args::{DataFormat, ModesArgs};
 
-/// Characters of a line without `--verbose`: one mode leaves out tests by their names, which fill a page.
+/// Maximum characters of a line without `--verbose`. One mode skips tests by name, which would fill
+/// a page.
 const MAX_LINE: usize = 200;
 
 /// Prints the modes.
@@ -24,7 +25,7 @@ pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, AppError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Keys are only ever added.
+/// Returns a mode as data. Keys are never removed or renamed.
 fn data(mode: Mode) -> Value {
     json!({
         "name": mode.name(), "description": mode.description(), "default": mode == Mode::default(),
@@ -32,7 +33,7 @@ fn data(mode: Mode) -> Value {
     })
 }
 
-/// The keys are those that scripts look for.
+/// Formats a mode with the keys that scripts expect.
 fn told(mode: Mode, whole: bool) -> String {
     let lines = [
         format!("Mode: {mode}"),

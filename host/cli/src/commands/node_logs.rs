@@ -13,10 +13,11 @@ use crate::error::PrintError as _;
 use crate::logging;
 use crate::ui::say;
 
-/// The file's name, by which Sonobuoy's readers know it.
+/// File name that Sonobuoy's tools expect.
 const FILE: &str = "systemd_logs";
 
-/// Gathers the logs of this machine's journal. What is missing is said in them, too: as a plugin, whoever reads the results learns of it.
+/// Gathers the logs of this machine's journal. The logs also note what is missing, so that readers
+/// of the results see it.
 pub(crate) fn node_logs(args: &NodeLogsArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let ending = args.done.prepare()?;
@@ -31,7 +32,7 @@ pub(crate) fn node_logs(args: &NodeLogsArgs, global: &Global) -> Result<ExitCode
         error.print();
     }
     ending.finish(output.as_deref())?;
-    // Told already: staying may take hours.
+    // The error was already printed, because the process may stay for hours.
     Ok(if failed.is_some() { ExitCode::from(crate::error::SYSTEM) } else { ExitCode::SUCCESS })
 }
 
@@ -45,7 +46,8 @@ fn options(args: &NodeLogsArgs) -> Options {
     }
 }
 
-/// Says what a person should know; the error, if it is one. For a plugin a machine without a journal is none: its result says so.
+/// Prints warnings, and returns the error, if there is one. For a plugin, a machine without a
+/// journal is not an error, because its result says so.
 fn told(summary: &Summary, plugin: bool) -> Option<AppError> {
     for note in &summary.notes {
         say(&format!("warning: {note}"));

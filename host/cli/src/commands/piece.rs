@@ -1,4 +1,4 @@
-//! `plumbline archive-piece`: run in the aggregator's pod by `plumbline retrieve`.
+//! `plumbline archive-piece`: runs in the aggregator's pod for `plumbline retrieve`.
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -9,10 +9,10 @@ use plumbline_archive::snapshot::snapshot;
 
 use crate::args::PieceArgs;
 
-/// Bytes written at a time: a connection carries each write as a message of its own.
+/// Bytes per write: a connection sends each write as a separate message.
 const OUT_BYTES: usize = 64 << 10;
 
-/// Lists the finished archives of a directory, or writes a piece of one onto standard output.
+/// Lists the finished archives of a directory, or writes a piece of one to standard output.
 pub(crate) fn piece(args: &PieceArgs) -> Result<ExitCode, AppError> {
     let mut out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
     let dir = args.dir.display();

@@ -16,16 +16,16 @@ use crate::args::{Global, QueryArgs};
 use crate::logging;
 use crate::ui::say;
 
-/// How often is told how far it is.
+/// Interval between progress messages.
 const TELL: Duration = Duration::from_secs(2);
 
-/// Errors that are told one by one; the rest stands in `meta/query-time.json`.
+/// Maximum errors printed one by one. The rest is in `meta/query-time.json`.
 const MAX_TOLD: usize = 20;
 
-/// What a shell shows for a program that was interrupted.
+/// Exit code after an interrupt, as shells show it.
 const INTERRUPTED: u8 = 130;
 
-/// Collects, and prints where it is.
+/// Queries the cluster, and prints the directory with the result.
 pub(crate) fn query(args: &QueryArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let options = options(args)?;
@@ -56,19 +56,19 @@ fn options(args: &QueryArgs) -> Result<QueryOptions, AppError> {
             QueryOptions::from_config(&config, &config.namespace)
         }
     };
-    // They are asked with the permissions of the person who calls it.
+    // Queries run with the permissions of the user.
     options.kubelets = true;
-    // The configuration's namespace counts unless another one was asked for.
+    // The configuration's namespace applies unless another one was requested.
     if args.cluster.namespace != names::DEFAULT_NAMESPACE || args.config.is_none() {
         options.own_namespace.clone_from(&args.cluster.namespace);
     }
     Ok(options)
 }
 
-/// `None` when it was interrupted.
+/// Runs the queries. Returns `None` after an interrupt.
 async fn ask(args: &QueryArgs, options: &QueryOptions, dir: &Path) -> Result<Option<Summary>, AppError> {
     let cluster = Cluster::connect(&args.cluster.connect_options()).await.map_err(unreachable)?;
-    // A cluster that does not answer is told once, and not by every query.
+    // An unreachable cluster is reported once, and not by every query.
     let version = cluster.version().await.map_err(unreachable)?;
     std::fs::create_dir_all(dir)
         .map_err(|error| AppError::usage(format!("failed to create directory `{}`", dir.display())).because(&error))?;
@@ -92,7 +92,7 @@ fn unreachable(error: ClusterError) -> AppError {
     cluster_error("the cluster cannot be asked", &error)
 }
 
-/// An error of the cluster, told with its advice.
+/// Returns an error of the cluster, with its hint.
 pub(crate) fn cluster_error(what: &str, error: &ClusterError) -> AppError {
     let told = AppError::system(what).because(error);
     match &error.hint {

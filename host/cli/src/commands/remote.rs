@@ -1,4 +1,4 @@
-//! What commands that talk to a cluster have in common.
+//! Functions shared by commands that connect to a cluster.
 
 use std::process::ExitCode;
 
@@ -8,17 +8,17 @@ use plumbline_kubernetes::{Cluster, ClusterError};
 use crate::args::{ClusterArgs, ExitCodes, Global};
 use crate::error::{PrintError as _, SYSTEM};
 
-/// The way to the cluster.
+/// Connects to the cluster.
 pub(super) async fn connect(args: &ClusterArgs) -> Result<Cluster, ClusterError> {
     Cluster::connect(&args.connect_options()).await
 }
 
-/// What went wrong with the cluster, for a person.
+/// Converts an error of the cluster into one for users.
 pub(super) fn explain(error: &ClusterError) -> AppError {
     AppError::cluster(error)
 }
 
-/// Tells an error; the exit code, `strict` unless Sonobuoy's are wanted, then `compat`.
+/// Prints an error, and returns the exit code: `strict`, or `compat` with Sonobuoy's codes.
 pub(super) fn fail(error: &AppError, global: &Global, strict: u8, compat: u8) -> ExitCode {
     error.print();
     ExitCode::from(match global.exit_code {
@@ -27,7 +27,7 @@ pub(super) fn fail(error: &AppError, global: &Global, strict: u8, compat: u8) ->
     })
 }
 
-/// Tells what went wrong with the cluster; the exit code of that, which Sonobuoy gives as 1.
+/// Prints an error of the cluster, and returns its exit code, which is 1 with Sonobuoy's codes.
 pub(super) fn fail_cluster(error: &ClusterError, global: &Global) -> ExitCode {
     fail(&explain(error), global, SYSTEM, 1)
 }

@@ -15,7 +15,7 @@ use super::remote;
 use crate::args::{Global, Level, ReportArgs};
 use crate::logging;
 
-/// Waits beside an adapter, and reports what comes of it.
+/// Waits next to an adapter, and reports its result.
 pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, AppError> {
     let env: BTreeMap<String, String> = std::env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
@@ -25,7 +25,7 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, App
             .because(&error)
             .hint("the variables are listed by `plumbline report --help`")
     })?;
-    // An option that somebody typed wins over the variable.
+    // An explicit option takes precedence over the variable.
     let level = if global.level == Level::Warn { level(config.log_level) } else { global.level };
     logging::init(&Global { level, ..global.clone() });
     for warning in &config.warnings {
@@ -35,7 +35,7 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, App
         Some(format) => Some(processor(format, args.limits.file.as_deref())?),
         None => None,
     };
-    // One thread beside every adapter; what blocks has others.
+    // One thread is enough next to every adapter. Blocking calls have their own threads.
     let runtime = one_thread()?;
     let reported = runtime.block_on(Box::pin(async {
         let terminate = told_to_end()?;
@@ -52,13 +52,14 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, App
             .await
             .map_err(|error| remote::explain(&error))
     }));
-    // A look at a volume that hangs need not be waited for.
+    // Access to a volume that hangs is not awaited.
     runtime.shutdown_background();
-    // A failed adapter is a result like another: what had to be done was done.
+    // A failed adapter is a valid result: the reporter did its work.
     reported.map(|_| ExitCode::SUCCESS)
 }
 
-/// Completes with SIGTERM or SIGINT. From now on, they do not end this process by themselves.
+/// Returns a future that completes on SIGTERM or SIGINT. From now on, these signals no longer end
+/// this process.
 fn told_to_end() -> Result<impl Future<Output = ()>, AppError> {
     let catch = |kind| signal(kind).map_err(|error| AppError::system("signals cannot be caught").because(&error));
     let (mut terminate, mut interrupt) = (catch(SignalKind::terminate())?, catch(SignalKind::interrupt())?);

@@ -27,7 +27,7 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, A
     let shown = print(args, &mut seen, &mut out);
     match shown {
         Ok(()) => printed(out.flush())?,
-        // Half a document helps nobody.
+        // The incomplete document is discarded.
         Err(error) => {
             let _ = out.into_parts();
             return Err(error);

@@ -1,4 +1,4 @@
-//! Results for a person, in the modes that scripts know.
+//! Prints results for people, in the modes that scripts use.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -11,14 +11,14 @@ use plumbline_core::Item;
 
 use crate::args::{Mode, ResultsArgs};
 
-/// Bytes of `meta/clusterhealth.json`: 100,000 pods with a message each.
+/// Maximum bytes of `meta/clusterhealth.json`: enough for 100,000 pods with a message each.
 const MAX_HEALTH: u64 = 64 << 20;
 
-/// Prints every tree in the mode that was asked for, with a blank line between two.
+/// Prints every tree in the requested mode, with a blank line between two.
 pub(super) struct Text<'a, W> {
     args: &'a ResultsArgs,
     out: &'a mut W,
-    /// Something was printed before.
+    /// Whether something was already printed.
     follows: bool,
 }
 
@@ -59,7 +59,7 @@ impl<W: Write> View for Text<'_, W> {
                 printed(print_yaml(item, &mut Readable::new(out)))?;
             }
             Mode::Readable => trees.copy(tree.plugin, &mut Readable::new(out))?,
-            // Other words for data formats: those are printed elsewhere.
+            // These modes are data formats, which are printed elsewhere.
             Mode::Junit | Mode::Markdown | Mode::Html => {}
         }
         tree.item.dismantle();
@@ -72,7 +72,7 @@ impl<W: Write> View for Text<'_, W> {
 }
 
 impl<W: Write> Text<'_, W> {
-    /// The cluster's health, where the archive has it: by its name, or after all plugins.
+    /// Prints the cluster's health if the archive has it: on request by name, or after all plugins.
     fn health(&mut self, trees: &mut Trees) -> Result<(), AppError> {
         let asked = self.args.plugin.as_deref() == Some(HEALTH);
         if self.args.plugin.is_some() && !asked {
@@ -123,7 +123,7 @@ fn detailed(
     report::detailed(item, args.skip_prefix, out, copy).map_err(|error| {
         let what = format!("failed to show the details of plugin `{plugin}`");
         match error.kind() {
-            // What reading the archive gives; everything else comes from standard output.
+            // Kinds of errors from reading the archive. All others come from standard output.
             ErrorKind::NotFound | ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::Other => {
                 AppError::usage(what).because(&error)
             }
@@ -132,7 +132,7 @@ fn detailed(
     })
 }
 
-/// The error of output that cannot be written.
+/// Converts the error of a failed write to standard output.
 pub(super) fn printed(result: io::Result<()>) -> Result<(), AppError> {
     result.map_err(|error| AppError::printing("failed to print the results", &error))
 }
@@ -140,7 +140,7 @@ pub(super) fn printed(result: io::Result<()>) -> Result<(), AppError> {
 /// Shows the escapes `\n` and `\t` as line breaks and tabs.
 struct Readable<'a, W> {
     out: &'a mut W,
-    /// The last byte was a backslash, which is not printed yet.
+    /// Whether the last byte was a backslash, which is not printed yet.
     backslash: bool,
 }
 

@@ -24,11 +24,12 @@ use crate::ui::{Transfer, say};
 const NOT_READY: u8 = 3;
 /// Exit code for an interrupt: 128 and the number of SIGINT.
 const INTERRUPTED: u8 = 130;
-/// Sonobuoy's exit codes: nothing could be transferred, and the transfer failed or there is no archive.
+/// Sonobuoy's exit codes: 1 if no transfer could start, 2 if the transfer failed or there is no
+/// archive.
 const COMPAT_SET_UP: u8 = 1;
 const COMPAT_TRANSFER: u8 = 2;
 
-/// Brings the archive of a run home.
+/// Downloads the archive of a run.
 pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let mut options = RetrieveOptions::new(args.cluster.namespace.clone(), args.dir.clone());
@@ -42,7 +43,7 @@ pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode,
     let result = runtime()?.block_on(async {
         tokio::select! {
             result = transfer(args, &options, &mut view) => Some(result),
-            // Without a handler the interrupt ends the process, which loses nothing but a sentence.
+            // Without a handler, the interrupt ends the process, and only the message is lost.
             Ok(()) = tokio::signal::ctrl_c() => None,
         }
     });
@@ -58,7 +59,8 @@ pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode,
     if args.extract { extract(&retrieved, &args.dir, global) } else { print(&retrieved, partial) }
 }
 
-/// What was brought, and whether it is only a part.
+/// Downloads the archives. The flag says whether the download is only a snapshot of an unfinished
+/// run.
 async fn transfer(
     args: &RetrieveArgs,
     options: &RetrieveOptions,
@@ -67,7 +69,7 @@ async fn transfer(
     let cluster = connect(&args.cluster).await?;
     let mut tell = |progress: plumbline_kubernetes::retrieve::Progress<'_>| view.tell(progress);
     match bring(&cluster, options, &mut tell).await {
-        // A run that has its archive has nothing that is not in it: only one that has none is asked for a part.
+        // A snapshot is requested only without an archive, because an archive contains everything.
         Err(RetrieveError::NotReady(_)) if args.partial => {
             Ok((vec![retrieve_snapshot(&cluster, options, &mut tell).await?], true))
         }
@@ -113,7 +115,7 @@ fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, AppError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Unpacks the archives into `dir` and removes them. One that cannot be unpacked stays.
+/// Unpacks the archives into `dir` and removes them. An archive that cannot be unpacked stays.
 fn extract(retrieved: &[Retrieved], dir: &Path, global: &Global) -> Result<ExitCode, AppError> {
     let limits = ReadLimits::default().extract();
     for Retrieved { path, .. } in retrieved {

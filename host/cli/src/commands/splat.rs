@@ -1,4 +1,4 @@
-//! `plumbline splat`: run in the aggregator's pod by whoever retrieves archives.
+//! `plumbline splat`: runs in the aggregator's pod for clients that download archives.
 
 use std::io::{self, BufWriter};
 use std::process::ExitCode;
@@ -8,10 +8,10 @@ use plumbline_app::AppError;
 use crate::args::SplatArgs;
 use crate::error::PrintError as _;
 
-/// Bytes written at a time: a connection carries each write as a message of its own.
+/// Bytes per write: a connection sends each write as a separate message.
 const OUT_BYTES: usize = 64 << 10;
 
-/// Writes the finished archives of a directory onto standard output.
+/// Writes the finished archives of a directory to standard output.
 pub(crate) fn splat(args: &SplatArgs) -> ExitCode {
     let out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
     match plumbline_archive::splat::splat(&args.dir, out) {
@@ -19,7 +19,7 @@ pub(crate) fn splat(args: &SplatArgs) -> ExitCode {
         Err(error) => {
             let what = format!("failed to send the archives in `{}`", args.dir.display());
             AppError::system(what).because(&error).print();
-            // The one code of failure that clients of other versions know.
+            // The only failure code that clients of other versions know.
             ExitCode::FAILURE
         }
     }

@@ -18,7 +18,7 @@ mod trouble;
 pub(super) use end::{code_of_run, print_end};
 pub(super) use trouble::{explain, told};
 
-/// Shows how a run goes: in a cluster, or of this user on this machine.
+/// Shows the status of a run in a cluster, or of a run of this user on this machine.
 pub(crate) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     if args.local { local::status(args, global) } else { cluster::status(args, global) }

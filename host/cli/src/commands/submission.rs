@@ -96,7 +96,7 @@ pub(crate) fn check(args: &SubmissionCheckArgs, global: &Global) -> Result<ExitC
     })
 }
 
-/// The most names of a finding in the text.
+/// Maximum names of a finding in the text.
 const MAX_NAMES: usize = 20;
 
 /// Prints a line for each rule, with a hint below rules that are broken.
@@ -128,7 +128,7 @@ fn print_findings(findings: &[Finding], summary: Summary, out: &mut impl Write) 
     writeln!(out, "\n{passed} rules kept, {failed} broken, {not_checked} not checked here")
 }
 
-/// The findings as data. Keys are only ever added (docs/submission.md).
+/// Returns the findings as data. Keys are never removed or renamed (docs/submission.md).
 fn document(dir: &Path, release: Option<Release>, findings: &[Finding], summary: Summary) -> Value {
     json!({
         "folder": dir,

@@ -12,14 +12,14 @@ use serde_json::json;
 
 use crate::args::{RunFormat, VersionArgs};
 
-/// Prints the version and what it was built for.
+/// Prints the version and its platform.
 pub(crate) fn version(args: &VersionArgs) -> Result<ExitCode, AppError> {
     let version = concat!("v", env!("CARGO_PKG_VERSION"));
     let generation = plumbline_sandbox::HOST_GENERATION.to_string();
     let platform = format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH);
     let server = args.kubeconfig.as_ref().map(|file| api_server(file)).transpose()?;
     let mut out = std::io::stdout().lock();
-    // Keys are only ever added.
+    // Keys are never removed or renamed.
     let document = || {
         let mut document = json!({"version": version, "module-generation": generation, "platform": platform});
         if let (Some(server), Some(keys)) = (&server, document.as_object_mut()) {
@@ -41,7 +41,7 @@ pub(crate) fn version(args: &VersionArgs) -> Result<ExitCode, AppError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The version of the API server that `kubeconfig` names.
+/// Returns the version of the API server of `kubeconfig`.
 fn api_server(kubeconfig: &Path) -> Result<String, AppError> {
     let options = ConnectOptions { kubeconfig: Some(kubeconfig.to_owned()), context: None };
     let version = runtime()?.block_on(async { Cluster::connect(&options).await?.version().await });

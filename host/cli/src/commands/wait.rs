@@ -26,7 +26,8 @@ pub(crate) fn wait(args: &WaitArgs, global: &Global) -> Result<ExitCode, AppErro
     })
 }
 
-/// Waits until the run in `namespace` has ended, at most for `limit`; shows it meanwhile, prints how it came out, and gives its exit code.
+/// Waits at most `limit` until the run in `namespace` ends, and displays it. Then prints the
+/// outcome, and returns the exit code.
 pub(crate) async fn wait_for(
     cluster: &Cluster,
     namespace: &str,
@@ -43,7 +44,7 @@ pub(crate) async fn wait_for(
     }
 }
 
-/// The run as it ended; or the exit code, once it was said why its end was not seen.
+/// Returns the finished run. If its end was not seen, prints the reason, and returns the exit code.
 pub(crate) async fn until_over(
     cluster: &Cluster,
     namespace: &str,
@@ -112,12 +113,13 @@ async fn over(limit: Option<Duration>) {
     }
 }
 
-/// Until somebody wants this process to end.
+/// Waits for SIGINT or SIGTERM.
 async fn signalled() {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
     else {
-        // Then a signal ends the process by itself, which loses nothing: the run is in the cluster.
+        // Without a handler, a signal ends the process. Nothing is lost, because the run is in the
+        // cluster.
         return std::future::pending().await;
     };
     tokio::select! {

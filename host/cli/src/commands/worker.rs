@@ -13,30 +13,31 @@ use crate::args::{Global, Level, RoleArgs, SleepArgs};
 use crate::error::PrintError as _;
 use crate::logging;
 
-/// Where this worker is, as its pod tells it.
+/// Environment variables that identify this worker's pod and container.
 const NAMESPACE: &str = "SONOBUOY_NS";
 const POD: &str = "SONOBUOY_PLUGIN_POD";
 const CONTAINER: &str = "SONOBUOY_WORKER_CONTAINER";
 
-/// Beside a plugin that runs once per cluster.
+/// Runs the worker next to a plugin that runs once per cluster.
 pub(crate) fn global(args: &SleepArgs, global: &Global) -> Result<ExitCode, AppError> {
     work(Mode::Global { sleep: args.sleep }, &args.role, global)
 }
 
-/// Beside a plugin that runs once per node.
+/// Runs the worker next to a plugin that runs once per node.
 pub(crate) fn single_node(args: &SleepArgs, global: &Global) -> Result<ExitCode, AppError> {
     work(Mode::SingleNode { sleep: args.sleep }, &args.role, global)
 }
 
 fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, AppError> {
-    // A worker's log is read when something went wrong in a pod that is gone: it tells what it did without being asked.
+    // A worker's log is read after a failure, when the pod may be gone. It therefore logs at `info`
+    // by default.
     let level = if global.level == Level::Warn { Level::Info } else { global.level };
     logging::init(&Global { level, ..global.clone() });
     conceal();
     let mut config = match WorkerConfig::load(mode, args.config.as_deref()) {
         Ok(config) => config,
         Err(error) => {
-            // Told as every command tells it, with the one code that a worker fails with.
+            // Printed as every command prints it, but with the only code that workers fail with.
             AppError::usage("the worker's configuration cannot be used").because(&error).print();
             return Ok(ExitCode::FAILURE);
         }
@@ -44,7 +45,7 @@ fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, AppErr
     if let Some(address) = args.progress_bind {
         config.progress_bind = vec![address];
     }
-    // One thread: a worker waits for hours beside every pod of every plugin.
+    // One thread is enough: a worker waits for hours next to each pod of every plugin.
     let runtime = one_thread()?;
     let work = async { run_worker_process(config, mode, companions(args.kubeconfig.clone())).await };
     match runtime.block_on(Box::pin(work)) {
@@ -57,11 +58,12 @@ fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, AppErr
     }
 }
 
-/// In a pod that may ask for itself: over when the other containers have ended well (docs/protocol.md, «Without a done file»).
+/// Returns a future that completes when the other containers have finished successfully, if the pod
+/// may query itself (docs/protocol.md, «Without a done file»).
 fn companions(kubeconfig: Option<PathBuf>) -> Option<impl Future<Output = ()> + Send + 'static> {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let (namespace, pod, container) = (set(NAMESPACE)?, set(POD)?, set(CONTAINER)?);
-    // Without these a process is not in a pod with a service account: not worth a word.
+    // Without these variables, the process is not in a pod with a service account. That is normal.
     if kubeconfig.is_none() {
         set("KUBERNETES_SERVICE_HOST")?;
     }

@@ -1,22 +1,23 @@
-//! What others wrote, on its way to standard output.
+//! Writes foreign text to standard output.
 
 use std::io::{self, IsTerminal, Stdout, StdoutLock, Write};
 
 use plumbline_core::text::steers_terminal;
 
-/// Bytes of a character in UTF-8 that may be missing at the end of a piece.
+/// Maximum bytes of a UTF-8 character that may be missing at the end of a chunk.
 const MAX_PART: usize = 3;
 
-/// Standard output for content from outside: a terminal gets it without characters that steer it, a pipe or file gets every byte.
+/// Standard output for foreign text. A terminal gets it without control characters; a pipe or file
+/// gets every byte.
 pub(crate) struct Foreign<W> {
     out: W,
     is_terminal: bool,
-    /// The first bytes of a character whose others have yet to come.
+    /// The first bytes of an incomplete character.
     part: Vec<u8>,
 }
 
 impl Foreign<StdoutLock<'static>> {
-    /// Onto standard output.
+    /// Returns a writer to standard output.
     pub(crate) fn stdout() -> Self {
         let stdout: Stdout = io::stdout();
         Self { is_terminal: stdout.is_terminal(), out: stdout.lock(), part: Vec::new() }

@@ -1,4 +1,4 @@
-//! The last lines of a plugin's log, below an outcome that is not green.
+//! Prints the last lines of a plugin's log below an outcome that is not green.
 
 use std::io::{self, Write};
 
@@ -6,12 +6,13 @@ use plumbline_app::local_run::LastOutput;
 use plumbline_app::report::text::shortened;
 use serde::Deserialize;
 
-/// Lines that are shown.
+/// Maximum lines shown.
 const MAX_LINES: usize = 10;
-/// Characters of a line.
+/// Maximum characters of a line.
 const MAX_WIDTH: usize = 160;
 
-/// Prints the last lines of the logs of `plugin`, `indent` columns from the left, and where the whole logs are.
+/// Prints the last lines of the logs of `plugin`, indented by `indent` columns, and the path of the
+/// whole logs.
 pub(super) fn list_last_output(
     output: &LastOutput,
     plugin: &str,
@@ -41,7 +42,8 @@ struct GoEvent {
     output: Option<String>,
 }
 
-/// The line as the tool would print it for people: of an event of `go test -json`, the output in it. `None`: the event has none.
+/// Returns the readable part of a line: for an event of `go test -json`, its output. `None` if the
+/// event has no output.
 fn for_people(line: &str) -> Option<String> {
     if !line.starts_with('{') {
         return Some(line.to_owned());

@@ -1,4 +1,4 @@
-//! The outcome of a run on the terminal.
+//! Prints the outcome of a run.
 
 mod foreign;
 mod last_output;

@@ -1,4 +1,4 @@
-//! The outcome of a run: a summary for a person, or one document for a program.
+//! The outcome of a run: a summary for people, or one document for programs.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,10 +18,11 @@ use super::last_output::list_last_output;
 use crate::args::RunFormat;
 use crate::ui::missing;
 
-/// Counts of statuses of one plugin that are listed.
+/// Maximum statuses counted per plugin.
 const MAX_COUNTS: usize = 10;
 
-/// Prints the outcome of a run: as data in `format`, or as a summary with the last lines of logs where something is wrong.
+/// Prints the outcome of a run as data in `format`, or as a summary with the last log lines of
+/// plugins with problems.
 pub(crate) fn print_outcome(
     finished: &Finished,
     format: Option<RunFormat>,
@@ -39,7 +40,7 @@ pub(crate) fn print_outcome(
     })
 }
 
-/// Keys are only ever added (docs/exit-codes.md).
+/// Returns the outcome as data. Keys are never removed or renamed (docs/exit-codes.md).
 fn document(finished: &Finished) -> Value {
     let plugin = |plugin: &PluginOutcome| {
         let mut shown = json!({
@@ -108,7 +109,7 @@ fn summary(finished: &Finished, last_output: &LastOutput, out: &mut impl Write) 
     writeln!(out, "next:    plumbline results {}{which}", shell_quote(&shown(&finished.archive)))
 }
 
-/// What was detected in the files of `plugin`: one line for each format.
+/// Prints the formats that were detected in the files of `plugin`, one line per format.
 fn detected(plugin: &str, detections: &Detections, out: &mut impl Write) -> io::Result<()> {
     let Detections { files, detected, unread } = detections;
     if *detected == 0 {
@@ -118,7 +119,7 @@ fn detected(plugin: &str, detections: &Detections, out: &mut impl Write) -> io::
     formats.sort_unstable();
     formats.dedup();
     for format in formats {
-        // `results/NODE/` says nothing that the plugin's name does not.
+        // `results/NODE/` is left out, because the plugin's name is already shown.
         let below = |file: &Detected| file.file.splitn(3, '/').last().unwrap_or_default().to_owned();
         let names: Vec<String> = files.iter().filter(|file| file.format == format).map(below).collect();
         let written = match names.as_slice() {
@@ -145,7 +146,7 @@ fn plugin_line(plugin: &PluginOutcome, width: usize, out: &mut impl Write) -> io
     let counts = if counts.is_empty() { "no results".to_owned() } else { text::listed(&counts, MAX_COUNTS, "   ") };
     let time = plugin.elapsed.map(|elapsed| format!("   {}", seconds(elapsed))).unwrap_or_default();
     let status = &outcome.total.status;
-    // With statuses of its own, the plugin's status is the list of counts.
+    // With custom statuses, the plugin's status is the list of counts.
     let status = if status.is_custom() { String::new() } else { status.to_string() };
     writeln!(
         out,
@@ -166,12 +167,12 @@ fn style(status: &str) -> anstyle::Style {
     anstyle::Style::new().fg_color(Some(colour.into()))
 }
 
-/// What judges made of `plugin`.
+/// Returns the verdict of the judges of `plugin`.
 fn judged<'a>(finished: &'a Finished, plugin: &PluginOutcome) -> Option<&'a VerdictSummary> {
     finished.status.verdicts.as_ref()?.get(plugin.plugin.as_str())
 }
 
-/// Whether the plugin has nothing that a person must look at.
+/// Whether nothing about the plugin needs attention.
 fn is_green(finished: &Finished, plugin: &PluginOutcome) -> bool {
     let passed = match judged(finished, plugin) {
         Some(judged) => judged.status == VerdictStatus::Passed,
@@ -180,17 +181,18 @@ fn is_green(finished: &Finished, plugin: &PluginOutcome) -> bool {
     passed || finished.verdict == Verdict::Passed
 }
 
-/// What is listed of a plugin that was judged: what counts, and what judges could not say.
+/// Returns how much is listed for a plugin with a verdict: what counts, and what judges could not
+/// decide.
 pub(crate) fn to_list(judged: &VerdictSummary) -> u64 {
     [judged.counting, judged.checks_failed, judged.checks_unknown, judged.judges_failed].iter().sum()
 }
 
-/// What is listed below a plugin.
+/// Returns how much is listed below a plugin.
 fn listed(finished: &Finished, plugin: &PluginOutcome) -> u64 {
     judged(finished, plugin).map_or_else(|| failed(finished, plugin), to_list)
 }
 
-/// What counts as failed: leaves, and requirements on the whole that were checked.
+/// Returns how much counts as failed: leaves and checks.
 fn failed(finished: &Finished, plugin: &PluginOutcome) -> u64 {
     if let Some(judged) = judged(finished, plugin) {
         return judged.counting.saturating_add(judged.checks_failed);
@@ -229,13 +231,13 @@ fn verdict(finished: &Finished) -> String {
     }
 }
 
-/// The names of the plugins that skipped everything.
+/// Returns the names of the plugins that skipped everything.
 fn idle(finished: &Finished) -> Vec<String> {
     let idle = finished.plugins.iter().filter(|plugin| plugin.outcome.total.status == Status::Skipped);
     idle.map(|plugin| format!("`{}`", plugin.plugin)).collect()
 }
 
-/// What to do where nothing could be judged.
+/// Returns a hint for a run without anything to judge.
 fn hint(finished: &Finished) -> Option<&'static str> {
     let has = |status: &Status| finished.plugins.iter().any(|plugin| plugin.outcome.total.status == *status);
     match finished.verdict {
@@ -249,7 +251,7 @@ fn hint(finished: &Finished) -> Option<&'static str> {
     }
 }
 
-/// As one would type it: relative where it is below the current directory.
+/// Returns the path as a user would type it: relative if it is below the current directory.
 fn shown(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     match path.strip_prefix(&here) {

@@ -10,9 +10,9 @@ use super::screen::{Size, say, say_line, show};
 use super::skipped::SkippedPlugins;
 use crate::args::WaitOutput;
 
-/// One turn of the spinner.
+/// The frames of the spinner.
 const SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
-/// Milliseconds between two of its pictures.
+/// Milliseconds between two spinner frames.
 const SPINNER_STEP: i64 = 250;
 
 /// Shows one run.
@@ -34,7 +34,7 @@ impl Display {
         }
     }
 
-    /// Shows the run at `now`.
+    /// Shows the run as it is at `now`.
     pub(super) fn update(&mut self, run: RunView<'_>, now: Timestamp) {
         match self {
             Self::Silent => {}
@@ -47,7 +47,7 @@ impl Display {
         }
     }
 
-    /// Removes what is redrawn.
+    /// Removes the frame that is redrawn.
     pub(super) fn end(&mut self) {
         if matches!(self, Self::Spinner | Self::Live(..)) {
             show(Vec::new());
@@ -55,7 +55,8 @@ impl Display {
     }
 }
 
-/// Prints the line that names a run. On a terminal it is broken between its parts, not within a word.
+/// Prints the line that identifies a run. On a terminal, it breaks between its parts, not within a
+/// word.
 pub(super) fn announce(head: &str) {
     if super::redraws() {
         broken(head, Size::of_terminal().columns).iter().for_each(|line| say(line));
@@ -64,7 +65,7 @@ pub(super) fn announce(head: &str) {
     }
 }
 
-/// The parts of `head` in lines of fewer than `columns` columns, where that is possible.
+/// Splits `head` between its parts into lines of fewer than `columns` columns, where possible.
 pub(super) fn broken(head: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in head.split(" · ") {

@@ -1,4 +1,5 @@
-//! What changed between two looks at a run, one line per event: for output that is kept, such as the log of a CI job.
+//! Reports what changed between two looks at a run, one line per event. Used for output that is
+//! kept, such as the log of a CI job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,17 +13,17 @@ use super::live::counts;
 use super::plugins::{Logs, Phase, Plugin, RunView, period, source, tone_of};
 use super::skipped::SkippedPlugins;
 
-/// Progress is printed when another twentieth of a plugin's results or tests is done: 5,000 nodes are 20 lines.
+/// Number of progress steps per plugin: 5,000 nodes print 20 lines.
 const STEPS: u64 = 20;
-/// Progress that does not reach the next step is printed after this time.
+/// Time after which progress is printed even if it does not reach the next step.
 const PROGRESS_EVERY: SignedDuration = SignedDuration::from_secs(60);
-/// Reasons why results of one plugin are missing or late that are printed.
+/// Maximum reasons printed per plugin for missing or late results.
 const MAX_REASONS: usize = 20;
-/// Waiting pods of one plugin that are printed.
+/// Maximum waiting pods printed per plugin.
 const MAX_WAITING: usize = 10;
-/// Tests of one result that are printed when they fail at the same time.
+/// Maximum failed tests printed per result and look.
 const MAX_FAILED: usize = 10;
-/// Columns of a line.
+/// Maximum columns of a line.
 const MAX_COLUMNS: usize = 400;
 /// Seconds that a pod may take to start before it is printed as waiting.
 const STARTING_SECONDS: i64 = 20;
@@ -64,7 +65,7 @@ struct Progress {
 }
 
 impl EventLog {
-    /// The lines for what is new in `run`.
+    /// Returns the lines for what is new in `run`.
     pub(super) fn lines(&mut self, run: RunView<'_>, now: Timestamp) -> Vec<Line> {
         let mut lines: Vec<Line> = self.skipped.lines(run.status).iter().map(|text| plain(text)).collect();
         let mut failed = BTreeMap::<String, Vec<Line>>::new();
@@ -88,7 +89,7 @@ impl EventLog {
             lines.extend(failed.remove(&plugin.name).unwrap_or_default());
             reported.results(&plugin, run, &mut lines);
             for pod in &plugin.waiting {
-                // A pod that is starting is worth a line only if it takes long.
+                // A starting pod is printed only if it takes long.
                 let lasts = pod.since.is_none_or(|at| now.duration_since(at).as_secs() >= STARTING_SECONDS);
                 if (pod.is_starting() && !lasts) || !self.waiting.insert((pod.pod.clone(), pod.reason.clone())) {
                     continue;
@@ -106,7 +107,7 @@ impl EventLog {
             reported.reasons(&plugin, &entries, &mut self.reasons, &mut lines);
         }
         let phase = one_line(run.status.status.as_str());
-        // On this machine the outcome follows at once.
+        // For a local run, the outcome follows immediately.
         if matches!(run.logs, Logs::Cluster(_)) && phase != self.phase && !self.phase.is_empty() {
             lines.push(plain(&format!("the run is {phase}")));
         }
@@ -138,8 +139,8 @@ impl Reported {
         }
     }
 
-    /// Lines about what keeps results of a plugin from arriving. Of a plugin with one result,
-    /// [`Self::results`] says why it is missing.
+    /// Adds lines about what keeps results of a plugin from arriving. For a plugin with one result,
+    /// [`Self::results`] prints why it is missing.
     fn reasons(
         &mut self,
         plugin: &Plugin<'_>,
@@ -151,7 +152,7 @@ impl Reported {
             let key = (entry.plugin.clone(), entry.node.clone());
             let Some(reason) = &entry.reason else { continue };
             let is_final = entry.status.is_final();
-            // A pod that waits has its line already.
+            // A waiting pod already has its own line.
             let waits = plugin.waiting.iter().any(|pod| pod.node.as_ref() == Some(&entry.node) || entry.node == GLOBAL);
             if (is_final && plugin.expected == 1) || (!is_final && waits) {
                 continue;
@@ -169,7 +170,8 @@ impl Reported {
         }
     }
 
-    /// Lines about the results of a plugin. Of one result it is enough to say how it ended; of many, how many are in.
+    /// Adds lines about the results of a plugin: how a single result ended, or how many of several
+    /// were received.
     fn results(&mut self, plugin: &Plugin<'_>, run: RunView<'_>, lines: &mut Vec<Line>) {
         let name = &plugin.name;
         let step = plugin.settled().saturating_mul(STEPS) / plugin.expected.max(1);
@@ -196,7 +198,7 @@ impl Reported {
         self.stalled = plugin.stalled.is_some();
         if let Some(result) = plugin.result.as_ref().filter(|result| self.result.as_ref() != Some(*result)) {
             let mut line = event(name, tone_of(result), result);
-            // A status made of counts says them already.
+            // A status that consists of counts already contains them.
             if !result.contains(": ") {
                 counts(plugin).iter().for_each(|(tone, text)| {
                     line.push(Tone::Plain, "   ").push(*tone, text);
@@ -214,7 +216,7 @@ impl Reported {
     }
 }
 
-/// Lines about the tests of a result that failed since the last look.
+/// Returns lines about the tests of a result that failed since the last look.
 fn failures(printed: &mut BTreeMap<(String, String), usize>, entry: &PluginStatus) -> Vec<Line> {
     let Some(progress) = entry.progress.as_ref().filter(|progress| !progress.failures.is_empty()) else {
         return Vec::new();

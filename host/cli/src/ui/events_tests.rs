@@ -128,7 +128,7 @@ fn seven_thousand_tests_are_few_lines_and_each_failure_is_one() {
     }
     assert_eq!(all.iter().filter(|line| line.contains("failed: test")).count(), 2, "{all:#?}");
     assert!((20..30).contains(&all.len()), "{}", all.len());
-    // Joining a run late, or one that breaks at once.
+    // A look that joins a run late, or sees many tests fail at once.
     let look = seen(json!([{"plugin": "e2e", "node": "global", "status": "running", "progress":
         {"total": 7_000, "completed": 0, "failures": failures}}]));
     let late = lines(&mut EventLog::default(), &look);

@@ -1,4 +1,4 @@
-//! Follows a run in a cluster until it has ended, and shows it.
+//! Follows a run in a cluster until it ends, and displays its progress.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -15,35 +15,40 @@ use super::plugins::{RunView, head, period};
 use super::say;
 use crate::args::WaitOutput;
 
-/// The display is updated this often even without news: times in it pass, and the terminal may change its size.
+/// Interval between display updates without news, so that elapsed times and resizes show.
 const TICK: Duration = Duration::from_millis(250);
-/// An aggregator that was not heard of for so long, 2 min, is told as lost: it writes every 15 s.
+/// Time without a new heartbeat after which the aggregator is reported as lost: 2 min. It writes
+/// its status every 15 s.
 const LOST: Duration = Duration::from_secs(120);
-/// An aggregator with something in its way (an image that is not there, a container that cannot be started or crashes, no node that takes it)
-/// is given up after 10 min: a node may have to be made for it, and whoever sees the message may mend it meanwhile.
+/// Time after which following stops if something blocks the start of the aggregator: 10 min.
+/// Examples are a missing image, a crashing container, or no node that accepts the pod. The limit
+/// leaves time to add a node, or to fix the problem that the message names.
 const HINDERED: Duration = Duration::from_secs(600);
-/// One that has only not told anything yet, after 30 min: its image may come over a slow line.
+/// Time after which following stops if the aggregator has only not reported yet: 30 min. Pulling
+/// its image over a slow connection can take long.
 const UNHEARD: Duration = Duration::from_secs(1800);
-/// Characters of what is told while it does not start: Kubernetes puts what matters at the end of its sentences.
+/// Maximum characters of a reason for waiting. Kubernetes puts the important part last in its
+/// messages.
 const MAX_WAITING: usize = 600;
-/// Between two looks at a run whose pod the watch does not see, because it has the labels of old versions.
+/// Interval between direct reads of a run whose pod the watch misses because it has the labels of
+/// old versions.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// How following a run came to its end.
+/// Why following a run ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The run is complete, or has failed.
+    /// The run is complete or failed.
     Over(Box<Seen>),
-    /// Its aggregator is gone, or may not be looked at any more.
+    /// The aggregator is gone, or access to it was lost.
     Gone {
-        /// Why.
+        /// The reason.
         why: ClusterError,
-        /// What was seen of it last.
+        /// The last state that was seen.
         last: Option<Box<Seen>>,
     },
     /// Following was cancelled.
     Cancelled {
-        /// The aggregator had not been heard of lately.
+        /// Whether the aggregator had sent no heartbeat recently.
         lost: bool,
     },
 }
@@ -51,7 +56,9 @@ pub(crate) enum Ended {
 /// Follows the run in `namespace` until it has ended or `cancel` is cancelled, and shows it on stderr.
 ///
 /// # Errors
-/// When there is no run to follow in the first place. What happens later is told in [`Ended`], or on stderr while it may pass.
+///
+/// Returns an error if there is no run to follow. Later problems are in [`Ended`], or are printed
+/// to stderr while they may be temporary.
 pub(crate) async fn follow(
     cluster: &Cluster,
     namespace: &str,
@@ -80,7 +87,8 @@ pub(crate) async fn follow(
         let ended = tokio::select! {
             () = cancel.cancelled() => Some(Ended::Cancelled { lost: follower.is_lost() || follower.was_never_heard(Timestamp::now()) }),
             look = watching.next() => match look.as_deref() {
-                // The watch knows pods by today's label: before the run is given up, it is looked for as others would.
+                // The watch selects pods by the current label. Before the run is given up, it is
+                // read without it.
                 Some(Err(StatusError::NoPod { .. })) => {
                     unseen = Some(Instant::now());
                     follower.take(&read(cluster, namespace).await)
@@ -107,27 +115,29 @@ pub(crate) async fn follow(
     }
 }
 
-/// What is known while a run is followed.
+/// State of a run that is being followed.
 struct Follower {
     cluster: String,
     output: WaitOutput,
     display: Option<Display>,
     last: Option<Box<Seen>>,
-    /// The last heartbeat, and when it was seen here: the clocks of cluster and this machine may differ.
+    /// The last heartbeat, and when this machine saw it. The clocks of the cluster and of this
+    /// machine may differ.
     heartbeat: Option<(Timestamp, Instant)>,
-    /// Another heartbeat than the first one was seen.
+    /// Whether a heartbeat other than the first was seen.
     heard: bool,
     told_lost: bool,
-    /// What was told since the run was seen last: reasons come and go in turns.
+    /// Messages printed since the run was last seen, because reasons may alternate.
     told: HashSet<String>,
     start: Start,
 }
 
-/// How long a run is waited for that was never seen.
+/// Tracks how long to wait for a run that has not been seen yet.
 #[derive(Default)]
 struct Start {
     awaited: Option<Instant>,
-    /// Since when something has been in its way, now and then at least: a container that crashes runs in between.
+    /// Since when something has blocked the start, with pauses: a crashing container runs in
+    /// between.
     hindered: Option<Instant>,
     is_hindered: bool,
     why: Option<(String, Option<String>)>,
@@ -145,7 +155,7 @@ impl Start {
         self.why = Some((error.to_string(), error.hint()));
     }
 
-    /// Why it is waited for no longer.
+    /// Returns the reason to stop waiting, once a limit is exceeded.
     fn over(&self) -> Option<ClusterError> {
         let (why, hint) = self.why.as_ref()?;
         let waited = [(self.hindered.filter(|_| self.is_hindered), HINDERED), (self.awaited, UNHEARD)];
@@ -172,7 +182,7 @@ impl Follower {
         }
     }
 
-    /// Takes a look in; how it ended, if it did.
+    /// Processes one look at the run, and returns how following ended, if it did.
     fn take(&mut self, look: &Look) -> Option<Ended> {
         match look {
             Ok(seen) => {
@@ -248,12 +258,13 @@ impl Follower {
         self.heartbeat.is_some_and(|(_, at)| at.elapsed() > LOST)
     }
 
-    /// The aggregator wrote nothing while it was followed, and its last heartbeat was old already.
+    /// Whether the aggregator wrote nothing while it was followed, and its last heartbeat was
+    /// already old.
     fn was_never_heard(&self, now: Timestamp) -> bool {
         !self.heard && self.last.as_ref().is_some_and(|seen| seen.silent_for(now).is_some())
     }
 
-    /// Time has passed; how following ended, if that ended it.
+    /// Checks time limits, and returns how following ended, if a limit was exceeded.
     fn pass(&mut self) -> Option<Ended> {
         if let (true, false, Some((_, at))) = (self.is_lost(), self.told_lost, self.heartbeat) {
             let silent = SignedDuration::try_from(at.elapsed()).unwrap_or(SignedDuration::MAX);
@@ -320,7 +331,7 @@ mod tests {
     async fn an_aggregator_that_cannot_start_is_not_waited_for_without_end() {
         let mut follower = Follower::new("c", WaitOutput::Silent);
         assert_eq!(after(&mut follower, pending(Some("ErrImagePull")), 5).await, None);
-        // While nothing is in its way it may start; that it did not is known by what comes next.
+        // Without a problem the aggregator may start. Only the next look shows that it did not.
         assert_eq!(after(&mut follower, pending(Some("ContainerCreating")), 6).await, None);
         let why = after(&mut follower, pending(Some("CrashLoopBackOff")), 0).await.unwrap();
         assert!(why.contains("crashes again and again (CrashLoopBackOff): why; it was waited for 10 min"), "{why}");

@@ -57,12 +57,12 @@ impl Line {
         self.push(Tone::Plain, &" ".repeat(gap))
     }
 
-    /// Columns that it takes.
+    /// Returns the width in columns.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// The line in at most this many columns; `…` stands for what is cut off.
+    /// Returns the line cut to at most this many columns; `…` replaces what is cut off.
     pub(super) fn cut(self, columns: usize) -> Self {
         if self.width <= columns {
             return self;
@@ -70,7 +70,7 @@ impl Line {
         let mut cut = Self::default();
         for (tone, text) in &self.spans {
             let left = columns.saturating_sub(cut.width);
-            // The text that reaches the last column loses its end even if it would fit: more follows.
+            // Text that reaches the last column is cut even if it fits, because more follows.
             if width(text) < left {
                 cut.push(*tone, text);
             } else {
@@ -81,7 +81,7 @@ impl Line {
         cut
     }
 
-    /// The text, with escape sequences for its colours if `colour` is set.
+    /// Returns the text, with escape sequences for its colours if `colour` is set.
     pub(super) fn render(&self, colour: bool) -> String {
         let mut out = String::new();
         for (tone, text) in &self.spans {
@@ -93,20 +93,20 @@ impl Line {
     }
 }
 
-/// Columns that `text` takes at most: wide characters take two, combining ones none.
+/// Returns the maximum width of `text` in columns. Wide characters take two, combining ones none.
 pub(super) fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
 
 fn char_width(c: char) -> usize {
     match c {
-        // It asks for the wide form of the character before it.
+        // This selector requests the wide form of the preceding character.
         '\u{fe0f}' => 1,
         c => c.width().unwrap_or(1),
     }
 }
 
-/// `text` in at most `columns` columns; `…` stands for the end that does not fit.
+/// Shortens `text` to at most `columns` columns; `…` replaces the end.
 pub(super) fn cut_end(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -117,7 +117,7 @@ pub(super) fn cut_end(text: &str, columns: usize) -> String {
     out
 }
 
-/// `text` in at most `columns` columns; `…` stands for the middle that does not fit.
+/// Shortens `text` to at most `columns` columns; `…` replaces the middle.
 pub(super) fn cut_middle(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -130,7 +130,7 @@ pub(super) fn cut_middle(text: &str, columns: usize) -> String {
     format!("{start}…{end}")
 }
 
-/// The start of `text` that fits into `columns`.
+/// Returns the start of `text` that fits into `columns`.
 fn head(text: &str, mut columns: usize) -> &str {
     let end = text.char_indices().find(|&(_, c)| !take(&mut columns, c)).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or_default()

@@ -14,26 +14,26 @@ use super::screen::Size;
 
 /// Spaces between the parts of a line.
 const GAP: &str = "   ";
-/// Names of failed tests at most.
+/// Maximum number of failed tests listed.
 const MAX_FAILED: usize = 3;
-/// Columns of a message at least; with fewer it is left out.
+/// Minimum columns of a message; with fewer it is left out.
 const MIN_MESSAGE: usize = 16;
-/// Columns of the word for a plugin's state.
+/// Maximum columns of the word for a plugin's state.
 const MAX_WORD: usize = 12;
-/// Statuses of items that are counted in one line.
+/// Maximum number of statuses counted in one line.
 const MAX_COUNTS: usize = 6;
-/// The order in which statuses are counted; others follow.
+/// Order in which statuses are counted; other statuses follow.
 const STATUSES: [&str; 5] = ["passed", "failed", "timeout", "skipped", "unknown"];
 
-/// Builds the frames of one run. It remembers how fast its plugins progress.
+/// Builds the frames of one run. It keeps the progress rates of plugins.
 #[derive(Debug, Default)]
 pub(super) struct LiveView {
     rates: BTreeMap<String, Rate>,
-    /// For how long each plugin has been running, or ran.
+    /// How long each plugin has been running, or ran.
     elapsed: BTreeMap<String, SignedDuration>,
 }
 
-/// The columns of a frame.
+/// Column widths of a frame.
 struct Layout {
     total: usize,
     name: usize,
@@ -63,11 +63,12 @@ impl Part {
 }
 
 impl LiveView {
-    /// The run at `now`, in lines for a terminal of this size: of many plugins those that run or failed, and totals of the others.
+    /// Returns the run at `now` as lines for a terminal of this size. With many plugins, running
+    /// and failed ones get rows, and the others are summed up.
     pub(super) fn frame(&mut self, run: RunView<'_>, now: Timestamp, size: Size) -> Vec<Line> {
         let plugins = run.plugins(now);
         for plugin in &plugins {
-            // The time until it starts would slow its rate down.
+            // The time before it starts would lower its rate.
             if plugin.phase == Phase::Running {
                 self.rates.entry(plugin.name.clone()).or_default().add(plugin.position().0, now);
             }
@@ -76,7 +77,7 @@ impl LiveView {
             }
         }
         let columns = size.columns.saturating_sub(1);
-        // One row is the cursor's, and one the summary's.
+        // One row is for the cursor, and one for the summary.
         let rows = size.rows.saturating_sub(2);
         let failed = failed_lines(run.status, columns, MAX_FAILED.min(rows / 6));
         let room = rows.saturating_sub(failed.len());
@@ -113,7 +114,7 @@ impl LiveView {
         fit(line, parts, layout.total)
     }
 
-    /// What there is to say of a plugin that has not ended.
+    /// Returns the parts of the line of a plugin that has not ended.
     fn parts(&self, plugin: &Plugin<'_>, run: RunView<'_>, now: Timestamp) -> Vec<Part> {
         let mut parts = Vec::new();
         if let Some(tests) = plugin.tests {
@@ -133,7 +134,7 @@ impl LiveView {
                 let digits = if speed < 10.0 { 1 } else { 0 };
                 parts.push(Part::new(5, Tone::Dim, format!("{speed:.digits$}/min")));
             }
-            // An estimate from a time when it still progressed would be wrong.
+            // An estimate from before the stall would be wrong.
             if let (Some(left), None) = (rate.left(length - position), plugin.stalled) {
                 parts.push(Part::new(3, Tone::Plain, format!("ETA {}", period(left))));
             }
@@ -147,7 +148,7 @@ impl LiveView {
             };
             parts.push(Part::message(1, Tone::Warning, text));
         }
-        // A pod that waits has told why.
+        // A waiting pod already shows its reason.
         if let Some(trouble) = plugin.trouble.filter(|_| plugin.waiting.is_empty()) {
             let others = if plugin.troubled > 1 { format!("{} results: ", plugin.troubled) } else { String::new() };
             let reason = one_line(trouble.reason.as_deref().unwrap_or_default());
@@ -162,7 +163,7 @@ impl LiveView {
         parts
     }
 
-    /// What there is to say of a plugin that has ended.
+    /// Returns the parts of the line of a plugin that has ended.
     fn end_parts(&self, plugin: &Plugin<'_>) -> Vec<Part> {
         let mut parts = Vec::new();
         if plugin.missing > 0 {
@@ -170,7 +171,7 @@ impl LiveView {
         }
         parts.extend(counts(plugin).into_iter().take(MAX_COUNTS).map(|(tone, text)| {
             let priority = if tone == Tone::Bad { 0 } else { 2 };
-            // A verdict may excuse failures: then they are not red.
+            // If the verdict excuses the failures, they are not red.
             let tone = if plugin.tone == Tone::Good { Tone::Plain } else { tone };
             Part::new(priority, tone, text)
         }));
@@ -206,7 +207,7 @@ impl Layout {
     }
 }
 
-/// The state of a plugin in a word.
+/// Returns the state of a plugin in one word.
 fn word<'a>(plugin: &'a Plugin<'_>) -> &'a str {
     match &plugin.phase {
         Phase::Waiting => "waiting",
@@ -220,12 +221,12 @@ fn word<'a>(plugin: &'a Plugin<'_>) -> &'a str {
     }
 }
 
-/// Whether how far it is says more than a word.
+/// Whether the plugin's position is more informative than its state.
 fn has_position(plugin: &Plugin<'_>) -> bool {
     plugin.phase == Phase::Running && plugin.position().1 > 1
 }
 
-/// The counts of what a plugin found, with their colours: of its results, or else its last progress.
+/// Returns counts with their colours: of its results, or otherwise of its last progress.
 pub(super) fn counts(plugin: &Plugin<'_>) -> Vec<(Tone, String)> {
     if let (true, Some(tests)) = (plugin.counts.is_empty(), plugin.tests) {
         let (done, total) = (tests.done(), tests.total.max(tests.done()));
@@ -244,7 +245,7 @@ pub(super) fn counts(plugin: &Plugin<'_>) -> Vec<(Tone, String)> {
         .collect()
 }
 
-/// What pods wait for; of several the first.
+/// Describes what the first of the pods waits for, and how many more wait.
 fn waiting(pods: &[&Waiting], now: Timestamp) -> Option<String> {
     let first = pods.first()?;
     let node = first.node.as_deref().map_or_else(|| "for a node".to_owned(), |node| format!("for node {node}"));
@@ -253,7 +254,7 @@ fn waiting(pods: &[&Waiting], now: Timestamp) -> Option<String> {
     Some(format!("{node}{more}{since}: {}", first.words()))
 }
 
-/// The run in one line: how long it has taken, and how many plugins are in which state.
+/// Summarizes the run in one line: elapsed time, and number of plugins by state.
 fn summary(run: RunView<'_>, plugins: &[Plugin<'_>], columns: usize, now: Timestamp) -> Line {
     let elapsed = run.started.map(|at| clock(now.duration_since(at))).unwrap_or_else(|| "running".to_owned());
     let mut line = Line::default();
@@ -273,7 +274,8 @@ fn summary(run: RunView<'_>, plugins: &[Plugin<'_>], columns: usize, now: Timest
     fit(line, parts, columns)
 }
 
-/// How many plugins have no row, and in which state they are. Passed ones are left out first if the line is too long.
+/// Summarizes the plugins without a row by state. If the line is too long, passed plugins are left
+/// out first.
 fn totals(hidden: &[&Plugin<'_>], columns: usize) -> Option<Line> {
     if hidden.is_empty() {
         return None;
@@ -291,7 +293,7 @@ fn totals(hidden: &[&Plugin<'_>], columns: usize) -> Option<Line> {
     Some(line.cut(columns))
 }
 
-/// What plugins have in common in totals, the most important first.
+/// Groups of plugins in totals, the most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Group {
     Failed,
@@ -340,7 +342,8 @@ fn grouped<'a>(plugins: impl Iterator<Item = &'a Plugin<'a>>) -> impl Iterator<I
     groups.into_iter()
 }
 
-/// The plugins that get a row, and the others. All of them in the order of the plan if they fit; else those that failed or run first.
+/// Returns the plugins that get a row, and the others. If all fit, they keep the order of the plan.
+/// Otherwise failed and running plugins come first.
 fn selected<'a>(plugins: &'a [Plugin<'a>], rows: usize) -> (Vec<&'a Plugin<'a>>, Vec<&'a Plugin<'a>>) {
     if plugins.len() <= rows {
         return (plugins.iter().collect(), Vec::new());
@@ -359,7 +362,7 @@ fn selected<'a>(plugins: &'a [Plugin<'a>], rows: usize) -> (Vec<&'a Plugin<'a>>,
     (all, hidden)
 }
 
-/// The tests that failed last.
+/// Returns lines with the latest failed tests.
 fn failed_lines(status: &RunStatus, columns: usize, most: usize) -> Vec<Line> {
     let (names, more) = failed_tests(status, most);
     let label = if columns < 72 { "  failed  " } else { "  failed so far  " };
@@ -375,7 +378,7 @@ fn failed_lines(status: &RunStatus, columns: usize, most: usize) -> Vec<Line> {
         .collect()
 }
 
-/// Appends the parts that fit. Messages lose their end first, and numbers are never cut.
+/// Appends the parts that fit. Messages are shortened at the end; numbers are never cut.
 fn fit(mut line: Line, parts: Vec<Part>, columns: usize) -> Line {
     let mut left = columns.saturating_sub(line.width());
     let mut order: Vec<(usize, &Part)> = parts.iter().enumerate().collect();
@@ -403,14 +406,14 @@ fn fit(mut line: Line, parts: Vec<Part>, columns: usize) -> Line {
     line.cut(columns)
 }
 
-/// How far something is, as a bar of `columns` columns.
+/// Returns a progress bar of `columns` columns.
 pub(super) fn bar(position: u64, length: u64, columns: usize) -> String {
     let full = u128::from(position.min(length)) * columns as u128 / u128::from(length.max(1));
     let full = usize::try_from(full).unwrap_or(columns);
     format!("{}{}", "█".repeat(full), "░".repeat(columns.saturating_sub(full)))
 }
 
-/// A span of time that is shown while it passes.
+/// Formats a duration that is updated while it passes.
 pub(super) fn clock(span: SignedDuration) -> String {
     let seconds = span.as_secs().max(0);
     match seconds {

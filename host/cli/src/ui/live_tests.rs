@@ -1,4 +1,4 @@
-//! Recordings of the live view on a terminal that is modelled in memory, with a clock that the test sets.
+//! Records the live view on an in-memory terminal, with a clock that the test sets.
 
 use plumbline_kubernetes::status::Seen;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::super::plugins::{Logs, head};
 use super::super::screen::{Behaviour, Frame};
 use super::*;
 
-/// A terminal, and the frame that is drawn on it.
+/// A terminal, and the frame drawn on it.
 struct Terminal {
     parser: Parser,
     frame: Frame,
@@ -45,7 +45,8 @@ impl Terminal {
         self.show(lines);
     }
 
-    /// Resizes the window. The model cuts lines, as xterm does; terminals that reflow are modelled by printing its lines again.
+    /// Resizes the window. The model cuts lines, as xterm does. To model terminals that reflow, it
+    /// prints the lines again.
     fn resize(&mut self, columns: usize, rows: usize) {
         let size = Size { columns, rows };
         if self.behaviour.reflows && columns != self.size.columns {
@@ -80,7 +81,7 @@ fn entry(plugin: &str, more: Value) -> Value {
     entry
 }
 
-/// A run of 60 plugins on this machine, in all states that there are.
+/// A run of 60 plugins on this machine, in all possible states.
 fn sixty() -> RunStatus {
     let heard = "2026-11-20T12:59:00Z";
     let (mut plugins, mut launched) = (Vec::new(), BTreeMap::new());
@@ -132,7 +133,7 @@ fn sixty_plugins_fit_24_rows() {
     }
 }
 
-/// A run of the suite with logs from 12 nodes, at some moments.
+/// A run of the suite with logs from 12 nodes, at a given second.
 fn suite(seconds: i64) -> Seen {
     let time = |seconds: i64| at(seconds).to_string();
     let done = 5 + seconds / 3;
@@ -195,7 +196,7 @@ fn a_run_of_the_suite_is_recorded_from_start_to_end() {
     }
 }
 
-/// What a terminal of this size shows that was never resized.
+/// The screen of a terminal of this size that was never resized.
 fn fresh(columns: usize, rows: usize, status: &RunStatus) -> String {
     let mut terminal = Terminal::new(columns, rows);
     terminal.show(LiveView::default().frame(local(status), now(), terminal.size));

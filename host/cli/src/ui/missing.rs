@@ -1,8 +1,8 @@
-//! How many results of a run are missing.
+//! Describes how many results of a run are missing.
 
 use plumbline_core::run_status::RunStatus;
 
-/// How many expected results of a run that is over did not arrive; `None` if all did.
+/// Describes how many expected results of a finished run did not arrive; `None` if all did.
 pub(crate) fn missing(status: &RunStatus) -> Option<String> {
     let all = status.expected();
     match status.missing() {

@@ -1,4 +1,4 @@
-//! What a person sees during a run: messages on stderr, and a live view on a terminal.
+//! Progress display of a run: messages on stderr, and a live view on a terminal.
 
 mod display;
 mod events;
@@ -25,7 +25,8 @@ pub(crate) use stalled::{logs_command, stalled};
 pub(crate) use transfer::Transfer;
 pub(crate) use watch::Watch;
 
-/// Whether stderr is redrawn: a terminal is, but the log of a CI job is kept, and so is what `dumb` terminals show.
+/// Whether stderr is redrawn in place. The log of a CI job and the output of `dumb` terminals are
+/// kept, so they are not redrawn.
 fn redraws() -> bool {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")));
     io::stderr().is_terminal() && !is_ci && std::env::var_os("TERM").is_none_or(|term| term != "dumb")

@@ -1,4 +1,4 @@
-//! A run as it is shown: one entry per plugin, however many nodes it has.
+//! View of a run with one entry per plugin, independent of the number of nodes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,11 +14,11 @@ use plumbline_kubernetes::status::{Seen, Waiting};
 use super::line::Tone;
 use super::stalled::{logs_command, stalled};
 
-/// A run at one moment, wherever it runs.
+/// The state of a run at one moment, in a cluster or on this machine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunView<'a> {
     pub(super) status: &'a RunStatus,
-    /// Pods of plugins that do not run.
+    /// Pods of plugins that are not running.
     pub(super) waiting: &'a [Waiting],
     pub(super) started: Option<Timestamp>,
     pub(super) logs: Logs<'a>,
@@ -34,7 +34,7 @@ pub(super) enum Logs<'a> {
 }
 
 impl Logs<'_> {
-    /// How to see what a plugin does.
+    /// Returns a hint how to see the output of a plugin.
     pub(super) fn hint(self, plugin: &str, node: &str) -> String {
         match self {
             Self::Cluster(namespace) => format!("see `{}`", logs_command(plugin, namespace)),
@@ -48,7 +48,7 @@ impl<'a> RunView<'a> {
         Self { status: &seen.status, waiting: &seen.waiting, started: seen.began, logs: Logs::Cluster(&seen.namespace) }
     }
 
-    /// The plugins of the run, in the order of its plan.
+    /// Returns the plugins of the run, in the order of its plan.
     pub(super) fn plugins(&self, now: Timestamp) -> Vec<Plugin<'a>> {
         let mut plugins: Vec<Plugin<'a>> = Vec::new();
         let mut places = BTreeMap::<&str, usize>::new();
@@ -73,59 +73,59 @@ impl<'a> RunView<'a> {
 pub(super) enum Phase {
     /// Its pods, or plugins before it, keep it from running.
     Waiting,
-    /// It was launched, and no worker has reported yet.
+    /// It was launched, but no worker has reported yet.
     Starting,
     Running,
-    /// All its results are in, and they are being read.
+    /// All its results were received, and are being post-processed.
     Reading,
-    /// It has ended: the word says how.
+    /// It ended, with this status.
     Ended(String),
 }
 
-/// A plugin as it is shown.
+/// The state of one plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plugin<'a> {
     pub(super) name: String,
     pub(super) phase: Phase,
-    /// How it ended, as a colour; [`Tone::Plain`] until it has.
+    /// Colour of its outcome; [`Tone::Plain`] until it ends.
     pub(super) tone: Tone,
-    /// Expected results.
+    /// Number of expected results.
     pub(super) expected: u64,
-    /// Results that were received.
+    /// Number of received results.
     pub(super) received: u64,
-    /// Results that will not come.
+    /// Number of missing results.
     pub(super) missing: u64,
-    /// The progress of its tests, all nodes together.
+    /// Progress of its tests, summed over all nodes.
     pub(super) tests: Option<Tests>,
-    /// Items of its results by status, once results were read.
+    /// Number of items by status, once results were post-processed.
     pub(super) counts: BTreeMap<String, u64>,
-    /// What its judges decided.
+    /// Verdict of its judges.
     pub(super) verdict: Option<String>,
     /// The last message of a plugin with one expected result.
     pub(super) message: String,
-    /// For how long its progress has stood still, and on which node.
+    /// How long its progress has not changed, and on which node.
     pub(super) stalled: Option<(SignedDuration, &'a str)>,
     pub(super) launched: Option<Timestamp>,
-    /// Its pods that do not run.
+    /// Its pods that are not running.
     pub(super) waiting: Vec<&'a Waiting>,
     pub(super) heard: bool,
-    /// The worst result status, while every result so far has one.
+    /// The worst result status, if every result so far has one.
     pub(super) result: Option<String>,
     /// Why the result of a plugin with one expected result is missing or late.
     pub(super) reason: Option<&'a str>,
-    /// Awaited results that something keeps from arriving.
+    /// Number of expected results that something keeps from arriving.
     pub(super) troubled: u64,
-    /// The first of them, and why.
+    /// The first of these results, with its reason.
     pub(super) trouble: Option<&'a PluginStatus>,
 }
 
-/// The progress of tests.
+/// Progress of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Tests {
-    /// Tests that ended and did not fail.
+    /// Tests that ended without failure.
     pub(super) completed: u64,
     pub(super) failed: u64,
-    /// 0 when unknown.
+    /// Total number of tests; 0 if unknown.
     pub(super) total: u64,
 }
 
@@ -166,7 +166,7 @@ impl<'a> Plugin<'a> {
             (_, Some(before), Some(result)) => Some(worse(before, result)),
             _ => None,
         };
-        // A status from elsewhere may hold any number.
+        // A status from another program may contain any number.
         let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
         add(&mut self.expected, entry.count());
         match entry.status {
@@ -191,7 +191,7 @@ impl<'a> Plugin<'a> {
             self.message = one_line(&progress.msg);
         }
         if self.expected > 1 {
-            // Nobody could say whose it is.
+            // With several results, the message could belong to any of them.
             self.message.clear();
         }
         if let Some(still) = stalled(view.status, entry, now)
@@ -201,9 +201,9 @@ impl<'a> Plugin<'a> {
         }
     }
 
-    /// Sets the phase, once all entries are known.
+    /// Sets the phase, once all entries are processed.
     fn settle(&mut self, view: &RunView<'_>) {
-        // Sonobuoy's aggregator reports no launches, and no run.
+        // Sonobuoy's aggregator reports neither launches nor a run ID.
         let reports_launches = view.status.run.is_some() || matches!(view.logs, Logs::Local(_));
         let mut verdicts = view.status.verdicts.iter().flatten();
         let verdict = verdicts.find(|(name, _)| one_line(name) == self.name).map(|(_, verdict)| verdict);
@@ -239,12 +239,12 @@ impl<'a> Plugin<'a> {
         matches!(self.phase, Phase::Ended(_))
     }
 
-    /// Results that are received or will not come.
+    /// Returns the number of results that were received or are missing.
     pub(super) fn settled(&self) -> u64 {
         self.received.saturating_add(self.missing)
     }
 
-    /// What is counted, and out of how many: tests where their total is known, else results.
+    /// Returns position and total: of tests if their total is known, otherwise of results.
     pub(super) fn position(&self) -> (u64, u64) {
         match self.tests {
             Some(tests) if tests.total > 0 => (tests.done(), tests.total),
@@ -253,14 +253,14 @@ impl<'a> Plugin<'a> {
     }
 }
 
-/// How many results were received or will not come, and how many were expected.
+/// Returns how many results were received or are missing, and how many were expected.
 pub(super) fn results(plugins: &[Plugin<'_>]) -> (u64, u64) {
     plugins.iter().fold((0, 0), |(settled, expected), plugin| {
         (settled.saturating_add(plugin.settled()), expected.saturating_add(plugin.expected))
     })
 }
 
-/// The colour of a result status.
+/// Returns the colour of a result status.
 pub(super) fn tone_of(status: &str) -> Tone {
     let is_bad = |word: &str| matches!(word, "failed" | "timeout");
     match status {
@@ -284,7 +284,7 @@ fn worse(a: String, b: String) -> String {
     if rank(&b) < rank(&a) { b } else { a }
 }
 
-/// The names of the tests that failed last, at most `most`, and how many more failed.
+/// Returns the names of at most `most` of the latest failed tests, and how many more failed.
 pub(super) fn failed_tests(status: &RunStatus, most: usize) -> (Vec<String>, u64) {
     let all = || status.plugins.iter().flatten().filter_map(|entry| Some((entry, entry.progress.as_ref()?)));
     let mut names: Vec<String> = Vec::new();
@@ -299,7 +299,7 @@ pub(super) fn failed_tests(status: &RunStatus, most: usize) -> (Vec<String>, u64
     (names, more)
 }
 
-/// A plugin by its name, and on a node also by the node's.
+/// Returns the plugin's name, with the node's name for a result of one node.
 pub(super) fn source(entry: &PluginStatus) -> String {
     match entry.node.as_str() {
         "" | GLOBAL => one_line(&entry.plugin),
@@ -307,7 +307,7 @@ pub(super) fn source(entry: &PluginStatus) -> String {
     }
 }
 
-/// How far a plugin says it is.
+/// Describes the progress that a plugin reports.
 pub(crate) fn progress(entry: &PluginStatus) -> Option<String> {
     let progress = entry.progress.as_ref()?;
     let failed = progress.failed();
@@ -323,7 +323,7 @@ pub(crate) fn progress(entry: &PluginStatus) -> Option<String> {
     Some(text)
 }
 
-/// What is followed, in a line.
+/// Returns the line that identifies the followed run.
 pub(super) fn head(seen: &Seen, cluster: &str, now: Timestamp) -> String {
     let all = RunView::of_cluster(seen).plugins(now);
     let run = seen.status.run.as_deref().map(|run| format!("run {} · ", run.chars().take(6).collect::<String>()));
@@ -343,7 +343,7 @@ pub(super) fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// A span of time for a person.
+/// Formats a duration for people.
 pub(crate) fn period(span: SignedDuration) -> String {
     let seconds = span.as_secs().max(0);
     match seconds {

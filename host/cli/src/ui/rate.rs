@@ -1,17 +1,18 @@
-//! How fast something progresses, and when it may end.
+//! Measures the rate of progress, and estimates the remaining time.
 
 use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Progress longer ago than this, 10 min, says little about the rest: tests that run alone come last and are slow.
+/// Length of the window: 10 min. Older progress says little about the rest, because serial tests
+/// come last and are slow.
 const WINDOW: SignedDuration = SignedDuration::from_secs(600);
-/// Time between two samples: a window has few enough to keep.
+/// Minimum time between two samples, which limits how many a window holds.
 const STEP: SignedDuration = SignedDuration::from_secs(5);
-/// Less time than this says nothing yet.
+/// Minimum time span for which a rate is computed.
 const MIN_SPAN: SignedDuration = SignedDuration::from_secs(20);
 
-/// Samples of a count that grows.
+/// Samples of an increasing count.
 #[derive(Debug, Default)]
 pub(super) struct Rate {
     samples: VecDeque<(Timestamp, u64)>,
@@ -21,14 +22,14 @@ impl Rate {
     /// Records that `count` was reached by `now`.
     pub(super) fn add(&mut self, count: u64, now: Timestamp) {
         if self.samples.back().is_some_and(|&(at, last)| count < last || now < at) {
-            // The plugin started again, or the clock was set.
+            // The plugin was restarted, or the clock was set.
             self.samples.clear();
         }
         let is_close = |&(at, _): &(Timestamp, u64)| now.duration_since(at) < STEP;
         if self.samples.back().is_some_and(|last| is_close(last) && last.1 == count) {
             return;
         }
-        // Of samples close to each other the last counts, but the first of all stays.
+        // Of samples close to each other, only the last is kept, except for the very first.
         if self.samples.len() > 1 && self.samples.back().is_some_and(is_close) {
             self.samples.pop_back();
         }
@@ -38,14 +39,14 @@ impl Rate {
         }
     }
 
-    /// The count per minute; `None` as long as too little was seen.
+    /// Returns the count per minute; `None` if the samples cover too little.
     pub(super) fn per_minute(&self) -> Option<f64> {
         let (&(first, from), &(last, to)) = self.samples.front().zip(self.samples.back())?;
         let span = last.duration_since(first);
         (span >= MIN_SPAN && to > from).then(|| (to - from) as f64 * 60.0 / span.as_secs_f64())
     }
 
-    /// How long `remaining` more may take; `None` without a rate.
+    /// Estimates the time for `remaining` more; `None` without a rate.
     pub(super) fn left(&self, remaining: u64) -> Option<SignedDuration> {
         let minutes = remaining as f64 / self.per_minute()?;
         SignedDuration::try_from_secs_f64(minutes * 60.0).ok()

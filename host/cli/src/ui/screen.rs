@@ -1,4 +1,4 @@
-//! The terminal behind stderr: lines that stay, and below them a frame that is redrawn in place.
+//! The terminal behind stderr: permanent lines, and below them a frame that is redrawn in place.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// That of the terminal behind stderr; 80 by 24 where it has none.
+    /// Returns the size of the terminal behind stderr, or 80 by 24 if there is none.
     pub(super) fn of_terminal() -> Self {
         let (columns, rows) = terminal_size::terminal_size_of(io::stderr()).map_or((0, 0), |(w, h)| (w.0, h.0));
         let or = |n: u16, default: usize| if n == 0 { default } else { n.into() };
@@ -31,12 +31,12 @@ impl Size {
     }
 }
 
-/// How a terminal behaves.
+/// Capabilities of a terminal.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Behaviour {
-    /// It shows colours.
+    /// Whether it shows colours.
     pub(super) colour: bool,
-    /// It wraps lines that are too long for a narrower window, rather than cutting them off.
+    /// Whether it wraps lines that are too long for a narrower window, instead of cutting them.
     pub(super) reflows: bool,
 }
 
@@ -52,13 +52,13 @@ fn colours() -> bool {
     anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }
 
-/// Lines that are redrawn in place. The cursor rests below them.
+/// Lines that are redrawn in place. The cursor stays below them.
 #[derive(Debug)]
 pub(super) struct Frame {
     lines: Vec<Line>,
     size: Size,
-    /// Rows of earlier frames that left the screen at its top when the window became smaller. When it grows, many terminals bring them
-    /// back.
+    /// Rows of earlier frames that scrolled off the top when the window shrank. Many terminals
+    /// restore them when it grows.
     scrolled: usize,
 }
 
@@ -67,9 +67,9 @@ impl Frame {
         Self { lines: Vec::new(), size: Size { columns: 0, rows: 0 }, scrolled: 0 }
     }
 
-    /// What to write so that the terminal shows `lines` in place of the frame: of them only what fits.
+    /// Returns the output that replaces the frame on the terminal with those of `lines` that fit.
     pub(super) fn draw(&mut self, lines: Vec<Line>, size: Size, behaviour: Behaviour) -> String {
-        // The last column stays free: some terminals begin a new line as soon as it is written.
+        // The last column stays free, because some terminals start a new line once it is written.
         let columns = size.columns.saturating_sub(1).max(1);
         let rows = size.rows.saturating_sub(1).max(1);
         let lines: Vec<Line> = lines.into_iter().take(rows).map(|line| line.cut(columns)).collect();
@@ -107,15 +107,15 @@ fn frame() -> MutexGuard<'static, Frame> {
     FRAME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Shows a frame at the end of stderr, which is a terminal, in place of the one before.
+/// Replaces the frame at the end of stderr, which must be a terminal.
 pub(super) fn show(lines: Vec<Line>) {
     let text = frame().draw(lines, Size::of_terminal(), Behaviour::of_terminal());
-    // Without a reader of stderr there is nothing to do about it.
+    // An error means that nobody reads stderr.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Prints a message on stderr, above the frame if there is one. Foreign text in it is made safe for a terminal, and lines after the first
-/// are indented, so that they cannot pass for messages of their own.
+/// Prints a message on stderr, above the frame if there is one. Foreign text is made safe for a
+/// terminal. Lines after the first are indented, so that they cannot look like separate messages.
 pub(crate) fn say(text: &str) {
     for part in text::indented(text, "  ").split('\n') {
         let mut line = Line::default();
@@ -127,7 +127,7 @@ pub(crate) fn say(text: &str) {
 /// Prints a line on stderr, above the frame if there is one.
 pub(super) fn say_line(line: &Line) {
     let text = line.render(colours());
-    // Without a reader of stderr there is nothing to do about it.
+    // An error means that nobody reads stderr.
     let _ = above(|err| writeln!(err, "{text}"));
 }
 
@@ -145,17 +145,17 @@ fn above<T>(print: impl FnOnce(&mut io::StderrLock<'_>) -> io::Result<T>) -> io:
     printed
 }
 
-/// A writer for the log on stderr.
+/// Returns a writer for the log on stderr.
 pub(crate) fn log_writer() -> LogWriter {
     LogWriter
 }
 
-/// Writes lines of the log above the frame.
+/// Writes log lines above the frame.
 pub(crate) struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // An event arrives whole, in one call.
+        // Each call contains one complete event.
         let event = text::indented(&String::from_utf8_lossy(bytes), "  ");
         above(|err| writeln!(err, "{event}")).map(|()| bytes.len())
     }

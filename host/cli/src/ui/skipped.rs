@@ -1,23 +1,23 @@
-//! Plugins that are part of a run no longer.
+//! Reports plugins that were skipped.
 
 use std::collections::BTreeSet;
 
 use plumbline_app::report::text::one_line;
 use plumbline_core::run_status::RunStatus;
 
-/// Tells of each once.
+/// The skipped plugins that were already reported.
 #[derive(Debug, Default)]
 pub(super) struct SkippedPlugins(BTreeSet<String>);
 
 impl SkippedPlugins {
-    /// A line for each that is new.
+    /// Returns one line for each newly skipped plugin.
     pub(super) fn lines(&mut self, status: &RunStatus) -> Vec<String> {
         let new = status.skipped.iter().filter(|(plugin, _)| self.0.insert((*plugin).clone()));
         new.map(|(plugin, why)| skipped(plugin, why)).collect()
     }
 }
 
-/// What is told of a plugin that was skipped.
+/// Returns the line that reports a skipped plugin.
 pub(crate) fn skipped(plugin: &str, why: &str) -> String {
     format!("{}: skipped: {}", one_line(plugin), one_line(why))
 }

@@ -1,4 +1,4 @@
-//! For how long nothing was heard of a plugin's progress, and where to look then.
+//! Detects plugins whose progress does not change, and names the command that shows their logs.
 
 use jiff::{SignedDuration, Timestamp};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunStatus};
@@ -6,11 +6,13 @@ use plumbline_core::time::NEVER;
 use plumbline_core::{GLOBAL, PluginName};
 use plumbline_kubernetes::names;
 
-/// A plugin whose progress stands still for so long, 10 min, is told: single tests seldom take longer.
+/// Time without progress after which a plugin is reported as stalled: 10 min. Single tests seldom
+/// take longer.
 const STALLED: SignedDuration = SignedDuration::from_mins(10);
 
-/// For how long the progress of an awaited result has stood still at `now`, if that is long: since its last update, or since its launch
-/// if there was none. Of plugins on each node only those count that tell of their progress: others seldom do, and there are many.
+/// Returns how long the progress of an expected result has not changed at `now`, if that is long.
+/// The time counts from its last update or launch. Plugins on each node count only if they report
+/// progress: most do not, and they have many results.
 pub(crate) fn stalled(status: &RunStatus, entry: &PluginStatus, now: Timestamp) -> Option<SignedDuration> {
     if entry.status != EntryStatus::Running {
         return None;
@@ -18,7 +20,7 @@ pub(crate) fn stalled(status: &RunStatus, entry: &PluginStatus, now: Timestamp) 
     let told = entry.progress.as_ref().map(|progress| progress.timestamp).filter(|&at| at != NEVER);
     let launched = status.launched.get(&entry.plugin).copied();
     let since = match told {
-        // StartKind anew since: after a restart of the aggregator.
+        // The launch is later if the plugin was started again after a restart of the aggregator.
         Some(told) => launched.map_or(told, |launched| launched.max(told)),
         None if entry.node == GLOBAL => launched?,
         None => return None,
@@ -27,7 +29,8 @@ pub(crate) fn stalled(status: &RunStatus, entry: &PluginStatus, now: Timestamp) 
     (still >= STALLED).then_some(still)
 }
 
-/// The command that shows what a plugin in a cluster does; for a name that is none, the one that shows all.
+/// Returns the command that shows the logs of a plugin in a cluster. For an invalid plugin name, it
+/// shows all logs.
 pub(crate) fn logs_command(plugin: &str, namespace: &str) -> String {
     let plugin = plugin.parse::<PluginName>().map(|name| format!(" --plugin {name}")).unwrap_or_default();
     let namespace = if namespace == names::DEFAULT_NAMESPACE { String::new() } else { format!(" -n {namespace}") };

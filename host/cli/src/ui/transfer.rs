@@ -1,4 +1,4 @@
-//! Shows the download of an archive.
+//! Displays the download of an archive.
 
 use std::time::{Duration, Instant};
 
@@ -11,29 +11,29 @@ use super::live::{bar, clock};
 use super::screen::{Size, show};
 use super::{redraws, say};
 
-/// The time between two lines about the same archive, where there is no terminal.
+/// Time between two lines about the same archive, without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// The time between two frames on a terminal.
+/// Time between two frames on a terminal.
 const FRAME_EVERY: Duration = Duration::from_millis(100);
-/// The rate of a shorter time than this says nothing yet.
+/// Minimum time for which a rate is shown.
 const MIN_SPAN: Duration = Duration::from_secs(2);
-/// Columns of the name and of the bar; narrow terminals show neither.
+/// Maximum columns of the name and of the bar. Narrow terminals show neither.
 const NAME: usize = 48;
 const BAR: usize = 20;
 
-/// Shows what [`Progress`] reports: a bar on a terminal, lines elsewhere.
+/// Displays what [`Progress`] reports: a bar on a terminal, lines elsewhere.
 #[derive(Default)]
 pub(crate) struct Transfer {
     name: String,
     size: Option<u64>,
-    /// When this attempt started, and the bytes that were there already.
+    /// When this attempt started, and how many bytes already existed.
     started: Option<(Instant, u64)>,
     last: Option<Instant>,
     drawn: bool,
 }
 
 impl Transfer {
-    /// Shows it.
+    /// Displays one report.
     pub(crate) fn tell(&mut self, progress: Progress<'_>) {
         match progress {
             Progress::Waiting(why) => say(&format!("waiting: {why}")),
@@ -89,7 +89,7 @@ impl Transfer {
     }
 }
 
-/// The download in one line, `elapsed` after it started with so many bytes.
+/// Returns the download as one line. The attempt started `elapsed` ago, with `had` bytes.
 fn line(name: &str, have: u64, bytes: Option<u64>, (elapsed, had): (Duration, u64), columns: usize) -> Line {
     let mut line = Line::default();
     let of = bytes.map(|bytes| format!("/{}", size(bytes))).unwrap_or_default();

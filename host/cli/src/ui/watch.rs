@@ -1,4 +1,4 @@
-//! Shows a run on this machine until it has ended.
+//! Displays a run on this machine until it ends.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,19 +12,20 @@ use super::display::{Display, announce};
 use super::plugins::{Logs, RunView, counted};
 use crate::args::WaitOutput;
 
-/// The shortest time between two looks: often enough for a person, seldom enough for 10,000 results.
+/// Minimum time between two looks, to limit the cost of runs with 10,000 results.
 const LOOK: Duration = Duration::from_millis(200);
-/// The longest time between two looks when each look writes lines: a stalled plugin changes nothing.
+/// Maximum time between two looks if each look prints lines, because a stalled plugin changes
+/// nothing.
 const TICK: Duration = Duration::from_secs(30);
 
-/// The task that shows a run. It ends with [`Watch::stop`].
+/// The task that displays a run. It ends with [`Watch::stop`].
 pub(crate) struct Watch {
     stop: CancellationToken,
     task: Option<JoinHandle<()>>,
 }
 
 impl Watch {
-    /// Starts to show `run`, whose working directory is `work`.
+    /// Starts to display `run`, whose working directory is `work`.
     pub(crate) fn start(run: &Run, output: WaitOutput, continued: bool, work: &Path) -> Self {
         let stop = CancellationToken::new();
         let display = Display::new(output);
@@ -38,7 +39,7 @@ impl Watch {
         Self { stop, task }
     }
 
-    /// Shows the last state and ends.
+    /// Displays the final state, and ends the task.
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         if let Some(task) = self.task
@@ -67,7 +68,8 @@ impl Shown {
                 () = stop.cancelled() => break,
                 () = async {
                     tokio::time::sleep(LOOK).await;
-                    // A timeout is as good as a change, and the token tells when the run has ended.
+                    // A timeout has the same effect as a change. The token signals the end of the
+                    // run.
                     let _ = tokio::time::timeout(tick, changes.changed()).await;
                 } => {}
             }

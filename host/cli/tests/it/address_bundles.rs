@@ -1,4 +1,4 @@
-//! Packed bundles behind an address.
+//! Packed bundles that are downloaded from URLs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,12 +12,12 @@ use serde_json::Value;
 use crate::bed::{Bed, Done};
 use crate::signing::{keygen, packed, sign};
 
-/// A server of files, by path.
+/// An HTTP server of files, by path.
 #[derive(Clone, Default)]
 struct Files(Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
 
 impl Files {
-    /// Its address.
+    /// Starts the server on a thread of its own, and returns its URL.
     fn serve(&self) -> String {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -31,10 +31,10 @@ impl Files {
                 let found = files.0.lock().unwrap().get(&path).cloned();
                 let status = if found.is_some() { "200 OK" } else { "404 Not Found" };
                 let body = found.unwrap_or_default();
-                // What claims to be huge says so in its name.
+                // For paths that contain `huge`, the server announces a body of 300 MiB.
                 let length = if path.contains("huge") { 300 << 20 } else { body.len() };
                 let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
-                // Whoever has read enough goes away.
+                // The client may close the connection as soon as it has read enough.
                 let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body));
             }
         });
@@ -54,7 +54,7 @@ fn run(bed: &Bed, args: &[&str]) -> Done {
 fn a_tar_is_told_from_a_definition_by_what_it_is_and_pinned_by_the_lock() {
     let (bed, files) = (Bed::new(), Files::default());
     let tar = fs::read(bed.path(&packed(&bed, "tap", "hello"))).unwrap();
-    // Nothing in its name says what it is.
+    // The URL does not say what kind of file it is.
     files.put("/latest?of=tap", tar);
     let address = format!("{}/latest?of=tap", files.serve());
     let done = run(&bed, &["-p", &address]).expect(0);
@@ -92,7 +92,7 @@ fn signatures_are_looked_for_beside_it() {
     assert!(done.err.contains("there is no signature"), "{}", done.err);
     files.put("/tap.bundle.tar.dsse.json", of(&format!("{name}.dsse.json")));
     signed().expect(0);
-    // Another bundle beside the same signature.
+    // Another bundle next to the same signature.
     files.put("/tap.bundle.tar", of(&packed(&bed, "tap", "other words")));
     let done = signed().expect(2);
     assert!(done.err.contains("has signed has the digest"), "{}", done.err);

@@ -1,4 +1,4 @@
-//! Plugins behind an address, and plugins that are called otherwise.
+//! Plugins behind URLs, and plugins that a reference renames.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -8,7 +8,7 @@ use crate::bed::Bed;
 
 const PLUGIN: &str = "sonobuoy-config: {driver: Process, plugin-name: far}\nspec: {name: plugin, command: ['true']}\n";
 
-/// Answers one request after the other with these, and gives the address of the server.
+/// Starts a server that gives each request the next one of `answers`, and returns its URL.
 pub(crate) fn server(answers: Vec<String>) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -17,7 +17,7 @@ pub(crate) fn server(answers: Vec<String>) -> String {
             let Ok((mut stream, _)) = listener.accept() else { return };
             let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
             while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
-            // Whoever has read enough goes away.
+            // The client may close the connection as soon as it has read enough.
             let _ = stream.write_all(answer.as_bytes());
         }
     });

@@ -1,4 +1,5 @@
-//! The role `aggregator` at its end, over an API server in memory: what happens in a container that stays, or is started again.
+//! The role `aggregator` at the end of a run, over an in-memory API server: what happens in a
+//! container that stays, or that is restarted.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,7 +15,7 @@ use crate::bed::{Bed, Done, Running, wait_for};
 pub(crate) const ARGS: [&str; 6] = ["aggregator", "--no-exit", "--dir", "out", "--kubeconfig", "kubeconfig"];
 const FINISHED: &str = "out/.plumbline-finished.json";
 
-/// A cluster with the aggregator's pod in it, and what the aggregator finds in its container.
+/// A cluster with the aggregator's pod, and the files in its container.
 pub(crate) struct Pod {
     pub(crate) bed: Bed,
     pub(crate) double: ApiDouble,
@@ -22,7 +23,7 @@ pub(crate) struct Pod {
 }
 
 impl Pod {
-    /// One whose workers would be sent to port 1, where nobody listens.
+    /// Creates a pod that advertises port 1 to its workers. Nothing listens there.
     pub(crate) fn new(own: &Value) -> Self {
         Self::advertising("127.0.0.1:1", own)
     }
@@ -60,14 +61,14 @@ impl Pod {
         Self { bed, double, _runtime: runtime }
     }
 
-    /// Starts it, and waits until nothing is left to do but to stay.
+    /// Starts the aggregator, and waits until it only stays for its archive to be downloaded.
     fn stays(&self) -> Running {
         let running = self.bed.start("aggregator", &ARGS);
         wait_for("the end of the run", || running.err().contains("this pod stays for its archive to be fetched"));
         running
     }
 
-    /// What the aggregator told last.
+    /// Returns the status that the aggregator published last.
     fn told(&self) -> Value {
         let pods = self.double.list("pods");
         let own = pods.iter().find(|pod| pod["metadata"]["name"] == "sonobuoy").unwrap();
@@ -110,7 +111,7 @@ fn why_a_run_failed_as_a_whole_is_told_to_whoever_looks_or_waits() {
 #[test]
 fn a_run_that_breaks_off_says_why_and_how_far_it_was() {
     let pod = Pod::new(&json!({"FailFast": true}));
-    // Where the results of plugins are to be.
+    // A file is in the place of the directory for the results of plugins.
     pod.bed.write("out/.plumbline-run-aggregator/tree/plugins", "in the way");
     let running = pod.stays();
     let told = pod.told();
@@ -125,7 +126,7 @@ fn a_run_that_breaks_off_says_why_and_how_far_it_was() {
 fn a_run_that_cannot_begin_in_its_container_says_why() {
     let (broken, occupied) = (Pod::new(&json!({})), Pod::new(&json!({})));
     broken.bed.write("config.json", "{");
-    // The log of the run cannot be written there.
+    // A file is in the place of the directory for the log of the run.
     occupied.bed.write("out/.plumbline-run-aggregator/tree/meta", "in the way");
     for (pod, code, why) in [(broken, 2, "invalid configuration `config.json`"), (occupied, 4, "meta")] {
         let mut command = pod.bed.command(&ARGS);
@@ -137,7 +138,7 @@ fn a_run_that_cannot_begin_in_its_container_says_why() {
     }
 }
 
-/// It goes on until it is told to end, and then ends well.
+/// Checks that the process runs until it gets SIGTERM, and then exits with code 0.
 fn ends_when_told(running: Running) {
     assert!(fs::exists(format!("/proc/{}/exe", running.id())).unwrap());
     running.signal("TERM");
@@ -147,12 +148,12 @@ fn ends_when_told(running: Running) {
 #[test]
 fn a_run_that_fails_fast_leaves_an_archive_that_can_be_fetched() {
     let pod = Pod::new(&json!({"FailFast": true}));
-    // Nobody listens where workers would be sent.
+    // Nothing listens at the address that workers would connect to.
     let running = pod.stays();
     assert!(running.err().contains("failed to reach the aggregator at `https://127.0.0.1:1`"), "{}", running.err());
     let status: Value = serde_json::from_slice(&fs::read(pod.bed.path(FINISHED)).unwrap()).unwrap();
     assert_eq!((&status["status"], &status["interrupted"]), (&json!("complete"), &json!(true)));
-    // No result of a plugin says why.
+    // No plugin has a result with the reason, so the status has it.
     let reason = status["failure"]["reason"].as_str().unwrap();
     assert!(reason.contains("failed to reach the aggregator at `https://127.0.0.1:1`"), "{reason}");
     assert!(status["failure"]["hint"].as_str().unwrap().contains("--fail-fast"), "{status}");
@@ -197,7 +198,7 @@ fn a_worker_is_a_native_sidecar_where_the_server_has_them() {
 #[test]
 fn a_run_whose_volume_outlives_the_pod_is_left_to_the_next_one() {
     let pod = Pod::advertising("", &json!({"Storage": "pvc:1Gi"}));
-    // More than once: what must not happen might happen only now and then.
+    // Repeated, because a race would not fail every time.
     for life in 0..8 {
         let running = pod.bed.start("aggregator", &ARGS);
         wait_for("the run", || running.err().contains("launched"));
@@ -226,7 +227,7 @@ fn an_archive_that_was_not_sent_away_is_sent_by_the_next_container() {
         (head, body)
     });
     let pod = Pod::new(&json!({"UploadURL": url}));
-    // The container before this one was killed after the run had ended, and before the archive was away.
+    // The previous container was killed after the run finished, before it uploaded the archive.
     let tar = json!({"name": "x.tar.gz", "created": "2026-11-20T13:00:00Z", "sha256": "ab".repeat(32), "size": 7});
     pod.bed.write(FINISHED, &json!({"status": "complete", "plugins": [], "tar-info": tar}).to_string());
     pod.bed.write("out/x.tar.gz", "archive");
@@ -237,12 +238,12 @@ fn an_archive_that_was_not_sent_away_is_sent_by_the_next_container() {
     let status: Value = serde_json::from_slice(&fs::read(pod.bed.path(FINISHED)).unwrap()).unwrap();
     assert_eq!(status["delivery"], format!("{url}x.tar.gz"));
     ends_when_told(running);
-    // Once is enough: nobody listens there any more.
+    // The archive is not uploaded again: nothing listens there any more.
     ends_when_told(pod.stays());
 }
 
-/// Plugins are left out by the configuration, or there are none: then the state of the cluster is
-/// all that is wanted.
+/// The configuration skips all plugins, or there are none. Either way, the run only surveys the
+/// cluster.
 #[test]
 fn a_run_without_plugins_collects_the_state_of_the_cluster() {
     for skips in [true, false] {
@@ -268,7 +269,7 @@ fn a_run_without_plugins_collects_the_state_of_the_cluster() {
         assert!(listed.contains("resources/cluster/core_v1_nodes.json"), "{listed}");
         let done = pod.bed.plumbline(&["results", &archive]).expect(2);
         assert!(done.err.contains("has no plugins"), "{}", done.err);
-        // Nothing was judged, and that is what a look at the run says.
+        // Without results there is no verdict, and commands that look at the run report that.
         let done = pod.looked_at(&["status"]).expect(5);
         assert!(done.out.contains("The run is complete: there is nothing to judge."), "{}", done.out);
         pod.looked_at(&["wait"]).expect(5);

@@ -1,5 +1,5 @@
-//! The page about air gaps does what it says: its commands, as they stand there, with a registry on each side. The first is gone when the
-//! second side begins.
+//! The commands of the page about air gaps, executed as printed, with a registry on each side. The
+//! first registry is stopped before the second part starts.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -16,10 +16,10 @@ use crate::registries::Registry;
 /// The registries that the page names.
 const LAN: &str = "registry.lan:5000";
 const WORLD: [&str; 4] = ["registry.k8s.io", "docker.io", "ghcr.io", "registry.example.com"];
-/// Where the other side begins.
+/// The heading at which the commands of the other side start.
 const OTHER_SIDE: &str = "## On the other side";
 
-/// The commands of a part of the page, in their order.
+/// Returns the commands of a part of the page, in order.
 fn commands(page: &str) -> Vec<&str> {
     let mut inside = false;
     let mut found = Vec::new();
@@ -33,7 +33,7 @@ fn commands(page: &str) -> Vec<&str> {
     found
 }
 
-/// Executes commands in the bed; what they said.
+/// Executes commands in the test directory, and returns their output.
 fn follow(bed: &Bed, side: &str, commands: &[String], registry: &str, mirrors: &str) -> String {
     let bin = bed.path("bin");
     if !bin.exists() {
@@ -47,7 +47,7 @@ fn follow(bed: &Bed, side: &str, commands: &[String], registry: &str, mirrors: &
     let mut command = Command::new("bash");
     command.arg("-c").arg(format!("set -eux\n{}\n", commands.join("\n"))).current_dir(&carried).stdin(Stdio::null());
     command.env("PATH", std::env::join_paths(paths).unwrap());
-    // Each side is a machine of its own.
+    // Each side has its own home directories, like a separate machine.
     for (name, dir) in
         [("HOME", ""), ("XDG_DATA_HOME", "data"), ("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config")]
     {
@@ -68,7 +68,7 @@ fn follow(bed: &Bed, side: &str, commands: &[String], registry: &str, mirrors: &
     told
 }
 
-/// A bundle in the registry of the world.
+/// Pushes a bundle to the registry that stands in for the public ones.
 fn bundle(bed: &Bed, registry: &Registry) {
     let script = bed.write("sample/check.sh", "#!/bin/sh\n");
     fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
@@ -101,14 +101,14 @@ fn the_page_does_what_it_says() {
     assert!(told.contains("5 images: 5 copied"), "{told}");
     drop(outside);
 
-    // The names of the world lead nowhere now: whoever asks them fails.
+    // The public registries are unreachable from here on, so a command that uses one fails.
     let mirrors = WORLD.map(|name| format!("{name}=127.0.0.1:1")).join(",");
     let steps: Vec<String> = commands(there).into_iter().map(|step| step.replace(LAN, &inside.host)).collect();
     assert_eq!(steps.len(), 7, "{steps:?}");
     let told = follow(&bed, "other", &steps, &inside.host, &mirrors);
     assert!(told.contains("5 images: 5 the same"), "{told}");
 
-    // One platform of each, with the digest that it had outside.
+    // One platform of each image, with the same digest as outside.
     let checked = inside.plumbline(
         &bed,
         &[
@@ -127,7 +127,7 @@ fn the_page_does_what_it_says() {
     for one in checked["images"].as_array().unwrap() {
         assert_eq!(amd64.get(one["image"].as_str().unwrap()).map(String::as_str), one["digest"].as_str(), "{one}");
     }
-    // Every image of the run is inside.
+    // Every image of the run is in the inner registry.
     let manifest = fs::read_to_string(bed.path("carried/run.yaml")).unwrap();
     let images: Vec<&str> =
         manifest.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix("image: ")).collect();
@@ -140,11 +140,11 @@ fn the_page_does_what_it_says() {
     assert!(manifest.contains(&format!("promoterE2eRegistry: {}/mirror/e2e-test-images", inside.host)), "{manifest}");
 }
 
-/// The digests of the manifests for `linux/amd64`, by the names of the images.
+/// The digests of the manifests for `linux/amd64`, by image name.
 fn amd64_of(layout: &Layout) -> std::collections::BTreeMap<String, String> {
     let entries = layout.entries().unwrap().into_iter();
     let digest = |entry: &plumbline_registry::Entry| match layout.manifest(&entry.descriptor).unwrap().manifest {
-        // The first of two.
+        // `amd64` is the first of the two platforms.
         plumbline_registry::Manifest::Index(index) => index.manifests[0].digest.to_string(),
         plumbline_registry::Manifest::Image(_) => entry.descriptor.digest.to_string(),
     };

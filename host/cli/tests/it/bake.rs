@@ -1,4 +1,4 @@
-//! `plugin bake`: bundles in an image.
+//! `plugin bake`: adds bundles to an image.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::bed::Bed;
 
-/// An image with nothing in it, as an archive.
+/// Writes an image without layers, as an archive.
 fn base(bed: &Bed) {
     let layout = Layout::create(&bed.path("base")).unwrap();
     let put = |kind: &str, bytes: &[u8]| {
@@ -37,7 +37,8 @@ fn baked(bed: &Bed, args: &[&str]) -> Value {
     serde_json::from_str(&done.out).unwrap()
 }
 
-/// The configuration of the only image in an archive, and its layers laid over each other in a directory.
+/// Unpacks the layers of the only image in an archive into a directory, in order, and returns the
+/// configuration of the image.
 fn unpacked(bed: &Bed, archive: &str, into: &str) -> Value {
     let opened = open_layout(&bed.path(archive), None).unwrap();
     let layout = opened.layout();
@@ -52,7 +53,7 @@ fn unpacked(bed: &Bed, archive: &str, into: &str) -> Value {
     for layer in manifest["layers"].as_array().unwrap() {
         let listed = Command::new("tar").arg("-tzf").arg(read(layer)).output().unwrap();
         let listed = String::from_utf8(listed.stdout).unwrap();
-        // As a runtime does.
+        // An opaque whiteout removes the directory, as in a container runtime.
         for opaque in listed.lines().filter_map(|line| line.strip_suffix("/.wh..wh..opq")) {
             fs::remove_dir_all(bed.path(into).join(opaque)).unwrap();
         }

@@ -1,4 +1,4 @@
-//! A directory of its own for each test, with a home in it, and the binary.
+//! A temporary directory for each test, with a home directory in it, and the binary.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -11,15 +11,15 @@ use tempfile::TempDir;
 
 use crate::filter::filtered;
 
-/// More than anything here takes on a busy machine. Whoever waits that long waits for nothing.
+/// Longer than anything here takes, even on a busy machine. A test that waits this long has failed.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
 
-/// A place for one test.
+/// The directory of one test.
 pub(crate) struct Bed {
     dir: TempDir,
 }
 
-/// A command that has ended.
+/// A command that has exited.
 pub(crate) struct Done {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -39,7 +39,7 @@ impl Bed {
         self.dir.path().join(name)
     }
 
-    /// Writes a file, with the directories above it.
+    /// Writes a file, and creates its parent directories.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -47,7 +47,8 @@ impl Bed {
         path
     }
 
-    /// Writes `NAME.yaml`: a plugin whose process is the shell script `script`, with further lines of `sonobuoy-config`.
+    /// Writes `NAME.yaml`, the definition of a plugin that runs the shell script `script`. `config`
+    /// has further lines of `sonobuoy-config`.
     pub(crate) fn plugin(&self, name: &str, config: &str, script: &str) {
         let script: String = script.lines().map(|line| format!("    {}\n", line.trim())).collect();
         let config: String = config.lines().map(|line| format!("  {}\n", line.trim())).collect();
@@ -58,7 +59,8 @@ impl Bed {
         self.write(&format!("{name}.yaml"), &yaml);
     }
 
-    /// The binary with `args`, here, with a home of its own and nothing of the caller's terminal.
+    /// Returns the binary with `args`, in this directory. It has its own home directory, and none
+    /// of the caller's variables that change its behaviour.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plumbline"));
         command.args(args).current_dir(self.root()).env("HOME", self.path("home"));
@@ -86,22 +88,22 @@ impl Bed {
         command
     }
 
-    /// Runs it to its end.
+    /// Runs the binary until it exits.
     pub(crate) fn plumbline(&self, args: &[&str]) -> Done {
         Done::of(self.command(args))
     }
 
-    /// `run --local` of the plugins written before, with the archive in `out`.
+    /// Runs the plugins that were written before with `run --local`. The archive goes to `out`.
     pub(crate) fn run(&self, plugins: &[&str], more: &[&str]) -> Done {
         self.plumbline(&run_args(plugins, more).iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// The same, while the test goes on.
+    /// Starts the binary, and returns while it runs.
     pub(crate) fn start(&self, name: &str, args: &[&str]) -> Running {
         self.start_command(name, self.command(args))
     }
 
-    /// The same for a command with an environment of its own.
+    /// Starts a command with an environment of its own, and returns while it runs.
     pub(crate) fn start_command(&self, name: &str, mut command: Command) -> Running {
         let (out, err) = (self.path(&format!("{name}.out")), self.path(&format!("{name}.err")));
         let child = command
@@ -113,7 +115,7 @@ impl Bed {
         Running { child, out, err }
     }
 
-    /// The archives in `out`, in the order of their names.
+    /// The archives in `out`, sorted by name.
     pub(crate) fn archives(&self) -> Vec<PathBuf> {
         let mut archives: Vec<_> =
             entries(&self.path("out")).into_iter().filter(|path| path.extension().is_some_and(|e| e == "gz")).collect();
@@ -135,14 +137,14 @@ impl Bed {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The names in the only archive.
+    /// The names of the entries in the only archive.
     pub(crate) fn members(&self) -> Vec<String> {
         let output = Command::new("tar").args(["-tzf", &self.archive()]).output().unwrap();
         assert!(output.status.success());
         String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 
-    /// The tree of `plugin` in the only archive.
+    /// The result tree of `plugin` in the only archive.
     pub(crate) fn tree(&self, plugin: &str) -> Value {
         let done = self.plumbline(&["results", &self.archive(), "-p", plugin, "-o", "json"]);
         let trees: Value =
@@ -150,16 +152,17 @@ impl Bed {
         trees[0].clone()
     }
 
-    /// A gate that a script passes with `read _ < NAME` once [`Gate::open`] was called.
+    /// Creates a gate. A script waits at `read _ < NAME` until [`Gate::open`] is called.
     pub(crate) fn gate(&self, name: &str) -> Gate {
         let path = self.path(name);
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-        // Open for both, so that neither side waits for the other here, and what is written stays until it is read.
+        // Opened for reading and writing, so that opening does not block and the bytes stay until a
+        // script reads them.
         Gate(File::options().read(true).write(true).open(path).unwrap())
     }
 }
 
-/// Arguments of [`Bed::run`].
+/// The arguments of [`Bed::run`].
 pub(crate) fn run_args(plugins: &[&str], more: &[&str]) -> Vec<String> {
     let mut args: Vec<String> = ["run", "--local", "--output", "out"].map(str::to_owned).to_vec();
     for plugin in plugins {
@@ -174,7 +177,7 @@ pub(crate) fn entries(dir: &Path) -> Vec<PathBuf> {
 }
 
 impl Done {
-    /// Runs a command to its end.
+    /// Runs a command until it exits, or kills it at the deadline.
     pub(crate) fn of(command: Command) -> Self {
         let output = assert_cmd::Command::from_std(command).timeout(DEADLINE).output().unwrap();
         Self {
@@ -184,12 +187,12 @@ impl Done {
         }
     }
 
-    /// Everything that a person sees, with what differs from run to run replaced.
+    /// The exit code and the output, with what differs from run to run replaced.
     pub(crate) fn shown(&self, bed: &Bed) -> String {
         filtered(&format!("exit code: {}\n--- stdout\n{}--- stderr\n{}", self.code, self.out, self.err), bed.root())
     }
 
-    /// Fails with everything that was said unless the exit code is `code`.
+    /// Fails and shows the output unless the exit code is `code`.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, code, "\n{}\n{}", self.out, self.err);
@@ -205,7 +208,7 @@ impl Gate {
     }
 }
 
-/// A command that goes on; killed with the test.
+/// A command that is running. It is killed when this is dropped.
 pub(crate) struct Running {
     child: Child,
     out: PathBuf,
@@ -217,7 +220,7 @@ impl Running {
         self.child.id()
     }
 
-    /// What it said so far on stderr.
+    /// What the command has written to stderr so far.
     pub(crate) fn err(&self) -> String {
         fs::read_to_string(&self.err).unwrap()
     }
@@ -242,19 +245,20 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Has ended: nothing to kill.
+        // The command may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Sends a signal. The shell has it built in; a program of that name is not everywhere.
+/// Sends a signal with the shell's own `kill`, because not every machine has a program of that
+/// name.
 pub(crate) fn signal(name: &str, process: &str) {
     let status = Command::new("sh").args(["-c", &format!("kill -{name} {}", process.trim())]).status().unwrap();
     assert!(status.success());
 }
 
-/// Looks again and again until `happened`.
+/// Waits until `happened` returns true, and fails at the deadline.
 #[track_caller]
 pub(crate) fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
     let begin = Instant::now();
@@ -264,7 +268,8 @@ pub(crate) fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
     }
 }
 
-/// How many processes of the group `group` live. One that has ended and was not collected by its parent does not.
+/// The number of live processes in the group `group`. Processes that have exited and were not
+/// reaped do not count.
 pub(crate) fn alive_in_group(group: &str) -> usize {
     entries(Path::new("/proc"))
         .iter()

@@ -1,4 +1,4 @@
-//! Runs that are broken off, politely and not, and go on.
+//! Runs that are interrupted, gracefully or not, and continued.
 
 use std::fs;
 
@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::bed::{Bed, Running, alive_in_group, entries, wait_for};
 
-/// `one` gives its result at once; `two` waits, with a child, until it is started again after `again` was made.
+/// Starts a run of two plugins. `one` finishes at once. `two` waits, with a child process, until it
+/// is started again after the file `again` was created.
 fn half_done(bed: &Bed) -> Running {
     let root = bed.root().display();
     let done = "echo hi > $SONOBUOY_RESULTS_DIR/out\nprintf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done";
@@ -115,7 +116,7 @@ fn a_run_that_fails_as_a_whole_says_why_until_somebody_goes_on_with_it() {
     bed.plugin(
         "wrecker",
         "",
-        // A document of the run cannot be written over a directory.
+        // A directory is in the place of a file that the run writes.
         &format!("cd {root}/out/.plumbline-run-*/tree/meta\nmkdir -p info.json/x\necho hi > $SONOBUOY_RESULTS_DIR/out\nprintf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done"),
     );
     bed.plumbline(&["run", "--local", "--output", "out", "-p", "wrecker.yaml"]).expect(4);

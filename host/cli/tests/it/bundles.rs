@@ -1,4 +1,4 @@
-//! Bundles: packed, installed, run, shown, locked, removed.
+//! Bundles: pack, install, run, show, lock and uninstall.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::bed::{Bed, Done};
 
-/// The example that a newcomer tries first.
+/// The example that new users try first.
 const NODE_CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/node-check");
 
-/// A bundle `sample` in `sample/`, whose process writes what it is told to.
+/// Writes the bundle `sample` to `sample/`. The result of its process is `word`.
 fn sample(bed: &Bed, word: &str) {
     bed.write(
         "sample/plugin.yaml",
@@ -54,7 +54,7 @@ fn an_example_is_packed_installed_run_by_its_name_and_removed() {
     assert!(bed.plumbline(&["plugin", "list"]).expect(0).out.contains("installed:\n  node-check"));
 
     let done = run(&bed, "node-check");
-    // What this machine has is its own affair.
+    // Whether the checks pass depends on this machine.
     assert!(matches!(done.code, 0 | 1), "{}{}", done.out, done.err);
     let checks = bed.tree("node-check").to_string();
     assert!(checks.contains("swap is off") && checks.contains("clock is synchronised"), "{checks}");
@@ -77,7 +77,8 @@ fn a_tar_runs_as_its_directory_does() {
     bed.plumbline(&["plugin", "pack", "sample", "-o", "s.tar"]).expect(0);
     run(&bed, "s.tar").expect(0);
     assert_eq!(bed.member("plugins/sample/results/global/out"), "one\n");
-    // Unpacked once, by its digest; changed there, it is unpacked anew.
+    // The tar is unpacked once, into a directory named by its digest. If a file there was changed,
+    // the tar is unpacked again.
     let cached: Vec<_> = crate::bed::entries(&bed.path("home/cache/plumbline/bundles"));
     assert_eq!(cached.len(), 1, "{cached:?}");
     assert!(!cached[0].join("secret.key").exists());
@@ -128,13 +129,14 @@ fn a_name_is_built_in_then_installed_then_sonobuoys() {
     let list = json(&bed.plumbline(&["plugin", "list", "-o", "json"]).expect(0));
     assert_eq!(list["sonobuoy"].as_array().unwrap().len(), 3);
 
-    // Another directory of theirs.
+    // `SONOBUOY_DIR` names another directory of Sonobuoy.
     bed.write("cache/far.yaml", theirs);
     let mut command = bed.command(&["plugin", "show", "far"]);
     command.env("SONOBUOY_DIR", bed.path("cache"));
     assert!(Done::of(command).expect(0).out.contains("plugin:      theirs"));
 
-    // A directory of that name that is no plugin hides nothing; one that is a plugin is meant.
+    // A directory without a definition does not hide the installed bundle of that name. A directory
+    // with a definition does.
     fs::create_dir(bed.path("sample")).unwrap();
     assert_eq!(origin("sample"), "installed as `sample`");
     bed.write("sample/plugin.yaml", theirs);
@@ -199,8 +201,8 @@ fn what_cannot_be_installed_says_why() {
     std::os::unix::fs::symlink("check.sh", bed.path("sample/README")).unwrap();
     let done = bed.plumbline(&["plugin", "pack", "sample"]).expect(2);
     insta::assert_snapshot!(done.err, @r"
-    error: `sample` cannot be packed
-    cause: `README` cannot be packed: a symbolic link
+    error: failed to pack `sample`
+    cause: failed to pack `README`: a symbolic link
     hint:  put a copy of the file, or of the directory, in the link's place: what a link leads to need not be there elsewhere
     ");
 }
@@ -212,7 +214,7 @@ fn what_is_packed_and_shown_is_what_a_person_reads() {
     let packed = bed.plumbline(&["plugin", "pack", "sample"]).expect(0);
     insta::assert_snapshot!(packed.out);
     insta::assert_snapshot!(bed.plumbline(&["plugin", "show", "sample.bundle.tar"]).expect(0).out);
-    // To standard output, the tar itself.
+    // With `-o -`, the tar goes to standard output.
     let output = bed.command(&["plugin", "pack", "sample", "-o", "-"]).output().unwrap();
     assert_eq!(output.stdout, fs::read(bed.path("sample.bundle.tar")).unwrap());
 }

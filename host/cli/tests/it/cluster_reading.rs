@@ -1,11 +1,11 @@
-//! What `query` and `logs` print, over an API server in memory.
+//! What `query` and `logs` print, over an in-memory API server.
 
 use plumbline_apidouble::ApiDouble;
 use serde_json::json;
 
 use crate::bed::Bed;
 
-/// A cluster with one pod of a run, and a kubeconfig in the bed that leads there.
+/// Creates a cluster with one pod of a run, and writes its kubeconfig to the test directory.
 fn cluster(bed: &Bed) -> ApiDouble {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let double = runtime.block_on(ApiDouble::start()).unwrap();

@@ -12,14 +12,14 @@ const PASSES: &str = r#"<testsuite name="s"><testcase name="good"/></testsuite>"
 const FAILS: &str =
     r#"<testsuite name="s"><testcase name="good"/><testcase name="bad"><failure message="no"/></testcase></testsuite>"#;
 
-/// A plugin that writes `report` and then executes `rest`.
+/// Writes a plugin that copies `report` to its results, and then executes the script `rest`.
 fn reporting(bed: &Bed, report: &str, rest: &str) {
     bed.write("report.xml", report);
     let copy = format!("cp {}/report.xml $SONOBUOY_RESULTS_DIR/r.xml", bed.root().display());
     bed.plugin("suite", "result-format: junit", &format!("{copy}\n{rest}"));
 }
 
-/// The leaves of the plugin's tree: name and status.
+/// The name and status of each leaf in the plugin's tree.
 fn leaves(bed: &Bed) -> Vec<(String, String)> {
     fn walk(item: &Value, leaves: &mut Vec<(String, String)>) {
         match item["items"].as_array() {

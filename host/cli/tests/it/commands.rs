@@ -1,4 +1,5 @@
-//! `plumbline run --local -- COMMAND`: no definition, the format of the results is detected.
+//! `plumbline run --local -- COMMAND`: runs a command without a definition, and detects the format
+//! of its results.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -21,7 +22,7 @@ fn script(bed: &Bed, name: &str, text: &str) {
     std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-/// The program `name`, where it is on this machine; the reason why its tests are skipped, if not.
+/// Whether the program `name` runs on this machine. If not, prints that its tests are skipped.
 fn program(name: &str, args: &[&str]) -> bool {
     let there = Command::new(name).args(args).output().is_ok_and(|output| output.status.success());
     if !there {
@@ -30,7 +31,8 @@ fn program(name: &str, args: &[&str]) -> bool {
     there
 }
 
-/// The program `name`: the one that the set-up installed, else the system's.
+/// Returns the program that `variable` names, which the setup installed, or else the program `name`
+/// of the system.
 fn tool(name: &str, variable: &str) -> Option<String> {
     std::env::var(variable).ok().or_else(|| program(name, &["--version"]).then(|| name.to_owned()))
 }
@@ -106,7 +108,8 @@ fn every_built_in_format_is_detected() {
     ] {
         let bed = Bed::new();
         bed.write("content", content);
-        // On the standard output, and as a file: the name says nothing.
+        // The format is detected by content, on standard output and in a file. The name of the file
+        // does not help.
         run(&bed, &[], &["cat", "content"]).expect(1);
         assert_eq!(leaves(&bed.tree("cat")), [leaf], "{format}");
         let bed = Bed::new();
@@ -214,7 +217,7 @@ fn pytest_writes_junit_without_being_told() {
     let none = run(&bed, &[], &[&pytest, "-q"]).expect(5);
     assert!(none.out.contains("nothing to judge"), "{}", none.out);
 
-    // A file that cannot be imported.
+    // A test file that cannot be imported.
     let bed = Bed::new();
     bed.write("tests/test_a.py", "import nothing_of_this_name\n");
     run(&bed, &[], &[&pytest, "-q"]).expect(1);
@@ -251,7 +254,8 @@ fn bats_prints_tap() {
     assert_eq!(leaves(&bed.tree("bats")), ["good: passed", "bad: failed"]);
 }
 
-/// nextest takes a long time to build: a stand-in for cargo writes the report of a real run where the configuration says.
+/// Building nextest takes a long time. A stand-in for cargo writes the report of a real run to the
+/// path in the configuration.
 #[test]
 fn nextest_writes_junit_where_its_configuration_says() {
     let bed = Bed::new();

@@ -1,4 +1,4 @@
-//! Called by Sonobuoy's name.
+//! The binary when it is called as `sonobuoy`.
 
 use std::os::unix::fs::symlink;
 use std::process::{Command, Output};
@@ -49,7 +49,7 @@ fn plugins_are_installed_as_its_scripts_do() {
     assert_eq!(text, std::fs::read_to_string(bed.path("smoke.yaml")).unwrap());
     let list = sonobuoy(&bed, &["plugin", "list"]);
     assert!(String::from_utf8_lossy(&list.stdout).contains("nightly"), "{list:?}");
-    // Nothing that could not be run, and nothing outside of the directory.
+    // An invalid definition is not installed, and nothing is written outside of the directory.
     bed.write("broken.yaml", "a: [");
     assert_eq!(sonobuoy(&bed, &["plugin", "install", "broken", "broken.yaml"]).status.code(), Some(1));
     assert_eq!(sonobuoy(&bed, &["plugin", "install", "../outside", "smoke.yaml"]).status.code(), Some(1));

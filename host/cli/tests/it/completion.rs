@@ -1,4 +1,4 @@
-//! Completion, suggestions and help: nothing is offered that is hidden or refused.
+//! Completion, suggestions and help. None of them offers what is hidden or rejected.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::bed::{Bed, Done};
 
-/// The candidates for the last of `words`.
+/// The completion candidates for the last of `words`.
 fn candidates(bed: &Bed, words: &[&str]) -> Vec<String> {
     let mut args = vec!["--"];
     args.extend(words);

@@ -1,4 +1,5 @@
-//! The role `aggregator` in a cluster of 50 nodes that is played: the same as the benchmark `cluster` with 5,000 of them.
+//! The role `aggregator` in a simulated cluster of 50 nodes. The benchmark `cluster` is the same
+//! with 5,000 nodes.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,12 +24,13 @@ async fn two_daemon_sets_on_every_node_complete_and_leave_nothing() {
     assert_eq!(outcome.left, 0, "DaemonSets, pods and Secrets of plugins go at the end");
     assert!(outcome.archive_bytes > 0);
     assert!(traffic.status_writes > 0 && traffic.annotation_bytes <= 200 << 10, "{traffic:#?}");
-    // Each pod's two containers have a log, and each pod may be annotated; everything else does not grow with the nodes.
+    // Each pod has two container logs, and may be annotated. The number of other requests does not
+    // grow with the nodes.
     let per_pod = traffic.requests.get("get pods/log").copied().unwrap_or_default() + traffic.verb("patch");
     assert!(traffic.total() - per_pod < 60, "{traffic:#?}");
 }
 
-/// Runs with an unreliable API server; `PLUMBLINE_CHAOS` sets another number of them.
+/// The number of runs with an unreliable API server. `PLUMBLINE_CHAOS` overrides it.
 const UNRELIABLE: u64 = 3;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

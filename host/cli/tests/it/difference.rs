@@ -1,4 +1,4 @@
-//! `results diff`, from outside.
+//! `results diff`, from the command line.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::bed::Bed;
 
 const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
 
-/// An archive of the suite: names, what stands in their elements, seconds.
+/// Writes an archive of the suite. Each test has a name, the content of its element, and seconds.
 fn archive(bed: &Bed, dir: &str, tests: &[(&str, &str, &str)]) {
     let cases: String = tests
         .iter()
@@ -64,11 +64,11 @@ fn what_changed_is_told_and_new_failures_are_an_exit_code() {
         (&10.0.into(), &61.0.into())
     );
     bed.plumbline(&["results", "diff", "before", "after", "--exit-code", "compat"]).expect(0);
-    // The other way round there is one that failed only there.
+    // Compared with itself, a run has no new failures.
     bed.plumbline(&["results", "diff", "before", "before"]).expect(0);
 }
 
-/// An archive of one report by pytest, which calls every suite `pytest`.
+/// Writes an archive with one report of pytest, which names every suite `pytest`.
 fn pytest(bed: &Bed, dir: &str, cases: &str) {
     bed.write(&format!("{dir}/meta/info.json"), r#"{"plugins": ["unit"]}"#);
     let definition = r#"{"Definition": {"sonobuoy-config": {"driver": "Job", "plugin-name": "unit", "result-format": "junit"}, "spec": {"name": "p"}}}"#;
@@ -98,7 +98,7 @@ fn tests_of_one_name_in_two_classes_are_two_tests() {
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["new-failures"][0]["classname"], "tests.b");
     assert_eq!(json["still-failing"][0]["classname"], "tests.a");
-    // Every view tells them apart.
+    // Every view distinguishes them.
     for format in ["markdown", "html", "junit", "json"] {
         let shown = bed.plumbline(&["results", "worse", "-o", format]).expect(1).out;
         assert!(shown.contains("tests.a") && shown.contains("tests.b"), "{format}: {shown}");
@@ -163,7 +163,7 @@ fn a_later_run_in_which_nothing_ran_is_no_good_news() {
     let done = bed.plumbline(&["results", "diff", "before", "after"]).expect(5);
     assert!(done.err.contains("no test of plugin `e2e` is known to have run in `after`"), "{}", done.err);
     bed.plumbline(&["results", "diff", "before", "after", "--exit-code", "compat"]).expect(0);
-    // Results that cannot be read, beside another plugin that is well.
+    // Unreadable results of one plugin, next to readable results of another.
     for dir in ["before", "after"] {
         bed.write(&format!("{dir}/meta/info.json"), r#"{"plugins": ["e2e", "logs"]}"#);
         bed.write(

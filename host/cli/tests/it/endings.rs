@@ -1,4 +1,5 @@
-//! Every way a plugin can end, and its verdict: `endings/table.rs` has a row for each. docs/exit-codes.md shows the same table.
+//! Every way in which a plugin can end, and its verdict. `endings/table.rs` has a row for each, and
+//! docs/exit-codes.md has the same table.
 
 mod table;
 
@@ -16,11 +17,11 @@ pub(super) struct Ending {
     process: Process,
     /// What the done file names.
     done: &'static str,
-    /// What files the plugin leaves.
+    /// The files that the plugin writes.
     files: &'static str,
-    /// The result format, and for JUnit what the report says.
+    /// The result format. For JUnit, also the outcome in the report.
     format: &'static str,
-    /// What the items say.
+    /// The statuses of the items.
     items: &'static str,
     script: &'static str,
     code: i32,
@@ -31,33 +32,33 @@ pub(super) struct Ending {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Process {
     Exits(u8),
-    /// A signal ends it.
+    /// A signal terminates it.
     Signal,
-    /// It runs when its time is up.
+    /// It still runs when its time limit is reached.
     Timeout,
-    /// It runs after its results were sent.
+    /// It still runs after its results were sent.
     RunsOn,
-    /// It cannot be started, or is not.
+    /// It cannot be started, or it is not started.
     NotStarted,
 }
 
-/// What else a definition or a run has.
+/// A further setting of the definition or the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extra {
     Nothing,
     ShortTimeout,
     NoSuchProgram,
     AllowEmpty,
-    /// A line of the section `plumbline`.
+    /// A further line in the section `plumbline` of the definition.
     Plumbline(&'static str),
-    /// Another plugin of the run passes.
+    /// The run has another plugin, which passes.
     BesidePassed,
-    /// The module `misbehave` reads the results, with this behaviour.
+    /// The module `misbehave` reads the results, and behaves like this.
     Module(&'static str),
 }
 
 impl Ending {
-    /// The name of the result format; `None`: the definition has none.
+    /// The name of the result format. `None` if the definition has none.
     fn format_name(&self) -> Option<&str> {
         self.format.split(' ').next().filter(|name| *name != "none")
     }
@@ -92,7 +93,8 @@ impl Ending {
         )
     }
 
-    /// Runs the plugin: the exit code is that of the row, and the data, the archive and the words agree.
+    /// Runs the plugin. Checks that the exit code is that of the row, and that the text and the
+    /// archive agree with it.
     fn check(&self) {
         let bed = Bed::new();
         let mut args = vec!["run", "--local", "--output", "out", "--wait-output", "silent", "-p"];
@@ -120,14 +122,16 @@ impl Ending {
             return;
         }
         assert_eq!(done.out.contains("passed: "), self.code == 0, "{told}");
-        // Whoever reads the archive later comes to the same verdict: what is missing is missing there, too.
+        // The archive passes or fails in the same way when it is read later, because missing
+        // results are missing there, too.
         let read = bed.plumbline(&["results", &bed.archive()]);
         match self.code {
             0 => assert_eq!(read.code, 0, "{told}\n{}\n{}", read.out, read.err),
             _ => assert_ne!(read.code, 0, "{told}\n{}\n{}", read.out, read.err),
         }
         if self.files == "none" {
-            // An archive has no empty directories, so nothing tells a plugin without files from one without results.
+            // An archive has no empty directories, so a plugin without files looks like one without
+            // results.
             return;
         }
         let again = bed.plumbline(&["results", &bed.archive(), "--reprocess"]);
@@ -161,14 +165,14 @@ impl Ending {
     }
 }
 
-/// A module that breaks the rules of the sandbox.
+/// Returns the path of a module that breaks the rules of the sandbox.
 fn guest() -> PathBuf {
     let modules = std::env::var_os("PLUMBLINE_MODULES")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), PathBuf::from);
     modules.join("guests/misbehave.wasm")
 }
 
-/// Writers of reports, for scripts.
+/// Shell functions that write reports, for the scripts.
 const FUNCTIONS: &str = r#"R=$SONOBUOY_RESULTS_DIR
 finish() { echo "$R/$1" > $R/.done; mv $R/.done $R/done; }
 report() { mkdir -p "$(dirname "$1")"; echo "<testsuite name=\"s\">$2</testsuite>" > "$1"; }
@@ -181,7 +185,7 @@ rubbish() { echo 'no report' > "$1"; }
 empty() { : > "$1"; }
 "#;
 
-/// As many at once as make the waiting for time limits short.
+/// The number of rows that run in parallel, because many of them wait for a time limit.
 const AT_ONCE: usize = 4;
 
 #[test]

@@ -1,4 +1,4 @@
-//! `worker facts` from outside.
+//! `worker facts`, from the command line.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

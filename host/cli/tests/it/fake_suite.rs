@@ -1,4 +1,5 @@
-//! `test-plugin e2e`: what it leaves for a worker and tells it on the way, as the image of the conformance suite does.
+//! `test-plugin e2e`: its results and its progress messages are those of the conformance suite's
+//! image.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,13 +14,13 @@ use serde_json::Value;
 
 use crate::bed::{Bed, Done, wait_for};
 
-/// One quick test, which one mode of the suite runs.
+/// A quick test: the only one of the mode `quick`.
 const QUICK: &str = "Pods should be submitted and removed";
 
-/// The version whose tests are played.
+/// The version whose tests the stand-in has.
 const LISTED: &str = "v1.30.14";
 
-/// The suite with these variables, results in `results`.
+/// Returns the command of the stand-in with these variables. Its results go to `results`.
 fn command(bed: &Bed, variables: &[(&str, &str)]) -> Command {
     let mut command = bed.command(&["test-plugin", "e2e"]);
     for name in ["RESULTS_DIR", "SONOBUOY_K8S_VERSION", "E2E_FOCUS", "E2E_SKIP"] {
@@ -42,14 +43,15 @@ fn junit(bed: &Bed) -> String {
     fs::read_to_string(bed.path("results/junit_01.xml")).unwrap()
 }
 
-/// The names of the cases with this status, as they stand in the report.
+/// The names of the test cases with this status, as in the report.
 fn cases<'a>(junit: &'a str, status: &str) -> Vec<&'a str> {
     let status = format!(r#"status="{status}""#);
     let of = junit.lines().filter(|line| line.contains("<testcase") && line.contains(&status));
     of.map(|line| line.split('"').nth(1).unwrap()).collect()
 }
 
-/// A worker's end of the progress messages: takes them until the suite says that it is done, and gives them.
+/// Starts a stand-in for a worker, which receives progress messages until the suite has completed.
+/// Returns its URL, and the thread that returns the messages.
 fn worker() -> (String, JoinHandle<Vec<Value>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://127.0.0.1:{}/progress", listener.local_addr().unwrap().port());
@@ -98,7 +100,7 @@ fn a_whole_run_reports_logs_and_posts_every_test() {
     ] {
         assert!(log.lines().any(|said| said == line), "{line}");
     }
-    // What progress is read from, where nobody posts it.
+    // Progress can be read from these lines if it is not posted.
     assert_eq!(log.lines().filter(|line| line.starts_with('•')).count(), 402);
     assert_eq!(log.lines().filter(|line| line.starts_with("• [FAILED] [")).count(), 1);
     assert_eq!(log.lines().filter(|line| line.starts_with("Ran 402 of 7203 Specs in ")).count(), 1);
@@ -259,6 +261,6 @@ fn seven_thousand_cases_are_reported_at_once() {
     suite(&bed, &[("E2E_FOCUS", "."), ("E2E_DRYRUN", "y")]).expect(0);
     assert!(log(&bed).contains("Will run 7203 of 7203 specs"));
     eprintln!("7,203 tests took {:?}", started.elapsed());
-    // Generous: what takes that long is not linear.
+    // A generous limit: anything slower does not scale linearly.
     assert!(started.elapsed() < Duration::from_secs(60));
 }

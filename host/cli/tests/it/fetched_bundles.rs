@@ -1,4 +1,5 @@
-//! Bundles that the aggregator fetches itself: from a real registry (Debian's `docker-registry`), and out of its image.
+//! Bundles that the aggregator pulls from a real registry (Debian's `docker-registry`), or finds in
+//! its image.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -20,10 +21,10 @@ use crate::generate::{documents, of_kind};
 /// An entry as `htpasswd -B` writes it: `user` with the password `secret`.
 const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
 
-/// Where fetched bundles are, in a test's directory.
+/// The directory of fetched bundles, in a test's directory.
 const FETCHED: &str = "out/.plumbline-run-aggregator/bundles";
 
-/// A registry with a certificate of its own, for `user` with the password `secret` only.
+/// A registry with its own certificate, which accepts only `user` with the password `secret`.
 struct Registry {
     child: Child,
     host: String,
@@ -32,14 +33,15 @@ struct Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Registry {
-    /// `None`: it is not here, and the test says so.
+    /// Starts the registry. If its program is missing, returns `None` and prints that the test is
+    /// skipped.
     fn start() -> Option<Self> {
         let Some(program) = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY").filter(|named| !named.is_empty()) else {
             eprintln!("SKIPPED: PLUMBLINE_DOCKER_REGISTRY names no program; `cargo xtask test` gets it from Debian");
@@ -47,7 +49,8 @@ impl Registry {
         };
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
-        // Free a moment ago: the server does not tell which port it took when it is asked for any.
+        // A port that was free a moment ago. The server does not report a port that it chose
+        // itself.
         let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
         fs::write(path("ca.pem"), made.cert.pem()).unwrap();
@@ -58,7 +61,7 @@ impl Registry {
             "http": {"addr": host, "secret": "of a test", "tls": {"certificate": path("ca.pem"), "key": path("key.pem")}},
             "auth": {"htpasswd": {"realm": "test", "path": path("htpasswd")}},
         });
-        // JSON is YAML.
+        // JSON is valid YAML.
         fs::write(path("config.yml"), config.to_string()).unwrap();
         let child = serve(&program, &path("config.yml"), &host);
         let registry = Self { child, host, dir };
@@ -76,7 +79,7 @@ impl Registry {
         self.child = serve(&program, &self.dir.path().join("config.yml"), &self.host);
     }
 
-    /// Credentials as the kubelet mounts a Secret: files in a hidden directory, and links to them.
+    /// Writes the credentials as the kubelet mounts a Secret: links to files in a hidden directory.
     fn mount_secret(&self) {
         let data = self.secret().join("..2026_01_01");
         fs::create_dir_all(&data).unwrap();
@@ -95,7 +98,8 @@ impl Registry {
         fs::read_to_string(self.dir.path().join("ca.pem")).unwrap()
     }
 
-    /// Pushes a tar, whatever is in it; the reference with its digest.
+    /// Pushes a tar, whatever it contains. Returns the reference with the digest, and what was
+    /// pushed.
     fn push(&self, name: &str, tar: &Path) -> (String, Pushed) {
         let settings = Settings {
             authorities: vec![self.dir.path().join("ca.pem")],
@@ -112,7 +116,7 @@ impl Registry {
     }
 }
 
-/// Starts it, and waits until it listens.
+/// Starts the registry, and waits until it accepts connections.
 fn serve(program: &OsStr, config: &Path, host: &str) -> Child {
     let mut command = Command::new(program);
     command.arg("serve").arg(config).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -130,7 +134,8 @@ fn built_in(name: &str) -> PathBuf {
 const DEFINITION: &str =
     "sonobuoy-config: {driver: Job, plugin-name: NAME, result-format: mine}\nspec: {name: plugin, image: r/i:1}\n";
 
-/// The bundle `name` with the module `mine` in a directory, and packed: the tar, and its digest.
+/// Writes the bundle `name` with the module `mine` to a directory, and packs it. Returns the path
+/// of the tar and its digest.
 fn bundle(bed: &Bed, name: &str) -> (PathBuf, String) {
     bed.write(&format!("bundles/{name}/plugin.yaml"), &DEFINITION.replace("NAME", name));
     fs::copy(built_in("raw.wasm"), bed.path(&format!("bundles/{name}/mine.wasm"))).unwrap();
@@ -139,7 +144,7 @@ fn bundle(bed: &Bed, name: &str) -> (PathBuf, String) {
     (bed.path(packed["path"].as_str().unwrap()), packed["digest"].as_str().unwrap().to_owned())
 }
 
-/// An aggregator for the plugin `smoke`, whose format is the module of its bundle.
+/// Configures an aggregator for the plugin `smoke`, whose format is the module of its bundle.
 fn configured(pod: &Pod, plumbline: &Value) {
     pod.bed.write("plugins.d/smoke.yaml", &DEFINITION.replace("NAME", "smoke"));
     let mut config: Value = serde_json::from_slice(&fs::read(pod.bed.path("config.json")).unwrap()).unwrap();
@@ -149,7 +154,7 @@ fn configured(pod: &Pod, plumbline: &Value) {
     pod.bed.write("config.json", &config.to_string());
 }
 
-/// The program with nothing of what the caller has set for registries.
+/// Returns the binary without the caller's settings for registries.
 fn command(bed: &Bed, args: &[&str], secret: Option<&Path>) -> Command {
     let mut command = bed.command(args);
     for name in ["REGISTRY_AUTH_FILE", "DOCKER_CONFIG", "XDG_RUNTIME_DIR", "PLUMBLINE_REGISTRY_CA"] {
@@ -166,7 +171,7 @@ fn start(pod: &Pod, secret: Option<&Path>, more: &[&str]) -> Running {
     pod.bed.start_command("aggregator", command(&pod.bed, &[&ARGS, more].concat(), secret))
 }
 
-/// Waits until nothing is left to do but to stay, and ends it: the log.
+/// Waits until the aggregator only stays for its archive, stops it, and returns its log.
 fn over(running: Running) -> String {
     wait_for("the end of the run", || running.err().contains("this pod stays for its archive to be fetched"));
     let log = anstream::adapter::strip_str(&running.err()).to_string();
@@ -200,13 +205,13 @@ fn a_bundle_is_pulled_with_the_pull_secret_and_found_by_the_next_container() {
     let dir = pod.bed.path(FETCHED).join(digest.strip_prefix("sha256:").unwrap());
     assert_eq!(fs::read(dir.join("mine.wasm")).unwrap(), fs::read(built_in("raw.wasm")).unwrap());
 
-    // The next container finds it, and asks no registry.
+    // The next container finds the bundle, and does not ask the registry.
     let secret = registry.secret();
     fs::remove_file(secret.join("config.json")).unwrap();
     let log = launched("the bundle was fetched before");
     assert!(log.contains("begun=Continued") && !log.contains("the bundle is fetched"), "{log}");
 
-    // What was changed meanwhile does not count, and is fetched anew.
+    // A bundle whose files were changed is fetched again.
     registry.mount_secret_again();
     let module = dir.join("mine.wasm");
     fs::set_permissions(&module, fs::Permissions::from_mode(0o644)).unwrap();
@@ -229,7 +234,7 @@ fn what_keeps_a_bundle_from_being_fetched_is_named_and_the_run_fails() {
     let (good, _) = registry.push("smoke", &tar);
     let (other_tar, other_digest) = bundle(&bed, "other");
     let (other, _) = registry.push("other", &other_tar);
-    // A link in a tar leads wherever its author wants.
+    // A link in a tar may lead to any path that its author chose.
     fs::write(bed.path("plugin.yaml"), DEFINITION.replace("NAME", "smoke")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", bed.path("README.md")).unwrap();
     let tarred = Command::new("tar")
@@ -248,7 +253,7 @@ fn what_keeps_a_bundle_from_being_fetched_is_named_and_the_run_fails() {
     let (ca, no_ca) = (registry.ca(), String::new());
     let (secret, none) = (registry.secret(), PathBuf::from("/none"));
     let cases: [(&str, &str, &str, &Path, &[&str]); 8] = [
-        (&good, &digest, &ca, &none, &["there are none", "Secret `pulls`", "`ImagePullSecrets`"]),
+        (&good, &digest, &ca, &none, &["none are configured", "Secret `pulls`", "`ImagePullSecrets`"]),
         (&good, &digest, &no_ca, &secret, &["no trusted encryption", "`Plumbline.Registry.CA`"]),
         (&good, &other_digest, &ca, &secret, &[&digest, &other_digest, "the configuration wants"]),
         (&other, &other_digest, &ca, &secret, &["that of another", "`other`"]),
@@ -263,7 +268,8 @@ fn what_keeps_a_bundle_from_being_fetched_is_named_and_the_run_fails() {
         configured(&pod, &json!({"Bundles": [bundle], "Registry": {"CA": ca}}));
         let log = over(start(&pod, Some(secret), &[]));
         for words in [&["`smoke`", reference], expected].concat() {
-            // Messages name the reference where it is at fault, and the plugin always.
+            // Messages always name the plugin. They name the reference unless the bundle is that of
+            // another plugin.
             let at_fault = words != reference || !log.contains("that of another");
             assert!(!at_fault || log.contains(words), "{reference}: {words}: {log}");
         }
@@ -274,7 +280,7 @@ fn what_keeps_a_bundle_from_being_fetched_is_named_and_the_run_fails() {
         let annotations = pod.double.get("pods", "checks", "sonobuoy").unwrap()["metadata"]["annotations"].clone();
         let status: Value = serde_json::from_str(annotations["sonobuoy.hept.io/status"].as_str().unwrap()).unwrap();
         assert_eq!(status["status"], "failed", "{log}");
-        // Whoever looks from outside is told the same.
+        // The status of the run has the same reason and hint.
         let told = format!("{} {}", status["failure"]["reason"], status["failure"]["hint"]);
         for words in expected {
             assert!(told.contains(words), "{words}: {told}");
@@ -307,7 +313,8 @@ fn a_bundle_in_the_image_is_used_if_it_is_the_one() {
     assert!(modules.contains("mine.wasm"), "{modules}");
 }
 
-/// The configuration in the manifest that `gen` prints, and how many ConfigMaps with modules there are.
+/// Returns the configuration in the manifest that `gen` prints, and the number of ConfigMaps with
+/// modules.
 fn generated(bed: &Bed, secret: Option<&Path>, args: &[&str]) -> (Value, usize) {
     let args = [&["gen", "--kubernetes-version", "v1.30.2"], args].concat();
     let printed = documents(&Done::of(command(bed, &args, secret)).expect(0).out);
@@ -343,7 +350,8 @@ fn the_manifest_says_how_modules_are_delivered() {
     assert_eq!((&config["Plumbline"]["Bundles"], maps), (&bundles, 0));
     assert_eq!(config["Plumbline"]["Registry"], Value::Null);
 
-    // What the configuration has for a plugin that brings its modules is what this command line says, and nothing older.
+    // The command line decides how the modules of a plugin are delivered, so an older entry for it
+    // is removed. Entries for other plugins stay.
     let old = json!({"Plumbline": {"Bundles": [
         {"Plugin": "smoke", "Reference": "", "Digest": "old"}, {"Plugin": "apart", "Reference": "", "Digest": "kept"},
     ]}});
@@ -378,7 +386,7 @@ fn a_registry_that_is_out_of_reach_at_first_is_tried_again() {
 
 #[test]
 fn an_aggregator_that_fetches_is_seen_to_live_and_ends_when_it_is_told() {
-    // Takes connections, and never answers.
+    // A server that accepts connections, and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = silent.local_addr().unwrap().to_string();
     let pod = Pod::new(&json!({}));

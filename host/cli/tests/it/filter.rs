@@ -1,8 +1,8 @@
-//! What differs from run to run, replaced, so that the rest can be compared.
+//! Replaces what differs from run to run, so that the rest can be compared.
 
 use std::path::Path;
 
-/// `text` with directory, ids, times and sizes replaced.
+/// Returns `text` with the directory, IDs, times and sizes replaced.
 pub(crate) fn filtered(text: &str, dir: &Path) -> String {
     let mut text =
         text.replace(dir.canonicalize().unwrap().to_str().unwrap(), "[DIR]").replace(dir.to_str().unwrap(), "[DIR]");
@@ -20,7 +20,7 @@ pub(crate) fn filtered(text: &str, dir: &Path) -> String {
 
 type Pattern = (&'static str, &'static str, fn(char) -> bool);
 
-/// What stands before a suffix and consists of certain characters.
+/// Suffixes, the replacement of the characters before each, and which characters are replaced.
 const PATTERNS: [Pattern; 6] = [
     ("_plumbline_", "[TIME]", |c| c.is_ascii_digit()),
     ("Z", "[AT]", |c| c.is_ascii_digit() || matches!(c, '-' | ':' | '.' | 'T')),
@@ -53,7 +53,7 @@ fn find(text: &str, len: usize, is: fn(&str) -> bool) -> Option<String> {
     (0..text.len()).filter_map(|at| text.get(at..at + len)).find(|part| is(part)).map(str::to_owned)
 }
 
-/// A short id behind the word.
+/// Whether `text` is `run ` and a short ID.
 fn is_run(text: &str) -> bool {
     text.strip_prefix("run ").is_some_and(|id| id.chars().all(|c| c.is_ascii_hexdigit()))
 }

@@ -1,4 +1,4 @@
-//! `plumbline gen`: manifests, configurations, definitions.
+//! `plumbline gen`: manifests, configurations and definitions.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ spec:
   command: [./run.sh]
 ";
 
-/// The version of this program changes, what is printed does not.
+/// Replaces the version of this program, which changes with every release.
 fn stable(text: &str) -> String {
     text.replace(concat!("v", env!("CARGO_PKG_VERSION")), "v0.0.0")
 }
@@ -34,7 +34,7 @@ pub(crate) fn of_kind<'a>(documents: &'a [Value], kind: &str) -> Vec<&'a Value> 
     documents.iter().filter(|document| document["kind"] == kind).collect()
 }
 
-/// `gen -p probe.yaml` for a version that is told, so that no cluster is asked.
+/// Runs `gen -p probe.yaml` for a given version, so that no cluster is asked. Returns the objects.
 fn manifest(bed: &Bed, more: &[&str]) -> Vec<Value> {
     let args = [&["gen", "-p", "probe.yaml", "--kubernetes-version", "v1.30.2"], more].concat();
     documents(&bed.plumbline(&args).expect(0).out)
@@ -54,7 +54,7 @@ fn the_default_configuration() {
     let bed = Bed::new();
     let printed = bed.plumbline(&["gen", "config"]).expect(0).out;
     insta::assert_snapshot!("gen_config", stable(&printed));
-    // What is printed is read, and says the same.
+    // The printed configuration can be read, and means the same.
     bed.write("config.json", &printed);
     assert_eq!(bed.plumbline(&["gen", "config", "--config", "config.json"]).expect(0).out, printed);
 }
@@ -154,7 +154,7 @@ fn manifests_that_cannot_be_made() {
     for args in cases {
         let all = [&["gen"], args].concat();
         let mut command = bed.command(&all);
-        // Nobody's cluster is asked.
+        // No cluster is asked.
         let output = command.env_remove("KUBECONFIG").env_remove("KUBERNETES_SERVICE_HOST").output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(output.stdout.is_empty(), "{args:?}");
@@ -208,7 +208,7 @@ fn a_new_definition() {
     let small = bed.plumbline(&["gen", "plugin", "--name", "probe", "--image", "i:v1"]).expect(0).out;
     let pod = bed.plumbline(&["gen", "plugin", "-n", "probe", "-i", "i:v1", "--show-default-podspec"]).expect(0).out;
     insta::assert_snapshot!("gen_plugin", [small, full.clone(), pod].join("---\n"));
-    // It can be used as it is.
+    // The definition can be used as it is.
     bed.write("disks.yaml", &full);
     let documents =
         documents(&bed.plumbline(&["gen", "-p", "disks.yaml", "--kubernetes-version", "ignore"]).expect(0).out);
@@ -224,7 +224,7 @@ fn a_built_in_definition_is_printed_with_its_image() {
     assert!(printed.contains("driver: DaemonSet\n") && printed.contains(&own), "{printed}");
     let other = bed.plumbline(&["gen", "plugin", "host-facts", "--image", "mirror/p:v1"]).expect(0).out;
     assert!(other.contains("  image: mirror/p:v1\n"), "{other}");
-    // It can be used as it is, and is what the name alone stands for.
+    // The definition can be used as it is, and gives the same result as the name of the plugin.
     bed.write("facts.yaml", &other);
     let of = |plugin: &str| {
         let args = ["gen", "-p", plugin, "--image", "mirror/p:v1", "--kubernetes-version", "ignore"];

@@ -1,4 +1,4 @@
-//! `plugin test`, `plugin dev` and `plugin inspect`, from outside.
+//! `plugin test`, `plugin dev` and `plugin inspect`, from the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ fn golden_cases_from_the_first_to_the_diff() {
     assert!(missing.out.contains("--bless") && missing.out.ends_with("1 missing\n"), "{}", missing.out);
     let blessed = bed.plumbline(&["plugin", "test", "p", "--bless"]).expect(0);
     assert!(blessed.out.contains("`expected.yaml` is new"), "{}", blessed.out);
-    // What is blessed is what `process` prints.
+    // `--bless` writes what `plugin process` prints.
     let printed = bed.plumbline(&["plugin", "process", "p/tests/one", "--definition", "p"]).expect(0).out;
     assert_eq!(std::fs::read_to_string(bed.path("p/tests/one/expected.yaml")).unwrap(), printed);
     let passed = bed.plumbline(&["plugin", "test", "p", "one"]).expect(0);
@@ -128,12 +128,12 @@ fn a_case_of_judges_says_what_a_run_says() {
         "{example}/tests/as-it-runs/archive/plugins/storage-check/results/global/io.log"
     ));
     bed.write("p/tests/run/archive/plugins/storage-check/results/global/io.log", &log.unwrap());
-    // JSON is YAML.
+    // JSON is valid YAML.
     bed.write("p/tests/run/expected.yaml", &verdict.to_string());
     let passed = bed.plumbline(&["plugin", "test", "p"]).expect(0);
     assert!(passed.out.starts_with("passed   run"), "{}", passed.out);
 
-    // The name is no longer that of a known failure.
+    // The test no longer has the name of a known failure.
     bed.write("p/tests/run/tree.yaml", &tree.to_string().replace("snapshots should be taken", "clones should be made"));
     let failed = bed.plumbline(&["plugin", "test", "p"]).expect(1);
     assert!(

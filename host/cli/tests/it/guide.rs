@@ -1,4 +1,5 @@
-//! The authors' guide does what it says: its commands, as they stand there, once for each language whose tools are here, with a real registry.
+//! The commands of the authors' guide, executed as printed, with a real registry. They run once for
+//! each language whose tools are installed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,8 +15,8 @@ use crate::registries::Registry;
 /// The registry that the guide starts.
 const REGISTRY: &str = "localhost:5000";
 
-/// All commands of the guide for one language, in their order: those that every language has in common, and of those that name a language
-/// only its own.
+/// Returns the commands of the guide for one language, in order: those for every language, and
+/// those for this one.
 fn commands(guide: &str, language: Language) -> Vec<String> {
     let mut found = Vec::new();
     let mut inside = false;
@@ -39,7 +40,7 @@ fn guide() -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// A `PATH` in which `plumbline` is this program, with the pytest of the set-up.
+/// Returns a `PATH` in which `plumbline` is this binary, with the pytest that the setup installed.
 pub(crate) fn path_with_this_program(dir: &Path) -> std::ffi::OsString {
     let bin = dir.join("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -63,7 +64,7 @@ fn follow(language: Language) {
         script += &command.replace(REGISTRY, &registry.host);
         script.push('\n');
     }
-    // The last commands are reached only if all before them did what the guide says.
+    // A command that fails ends the script, so the last ones run only if all others succeeded.
     let xdg = |name: &str| dir.path().join(name);
     let output = Command::new("bash")
         .arg("-c")
@@ -74,7 +75,7 @@ fn follow(language: Language) {
         .env("XDG_CONFIG_HOME", xdg("config"))
         .env("XDG_STATE_HOME", xdg("state"))
         .env_remove("PLUMBLINE_INSECURE_REGISTRIES")
-        // What both projects of the guide need is compiled once.
+        // Shared, so that what both projects of the guide need is compiled once.
         .env("CARGO_TARGET_DIR", xdg("cargo-target"))
         .stdin(Stdio::null())
         .output()

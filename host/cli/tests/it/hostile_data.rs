@@ -1,4 +1,4 @@
-//! Results that are too much for a limit cost their own plugin, with the reason, and no other.
+//! Results that exceed a limit affect only their own plugin, which gets the reason.
 
 use serde_json::Value;
 
@@ -6,7 +6,8 @@ use crate::bed::Bed;
 
 const PASSES: &str = "echo '<testsuite><testcase name=\"t\"/></testsuite>' > $SONOBUOY_RESULTS_DIR/r.xml";
 
-/// Runs the plugin `hostile` and a good one. Returns the tree of the hostile one and what the run printed.
+/// Runs the plugin `hostile` and a good one. Returns the tree of the hostile one and what the run
+/// printed.
 fn run(config: &str, script: &str, limits: &str) -> (Value, String) {
     let bed = Bed::new();
     bed.plugin("hostile", config, script);
@@ -18,7 +19,8 @@ fn run(config: &str, script: &str, limits: &str) -> (Value, String) {
     (bed.tree("hostile"), done.shown(&bed))
 }
 
-/// The name of the only item that failed, which says why there are no results. Files that were collected may be next to it.
+/// The name of the only item that failed, which is the reason why there are no results. Collected
+/// files may be next to it.
 fn reason(tree: &Value) -> &str {
     let failed: Vec<_> = tree["items"].as_array().unwrap().iter().filter(|item| item["status"] == "failed").collect();
     assert_eq!(failed.len(), 1, "{tree}");

@@ -1,4 +1,5 @@
-//! Hostile modules in the real binary under the memory limit of the aggregator's pod: each costs its own plugin, and no other.
+//! Hostile modules in the real binary, under the memory limit of the aggregator's pod. Each affects
+//! only its own plugin.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::bed::{Bed, Done};
 const ROLE: &str = r#"(instance $role) (export "plumbline:plugin/post-processor@0.1.0" (instance $role))"#;
 const PASSES: &str = "echo '<testsuite><testcase name=\"t\"/></testsuite>' > $SONOBUOY_RESULTS_DIR/r.xml";
 
-/// A control group with a limit on memory; removed at the end.
+/// A control group with a memory limit, which is removed when this is dropped.
 struct Group {
     dir: PathBuf,
     peak: &'static str,
@@ -22,14 +23,15 @@ struct Group {
 }
 
 impl Group {
-    /// `None`: this machine does not let the test create one.
+    /// Creates the group. Returns `None` if this machine does not let the test create one.
     fn create(limit: u64) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("plumbline-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let root = Path::new("/sys/fs/cgroup");
         let unified = root.join("cgroup.controllers").exists();
         let group = if unified {
-            // Not an error where it is on already, or where another group has to do it.
+            // A failure does not matter: the controller may be enabled already, or only another
+            // group may enable it.
             let _ = fs::write(root.join("cgroup.subtree_control"), "+memory");
             Self { dir: root.join(name), peak: "memory.peak", events: "memory.events" }
         } else {
@@ -42,7 +44,7 @@ impl Group {
         group.dir.join(group.peak).exists().then_some(group)
     }
 
-    /// The same command, started inside.
+    /// Returns the same command, started in the group.
     fn inside(&self, command: &Command) -> Command {
         let mut shell = Command::new("sh");
         let procs = self.dir.join("cgroup.procs");
@@ -58,12 +60,12 @@ impl Group {
         shell
     }
 
-    /// The most bytes that were in use at once, with the files that were cached.
+    /// The peak memory use in bytes, including cached files.
     fn peak(&self) -> u64 {
         fs::read_to_string(self.dir.join(self.peak)).unwrap().trim().parse().unwrap()
     }
 
-    /// How many processes were killed for lack of memory.
+    /// The number of processes that were killed for lack of memory.
     fn killed(&self) -> u64 {
         let events = fs::read_to_string(self.dir.join(self.events)).unwrap();
         events.lines().find_map(|line| line.strip_prefix("oom_kill ")).unwrap().parse().unwrap()
@@ -76,7 +78,7 @@ impl Drop for Group {
     }
 }
 
-/// Creates a group, or says that the test is skipped.
+/// Creates a group, or prints that the test is skipped.
 fn group() -> Option<Group> {
     let group = Group::create(POD_MEMORY);
     if group.is_none() {
@@ -85,7 +87,8 @@ fn group() -> Option<Group> {
     group
 }
 
-/// The bundle `name` with the module `module`, in the directory of that name.
+/// Writes the bundle `name` with the module `module` to the directory of that name. Returns its
+/// path.
 fn bundle(bed: &Bed, name: &str, module: &str, wasm: &[u8], limits: &str, script: &str) -> String {
     fs::create_dir(bed.path(name)).unwrap();
     fs::write(bed.path(name).join(format!("{module}.wasm")), wasm).unwrap();
@@ -109,14 +112,14 @@ fn misbehave() -> Vec<u8> {
     fs::read(&guest).unwrap_or_else(|error| panic!("guest {}: {error}; run `cargo xtask setup` first", guest.display()))
 }
 
-/// A small component that takes more memory to compile than a pod has.
+/// Returns a small component that takes more memory to compile than a pod has.
 fn many_functions() -> Vec<u8> {
     let functions = "(func)".repeat(200_000);
     wat::parse_str(format!("(component (core module {functions}) {ROLE})")).unwrap()
 }
 
-/// Limit, behaviour, limits of the definition, size of the input, and what the item says. The guest is its own summarizer, which
-/// only the wall clock ends.
+/// The limit, the behaviour, the limits of the definition, the size of the input, and the text of
+/// the item. The guest is also its own summarizer, which only the wall clock ends.
 const CASES: &[(&str, &str, &str, u64, &str)] = &[
     ("wall-seconds", "endless-loop", "wall: 2s", 1, "limit `wall-seconds`: 2 seconds"),
     ("memory", "memory-growth", "wall: 60s", 1, "limit `memory`: 256 MiB"),
@@ -129,7 +132,7 @@ const CASES: &[(&str, &str, &str, u64, &str)] = &[
     ("hostcall-bytes", "huge-string", "wall: 60s", 1, "limit `hostcall-bytes`: 32 MiB"),
 ];
 
-/// Fails unless an item of status `unknown` says `want`.
+/// Fails unless the name of an item with the status `unknown` contains `want`.
 fn assert_unknown(bed: &Bed, plugin: &str, want: &str, shown: &str) {
     fn says(item: &Value, want: &str) -> bool {
         let own = item["status"] == "unknown" && item["name"].as_str().is_some_and(|name| name.contains(want));
@@ -138,7 +141,7 @@ fn assert_unknown(bed: &Bed, plugin: &str, want: &str, shown: &str) {
     assert!(says(&bed.tree(plugin), want), "no item of `{plugin}` says {want}: {shown}");
 }
 
-/// One run for each limit. `--nocapture` shows the rows of the table in docs/limits.md.
+/// One run for each limit. With `--nocapture`, prints the rows of the table in docs/limits.md.
 #[test]
 fn every_limit_holds_in_the_memory_of_a_pod() {
     let guest = misbehave();
@@ -158,7 +161,7 @@ fn every_limit_holds_in_the_memory_of_a_pod() {
     }
 }
 
-/// All of them in one run, which has the memory for three calls at a time.
+/// All hostile modules in one run, which has the memory for three calls at a time.
 #[test]
 fn hostile_modules_side_by_side_fit_into_a_pod() {
     let Some(group) = group() else { return };
@@ -195,7 +198,7 @@ fn a_module_that_is_too_much_to_compile_is_an_unknown_item() {
     eprintln!("| compiling | 200,000 functions | {} MiB | {:.1} s |", group.peak() >> 20, took.as_secs_f64());
 }
 
-/// The process that compiles ends when its processor time is used up.
+/// The process that compiles is killed when its processor time is used up.
 #[test]
 fn compiling_ends_with_its_processor_time() {
     let bed = Bed::new();
@@ -207,7 +210,7 @@ fn compiling_ends_with_its_processor_time() {
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(24), "SIGXCPU: {status}");
 }
 
-/// A component whose parts unfold is refused before anything runs.
+/// A component whose parts multiply when they are instantiated is rejected before anything runs.
 #[test]
 fn a_component_that_unfolds_is_refused_at_once() {
     let mut levels = "(component $c0)".to_owned();

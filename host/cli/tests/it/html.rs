@@ -1,4 +1,4 @@
-//! Results as a page.
+//! Results as an HTML page.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::bed::Bed;
 
 const CLUSTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/cluster");
 
-/// The page without its style, which nobody compares.
+/// Returns the page without its style sheet, which is not compared.
 fn without_style(page: &str) -> String {
     let (before, rest) = page.split_once("<style>").unwrap();
     let (_, after) = rest.split_once("</style>").unwrap();
@@ -24,7 +24,7 @@ fn a_page_says_what_failed_first_and_needs_nothing_else() {
     assert!(page.contains("prefers-color-scheme: dark") && page.contains("<html lang=\"en\">"));
 }
 
-/// An archive of one plugin: its tree, and what judges said of it.
+/// Writes an archive of one plugin: its tree, and the verdict of its judges.
 fn archive(bed: &Bed, tree: &serde_json::Value, verdict: Option<&str>) -> String {
     bed.write("a/meta/info.json", r#"{"plugins": ["e2e"]}"#);
     bed.write("a/plugins/e2e/sonobuoy_results.yaml", &tree.to_string());
@@ -58,7 +58,7 @@ fn what_judges_said_stands_beside_the_items() {
     let archive = archive(&bed, &tree(), Some(&verdict.to_string()));
     let page = bed.plumbline(&["results", &archive, "-o", "html"]).out;
     insta::assert_snapshot!(without_style(&page));
-    // What counts stands before what does not.
+    // Failures that count are listed before excused ones.
     assert!(page.find("<b>new</b>").unwrap() < page.find("<b>known</b>").unwrap());
 }
 

@@ -1,4 +1,5 @@
-//! Images made by tests: a few files, for several platforms, in Docker's words or in OCI's.
+//! Makes images for tests: a few files, for several platforms, with the media types of Docker or
+//! OCI.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,18 +12,18 @@ use serde_json::{Value, json};
 
 use crate::bed::Bed;
 
-/// Docker's names of what an image is made of.
+/// Docker's media types for the parts of an image.
 const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
 const DOCKER_LAYER: &str = "application/vnd.docker.image.rootfs.diff.tar.gzip";
 
-/// Whose words are used.
+/// Whose media types an image has.
 #[derive(Clone, Copy)]
 pub(crate) enum Words {
     Docker,
     Oci,
 }
 
-/// A file in an image: path and content; all are executable.
+/// The files of an image: path and content. All are executable.
 pub(crate) type Files<'a> = &'a [(&'a str, &'a str)];
 
 /// Makes images in a layout.
@@ -41,7 +42,7 @@ impl Maker {
         descriptor
     }
 
-    /// The manifest of an image for one architecture, each file in a layer of its own.
+    /// Writes the manifest of an image for one architecture. Each file has a layer of its own.
     pub(crate) fn image(&self, words: Words, architecture: &str, files: Files<'_>) -> Descriptor {
         let (manifest_kind, config_kind, layer_kind) = match words {
             Words::Docker => (media::DOCKER_MANIFEST, DOCKER_CONFIG, DOCKER_LAYER),
@@ -59,7 +60,8 @@ impl Maker {
         self.put(manifest_kind, manifest.to_string().as_bytes())
     }
 
-    /// An index of the same files for `amd64` and `arm64`, the architecture in a file beside them.
+    /// Writes an index of the same files for `amd64` and `arm64`. A further file names the
+    /// architecture.
     pub(crate) fn index(&self, words: Words, files: Files<'_>) -> Descriptor {
         let kind = match words {
             Words::Docker => media::DOCKER_INDEX,
@@ -83,7 +85,7 @@ impl Maker {
     }
 }
 
-/// What the fake program of the suite lists.
+/// The images that the fake program of the suite lists.
 pub(crate) const LISTED: &str = "registry.k8s.io/e2e-test-images/agnhost:2.47
 registry.k8s.io/pause:3.9
 docker.io/library/busybox:1.36
@@ -91,7 +93,8 @@ invalid.registry.k8s.io/invalid/alpine:3.1
 gcr.io/authenticated-image-pulling/alpine:3.7
 ";
 
-/// The world: all that a run of `v1.30.2` needs, in a layout `world`, under the names that it has out there. Its suite is a shell script.
+/// Writes all images that a run of `v1.30.2` needs to the layout `world`, under their public names.
+/// The suite is a shell script.
 pub(crate) fn world(bed: &Bed) -> Maker {
     let maker = Maker::new(&bed.path("world"));
     let suite = format!(
@@ -108,7 +111,7 @@ pub(crate) fn world(bed: &Bed) -> Maker {
     maker
 }
 
-/// The names of the images of the world, sorted.
+/// The names of the images in the layout `world`, sorted.
 pub(crate) fn names() -> Vec<String> {
     let own = concat!("ghcr.io/plumbline-dev/plumbline:v", env!("CARGO_PKG_VERSION"));
     [
@@ -122,7 +125,7 @@ pub(crate) fn names() -> Vec<String> {
     .to_vec()
 }
 
-/// A tar with one file; by the system's program, so that somebody else's is read.
+/// A tar with one file. The system's `tar` makes it, so that the output of another program is read.
 fn tar(path: &str, content: &str) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join(path);

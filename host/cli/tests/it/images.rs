@@ -1,4 +1,4 @@
-//! Images from registry to registry, onto disk and back, against a real registry.
+//! Copies of images from registry to registry and to and from disk, with a real registry.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,12 +13,12 @@ use crate::generate::{documents, of_kind};
 use crate::image_maker::{LISTED, Maker, Words, names, world};
 use crate::registries::{Registry, command};
 
-/// The names of the world, each of which is read from the registry `host` instead.
+/// Mirror settings that read each public registry from the registry `host`.
 fn mirrors(host: &str) -> String {
     ["registry.k8s.io", "docker.io", "ghcr.io"].map(|name| format!("{name}={host}")).join(",")
 }
 
-/// The program, for which the world is in the registry `world`.
+/// Runs the binary with the public images in the registry `world`.
 fn plumbline(bed: &Bed, world: &str, others: &[&str], args: &[&str]) -> Done {
     let mut command = command(bed, args);
     command.env("PLUMBLINE_INSECURE_REGISTRIES", [&[world], others].concat().join(","));
@@ -30,7 +30,7 @@ fn json(done: &Done) -> Value {
     serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err))
 }
 
-/// The world in a registry of its own.
+/// Starts a registry with all public images.
 fn registry_of_the_world(bed: &Bed, maker: &Maker) -> Option<Registry> {
     let registry = Registry::start(bed, "world-storage")?;
     let dir = maker.layout.dir().to_str().unwrap();
@@ -44,7 +44,7 @@ fn digests(layout: &Layout) -> BTreeMap<String, String> {
     entries.map(|entry| (entry.name.unwrap(), entry.descriptor.digest.to_string())).collect()
 }
 
-/// `key` of each image of a report, by name.
+/// The value of `key` for each image of a report, by name.
 fn by_image(report: &Value, key: &str) -> BTreeMap<String, String> {
     let images = report["images"].as_array().unwrap().iter();
     images.map(|one| (one["image"].as_str().unwrap().into(), one[key].as_str().unwrap_or("none").into())).collect()
@@ -55,7 +55,7 @@ const VERSION: [&str; 2] = ["--kubernetes-version", "v1.30.2"];
 #[test]
 fn all_images_of_a_run_are_listed() {
     let bed = Bed::new();
-    // Without a registry: the suite's images are told.
+    // Without a registry, a list names the images of the suite.
     bed.write("list", LISTED);
     let listed = bed.plumbline(&[&["images", "list", "--list", "list"], &VERSION[..]].concat()).expect(0);
     assert_eq!(listed.out.lines().collect::<Vec<_>>(), names());
@@ -71,7 +71,8 @@ fn all_images_of_a_run_are_listed() {
     assert_eq!(data["images"][0]["usedBy"], json!(["suite"]));
     assert_eq!(data["leftOut"].as_array().unwrap().len(), 2);
 
-    // Of one plugin, whose pod has more than one container; vendors' versions are reduced.
+    // The images of one plugin, whose pod has more than one container. The vendor's suffix of the
+    // version is removed.
     bed.write(
         "probe.yaml",
         "sonobuoy-config: {driver: Job, plugin-name: probe}\nspec: {name: plugin, image: 'a.example/probe:$SONOBUOY_K8S_VERSION', command: [x]}\npodSpec: {initContainers: [{name: i, image: busybox}]}\n",
@@ -80,7 +81,7 @@ fn all_images_of_a_run_are_listed() {
         ["images", "list", "-p", "probe.yaml", "--kubernetes-version", "v1.30.2-eks-abc", "--image", "b.example/own:1"];
     let listed = bed.plumbline(&args).expect(0);
     assert_eq!(listed.out, "a.example/probe:v1.30.2\nb.example/own:1\ndocker.io/library/busybox:latest\n");
-    // What cannot be known is asked for.
+    // A version that is not known must be given.
     let unknown = bed.plumbline(&["images", "list"]).expect(2);
     assert!(unknown.err.contains("--kubernetes-version"), "{}", unknown.err);
     bed.write("bad", "not an image\n");
@@ -97,7 +98,7 @@ fn images_are_copied_whole_and_byte_for_byte() {
     let run = |args: &[&str]| plumbline(&bed, &here.host, &[&there.host], &[args, &VERSION].concat());
     let to = format!("{}/mirror", there.host);
 
-    // The program of the suite is asked, once it is taken out of its image.
+    // The program of the suite is extracted from its image, and lists the images.
     let listed = run(&["images", "list"]).expect(0);
     assert_eq!(listed.out.lines().collect::<Vec<_>>(), names());
     assert!(listed.err.contains("taken out of it") && listed.err.contains("--list-images"), "{}", listed.err);
@@ -116,7 +117,7 @@ fn images_are_copied_whole_and_byte_for_byte() {
     assert!(planned.out.contains(&format!("`registry.k8s.io/pause:3.9` to `{to}/pause:3.9`")), "{}", planned.out);
     assert!(run(&["images", "save", "-o", "nothing", "--dry-run"]).expect(0).out.contains("pause:3.9"));
     assert!(!bed.path("nothing").exists());
-    // In their own registries all of them are.
+    // All of them are in their own registries.
     assert!(run(&["images", "check"]).expect(0).out.contains("5 there, 0 missing"));
     let copied = run(&["images", "copy", "--to", &to, "-o", "json"]).expect(0);
     let report = json(&copied);
@@ -128,7 +129,7 @@ fn images_are_copied_whole_and_byte_for_byte() {
 
     let checked = run(&["images", "check", "--registry", &to]).expect(0);
     assert!(checked.out.contains("5 images: 5 the same"), "{}", checked.out);
-    // Another image under one of the names.
+    // Another image with one of the names.
     let other = Maker::new(&bed.path("other"));
     other.name(&other.image(Words::Oci, "amd64", &[("pause", "another")]), "registry.k8s.io/pause:3.9");
     run_load(&bed, &here, &there, "other", &to);
@@ -171,12 +172,12 @@ fn one_platform_is_chosen_and_what_is_named_by_digest_stays_whole() {
     let entry =
         layout.entries().unwrap().into_iter().find(|one| one.descriptor.digest.to_string() == *agnhost).unwrap();
     assert_eq!(entry.descriptor.media_type, media::DOCKER_MANIFEST);
-    // One of the platforms of what is wanted is the same.
+    // An image with one of the original's platforms counts as the same.
     let to = format!("{}/one", here.host);
     plumbline(&bed, &here.host, &[], &["images", "load", "one", "--to", &to]).expect(0);
     let args = ["images", "check", "--registry", &to, "registry.k8s.io/e2e-test-images/agnhost:2.47", &by_digest];
     plumbline(&bed, &here.host, &[], &args).expect(0);
-    // There is none.
+    // The image does not have this platform.
     let args = ["images", "copy", "--platform", "linux/s390x", "--to", &to, "registry.k8s.io/pause:3.9"];
     let none = plumbline(&bed, &here.host, &[], &args).expect(4);
     assert!(none.err.contains("there are: linux/amd64, linux/arm64"), "{}", none.err);
@@ -205,7 +206,7 @@ fn what_was_broken_off_goes_on_and_all_are_tried() {
     assert!(bed.path("images.tar").is_file() && !bed.path("images.tar.incomplete").exists());
 
     read_by_others(&bed, &digests(&maker.layout)["registry.k8s.io/pause:3.9"]);
-    // Back into a registry with the digests that they had.
+    // Loading the archive into a registry keeps the digests.
     let there = Registry::start(&bed, "there").unwrap();
     let loaded = command_load(&bed, &there, "images.tar");
     let mut wanted = digests(&maker.layout);
@@ -216,7 +217,7 @@ fn what_was_broken_off_goes_on_and_all_are_tried() {
     assert!(checked.out.contains("6 images: 6 the same"), "{}", checked.out);
 }
 
-/// An image out of the archive by its name, by somebody else's program.
+/// Reads an image from the archive by its name, with Skopeo.
 fn read_by_others(bed: &Bed, wanted: &str) {
     let Some(skopeo) = std::env::var_os("PLUMBLINE_SKOPEO").filter(|named| !named.is_empty()) else {
         eprintln!("SKIPPED: PLUMBLINE_SKOPEO names no program; `cargo xtask test` gets it from Debian");
@@ -285,12 +286,13 @@ fn a_digest_leaves_the_tag_to_whoever_has_nothing_else() {
     let planned = bed.plumbline(&args).expect(0).out;
     assert!(planned.contains("`ghcr.io/team/a:1` to `lan:5000/team/a:1`\n"), "{planned}");
     assert!(planned.contains(&format!("`{pinned}` to `lan:5000/team/a@{digest}`\n")), "{planned}");
-    // Alone it keeps its tag; and one digest is one content, whoever has it.
+    // If it is the only one, the image keeps its tag. Images with the same digest do not conflict,
+    // whatever their registries.
     let alone = bed.plumbline(&["images", "copy", "--to", "lan:5000", "--dry-run", &pinned]).expect(0).out;
     assert!(alone.contains(&format!("to `lan:5000/team/a:1@{digest}`")), "{alone}");
     let (one, two) = (format!("quay.io/team/a@{digest}"), format!("ghcr.io/team/a@{digest}"));
     bed.plumbline(&["images", "copy", "--to", "lan:5000", "--dry-run", &one, &two]).expect(0);
-    // Where nothing gets another name, none is told.
+    // If no image is renamed, no other name is printed.
     let saved = bed.plumbline(&["images", "save", "-o", "x.tar", "--dry-run", "quay.io/team/a:1"]).expect(0).out;
     assert_eq!(saved, "would be copied: `quay.io/team/a:1`\n");
 }
@@ -298,7 +300,7 @@ fn a_digest_leaves_the_tag_to_whoever_has_nothing_else() {
 #[test]
 fn two_at_a_time_do_not_write_one_layout_and_what_a_killed_one_left_goes() {
     let bed = Bed::new();
-    // Nobody listens there.
+    // Nothing listens there.
     let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let image = format!("{host}/a:1");
     let save = || plumbline(&bed, &host, &[], &["images", "save", "-o", "out", &image]);
@@ -330,7 +332,7 @@ fn the_latest_build_is_looked_up_and_is_somewhere_else() {
     bed.write("list", LISTED);
     let args = ["images", "list", "--list", "list", "-p", "e2e", "--kubernetes-version", "latest"];
     let mut command = command(&bed, &args);
-    // Nothing that is looked up from here gets out.
+    // No request may leave this machine.
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     command.env("HTTPS_PROXY", format!("http://{nobody}"));
     let done = Done::of(command).expect(4);
@@ -341,7 +343,7 @@ fn the_latest_build_is_looked_up_and_is_somewhere_else() {
 fn a_registry_that_limits_how_often_it_is_asked_is_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = listener.local_addr().unwrap().to_string();
-    // Ends with the process of the test.
+    // The thread ends with the process of the test.
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { continue };
@@ -356,7 +358,7 @@ fn a_registry_that_limits_how_often_it_is_asked_is_named() {
     let done = plumbline(&bed, &host, &[], &["images", "save", "-o", "out", &image, "--format", "json"]).expect(4);
     assert!(done.err.contains("429") && done.err.contains("limits how often"), "{}", done.err);
     assert!(json(&done)["images"][0]["error"].as_str().unwrap().contains("429"));
-    // Nothing that is in the way of another attempt is left.
+    // Nothing remains that would prevent another attempt.
     assert_eq!(fs::read_dir(bed.path("out")).unwrap().count(), 3);
 }
 
@@ -400,7 +402,7 @@ fn one_registry_for_every_image_of_a_run() {
     assert_eq!(told, bed.plumbline(&["gen", "default-image-config", "--registry", "lan:5000/m"]).expect(0).out);
     assert!(yaml.contains("KUBE_TEST_REPO_LIST"), "{yaml}");
 
-    // Whoever says something else of registries is not contradicted.
+    // Registries that the user sets for the suite are not overridden.
     let args = [&args[..], &["--plugin-env", "suite.KUBE_TEST_REPO=lan:5000/other"]].concat();
     let yaml = bed.plumbline(&args).expect(0).out;
     assert!(!yaml.contains("KUBE_TEST_REPO_LIST") && !yaml.contains("plumbline-registries.yaml"), "{yaml}");

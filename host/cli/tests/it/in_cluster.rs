@@ -1,4 +1,4 @@
-//! `retrieve`, `delete` and `get` against an API server in whose pod this very binary carries out the commands.
+//! `retrieve`, `delete` and `get`, over an API server whose pod executes commands with this binary.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl Cluster {
         Self { bed, double }
     }
 
-    /// A blocking call: it belongs to a thread of its own, the double answers on others.
+    /// Runs the binary. The call blocks this thread, and the double answers on others.
     fn plumbline(&self, args: &[&str]) -> Done {
         let kubeconfig = self.bed.path("kubeconfig");
         let args: Vec<&str> = args.iter().copied().chain(["--kubeconfig", kubeconfig.to_str().unwrap()]).collect();
@@ -60,7 +60,7 @@ impl Cluster {
     }
 }
 
-/// What the image's binary does in the pod, whose directory is here.
+/// Executes a command as in the pod, whose directory is `dir`.
 fn in_pod(dir: &Path, command: &[String]) -> ExecReply {
     let args = command.iter().skip(1).map(|word| if word == "/tmp/sonobuoy" { dir.to_str().unwrap() } else { word });
     let output = Command::new(env!("CARGO_BIN_EXE_plumbline")).args(args).output().unwrap();

@@ -1,4 +1,4 @@
-//! From results to a verdict, by the built-in judges.
+//! From results to a verdict, with the built-in judges.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,8 @@ use crate::bed::{Bed, entries, wait_for};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/verdict");
 
-/// A suite of four tests: two fail, one is skipped. The `[It] ` is that of ginkgo's JUnit.
+/// Writes a suite of four tests: two fail, and one is skipped. Ginkgo puts `[It] ` before names in
+/// JUnit.
 fn suite(bed: &Bed) {
     bed.plugin(
         "suite",
@@ -27,7 +28,7 @@ fn archive(bed: &Bed) -> PathBuf {
     archives.find(|path| path.extension().is_some_and(|extension| extension == "gz")).unwrap()
 }
 
-/// The verdict over the only plugin, as `results -o json` tells it.
+/// The verdict over the only plugin, as `results -o json` prints it.
 fn verdict(bed: &Bed, code: i32, options: &[&str]) -> Value {
     let archive = archive(bed);
     let args = [&["results", archive.to_str().unwrap(), "-o", "json"], options].concat();
@@ -81,7 +82,7 @@ fn options_of_a_run_excuse_what_is_known_and_the_rest_counts() {
             "[It] [sig-d] breaks, too: failure counts by  ()"
         ]
     );
-    // Judged anew: the chain of the run first, then what is asked for now.
+    // Judged again: first by the judges of the run, then by those of the options.
     let told = verdict(&bed, 0, &["--flaky", "more.yaml"]);
     assert_eq!(items(&told)[1], "[It] [sig-d] breaks, too: flaky excused by flaky (more.yaml, entry 1)");
     let told = verdict(&bed, 1, &["--flaky", "more.yaml", "--required-tests", "waits"]);
@@ -89,7 +90,7 @@ fn options_of_a_run_excuse_what_is_known_and_the_rest_counts() {
         items(&told).contains(&"[It] [sig-b] waits: skip-not-allowed counts by allowed-skips ()".to_owned()),
         "{told:#}"
     );
-    // The archive is its own baseline: nothing in it is new.
+    // With itself as the baseline, the archive has no new failures.
     let name = archive(&bed);
     let told = verdict(&bed, 0, &["--baseline", name.to_str().unwrap()]);
     let source = items(&told)[1].clone();
@@ -123,7 +124,7 @@ fn what_expires_is_seen_as_of_the_day_on_which_the_run_began() {
     run.signal("KILL");
     run.wait();
     bed.write("again", "");
-    // It began on the last day of the entry; its aggregator is restarted long after.
+    // The run started on the last day of the entry, and is continued long after.
     let work = entries(&bed.path("out")).pop().unwrap();
     let record = work.join("run.json");
     let mut run: Value = serde_json::from_str(&std::fs::read_to_string(&record).unwrap()).unwrap();
@@ -134,7 +135,7 @@ fn what_expires_is_seen_as_of_the_day_on_which_the_run_began() {
     let renamed = bed.path("renamed.tar.gz");
     std::fs::copy(&archive, &renamed).unwrap();
     bed.plumbline(&["results", renamed.to_str().unwrap(), "--reprocess"]).expect(0);
-    // Archives of others tell it by their names alone.
+    // Archives of Sonobuoy have the start of the run only in their names.
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
     bed.write("known.yaml", "- {pattern: ., until: 2020-06-15}\n");
     for (name, code) in

@@ -1,4 +1,4 @@
-//! A run whose process is killed at random moments, and continued at once.
+//! A run whose process is killed at random moments and continued at once.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use crate::bed::{Bed, DEADLINE, Running, entries};
 
-/// Moments in a usual test run; `PLUMBLINE_KILLS` sets another number.
+/// The number of moments in a usual test run. `PLUMBLINE_KILLS` overrides it.
 const MOMENTS: u32 = 10;
 const PLUGINS: [&str; 4] = ["one", "two", "three", "four"];
-/// Bytes of the journal of such a run, about.
+/// The approximate size of such a run's journal, in bytes.
 const JOURNAL: u64 = 5_000;
 
 #[test]
@@ -32,12 +32,13 @@ fn a_run_that_is_killed_at_any_moment_keeps_every_acknowledged_result() {
     assert!(killed > 0, "every run was over before it was to be killed");
 }
 
-/// Kills a run when its journal has `length` bytes, continues it at once, and compares each result that the journal says is stored with
-/// the archive. `None`: the run was over before.
+/// Kills a run when its journal has `length` bytes, and continues it at once. Checks that the
+/// archive has each result that the journal lists as stored. Returns `None` if the run had finished
+/// before.
 fn kill_at(length: u64) -> Option<usize> {
     let bed = Bed::new();
     for plugin in PLUGINS {
-        // Other bytes whenever it runs: results of two lives cannot be mistaken for each other.
+        // Random bytes, so that results of different executions can be told apart.
         let script = "head -c 500 /dev/urandom | od -An -tx1 > $SONOBUOY_RESULTS_DIR/out
             printf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done";
         bed.plugin(plugin, "", script);
@@ -83,12 +84,12 @@ fn work(bed: &Bed) -> Option<PathBuf> {
     out.is_dir().then(|| entries(&out).into_iter().find(is_work)).flatten()
 }
 
-/// Whether the process has ended and waits for its parent.
+/// Whether the process has exited and was not reaped yet.
 fn has_ended(run: &Running) -> bool {
     fs::read_to_string(format!("/proc/{}/stat", run.id())).is_ok_and(|stat| stat.contains(") Z "))
 }
 
-/// Plugins whose results the journal says are stored, and the digests of these results.
+/// The plugins whose results the journal lists as stored, with the digests of these results.
 fn stored(journal: &Path) -> BTreeMap<String, String> {
     let text = fs::read_to_string(journal).unwrap_or_default();
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line.get(9..)?).ok());

@@ -1,4 +1,4 @@
-//! The binary from outside: what it prints, what it leaves behind, and its exit codes.
+//! Tests of the binary: its output, the files that it leaves, and its exit codes.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! `worker node-logs`, and the plugin `systemd-logs` from the journal to the tree.
+//! `worker node-logs`, and the plugin `systemd-logs`, from the journal to the result tree.
 
 use std::fs;
 use std::io::Read;
@@ -40,7 +40,8 @@ fn from_the_lines_of_a_journal_to_the_tree_of_a_run() {
 #[test]
 fn the_built_in_plugin_says_what_this_machine_has() {
     let bed = Bed::new();
-    // What the machine logged within the last hour is its business; that there is a file of lines, and a tree, is the plugin's.
+    // What this machine logged in the last hour is not known. The plugin must deliver a file of
+    // JSON lines, and the run a tree.
     bed.plumbline(&["run", "--local", "--output", "out", "-p", "systemd-logs"]);
     let text = bed.member("plugins/systemd-logs/results/global/systemd_logs");
     for line in text.lines() {
@@ -56,7 +57,7 @@ fn a_machine_without_a_journal_is_an_error_by_hand_and_a_result_for_a_plugin() {
     fs::create_dir(&empty).unwrap();
     let done = bed.plumbline(&["worker", "node-logs", "--root", &empty.display().to_string()]).expect(4);
     assert!(done.err.contains("no journal below"), "{}", done.err);
-    // As a plugin: it is a result, and the done file names it.
+    // For a plugin, a missing journal is a result, and the done file names it.
     let results = bed.path("results");
     fs::create_dir(&results).unwrap();
     let results = results.display().to_string();
@@ -79,7 +80,7 @@ fn a_program_in_another_root() {
         eprintln!("SKIPPED the rest of a_program_in_another_root: it needs the right to enter one");
         return;
     }
-    // This machine's own root, for something that can be executed there.
+    // The root of this machine, which has a shell to execute.
     let script = "echo $# $1 $(pwd); exit 7";
     let args = ["worker", "in-root", "--", "/", "sh", "-c", script, "sh", "-o", "--level=x"];
     let done = bed.plumbline(&args).expect(7);

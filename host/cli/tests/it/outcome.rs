@@ -1,4 +1,4 @@
-//! How runs come out: exit codes, summaries, leaves.
+//! Outcomes of runs: exit codes, summaries and leaves.
 
 use serde_json::{Value, json};
 
@@ -218,7 +218,7 @@ fn two_runs_at_once_do_not_meet() {
         })
         .collect();
     plugins.sort();
-    // The format is raw: nobody reads the file, and the exit code decides.
+    // The format is raw, so no module reads the file, and the exit code decides.
     let exit = r#"exit code 0 {"exit":"process exited with code 0","success":true}"#;
     assert_eq!(plugins, ["one", "two"].map(|name| format!("{name}|out {name}\n{name}|{exit}\n")));
 }

@@ -1,4 +1,5 @@
-//! Definitions and what their processes find: commands, images, environment, files, nodes, progress.
+//! Definitions and what they provide to processes: commands, images, environment, files, nodes,
+//! progress.
 
 use crate::bed::{Bed, wait_for};
 
@@ -117,7 +118,7 @@ fn a_directory_brings_its_program_and_its_modules() {
     );
 }
 
-/// A definition in a directory of its own, and the user in another one.
+/// The definition is in a directory of its own, and the user is in another one.
 #[test]
 fn plugins_start_where_the_user_is_or_in_their_working_directory() {
     let bed = Bed::new();
@@ -178,7 +179,8 @@ fn the_example_checks_this_machine_whatever_it_is() {
     let bed = Bed::new();
     let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/node-check");
     let done = bed.plumbline(&["run", "--local", "--output", "out", "-p", bundle]);
-    // What the machine comes to is the machine's business; that there is a verdict, and on everything, is the example's.
+    // Whether the checks pass depends on this machine. The example must have a verdict on each of
+    // them.
     assert!([0, 1].contains(&done.code), "{}", done.err);
     let tree = bed.tree("node-check");
     let suite = &tree["items"][0]["items"][0];

@@ -1,4 +1,4 @@
-//! `plugin process`: results read without a run.
+//! `plugin process`: processes results without a run.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// A tree without what Sonobuoy's do not have: how long tests took, and their classes.
+/// The tree without what Sonobuoy's trees do not have: the durations and classes of tests.
 fn without_extras(mut tree: Value) -> Value {
     if let Some(meta) = tree.get_mut("meta").and_then(Value::as_object_mut) {
         meta.remove("duration");
@@ -28,7 +28,7 @@ fn without_extras(mut tree: Value) -> Value {
     tree
 }
 
-/// Sonobuoy's trees, by options in place of a definition.
+/// Sonobuoy's trees, with options instead of a definition.
 #[test]
 fn golden_trees() {
     let cases: &[(&str, &str, &str, i32)] = &[
@@ -47,7 +47,7 @@ fn golden_trees() {
         let done = bed.plumbline(&args);
         let golden = fs::read_to_string(format!("{dir}/{case}.golden.json")).unwrap();
         let mut tree = without_extras(parsed(&done.out));
-        // Sonobuoy calls a file passed that it does not read.
+        // Sonobuoy gives files that it does not read the status `passed`.
         let golden = if *format == "raw" { golden.replace("\"passed\"", "\"not-read\"") } else { golden };
         if *format == "raw" {
             tree["meta"].as_object_mut().unwrap().remove("reason");
@@ -88,7 +88,8 @@ fn a_definition_says_the_same_as_options_and_yaml_the_same_as_json() {
     insta::assert_snapshot!(bed.plumbline(&["plugin", "process", &dir, "--definition", "."]).expect(0).out);
 }
 
-/// A module beside the definition wins over a built-in one: here the built-in `raw` under the name `junit`.
+/// A module next to the definition overrides a built-in one. Here, the built-in `raw` has the name
+/// `junit`.
 #[test]
 fn a_module_beside_the_definition_wins() {
     let bed = Bed::new();

@@ -1,4 +1,4 @@
-//! `plugin new`, `build` and `check`: from nothing to a module that is used, without any toolchain but `cp`.
+//! `plugin new`, `build` and `check`: from nothing to a module in use, with no toolchain but `cp`.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::bed::{Bed, Done};
 
-/// A core module that reads nothing and emits nothing, as a compiler for any language makes it.
+/// A core module that reads nothing and emits nothing, as compilers of any language make it.
 const CORE: &str = r#"(module
     (memory (export "memory") 1)
     (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 1024))
@@ -14,7 +14,7 @@ const CORE: &str = r#"(module
         (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)
         (i32.const 16)))"#;
 
-/// A new project whose build copies a core module.
+/// Creates a project whose build copies a core module.
 fn project(bed: &Bed) {
     bed.plumbline(&["plugin", "new", "my-format", "--lang", "rust"]).expect(0);
     let core = wat::parse_str(CORE).unwrap();
@@ -43,7 +43,8 @@ fn a_judge_begins_with_its_world() {
     bed.plumbline(&["plugin", "new", "my-judge", "--lang", "c", "--world", "judge-module"]).expect(0);
     let checked = bed.plumbline(&["plugin", "check", "my-judge"]).expect(0);
     assert!(checked.out.ends_with("my-judge: 0 errors, 1 warning\n"), "{}", checked.out);
-    // Nothing is built: the case says what is missing, and is no failure of the judge.
+    // Nothing is built, so the case is broken and reports what is missing. That is not a failure of
+    // the judge.
     let tested = bed.plumbline(&["plugin", "test", "my-judge"]).expect(1);
     assert!(
         tested.out.starts_with("broken   example") && tested.out.contains("plumbline plugin build"),
@@ -70,7 +71,7 @@ fn a_built_project_is_a_bundle_that_checks_and_reads() {
     let done = bed.plumbline(&["plugin", "build", "my-format"]).expect(0);
     assert!(done.out.contains("contract   0.1.0") && done.out.contains("the same as before"), "{}", done.out);
     let case = bed.path("my-format/tests/example").display().to_string();
-    // It emits nothing: nobody knows anything.
+    // The module emits nothing, so the verdict is unknown.
     bed.plumbline(&["plugin", "process", &case, "--definition", "my-format"]).expect(5);
 }
 
@@ -82,7 +83,7 @@ fn a_stale_module_is_not_tested() {
     let bless = ["plugin", "test", "my-format", "--bless"];
     bed.plumbline(&bless).expect(0);
     bed.plumbline(&["plugin", "test", "my-format"]).expect(0);
-    // The build fails; the module of the old sources is still there.
+    // The build fails, and the module of the old sources remains.
     bed.write("my-format/src/core.wasm", "no module");
     bed.plumbline(&["plugin", "build", "my-format"]).expect(2);
     let done = bed.plumbline(&["plugin", "test", "my-format"]).expect(2);
@@ -92,7 +93,7 @@ fn a_stale_module_is_not_tested() {
     bed.plumbline(&["plugin", "test", "my-format", "--allow-stale"]).expect(0);
 }
 
-/// Cargo compiles for half a minute before it says so.
+/// Otherwise, Cargo compiles for half a minute before it reports the missing target.
 #[test]
 fn a_missing_target_is_reported_before_anything_is_compiled() {
     let bed = Bed::new();

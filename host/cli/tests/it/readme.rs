@@ -1,4 +1,4 @@
-//! The commands of the README, executed in their order as they are printed.
+//! The commands of the README, executed in order, as printed.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::guide::path_with_this_program;
 
-/// Commands that are not executed here, by how they start, and why.
+/// Commands that are not executed, by prefix, with the reason.
 const SKIPPED: [(&str, &str); 18] = [
     ("cargo xtask ", "builds the workspace: a task of its own in CI"),
     ("plumbline run -p ", "needs a cluster"),
@@ -28,10 +28,10 @@ const SKIPPED: [(&str, &str); 18] = [
     ("plumbline plugin process --definition smoke.yaml", PYTEST),
 ];
 
-/// Only skipped where pytest is missing.
+/// Applies only if pytest is not installed.
 const PYTEST: &str = "needs pytest";
 
-/// Commands whose exit code is a verdict over the machine that the test runs on.
+/// Commands whose exit code is a verdict over this machine.
 const MACHINE: [&str; 4] = [
     "plumbline run --local -p host-facts",
     "plumbline results first/",
@@ -49,7 +49,7 @@ fn commands(readme: &str) -> Vec<&str> {
 }
 
 fn why_skipped(command: &str, has_pytest: bool) -> Option<&'static str> {
-    // `status --local` is a command of this machine.
+    // `status --local` does not need a cluster.
     let local = command.starts_with("plumbline status --local");
     let rule = SKIPPED.iter().filter(|_| !local).find(|(start, _)| command.starts_with(start))?;
     Some(rule.1).filter(|&why| why != PYTEST || !has_pytest)

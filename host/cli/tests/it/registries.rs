@@ -1,4 +1,5 @@
-//! Bundles in a real registry: Debian's `docker-registry`, where `PLUMBLINE_DOCKER_REGISTRY` names its program.
+//! Bundles in a real registry: Debian's `docker-registry`, if `PLUMBLINE_DOCKER_REGISTRY` names its
+//! program.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::bed::{Bed, Done, wait_for};
 
-/// A registry without encryption, ended with the test.
+/// A registry over plain HTTP, which is stopped when this is dropped.
 pub(crate) struct Registry {
     child: Child,
     pub(crate) host: String,
@@ -16,27 +17,29 @@ pub(crate) struct Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Registry {
-    /// `None`: it is not here, and the test says so.
+    /// Starts the registry. If its program is missing, returns `None` and prints that the test is
+    /// skipped.
     pub(crate) fn start(bed: &Bed, name: &str) -> Option<Self> {
         let Some(program) = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY").filter(|named| !named.is_empty()) else {
             eprintln!("SKIPPED: PLUMBLINE_DOCKER_REGISTRY names no program; `cargo xtask test` gets it from Debian");
             return None;
         };
-        // A port that was free a moment ago: the server does not tell which one it took.
+        // A port that was free a moment ago. The server does not report a port that it chose
+        // itself.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let host = format!("127.0.0.1:{port}");
         let config = json!({
             "version": "0.1", "log": {"level": "error"}, "http": {"addr": host, "secret": "of a test"},
             "storage": {"filesystem": {"rootdirectory": bed.path(name)}},
         });
-        // JSON is YAML.
+        // JSON is valid YAML.
         let config = bed.write(&format!("{name}.yml"), &config.to_string());
         let child = Command::new(program)
             .arg("serve")
@@ -50,7 +53,7 @@ impl Registry {
         Some(Self { child, host })
     }
 
-    /// The program with what reaches this registry.
+    /// Runs the binary with the settings to reach this registry.
     pub(crate) fn plumbline(&self, bed: &Bed, args: &[&str]) -> Done {
         let mut command = command(bed, args);
         command.env("PLUMBLINE_INSECURE_REGISTRIES", &self.host).env("NO_PROXY", "127.0.0.1");
@@ -58,7 +61,7 @@ impl Registry {
     }
 }
 
-/// The program with nothing of what the caller has set for registries.
+/// Returns the binary without the caller's settings for registries.
 pub(crate) fn command(bed: &Bed, args: &[&str]) -> Command {
     let mut command = bed.command(args);
     for name in [
@@ -77,7 +80,7 @@ pub(crate) fn command(bed: &Bed, args: &[&str]) -> Command {
     command
 }
 
-/// A bundle `sample` in `sample/` whose process writes a word.
+/// Writes the bundle `sample` to `sample/`. Its process writes a word.
 fn sample(bed: &Bed) {
     bed.write(
         "sample/plugin.yaml",
@@ -120,7 +123,7 @@ fn a_bundle_goes_through_a_registry_and_runs_from_there() {
     let installed = &list["installed"][0]["installed"];
     assert_eq!((&installed["source"], &installed["version"]), (&json!(name), &json!("1.2")));
 
-    // As a tar with the same digest, and as a directory that is pushed to the same digest.
+    // Pulled as a tar or into a directory, the bundle keeps its digest when it is pushed again.
     let pulled = json(&registry.plumbline(&bed, &["plugin", "pull", &name, "--json"]).expect(0));
     assert_eq!((&pulled["path"], &pulled["digest"]), (&json!("sample.bundle.tar"), &pushed["digest"]));
     registry.plumbline(&bed, &["plugin", "pull", &exact, "-o", "copy"]).expect(0);
@@ -188,7 +191,7 @@ fn what_goes_wrong_with_registries_is_named() {
     let name = format!("oci://{}/team/sample:1.2", registry.host);
     let done = registry.plumbline(&bed, &["plugin", "install", &name]).expect(2);
     assert!(done.err.contains(&name) && done.err.contains("it is not there"), "{}", done.err);
-    // A component on its own is no plugin.
+    // A component on its own is not a plugin.
     fs::write(bed.path("core.wasm"), b"\0asm\x01\0\0\0").unwrap();
     registry.plumbline(&bed, &["plugin", "push", "core.wasm", &name]).expect(0);
     let done = registry.plumbline(&bed, &["run", "--local", "-p", &name]).expect(2);
@@ -197,12 +200,13 @@ fn what_goes_wrong_with_registries_is_named() {
     assert_eq!(fs::read(bed.path("sample.wasm")).unwrap(), b"\0asm\x01\0\0\0");
 }
 
-/// Through a proxy that the environment names, for a host that nobody could reach otherwise.
+/// The proxy of the environment is used for a host that is unreachable otherwise.
 #[test]
 fn the_proxy_of_the_environment_is_used_unless_it_is_ruled_out() {
     let bed = Bed::new();
     let Some(registry) = Registry::start(&bed, "storage") else { return };
-    // The registry itself answers requests in the form that proxies get: the path counts.
+    // The registry itself also answers requests in the form for proxies, because it only looks at
+    // the path.
     let name = "oci://registry.invalid/team/none:1";
     let args = ["plugin", "pull", name, "--insecure-registry", "registry.invalid"];
     for variable in ["HTTP_PROXY", "http_proxy"] {
@@ -229,15 +233,15 @@ fn what_is_named_by_digest_is_fetched_once_and_checked_each_time() {
     run(&exact).expect(0);
     registry.child.kill().unwrap();
     registry.child.wait().unwrap();
-    // Signatures may have come since, and cannot be asked for.
+    // There may be newer signatures, which cannot be fetched.
     let done = run(&exact).expect(0);
     assert!(done.err.contains("warning: failed to read signatures of"), "{}", done.err);
-    // What a tag stands for is the registry's to say.
+    // Only the registry knows which digest a tag has now.
     run(&name).expect(4);
     for entry in fs::read_dir(bed.path("home/cache/plumbline/downloads")).unwrap() {
         fs::write(entry.unwrap().path(), "changed").unwrap();
     }
-    // It is to come anew.
+    // The bundle must be pulled again.
     let done = run(&exact).expect(4);
     assert!(done.err.contains("failed to pull manifest"), "{}", done.err);
 }

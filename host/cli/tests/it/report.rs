@@ -1,4 +1,4 @@
-//! `report`: from the environment to the Job's status.
+//! `report`: from the environment to the status of the Job.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -38,7 +38,7 @@ impl Job {
         command
     }
 
-    /// A blocking call: it belongs to a thread of its own, the double answers on others.
+    /// Runs the binary. The call blocks this thread, and the double answers on others.
     fn report(&self, variables: &[(&str, &str)]) -> Done {
         let command = self.command(variables);
         let output = tokio::task::block_in_place(|| {

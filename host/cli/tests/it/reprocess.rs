@@ -1,4 +1,4 @@
-//! Trees computed anew from the files of an archive.
+//! Trees that are computed again from the files of an archive.
 
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ fn another_definition_reads_it_in_another_way() {
     assert_eq!(trees[0]["items"][0].get("items"), None);
 }
 
-/// A line of `--mode detailed` without what Sonobuoy does not know.
+/// A line of `--mode detailed` without the duration, which Sonobuoy's trees do not have.
 fn without_duration(line: &str) -> String {
     let Some((before, rest)) = line.split_once(r#""duration":""#) else { return line.to_owned() };
     format!("{before}{}", rest.split_once("\",").unwrap().1)
@@ -67,7 +67,7 @@ fn a_real_archive_of_sonobuoy_comes_out_the_same() {
     for (stored, anew) in stored.out.lines().zip(anew.out.lines()) {
         assert_eq!(without_duration(anew), *stored);
     }
-    // What Sonobuoy drops is there: how long each test that ran took.
+    // The duration of each test that ran is there, although Sonobuoy drops it.
     assert_eq!(anew.out.matches(r#""duration":"#).count(), 25);
     assert_eq!(anew.out.lines().count(), stored.out.lines().count());
 }

@@ -1,4 +1,4 @@
-//! Whole runs in which a plugin runs again what failed in another one.
+//! Runs in which a plugin reruns the failed tests of another one.
 
 use std::fs;
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::bed::{Bed, entries, wait_for};
 use crate::generate::{documents, of_kind};
 
-/// A suite of three tests in JUnit: it takes a regular expression for names, writes down what it was given, and fails where the shell's
-/// condition `$BAD` holds. What is not chosen is skipped.
+/// A suite of three tests with a JUnit report. It records the regular expression for names that it
+/// gets, and skips tests that do not match. A test fails if the shell condition `$BAD` holds.
 const SUITE: &str = r#"
 echo "$NAME: $FOCUS" >> "$ROOT/focus"
 {
@@ -23,7 +23,8 @@ echo '</testsuite>'
 printf %s "$SONOBUOY_RESULTS_DIR/junit.xml" > "$SONOBUOY_RESULTS_DIR/done"
 "#;
 
-/// Writes `NAME.yaml`: the suite, which fails where `bad` holds; `before` is a script that comes first; `own` the section `plumbline`.
+/// Writes `NAME.yaml`: the suite, whose tests fail if `bad` holds. The script `before` runs first,
+/// and `own` is the section `plumbline`.
 fn suite(bed: &Bed, name: &str, order: u32, bad: &str, before: &str, own: &str) {
     let script: String = format!("{before}\n{SUITE}").lines().map(|line| format!("    {line}\n")).collect();
     let root = bed.root().display();
@@ -41,7 +42,7 @@ fn again(other: &str) -> String {
     format!("plumbline:\n  reruns: {{plugin: {other}, focus: FOCUS, strip: '[It] '}}\n")
 }
 
-/// Fails for the tests whose names begin so.
+/// The condition that holds for tests whose names start with `names`, a regular expression.
 fn fails(names: &str) -> String {
     format!("printf %s \"$test\" | grep -Eq \"^({names})\"")
 }
@@ -99,7 +100,7 @@ fn with_nothing_failed_nothing_is_run_again_and_that_is_said() {
 fn a_killed_run_runs_the_same_tests_again() {
     let bed = Bed::new();
     suite(&bed, "suite", 0, &fails("flaky"), "", "");
-    // It waits for ever the first time.
+    // The first time, it waits for ten minutes.
     let wait = "if ! test -e \"$ROOT/again\"; then echo $$ > \"$ROOT/pid\"; sleep 600; fi";
     suite(&bed, "retry", 1, "false", wait, &again("suite"));
     let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "suite.yaml", "-p", "retry.yaml"]);
@@ -128,8 +129,8 @@ fn a_rerun_without_what_it_runs_again_is_an_error_that_says_so() {
     assert!(done.err.contains("give it a lower `sonobuoy-config.order`"), "{}", done.err);
 }
 
-/// The definitions of a run of the suite with `--retry-failed 2`, as they go into a cluster, each with the stand-in for the suite's image
-/// as its command: written to files, whose names are returned.
+/// Writes the definitions of a run of the suite with `--retry-failed 2`, as a cluster gets them.
+/// The command of each is the stand-in for the suite's image. Returns their names.
 fn suite_with_retries(bed: &Bed, variables: &[(&str, &str)], options: &[&str]) -> Vec<String> {
     let mut args: Vec<String> =
         ["gen", "-p", "e2e", "--mode", "quick", "--retry-failed", "2", "--kubernetes-version", "v1.30.2"]
@@ -153,7 +154,7 @@ fn suite_with_retries(bed: &Bed, variables: &[(&str, &str)], options: &[&str]) -
     files
 }
 
-/// What is known as the only test of the mode `quick`.
+/// The only test of the mode `quick`.
 const QUICK: &str = "Pods should be submitted and removed";
 
 #[test]
@@ -179,7 +180,7 @@ fn what_fails_each_time_fails_the_run() {
     assert_eq!(verdict["classes"]["failed-again"]["counting"], 1, "{verdict}");
     assert_eq!(bed.tree("e2e-retry-2")["status"], "failed");
 
-    // With that run as the baseline, it is known, and fails again.
+    // With that run as the baseline, the test fails again and is excused.
     let baseline = bed.archive();
     let later = Bed::new();
     suite_with_retries(&later, &fails, &["--baseline", &baseline]);

@@ -1,4 +1,5 @@
-//! What `results` takes: archives of all kinds, several of them, directories, result files, standard input.
+//! The inputs of `results`: archives of all kinds, several of them, directories, result files,
+//! standard input.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -13,7 +14,7 @@ const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../archive/tests/data");
 const PASSING: &str = "<testsuite name=\"unit\"><testcase classname=\"a\" name=\"works\"/></testsuite>";
 const FAILING: &str = "<testsuites><testsuite name=\"unit\"><testcase name=\"breaks\"><failure message=\"no\"/></testcase></testsuite></testsuites>";
 
-/// The directory of an archive with plugins, each with its tree.
+/// Writes the directory of an archive with plugins and their trees.
 fn archive_dir(bed: &Bed, dir: &str, plugins: &[(&str, &str)]) {
     let names: Vec<&str> = plugins.iter().map(|(name, _)| *name).collect();
     bed.write(&format!("{dir}/meta/info.json"), &serde_json::json!({"plugins": names}).to_string());
@@ -91,7 +92,7 @@ fn several_archives_are_shown_under_their_names_and_the_worst_verdict_counts() {
         let out = bed.plumbline(&["results", "good", "bad", "-o", format]).expect(1).out;
         assert!(out.contains("good: p") && out.contains("bad: p"), "{format}: {out}");
     }
-    // One that cannot be read does not hide the others, and the verdict is not green.
+    // An input that cannot be read does not hide the others, but it prevents a verdict of passed.
     let done = bed.plumbline(&["results", "nobody.tar.gz", "good"]).expect(3);
     assert!(done.out.contains("check of p") || done.out.contains("Passed: 1"), "{}", done.out);
     assert!(done.err.contains("nobody.tar.gz"), "{}", done.err);
@@ -150,7 +151,7 @@ fn result_files_are_read_as_what_they_are() {
     for name in ["==> a/junit.xml <==", "==> b/junit.xml <==", "==> go.json <==", "TestX"] {
         assert!(done.out.contains(name), "{name}: {}", done.out);
     }
-    // The modules' own rules detect the format, whatever the file is called.
+    // The detection rules of modules find the format, whatever the file is called.
     bed.write("checks", "TAP version 14\n1..2\nok 1 - one\nnot ok 2 - two\n");
     bed.write("report.xml", "<html><testsuite/></html>");
     let done = bed.plumbline(&["results", "checks"]).expect(1);
@@ -161,7 +162,7 @@ fn result_files_are_read_as_what_they_are() {
     }
     let done = bed.plumbline(&["results", "odd.txt"]).expect(2);
     assert!(done.err.contains("--result-format"), "{}", done.err);
-    // The format that was named wins over what the content looks like, whatever the file is called.
+    // The format in the option overrides detection, whatever the file is called.
     fs::copy(bed.path("b/junit.xml"), bed.path("report.log")).unwrap();
     let done = bed.plumbline(&["results", "report.log", "--result-format", "junit", "-o", "json"]).expect(1);
     let json: Value = serde_json::from_str(&done.out).unwrap();
@@ -211,7 +212,7 @@ fn an_archive_that_names_half_a_million_plugins_is_refused_at_once() {
     bed.write("run/meta/info.json", &serde_json::json!({"plugins": names}).to_string());
     let done = bed.plumbline(&["results", "run"]).expect(2);
     assert!(done.err.contains("500000 plugins"), "{}", done.err);
-    // As many as may be named, and nothing of any of them.
+    // The most plugins that an archive may list, none of which has results.
     bed.write("run/meta/info.json", &serde_json::json!({"plugins": &names[..9_999]}).to_string());
     let done = bed.plumbline(&["results", "run"]).expect(3);
     assert!(done.err.contains("… 9979 more plugins cannot be read"), "{}", done.err);

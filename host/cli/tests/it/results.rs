@@ -1,4 +1,4 @@
-//! What archives show: the same as Sonobuoy shows, and more formats.
+//! What `results` shows of archives: the same as Sonobuoy, and more formats.
 
 use std::fs;
 use std::io::Read;
@@ -35,7 +35,7 @@ fn expected(name: &str) -> String {
     text
 }
 
-/// The first line that differs: of megabytes nobody reads more.
+/// Fails with the first line that differs, because the texts have megabytes.
 #[track_caller]
 fn assert_same(what: &str, got: &str, want: &str) {
     for (at, (got, want)) in got.lines().zip(want.lines()).enumerate() {
@@ -101,7 +101,7 @@ fn a_plugin_that_is_its_own_reader_reads_its_junit() {
     let tree: Value = serde_json::from_str(&done.out).unwrap();
     let cases = tree["items"][0]["items"][0]["items"].as_array().unwrap();
     let statuses: Vec<_> = cases.iter().map(|case| case["status"].as_str().unwrap()).collect();
-    // What timed out or is unknown is an error in JUnit, which has no other word for it.
+    // JUnit has no status for tests that timed out or are unknown, so they are errors there.
     assert_eq!(statuses, ["failed", "passed", "skipped", "failed", "passed", "failed"]);
     assert_eq!(cases[0]["name"], "[It] a => b & <c>");
 }
@@ -116,7 +116,7 @@ fn archives_of_old_versions_are_read() {
         assert!(done.err.contains("it is computed now"), "{}", done.err);
     }
     let all = bed.plumbline(&["results", &format!("{OLD}/results-0.10.tar.gz")]).expect(0);
-    // Its format is not known today: its files are listed.
+    // The format of this plugin is not known today, so its files are listed.
     assert!(
         all.out.contains("Plugin: systemd_logs\nStatus: not-read\nTotal: 3\n"),
         "names that are none today: {}{}",

@@ -1,4 +1,4 @@
-//! `run` against an API server: what it creates, what it refuses, what it only says.
+//! `run` over an API server: what it creates, what it rejects, and what it only warns about.
 
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use serde_json::json;
@@ -21,7 +21,7 @@ impl Cluster {
         Self { bed, double }
     }
 
-    /// A blocking call: the double answers on a thread of its own.
+    /// Runs the binary. The call blocks this thread, and the double answers on others.
     fn plumbline(&self, args: &[&str]) -> Done {
         let kubeconfig = self.bed.path("kubeconfig");
         let args: Vec<&str> = args.iter().copied().chain(["--kubeconfig", kubeconfig.to_str().unwrap()]).collect();
@@ -89,7 +89,7 @@ async fn a_missing_permission_is_told_before_anything_is_created() {
     let refused = cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(4);
     assert!(refused.err.contains("may not create clusterroles"), "{}", refused.err);
     assert!(cluster.double.list("configmaps").is_empty());
-    // A run that needs no role for the whole cluster is not asked for one.
+    // A run that creates no ClusterRole does not need the permission for it.
     cluster.plumbline(&["run", "-p", "smoke.yaml", "--aggregator-permissions", "namespaceAdmin"]).expect(0);
     assert!(cluster.double.list("clusterroles").is_empty());
 }
@@ -100,7 +100,7 @@ async fn permissions_are_asked_for_what_is_created_and_no_more() {
     cluster.double.deny("create", "serviceaccounts");
     let refused = cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(4);
     assert!(refused.err.contains("may not create serviceaccounts in namespace `sonobuoy`"), "{}", refused.err);
-    // An account that exists is not created, and plugins get the one of the namespace.
+    // An existing account is not created, and plugins use the one of the namespace.
     cluster.plumbline(&["run", "-p", "smoke.yaml", "--existing-service-account"]).expect(0);
     assert!(cluster.double.list("serviceaccounts").is_empty());
     cluster.double.deny("create", "networkpolicies");
@@ -108,10 +108,11 @@ async fn permissions_are_asked_for_what_is_created_and_no_more() {
     assert!(refused.err.contains("may not create networkpolicies in namespace `two`"), "{}", refused.err);
 }
 
-/// The name of the ClusterRole of the aggregator and of its binding.
+/// The name of the aggregator's ClusterRole, and of its binding.
 const ROLE: &str = "sonobuoy-serviceaccount-sonobuoy";
 
-/// Runs in one mode, then removes the namespace as `kubectl delete namespace` does.
+/// Runs with one mode of permissions, and then removes the namespace as `kubectl delete namespace`
+/// does.
 fn run_and_lose_the_namespace(cluster: &Cluster, mode: &str) {
     cluster.plumbline(&["run", "-p", "smoke.yaml", "--aggregator-permissions", mode]).expect(0);
     cluster.double.remove("namespaces", "", "sonobuoy");
@@ -173,7 +174,7 @@ async fn an_object_whose_answer_was_lost_is_ours() {
     assert!(cluster.double.get("services", "sonobuoy", "sonobuoy-aggregator").is_some());
 }
 
-/// Gives the cluster pods of a DNS server, such that the check has something to find.
+/// Adds pods of a DNS server to the cluster, so that the check finds them.
 fn with_dns(cluster: &Cluster) {
     let metadata = json!({"name": "coredns-1", "namespace": "kube-system", "labels": {"k8s-app": "kube-dns"}});
     cluster.double.put("pods", json!({"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "i"}]}}));
@@ -203,7 +204,7 @@ async fn a_server_that_is_too_old_is_refused_unless_the_check_is_skipped() {
     assert!(refused.err.contains("the API server is v1.16.15, older than v1.17"), "{}", refused.err);
     assert!(refused.err.contains("--skip-preflight=versioncheck"), "{}", refused.err);
     assert!(cluster.double.list("configmaps").is_empty());
-    // Other checks do not stand in for it.
+    // Skipping other checks does not skip this one.
     cluster.plumbline(&["run", "-p", "smoke.yaml", "--skip-preflight=dnscheck,permissions"]).expect(4);
     cluster.plumbline(&["run", "-p", "smoke.yaml", "--skip-preflight=versioncheck"]).expect(0);
     assert!(cluster.double.get("pods", "sonobuoy", "sonobuoy").is_some());
@@ -221,7 +222,7 @@ async fn a_skipped_check_is_named_and_the_others_are_made() {
         assert!(unknown.err.contains(name), "{name}: {}", unknown.err);
     }
     cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one"]).expect(4);
-    // Without the check the server itself says no.
+    // Without the check, the API server itself rejects the run.
     let refused =
         cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one", "--skip-preflight=permissions"]).expect(4);
     assert!(refused.err.contains("clusterrole"), "{}", refused.err);

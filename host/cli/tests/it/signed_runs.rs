@@ -1,4 +1,4 @@
-//! Runs that begin only with what is signed, or locked; and what their archives tell.
+//! Runs that require signed or locked plugins, and what their archives record.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::bed::{Bed, Done, entries};
 use crate::signing::{keygen, packed, sign};
 
-/// A key, a policy by which it signs `tap`, and the signed bundle `tap`.
+/// Creates a key, a policy that lets it sign `tap`, and the signed bundle `tap`.
 fn bed() -> (Bed, String) {
     let bed = Bed::new();
     keygen(&bed, "release");
@@ -28,7 +28,7 @@ fn signed(bed: &Bed, args: &[&str]) -> Done {
     run(bed, &[&["--require-signed", "--policy", "policy.yaml"], args].concat())
 }
 
-/// Nothing was begun.
+/// Checks that no run was started.
 fn nothing(bed: &Bed) {
     assert!(entries(&bed.path("out")).is_empty());
 }
@@ -62,7 +62,7 @@ fn an_installed_bundle_is_judged_by_the_signatures_that_came_with_it() {
         fs::remove_file(bed.path(file)).unwrap();
     }
     signed(&bed, &["-p", "tap"]).expect(0);
-    // Under another name in this run, too.
+    // The plugin may have another name in the run.
     signed(&bed, &["-p", "tap@again"]).expect(0);
 }
 
@@ -86,7 +86,7 @@ fn nothing_is_begun_with_what_is_not_signed() {
     }
     assert!(signed(&bed, &["-p", "./tap"]).expect(2).err.contains("it is a directory"));
     nothing(&bed);
-    // The same in a cluster, before that is asked anything.
+    // The error is the same in a cluster, before the cluster is asked anything.
     let done = bed.plumbline(&["run", "--require-signed", "--policy", "policy.yaml", "-p", "./tap"]).expect(2);
     assert!(done.err.contains("it is a directory"), "{}", done.err);
 }
@@ -98,7 +98,7 @@ fn a_bundle_that_was_changed_after_it_was_signed_does_not_run() {
     let done = signed(&bed, &["-p", &tar]).expect(2);
     assert!(done.err.contains("what key `release` has signed has the digest sha256:"), "{}", done.err);
     nothing(&bed);
-    // And none without a policy.
+    // Neither option works without the other.
     let done = run(&bed, &["--require-signed", "-p", &tar]).expect(2);
     assert!(done.err.contains("nothing says whose signatures count"), "{}", done.err);
     let done = run(&bed, &["--policy", "policy.yaml", "-p", &tar]).expect(2);

@@ -1,4 +1,4 @@
-//! Keys, signatures and the policy, as a person uses them.
+//! Keys, signatures and policies, from the command line.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -26,7 +26,7 @@ pub(crate) fn packed(bed: &Bed, name: &str, word: &str) -> String {
     tar
 }
 
-/// Makes the pair `NAME.key`, `NAME.pub`.
+/// Creates the key pair `NAME.key` and `NAME.pub`.
 pub(crate) fn keygen(bed: &Bed, name: &str) {
     bed.plumbline(&["plugin", "keygen", "--out", name]).expect(0);
 }
@@ -103,7 +103,7 @@ fn what_is_not_verified_has_its_reason_and_code_1() {
         told(&["--policy", "policy.yaml"]),
         "no rule of policy `policy.yaml` is for this name, so nobody may sign it"
     );
-    // The same name and other bytes: the signatures are of what was there before.
+    // The bundle has the same name and other bytes, so the signatures are for another digest.
     packed(&bed, "tap", "changed");
     assert!(told(&["--key", "release.pub"]).contains("has the digest sha256:"));
     let shown = bed.plumbline(&["plugin", "verify", &tar, "--key", "release.pub"]).expect(1).out;
@@ -131,7 +131,7 @@ fn the_policy_is_found_where_it_belongs() {
     command.env("PLUMBLINE_POLICY", "a/b/c/old.yaml");
     let done = Done::of(command).expect(1);
     assert!(done.out.contains("by key `release`, which counted until 2021-01-01T00:00:00Z"), "{}", done.out);
-    // A key at hand is asked in place of a policy, wherever that is.
+    // With `--key`, no policy is read, wherever it is.
     let mut command = bed.command(&["plugin", "verify", &tar, "--key", "release.pub"]);
     command.env("PLUMBLINE_POLICY", "a/b/c/old.yaml");
     Done::of(command).expect(0);
@@ -223,7 +223,7 @@ fn openssl_verifies_what_is_signed() {
     let tar = packed(&bed, "tap", "hello");
     keygen(&bed, "release");
     sign(&bed, &tar, "release").expect(0);
-    // As docs/signing.md does it, with the shell alone.
+    // The commands of docs/signing.md, which need only a shell and OpenSSL.
     let script = r#"
         field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" tap.bundle.tar.dsse.json; }
         type=$(field payloadType)

@@ -34,7 +34,8 @@ fn a_bundle_in_a_registry_is_signed_and_verified_there() {
     }
     let told = verify(0);
     assert_eq!((&told["key"], &told["statement"]["version"]), (&"release".into(), &"1.2".into()));
-    // A run fetches it, and judges it by the same; so does whoever installs it first.
+    // A run pulls the bundle and applies the same policy, and so does a run of the installed
+    // bundle.
     let run = |plugin: &str, code: i32| {
         let args = ["run", "--local", "--require-signed", "--policy", "policy.yaml", "--output", "out", "-p", plugin];
         registry.plumbline(&bed, &args).expect(code)
@@ -61,7 +62,7 @@ fn signatures_beside_a_tar_are_pushed_and_one_that_is_none_hides_no_other() {
     registry.plumbline(&bed, &["plugin", "push", &tar, &reference]).expect(0);
     let verify = || registry.plumbline(&bed, &["plugin", "verify", &reference, "--key", "release.pub"]).expect(0);
     verify();
-    // Whoever may write to the repository can attach anything.
+    // Anyone with write access to the repository can attach anything.
     let settings = Settings { insecure: vec![registry.host.clone()], ..Settings::default() };
     let client = Client::new(settings).unwrap();
     let parsed: Reference = reference.parse().unwrap();

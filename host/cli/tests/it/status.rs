@@ -1,4 +1,4 @@
-//! A run seen from another terminal.
+//! The status of a run, seen from another terminal.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn while_it_goes_and_after_it_ended() {
     assert!(bed.plumbline(&["status", "--local"]).expect(2).err.contains("you have no runs on this machine"));
     let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "waiting.yaml"]);
     wait_for("the plugin", || bed.path("started").exists());
-    // The status is published when something changes: the launch may not have been written yet.
+    // The status is published when something changes, so the launch may not be in it yet.
     let mut shown = bed.plumbline(&["status", "--local"]).expect(0);
     wait_for("the worker's hello", || {
         shown = bed.plumbline(&["status", "--local"]).expect(0);
@@ -73,7 +73,7 @@ fn a_lost_run_is_called_lost() {
     assert!(done.out.contains("interrupted: no process works on it"), "{}", done.out);
     assert!(done.out.contains("continue it with: plumbline run --local --continue "), "{}", done.out);
     assert!(done.out.contains(&format!("working directory: {}", work.display())), "{}", done.out);
-    // Whoever goes on ends what was left behind; here nobody will.
+    // Continuing the run would end the process that it left. Nothing continues it here.
     let pid = fs::read_to_string(bed.path("pid")).unwrap();
     signal("KILL", &pid);
     fs::remove_dir_all(work).unwrap();
@@ -113,7 +113,7 @@ fn all_local_runs_are_listed_and_the_newest_unfinished_one_is_continued() {
     let id = hint.rsplit(' ').next().unwrap();
 
     bed.write("again", "");
-    // The newest one is running: the one before it is continued.
+    // The newest run is in progress, so the one before it is continued.
     let done = bed.plumbline(&["run", "--local", "--continue"]).expect(0);
     assert!(done.out.contains("killed"), "{}", done.out);
     let done = bed.plumbline(&["run", "--local", "--continue", id]).expect(2);

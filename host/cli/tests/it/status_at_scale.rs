@@ -1,4 +1,5 @@
-//! The status of 5,000 nodes: what fits into the annotation is written and read, and `--full` finds the rest.
+//! The status of a run on 5,000 nodes. What fits into the annotation is written and read, and
+//! `--full` finds the rest.
 
 use plumbline_apidouble::ApiDouble;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
@@ -12,10 +13,12 @@ use crate::bed::Bed;
 
 const NODES: usize = 5000;
 const ANNOTATION: &str = "sonobuoy.hept.io/status";
-/// What all annotations of an object may have together (apimachinery, `TotalAnnotationSizeLimitB`).
+/// The most bytes of all annotations of an object together (apimachinery,
+/// `TotalAnnotationSizeLimitB`).
 const ALL_ANNOTATIONS: usize = 256 << 10;
 
-/// Two plugins on every node, with names as clouds give them; of the second one a node has failed and one is missing.
+/// Two plugins on every node, with node names as long as those of clouds. Of the second plugin, one
+/// node failed, and the result of another is missing.
 fn status() -> RunStatus {
     let node = |n: usize| format!("ip-10-42-{:03}-{:03}.eu-central-1.compute.internal", n / 250, n % 250);
     let entry = |plugin: &str, n: usize| {
@@ -87,7 +90,7 @@ fn every_node_of_thousands_is_shown_in_full() {
     assert!(plugins.iter().all(|entry| entry["results"] == 1));
     let of = |result: &str| plugins.iter().filter(|entry| entry["result"] == result).count();
     assert_eq!((of("passed"), of("failed")), (2 * NODES - 2, 2));
-    // As a person asks for it: a line for each.
+    // The table for people has a line for each result.
     let table = plumbline(&["status", "--full"]).expect(3);
     assert!(table.out.lines().filter(|line| line.contains("compute.internal")).count() >= 2 * NODES, "{}", table.err);
 }

@@ -1,4 +1,4 @@
-//! Runs in a cluster, which is a double: shown and waited for.
+//! `status` and `wait` for runs in a cluster, over an API double.
 
 use plumbline_apidouble::ApiDouble;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ impl InCluster {
         Self { bed, double, _runtime: runtime }
     }
 
-    /// Puts an aggregator's pod there, with a status.
+    /// Creates the aggregator's pod, with a status if there is one.
     fn aggregator(&self, phase: &str, status: Option<Value>) {
         let annotations = status.map_or_else(|| json!({}), |status| json!({ANNOTATION: status.to_string()}));
         self.double.put(
@@ -55,7 +55,7 @@ impl InCluster {
         self.bed.plumbline(&self.args(args))
     }
 
-    /// Everything that a person sees, without how long pods have waited.
+    /// The output, without the time that pods have waited.
     fn shown(&self, done: &Done) -> String {
         (0..60).fold(done.shown(&self.bed), |text, n| text.replace(&format!(" waits for {n} s:"), " waits for [N] s:"))
     }
@@ -219,7 +219,8 @@ fn waiting_has_its_own_time_and_can_be_interrupted() {
     let done = cluster.plumbline(&["wait", "--timeout", "1"]).expect(3);
     assert!(done.err.contains("has not ended within 1 s"), "{}", done.err);
     cluster.plumbline(&["wait", "--timeout", "1", "--exit-code", "compat"]).expect(1);
-    // Of an aggregator that does not answer, more is wrong than that time is up.
+    // An aggregator that does not answer is reported instead of the timeout, because it is the more
+    // serious problem.
     let mut old = status("running", json!([suite("running", 0, &[], "")]));
     old["heartbeat"] = json!(jiff::Timestamp::now() - jiff::SignedDuration::from_mins(10));
     cluster.tell(old);

@@ -1,4 +1,4 @@
-//! `submission assemble` and `submission check`, from outside.
+//! `submission assemble` and `submission check`, from the command line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/
 const PRODUCT: &str = "vendor: Example\nname: My Engine\nversion: 1.30\ntype: distribution\ndescription: an engine\nwebsite_url: https://example.org\n\
     documentation_url: https://example.org/docs\ncontact_email_address: k8s@example.org\n";
 
-/// What is required: a name with a prefix in the results, one with quotes that are escaped twice there, one that is spelt with other quotes, one of a
-/// later version.
+/// The required tests. In the results, the first name has a prefix, the second has quotes that are
+/// escaped twice, and the third has other quotes. The last test is one of a later version.
 const REQUIRED: &str = "- {codename: '[sig] a [Conformance]', release: 'v1.9, v1.18'}\n\
     - {codename: '[sig] b => \"it''s\" [Conformance]', release: v1.30}\n\
     - {codename: '[sig] exec \"cat /tmp/health\" [Conformance]', release: '1.25'}\n\
@@ -28,7 +28,7 @@ const GOOD: &str = "<testcase name='[It] [sig] a [Conformance]' time='1.5'/>\
 
 const CERTIFIED: &[(&str, &str)] = &[("E2E_FOCUS", r"\[Conformance\]"), ("E2E_SKIP", "")];
 
-/// An archive of the suite, with these cases and this environment.
+/// Writes an archive of the suite with these test cases and environment variables.
 fn archive(bed: &Bed, cases: &str, env: &[(&str, &str)]) {
     let env: Vec<Value> = env.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
     let definition = json!({"sonobuoy-config": {"driver": "Job", "plugin-name": "e2e", "result-format": "junit"},
@@ -62,7 +62,7 @@ const ASSEMBLE: &[&str] = &[
     "conformance.yaml",
 ];
 
-/// The rules that results break when the verifier cannot read them.
+/// The rules that fail if the verifier cannot read the results.
 const UNREADABLE: [&str; 3] = ["results-readable", "required-tests", "no-failed-tests"];
 
 fn assemble(bed: &Bed, more: &[&str]) -> Done {
@@ -73,7 +73,7 @@ fn check(bed: &Bed, dir: &str, more: &[&str]) -> Done {
     bed.plumbline(&[&["submission", "check", dir, "--required", "conformance.yaml"], more].concat())
 }
 
-/// The rules that are broken.
+/// The rules that failed.
 fn broken(bed: &Bed, dir: &str) -> Vec<String> {
     let done = check(bed, dir, &["-o", "json"]);
     let document: Value = serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}", done.err));
@@ -102,7 +102,7 @@ fn from_an_archive_to_a_checked_folder_in_two_commands() {
     insta::assert_snapshot!("readme", fs::read_to_string(folder.join("README.md")).unwrap());
     let checked = check(&bed, "out", &[]).expect(0);
     insta::assert_snapshot!("checked", checked.out);
-    // The same from every place that somebody may mean.
+    // The result is the same for every folder that the user may name.
     for dir in ["out/v1.30", "out/v1.30/my-engine", "out/v1.30/my-engine/."] {
         assert_eq!(check(&bed, dir, &[]).expect(0).out, checked.out, "{dir}");
     }
@@ -137,7 +137,7 @@ fn what_failed_or_is_missing_is_refused_and_found() {
     assert_eq!(broken(&bed, "out"), ["required-tests"]);
     let text = check(&bed, "out", &[]).expect(1).out;
     assert!(text.contains("- [sig] a [Conformance]"), "{text}");
-    // In a suite within a suite nobody looks, and a list of a suite is no report.
+    // The verifier ignores suites within suites, and does not read a report whose root is a suite.
     let junit = bed.path("out/v1.30/my-engine/junit_01.xml");
     fs::write(
         &junit,
@@ -162,14 +162,14 @@ fn only_runs_of_the_whole_suite_are_submitted() {
     assemble(&bed, &["--anyway"]).expect(0);
 
     let bed = Bed::new();
-    // The image takes every value for yes.
+    // The image treats every value as true.
     for value in ["true", "false"] {
         archive(&bed, GOOD, &[("E2E_DRYRUN", value)]);
         assert!(assemble(&bed, &["--anyway"]).expect(2).err.contains("nothing was tested"), "{value}");
         assert!(!bed.path("out").exists());
     }
 
-    // A real archive, of a run of tests that had failed before.
+    // A real archive, of a run that only repeated failed tests.
     bed.write("list.yaml", "- {codename: 'x [Conformance]', release: v1.9}\n");
     let args = [
         "submission",
@@ -186,7 +186,7 @@ fn only_runs_of_the_whole_suite_are_submitted() {
     let done = bed.plumbline(&args).expect(2);
     assert!(done.err.contains("it ran the tests that `"), "{}", done.err);
     let done = bed.plumbline(&[&args[..], &["--anyway"]].concat()).expect(0);
-    // Reports of that time have another outermost element: the verifier of today does not read them.
+    // Reports of that time have another root element, which today's verifier does not read.
     assert!(done.err.contains("the verifier cannot read the results"), "{}", done.err);
     assert!(bed.path("real/v1.21/my-engine/junit_01.xml").is_file());
     assert!(
@@ -216,7 +216,7 @@ fn what_only_we_could_read_is_told() {
     assert_eq!(broken(&bed, "out"), [""; 0]);
 }
 
-/// Git stores a link as its target's path: that is what the verifier gets.
+/// Git stores a link as the path of its target, so the verifier gets that path.
 #[test]
 fn a_link_in_a_folder_is_the_path_of_its_target() {
     let bed = Bed::new();
@@ -317,7 +317,7 @@ fn the_suite_itself_says_what_it_requires() {
         Done::of(command)
     };
     run(&["images", "load", "world", "--to", &registry.host]).expect(0);
-    // The version is that of the log.
+    // The version comes from the log.
     let checked = run(&["submission", "check", "out", "--required", "image"]).expect(0);
     assert!(checked.err.contains("registry.k8s.io/conformance:v1.30.2"), "{}", checked.err);
     let image = format!("image:{}/conformance:v1.30.3", registry.host);
@@ -325,7 +325,7 @@ fn the_suite_itself_says_what_it_requires() {
     assert!(missing.out.contains("[sig] more [Conformance]"), "{}", missing.out);
 }
 
-/// Real results of whole runs: one without a failure, one with one.
+/// Real results of complete runs: one without a failure, and one with a failure.
 #[test]
 fn real_results_of_the_whole_suite() {
     let Some(data) = std::env::var_os("PLUMBLINE_CONFORMANCE_DATA").map(PathBuf::from) else {

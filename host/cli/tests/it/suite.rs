@@ -1,4 +1,5 @@
-//! The suite: its modes, its definition for each of its options, and what is refused before anything begins.
+//! The conformance suite: its modes, its definition for each of its options, and what is rejected
+//! before anything starts.
 
 use plumbline_conformance::suite::Mode;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/
 
 const VERSION: [&str; 2] = ["--kubernetes-version", "v1.30.2"];
 
-/// `gen plugin e2e`, read.
+/// The definition that `gen plugin e2e` prints.
 fn definition(bed: &Bed, more: &[&str]) -> Value {
     let args = [&["gen", "plugin", "e2e"], more].concat();
     serde_saphyr::from_str(&bed.plumbline(&args).expect(0).out).unwrap()
@@ -78,7 +79,7 @@ fn each_option_has_its_place_in_the_definition() {
         let made = bed.plumbline(&[&["gen", "plugin", "e2e"], args].concat()).expect(0).out;
         let lines: Vec<String> = made.lines().map(str::to_owned).collect();
         text += &format!("$ plumbline gen plugin e2e {}\n", args.join(" "));
-        // What differs from the definition without options.
+        // The differences from the definition without options.
         text.extend(plain.iter().filter(|line| !lines.contains(line)).map(|line| format!("-{line}\n")));
         text.extend(lines.iter().filter(|line| !plain.contains(line)).map(|line| format!("+{line}\n")));
     }
@@ -96,7 +97,7 @@ fn the_focus_of_a_rerun_is_what_failed() {
     assert_eq!(variable(&made, "E2E_SKIP"), None, "what failed is not left out again");
 }
 
-/// Without a skip, the image leaves serial tests out where tests run side by side.
+/// In parallel and without a skip, the image omits serial tests, so reruns are not parallel.
 #[test]
 fn what_failed_is_run_one_after_the_other() {
     let bed = Bed::new();
@@ -129,7 +130,7 @@ fn without_a_plugin_a_run_has_the_suite_and_the_logs_of_nodes() {
     assert_eq!(variable(&suite, "SONOBUOY_K8S_VERSION").unwrap(), "v1.30.2");
     assert!(maps[1]["data"]["plugin-1.yaml"].as_str().unwrap().contains("plugin-name: systemd-logs"));
     assert!(done.err.contains(" of the ") && done.err.contains("tests of v1.30.14 are chosen"), "{}", done.err);
-    // Whoever runs these tests may do everything: they create and delete whatever there is.
+    // These tests need all permissions, because they create and delete objects of every kind.
     let roles = of_kind(&documents, "ClusterRole");
     let powerful = |role: &&Value| role["rules"].to_string().contains(r#""verbs":["*"]"#);
     let names: Vec<_> = roles.into_iter().filter(powerful).map(|role| role["metadata"]["name"].clone()).collect();
@@ -227,13 +228,14 @@ fn lists_of_ones_own_say_what_is_chosen() {
     let args = ["gen", "-p", "e2e", "--e2e-lists", "lists", "--kubernetes-version", "v1.99.0"];
     let done = bed.plumbline(&args).expect(0);
     assert!(done.err.contains("1 of the 2 tests of v1.99.0 are chosen"), "{}", done.err);
-    // Another image may have tests that no list names.
+    // Another image may have tests that are not in the list.
     let other = ["--kube-conformance-image", "example.org/own:v1", "--e2e-focus", "mine"];
     let done = bed.plumbline(&[&args[..], &other].concat()).expect(0);
     assert!(done.err.contains("the image may have others"), "{}", done.err);
 }
 
-/// The definition that options make, as a process of this machine with a suite that is played in the place of the image's.
+/// Writes the definition that the options make, as a process on this machine with the stand-in for
+/// the suite's image.
 fn played(bed: &Bed, options: &[&str], more: &[(&str, &str)]) {
     let mut definition = definition(bed, options);
     definition["sonobuoy-config"]["driver"] = "Process".into();
@@ -241,14 +243,15 @@ fn played(bed: &Bed, options: &[&str], more: &[(&str, &str)]) {
     spec.remove("image");
     spec.insert("command".to_owned(), json!([env!("CARGO_BIN_EXE_plumbline"), "test-plugin", "e2e"]));
     let env = spec["env"].as_array_mut().unwrap();
-    // Nothing listens at the address of a cluster's worker here, and another test's must not hear of it.
+    // No worker listens at this address here, and a worker of another test must not get the
+    // messages.
     env.retain(|variable| variable["name"] != "E2E_EXTRA_ARGS");
     let given = [("FAKE_E2E_LIST_VERSION", "v1.30.14"), ("FAKE_E2E_TEST_TIME", "0s")];
     env.extend(given.iter().chain(more).map(|(name, value)| json!({"name": name, "value": value})));
     bed.write("e2e.yaml", &definition.to_string());
 }
 
-/// The names and statuses of tests that were run.
+/// The names and statuses of the tests that ran.
 fn outcomes(bed: &Bed, archive: &str) -> Vec<(String, String)> {
     let printed = bed.plumbline(&["results", archive, "-p", "e2e", "-o", "json"]).out;
     let trees: Value = serde_json::from_str(&printed).unwrap();
@@ -274,7 +277,7 @@ fn what_options_make_is_run_and_what_failed_is_run_again() {
     let plain = |name: &str| name.trim_start_matches("[It] ").to_owned();
     let names = |all: Vec<String>| all.iter().map(|name| plain(name)).collect::<std::collections::BTreeSet<_>>();
     assert_eq!(names(second.into_iter().map(|(name, _)| name).collect()), names(failed), "these, and no others");
-    // Of what has passed there is nothing to run again.
+    // A run without failures has nothing to rerun.
     let nothing = bed.plumbline(&["gen", "plugin", "e2e", "--rerun-failed", &again.archive()]).expect(2);
     assert!(nothing.err.contains("no test failed"), "{}", nothing.err);
 }

@@ -1,4 +1,5 @@
-//! The suite in a cluster, as far as an API server without nodes takes it: what is created, and what is looked at before.
+//! The suite in a cluster, as far as an API server without nodes can show: what is checked, and
+//! what is created.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -8,11 +9,11 @@ use serde_json::Value;
 
 use crate::bed::{Bed, Done};
 
-/// What is submitted.
+/// The facts of the submitted product.
 const PRODUCT: &str = "vendor: Example\nname: My Engine\nversion: 1.30\ntype: distribution\ndescription: an engine\n\
     website_url: https://example.org\ndocumentation_url: https://example.org/docs\ncontact_email_address: k8s@example.org\n";
 
-/// Nobody listens there.
+/// The address of a registry where nothing listens.
 const NO_REGISTRY: &str = "127.0.0.1:1";
 
 struct Cluster {
@@ -28,7 +29,7 @@ impl Cluster {
         Self { bed, double }
     }
 
-    /// A blocking call: the double answers on a thread of its own.
+    /// Runs the binary. The call blocks this thread, and the double answers on others.
     fn plumbline(&self, args: &[&str]) -> Done {
         let kubeconfig = self.bed.path("kubeconfig");
         let args: Vec<&str> = args.iter().copied().chain(["--kubeconfig", kubeconfig.to_str().unwrap()]).collect();
@@ -60,7 +61,7 @@ async fn a_vendors_version_becomes_the_images() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_image_that_is_not_there_is_told_before_anything_is_created() {
     let cluster = Cluster::new("v1.30.99").await;
-    // A registry that has nothing.
+    // A registry without images.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
@@ -77,7 +78,7 @@ async fn an_image_that_is_not_there_is_told_before_anything_is_created() {
     assert!(refused.err.contains(&format!("there is no image `{image}`")), "{}", refused.err);
     assert!(refused.err.contains("--kubernetes-version"), "{}", refused.err);
     assert!(cluster.double.list("configmaps").is_empty());
-    // It may be on the nodes all the same.
+    // The nodes may have the image anyway.
     cluster.plumbline(&[&args[..], &["--skip-preflight"]].concat()).expect(0);
     assert!(cluster.double.get("pods", "sonobuoy", "sonobuoy").is_some());
 }
@@ -133,7 +134,7 @@ async fn that_nobody_knows_what_is_required_is_said_before_it_begins() {
     }
 }
 
-/// What the end of a run would only say hours later.
+/// Otherwise, only the end of a run would report these errors, hours later.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_could_never_be_submitted_is_refused_before_it_begins() {
     let cluster = Cluster::new("v1.30.2").await;

@@ -1,4 +1,5 @@
-//! What others wrote steers no terminal, and what is printed for copying is one command.
+//! Text from outside cannot control the terminal, and a command that is printed for copying is one
+//! shell command.
 
 use std::process::Command;
 
@@ -57,7 +58,7 @@ fn a_command_for_copying_is_quoted_for_a_shell() {
         .lines()
         .find_map(|line| line.strip_prefix("next:    plumbline "))
         .unwrap_or_else(|| panic!("{}{}", done.out, done.err));
-    // A shell runs the line as it stands.
+    // A shell runs the printed line unchanged.
     let script = format!("exec \"$0\" {next}");
     let shown = Command::new("sh")
         .args(["-c", &script, env!("CARGO_BIN_EXE_plumbline")])

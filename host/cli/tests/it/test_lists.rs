@@ -1,4 +1,4 @@
-//! `e2e`: names of tests from everywhere, and what is selected of them.
+//! `e2e`: reads test names from every kind of input, and selects some of them.
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! `test-plugin`: what it leaves for a worker, and that runs judge it as what it was told to be.
+//! `test-plugin`: what it delivers to a worker, and that runs give it the verdict that its options
+//! ask for.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,7 +9,7 @@ use std::thread;
 
 use crate::bed::{Bed, wait_for};
 
-/// The definition of a plugin that is the binary itself.
+/// Writes the definition of a plugin that runs this binary.
 fn plugin(bed: &Bed, name: &str, format: &str, args: &str) {
     let binary = env!("CARGO_BIN_EXE_plumbline");
     let yaml = format!(
@@ -125,7 +126,7 @@ fn progress_is_posted_and_a_missing_worker_is_no_harm() {
         worker.join().unwrap().iter().map(|body| serde_json::from_str(body).unwrap()).collect();
     assert_eq!((&bodies[0]["total"], &bodies[0]["completed"]), (&4.into(), &2.into()));
     assert_eq!((&bodies[1]["completed"], &bodies[1]["failures"][0]), (&3.into(), &"item-0000004".into()));
-    // The listener is gone with its thread.
+    // The listener was closed when its thread ended.
     let done = bed.plumbline(&[&args[..], &["--progress-port", &port]].concat()).expect(0);
     assert!(done.err.contains("could not be posted"), "{}", done.err);
 }

@@ -1,4 +1,4 @@
-//! What a person is told who asked for something that cannot be.
+//! Error messages for requests that cannot be fulfilled, and dry runs.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Judges in whole runs, and what is shown of their verdicts.
+//! Judges in whole runs, and how their verdicts are shown.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::bed::Bed;
 
 const JUNIT: &str = r#"<testsuite name="suite"><testcase name="[It] udp works"><failure message="no route"/></testcase><testcase name="tcp works"/><testcase name="slow"><skipped/></testcase></testsuite>"#;
 
-/// A plugin whose results are `junit`, with further keys behind its definition.
+/// Writes a plugin whose results are `junit`. The definition ends with the keys in `more`.
 fn plugin(bed: &Bed, junit: &str, more: &str) {
     bed.write("report.xml", junit);
     bed.plugin(
@@ -48,11 +48,11 @@ fn a_known_failure_does_not_fail_a_run() {
     let markdown = shown("markdown").out;
     assert!(markdown.contains("| known-failure | no | the cloud has no UDP |"), "{markdown}");
     assert!(shown("yaml").out.contains("verdict:"));
-    // A part of the tree has no verdict of its own, and is what it is.
+    // A part of the tree has no verdict of judges, so its own statuses count.
     let node = bed.plumbline(&["results", &archive, "--node", "report.xml"]).expect(1);
     assert!(!node.out.contains("Verdict"), "{}", node.out);
 
-    // Judged anew, it is the same; without its judges, the failure counts.
+    // Judged again, the verdict is the same. Without its judges, the failure counts.
     let again = bed.plumbline(&["results", &archive, "--reprocess"]).expect(0);
     assert_eq!(again.out, bed.plumbline(&["results", &archive]).expect(0).out);
     plugin(&bed, JUNIT, "");

@@ -10,7 +10,7 @@ use crate::cluster::Cluster;
 use crate::driver::{SKIP_CLEANUP_ANNOTATION, Stage};
 use crate::error::ClusterError;
 use crate::names;
-use crate::retry::{Listing, list, send_with_retry};
+use crate::retry::{Listing, list, retry_until, send_with_retry};
 
 /// Grace period of a Job's pod in seconds: the time for which a worker still waits for its plugin.
 const POD_GRACE: u32 = 60;
@@ -133,7 +133,8 @@ async fn delete(cluster: &Cluster, namespace: &str, kind: Kind, name: &str) -> R
     let request = kube::core::Request::new(kind.path(namespace))
         .delete(name, &params)
         .map_err(|error| ClusterError::new(&what, error.to_string()))?;
-    match send_with_retry(cluster, &what, PATIENCE, &request).await {
+    // A conflict is over as soon as another writer has finished.
+    match retry_until(PATIENCE, || send_with_retry(cluster, &what, PATIENCE, &request)).await {
         Err(error) if !error.is_not_found() => Err(error),
         _ => Ok(()),
     }

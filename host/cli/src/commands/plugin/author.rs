@@ -1,4 +1,4 @@
-//! What the commands for authors share: their errors, their data, the host that checks.
+//! Functions shared by the commands for plugin authors.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::args::RunFormat;
 
-/// What a person is told.
+/// Converts an error for users.
 pub(super) fn error(error: AuthorError) -> AppError {
     let told = match error.kind {
         ErrorKind::Input => AppError::usage(&error.what),

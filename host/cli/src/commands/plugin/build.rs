@@ -17,7 +17,8 @@ use crate::ui::say;
 pub(crate) fn build(args: &BuildArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let project = Project::open(&args.dir).map_err(author::error)?;
-    // The sandbox of every other command: what is compiled here is in the cache for them.
+    // Every other command uses the same sandbox, so they reuse the module compiled here from the
+    // cache.
     let (sandbox, _) = modules::sandbox(&Limits::default())?;
     let built = plumbline_author::build(&project, &sandbox, &mut say).map_err(author::error)?;
     match args.format {

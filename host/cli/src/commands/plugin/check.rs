@@ -12,10 +12,10 @@ use super::author;
 use crate::args::{CheckArgs, Global};
 use crate::logging;
 
-/// The exit code of something that was checked and is wrong.
+/// Exit code if the check finds a problem.
 const WRONG: u8 = 1;
 
-/// Finds what would go wrong later.
+/// Finds problems that would otherwise appear later.
 pub(crate) fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let limits = Limits::load(args.limits.file.as_deref())?;

@@ -20,29 +20,29 @@ use crate::args::{DevArgs, Global};
 use crate::logging;
 use crate::ui::say;
 
-/// Paths of a round that are named.
+/// Maximum changed paths printed per round.
 const NAMED: usize = 3;
 
-/// Builds and tries the project whenever something in it changes, until it is interrupted.
+/// Builds and tests the project after every change, until it is interrupted.
 pub(crate) fn dev(args: &DevArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    // A directory that is no project is said at once.
+    // An invalid project directory is reported at once.
     let project = Project::open(&args.dir).map_err(|error| refused(&error))?;
     let limits = Limits::load(args.limits.file.as_deref())?;
     let (sandbox, built_in) = modules::sandbox(&limits)?;
     let (watch, _stopper) = Watch::new(&project.dir, QUIET).map_err(|error| watching(&error))?;
     say(&format!("watching {}; Ctrl-C ends", project.dir.display()));
     let dir = project.dir.clone();
-    // A thread of its own: it blocks, and this process may end while it does.
+    // The loop blocks, and this process may end meanwhile, so it has its own thread.
     let (ended, end) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let watched = watch.run(|round| {
             let modules = Modules::new(sandbox.clone(), built_in.clone());
             let report = try_out(&dir, &mut |dir| build(dir, &sandbox), &modules, &limits.modules);
-            // Nobody reads it any more: the next round says the same.
+            // Write errors are ignored, because the next round prints the report again.
             let _ = show(round, &report, &mut anstream::stdout().lock());
         });
-        // The other side is gone only when this process ends.
+        // Fails only when this process is ending.
         let _ = ended.send(watched);
     });
     let runtime = one_thread()?;
@@ -57,7 +57,8 @@ pub(crate) fn dev(args: &DevArgs, global: &Global) -> Result<ExitCode, AppError>
     })
 }
 
-/// A project without `module.yaml` has nothing to build: its modules come from elsewhere.
+/// Builds the project. Without `module.yaml`, there is nothing to build, because its modules come
+/// from elsewhere.
 fn build(dir: &Path, sandbox: &Sandbox) -> Built {
     if !dir.join(MANIFEST_FILE).exists() {
         return Ok(format!("nothing to build: there is no `{MANIFEST_FILE}`"));

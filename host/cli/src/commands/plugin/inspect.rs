@@ -18,13 +18,13 @@ use crate::args::{DataFormat, Global, InspectArgs};
 use crate::context::context;
 use crate::logging;
 
-/// What was inspected.
+/// The inspected artifact.
 enum Inspected {
     Module(Box<ModuleInspection>),
     Bundle(Box<BundleInspection>),
 }
 
-/// Says what a module or a bundle is. Nothing of it is run.
+/// Describes a module or a bundle, without running it.
 pub(crate) fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let context = context(&args.registry);
@@ -63,7 +63,7 @@ fn module(inspected: Result<ModuleInspection, InspectionError>) -> Result<Inspec
     inspected.map(|module| Inspected::Module(Box::new(module))).map_err(|error| wrong(&error))
 }
 
-/// What lies in a registry. It is fetched, looked at, and not kept.
+/// Fetches an artifact from a registry and inspects it, without storing it.
 fn fetched(context: &Context, reference: &str) -> Result<Inspected, AppError> {
     let artifact = registry::fetch(context, reference)?;
     let file = artifact.pulled.file.path();
@@ -74,7 +74,7 @@ fn fetched(context: &Context, reference: &str) -> Result<Inspected, AppError> {
     bundle(inspect::packed(file).map(|found| BundleInspection { signatures, ..found }))
 }
 
-/// The installed bundle of that name.
+/// Returns the installed bundle with this name.
 fn installed(name: &str) -> Result<Installed, AppError> {
     let failed = |error: &StoreError| {
         let told = if error.is_systems() { AppError::system } else { AppError::usage };

@@ -12,7 +12,7 @@ use crate::commands::plugin::print::print;
 use crate::logging;
 use crate::ui::say;
 
-/// Makes a key pair.
+/// Generates a key pair.
 pub(super) fn keygen(args: &KeygenArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let pair = write_pair(&args.out, args.force).map_err(|error| key_error(&error))?;

@@ -23,7 +23,7 @@ use crate::logging;
 pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let (_, modules) = modules::sandbox(&Limits::default())?;
-    // Without a home nothing is installed, and the built-in modules is there all the same.
+    // Without a home directory, nothing is installed, but the built-in modules still exist.
     let installed = match sources::store() {
         Ok(store) => store.list().map_err(|error| sources::store_error("failed to list installed bundles", &error))?,
         Err(_) => Vec::new(),

@@ -15,7 +15,7 @@ use crate::context::context;
 use crate::logging;
 use crate::ui::say;
 
-/// Writes down what the plugins are, exactly.
+/// Writes a lock file with the exact versions of the plugins.
 pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let context = context(&args.registry);
@@ -46,7 +46,7 @@ pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, AppErro
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a reference names, and its bundle, if it is one.
+/// Returns the plugin of a reference, and its bundle, if it has one.
 fn find<'a>(
     context: &Context,
     reference: &'a str,

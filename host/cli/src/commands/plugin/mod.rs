@@ -30,7 +30,7 @@ use plumbline_app::AppError;
 
 use crate::args::{Global, PluginArgs, PluginCommand};
 
-/// Does what the arguments say.
+/// Runs the subcommand.
 pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, AppError> {
     match &args.command {
         PluginCommand::New(args) => new::new(args, global),

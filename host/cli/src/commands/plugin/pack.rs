@@ -57,7 +57,7 @@ enum Failure {
     File(io::Error),
 }
 
-/// Writes the tar, whole or not at all.
+/// Writes the tar atomically.
 fn write(bundle: &Bundle, path: &Path) -> Result<Packed, Failure> {
     let mut file = AtomicFile::create(path).map_err(Failure::File)?;
     let packed = bundle.pack(BufWriter::new(&mut file)).map_err(Failure::Bundle)?;

@@ -1,4 +1,4 @@
-//! What commands about keys and signatures print: a text for people, or data.
+//! Output of the commands for keys and signatures, as text or data.
 
 use std::io::Write;
 

@@ -22,7 +22,7 @@ use crate::ui::say;
 pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let context = context(&args.registry);
-    // A built-in plugin of one place only is shown as it is there.
+    // A built-in plugin without a cluster definition is shown as it runs on this machine.
     let place = match plumbline_bundle::built_in::definition(&args.reference) {
         Some(built_in) if built_in.yaml(Environment::Cluster).is_none() => Environment::Local,
         _ => Environment::Cluster,
@@ -46,7 +46,8 @@ pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, AppErro
     Ok(ExitCode::SUCCESS)
 }
 
-/// How the bundle came here. It was found a moment ago by the name that the user gave, which may be another by now.
+/// Returns how the bundle was installed. The name was resolved a moment ago, and may refer to
+/// another bundle by now.
 fn installed(found: &ResolvedPlugin) -> Result<Option<Installed>, AppError> {
     let name = &found.origin;
     sources::store()?

@@ -18,7 +18,7 @@ use crate::args::{DataFormat, Global, TestArgs};
 use crate::logging;
 use crate::ui::say;
 
-/// Runs golden cases, and damaged inputs if they are wished for.
+/// Runs golden cases, and damaged inputs if requested.
 pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let project = Project::open(&args.dir).map_err(|error| refused(&error))?;
@@ -64,8 +64,8 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, AppErro
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Refuses a module that was not built from its sources as they are: after a failed build, the old module would be
-/// tested in place of the new one.
+/// Rejects a module that was not built from its current sources. After a failed build,
+/// the old module would be tested instead of the new one.
 fn fresh(dir: &Path) -> Result<(), AppError> {
     if !dir.join(MANIFEST_FILE).exists() {
         return Ok(());
@@ -79,7 +79,7 @@ fn fresh(dir: &Path) -> Result<(), AppError> {
     }
 }
 
-/// Why there was nothing to run.
+/// Converts the reason why no case could run.
 pub(super) fn refused(error: &GoldenError) -> AppError {
     let told = AppError::usage("no case can be run").because(error);
     match error.hint() {
@@ -99,7 +99,7 @@ fn fuzzing(error: &FuzzError) -> AppError {
     }
 }
 
-/// One line for each case, with what is wrong below it, and their sum.
+/// Prints one line for each case, with its problems below it, and the summary.
 pub(super) fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let width = report.cases.iter().map(|case| case.name.chars().count()).max().unwrap_or_default();
     for case in &report.cases {

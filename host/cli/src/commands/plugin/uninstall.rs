@@ -8,7 +8,8 @@ use crate::args::{Global, UninstallArgs};
 use crate::logging;
 use crate::ui::say;
 
-/// Removes installed bundles. All are looked for before the first is removed: a slip of the pen removes nothing.
+/// Removes installed bundles. All names are checked before the first is removed, so that a typo
+/// removes nothing.
 pub(crate) fn uninstall(args: &UninstallArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let store = sources::store()?;

@@ -11,10 +11,10 @@ use crate::commands::plugin::print::print;
 use crate::context::context;
 use crate::logging;
 
-/// What the command ends with when no signature counts: it was checked, and something is wrong.
+/// Exit code if no signature counts.
 const NOT_VERIFIED: u8 = 1;
 
-/// Says whether a signature of a bundle counts.
+/// Checks whether a signature of a bundle counts.
 pub(super) fn verify(args: &VerifyArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
     let context = context(&args.registry);
@@ -36,7 +36,7 @@ pub(super) fn verify(args: &VerifyArgs, global: &Global) -> Result<ExitCode, App
                 [("version: ", &said.version), ("source:  ", &said.source), ("signed:  ", &said.signed)]
             {
                 if let Some(said) = said {
-                    // What the signer says goes to a terminal: nothing in it may steer that.
+                    // The signer's text goes to a terminal, so its control characters are escaped.
                     text.push_str(&format!("\n{label} {}", said.escape_debug()));
                 }
             }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ui::say;
 
-/// SIGHUP in the masks of `/proc/self/status`, whose bit 0 is signal 1.
+/// Bit of SIGHUP in the masks of `/proc/self/status`, whose bit 0 is signal 1.
 const HANGUP_BIT: u64 = 1;
 
 /// Cancels the run at the first SIGINT, SIGTERM or SIGHUP, so that its results are archived. A second

@@ -1,4 +1,4 @@
-//! A run in a cluster.
+//! Status of a run in a cluster.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use crate::commands::remote::connect;
 use crate::commands::wait::until_over;
 use crate::ui::say;
 
-/// Shows how it goes.
+/// Shows the status.
 pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, AppError> {
     runtime()?.block_on(async {
         let cluster = connect(&args.cluster).await.map_err(|error| AppError::cluster(&error))?;
@@ -54,7 +54,7 @@ async fn show(cluster: &Cluster, seen: &Seen, args: &StatusArgs, global: &Global
     Ok(code_of_run(seen, global))
 }
 
-/// The status in full, if it is of this run.
+/// Returns the full status, if it belongs to this run.
 async fn in_full(cluster: &Cluster, seen: &Seen) -> Option<RunStatus> {
     match full(cluster, &seen.namespace).await {
         Ok(Some(all)) if all.run == seen.status.run => {
@@ -76,7 +76,8 @@ async fn in_full(cluster: &Cluster, seen: &Seen) -> Option<RunStatus> {
     }
 }
 
-/// What an aggregator that is gone wrote last: no sentence with it, because what it says is not so any more.
+/// Prints the last status of a missing aggregator, without the summary sentence, which is out of
+/// date.
 fn print_last(cluster: &Cluster, last: &Seen, args: &StatusArgs) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     if args.json || args.format.is_some() {
@@ -101,7 +102,7 @@ fn print(
         (Some(StatusFormat::Wide), ..) => table::wide(status, &seen.waiting, now),
         (None, true, _) => table::all(status),
         (None, false, true) => return one_line_of_json(status, out),
-        // Asked for in full, the summary would show nothing new.
+        // With the full status requested, the summary would add nothing.
         (None, false, false) if args.full => table::all(status),
         (None, false, false) => table::summary(status),
     };

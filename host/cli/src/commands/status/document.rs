@@ -1,4 +1,4 @@
-//! A run in a cluster as data. Keys are only ever added (docs/exit-codes.md).
+//! Status of a run in a cluster as data. Keys are never removed or renamed (docs/exit-codes.md).
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::ui::period;
 
-/// The document. `status` is the status in full where that was asked for.
+/// Returns the document. `status` is the full status if it was requested.
 pub(super) fn document(cluster: &str, seen: &Seen, status: &RunStatus, now: Timestamp) -> Value {
     let verdict = seen.is_over().then(|| Verdict::from_run(&seen.status));
     let tar = &seen.status.tar_info;
@@ -58,7 +58,8 @@ fn plugin(entry: &PluginStatus) -> Value {
     })
 }
 
-/// The names of the wire mislead: `completed` has no failures in it, but what was skipped.
+/// Returns progress with clear names. In the protocol, `completed` excludes failures and includes
+/// skipped tests.
 fn progress(progress: &ProgressUpdate) -> Value {
     json!({
         "passed-or-skipped": progress.completed,
@@ -83,14 +84,14 @@ fn waiting(waiting: &Waiting) -> Value {
     })
 }
 
-/// The status as the aggregator tells it, but for what only this program's views need.
+/// Prints the aggregator's status, without fields that only Plumbline's views need.
 pub(crate) fn one_line_of_json(status: &RunStatus, out: &mut impl Write) -> io::Result<()> {
     let mut status = status.clone();
     status.launched.clear();
     print_json_line(&status, out)
 }
 
-/// How long ago `at` was.
+/// Formats how long ago `at` was.
 pub(crate) fn ago(at: Timestamp) -> String {
     format!("{} ago", period(Timestamp::now().duration_since(at)))
 }

@@ -1,4 +1,4 @@
-//! How a run came out.
+//! Prints the outcome of a run.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use super::table;
 use crate::args::{ExitCodes, Global};
 use crate::error::verdict_code;
 
-/// `fetched`: somebody fetches the archive already.
+/// Prints the closing sentence and notes. `fetched`: the caller downloads the archive next.
 pub(super) fn closing(seen: &Seen, now: Timestamp, fetched: bool, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\n{}", if fetched { how(seen) } else { sentence(seen) })?;
     for note in notes(seen, now) {
@@ -23,7 +23,7 @@ pub(super) fn closing(seen: &Seen, now: Timestamp, fetched: bool, out: &mut impl
     Ok(())
 }
 
-/// The summary of a run that has ended, whose archive is `fetched` next or not.
+/// Prints the summary of a finished run. `fetched`: the caller downloads the archive next.
 pub(crate) fn print_end(seen: &Seen, fetched: bool) -> Result<(), AppError> {
     let mut out = anstream::stdout().lock();
     write!(out, "{}", table::summary(&seen.status))
@@ -31,7 +31,7 @@ pub(crate) fn print_end(seen: &Seen, fetched: bool) -> Result<(), AppError> {
         .map_err(|error| AppError::printing("failed to print the outcome", &error))
 }
 
-/// What a look at a run comes to.
+/// Returns the exit code for the state of a run.
 pub(crate) fn code_of_run(seen: &Seen, global: &Global) -> ExitCode {
     let failed = seen.status.status == RunPhase::Failed;
     match global.exit_code {
@@ -39,7 +39,7 @@ pub(crate) fn code_of_run(seen: &Seen, global: &Global) -> ExitCode {
         ExitCodes::Compat => ExitCode::SUCCESS,
         ExitCodes::Strict if seen.is_over() => verdict_code(Verdict::from_run(&seen.status)),
         ExitCodes::Strict if seen.silent_for(Timestamp::now()).is_some() => verdict_code(Verdict::SystemFailure),
-        // An unfinished run has no verdict yet: to show it is what was asked for.
+        // An unfinished run has no verdict yet. Showing it succeeded.
         ExitCodes::Strict => ExitCode::SUCCESS,
     }
 }

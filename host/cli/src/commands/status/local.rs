@@ -1,4 +1,4 @@
-//! A run of this user on this machine.
+//! Status of a run of this user on this machine.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -16,10 +16,10 @@ use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
 use crate::error::verdict_code;
 use crate::ui::{period, skipped, stalled};
 
-/// Results of one plugin that are listed one by one; more are summed up.
+/// Maximum results listed per plugin; more are summed up.
 const MAX_LISTED: usize = 20;
 
-/// Shows how it goes.
+/// Shows the status.
 pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, AppError> {
     let (entry, others) = local_runs::find(args.run.as_deref())?;
     let seen = local_runs::read_status(&entry)?;
@@ -34,7 +34,7 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, App
     printed.map_err(|error| AppError::printing("failed to print the status", &error))?;
     let over = matches!(seen.status.status, RunPhase::Complete | RunPhase::Failed);
     Ok(match (global.exit_code, over, seen.lost) {
-        // An unfinished run has no verdict yet: to show it is what was asked for.
+        // An unfinished run has no verdict yet. Showing it succeeded.
         (ExitCodes::Compat, ..) | (_, false, false) => ExitCode::SUCCESS,
         (_, _, true) => verdict_code(Verdict::SystemFailure),
         (_, true, false) => verdict_code(Verdict::from_run(&seen.status)),
@@ -78,7 +78,7 @@ fn print(entry: &LocalRun, seen: &LocalStatus, show_all: bool, out: &mut impl Wr
     Ok(())
 }
 
-/// What does not get on, and where its output is.
+/// Describes stalled results, and where their output is.
 fn standing_still(entry: &LocalRun, seen: &LocalStatus, now: Timestamp) -> Vec<String> {
     let awaited = seen.status.plugins.iter().flatten().filter(|_| !seen.lost);
     let still = awaited.filter_map(|result| Some((result, stalled(&seen.status, result, now)?)));
@@ -165,7 +165,7 @@ pub(super) fn list(runs: &[LocalRun], now: Timestamp, out: &mut impl Write) -> i
     Ok(())
 }
 
-/// The state of a run that a process works on.
+/// State of a run that has a running process.
 const RUNNING: &str = "running";
 
 fn state(run: &LocalRun) -> (&'static str, Option<Verdict>) {

@@ -1,4 +1,4 @@
-//! How a run stands in a sentence, with what one can do next; and what else there is to know.
+//! Describes the state of a run in a sentence with the next command, and adds notes.
 
 use jiff::{SignedDuration, Timestamp};
 use plumbline_app::report::text::{name, one_line, size};
@@ -11,16 +11,16 @@ use super::table;
 use crate::compat::Name;
 use crate::ui::{logs_command, missing, period, skipped, stalled};
 
-/// Pods that wait and are told of one by one.
+/// Maximum waiting pods listed one by one.
 const MAX_WAITING: usize = 10;
 
-/// Results that are reported one by one, with the reason why they are missing.
+/// Maximum missing results listed one by one, with their reasons.
 const MAX_REASONS: usize = 10;
 
-/// Workers send a heartbeat about every 30 s. One that is older than this is shown.
+/// Age above which a heartbeat is shown. Workers send one about every 30 s.
 const OLD_HEARTBEAT: SignedDuration = SignedDuration::from_secs(60);
 
-/// The words by which scripts tell the phase of a run from the output of `sonobuoy status`.
+/// Returns the words by which scripts recognize the phase in the output of `sonobuoy status`.
 fn for_scripts(phase: &RunPhase) -> &'static str {
     match (Name::current(), phase) {
         (Name::Plumbline, _) | (_, RunPhase::Other(_)) => "",
@@ -31,7 +31,7 @@ fn for_scripts(phase: &RunPhase) -> &'static str {
     }
 }
 
-/// The outcome of a run that has an archive; of others the [`sentence`].
+/// Returns the outcome of a complete run, or the [`sentence`] for others.
 pub(super) fn how(seen: &Seen) -> String {
     match seen.status.status {
         RunPhase::Complete => {
@@ -41,7 +41,7 @@ pub(super) fn how(seen: &Seen) -> String {
     }
 }
 
-/// The state of the run, and the next command.
+/// Returns the state of the run, and the next command.
 pub(super) fn sentence(seen: &Seen) -> String {
     let status = &seen.status;
     let next = |command: &str| format!("`{} {command}{}`", Name::current().program(), namespace(seen));
@@ -87,7 +87,7 @@ pub(super) fn sentence(seen: &Seen) -> String {
     for_scripts(&status.status).to_owned() + &sentence
 }
 
-/// What a person should know besides, one line each.
+/// Returns further information, one line each.
 pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
     let mut notes = failure(&seen.status);
     if let Some(silent) = seen.silent_for(now) {
@@ -125,7 +125,7 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
         let all = format!("`plumbline status -o wide{}`", namespace(seen));
         notes.push(format!("{more} more results are in trouble. List them with {all}."));
     }
-    // Of some, the reason is given above.
+    // For some pods, the reason is already printed above.
     let has_reason = |waiting: &Waiting| {
         seen.status.plugins.iter().flatten().any(|entry| entry.reason.is_some() && table::is_of(waiting, entry))
     };
@@ -149,13 +149,13 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
     notes
 }
 
-/// Why a result is missing or may not arrive, and when its worker was heard of last if that was
-/// long ago. `None` if all is well.
+/// Returns why a result is missing or may not arrive, and an old heartbeat of its worker. `None`
+/// without a problem.
 fn why_missing(status: &RunStatus, entry: &PluginStatus, now: Timestamp) -> Option<String> {
     if entry.status == EntryStatus::Complete {
         return None;
     }
-    // The status itself may be older than this moment.
+    // The status itself may be older than `now`.
     let now = status.heartbeat.unwrap_or(now);
     let silent = entry.last_heartbeat.map(|at| now.duration_since(at));
     let silent = silent.filter(|silent| !entry.status.is_final() && *silent > OLD_HEARTBEAT);
@@ -170,20 +170,20 @@ fn why_missing(status: &RunStatus, entry: &PluginStatus, now: Timestamp) -> Opti
     Some(one_line(&format!("{}{node}: {why}", entry.plugin)))
 }
 
-/// Why the run failed as a whole, or was ended, and what to do.
+/// Returns why the run failed as a whole or was ended, and a hint.
 pub(super) fn failure(status: &RunStatus) -> Vec<String> {
     let Some(failure) = &status.failure else { return Vec::new() };
     let hint = failure.hint.as_deref().map(|hint| format!("hint:  {}", name(hint)));
     [format!("cause: {}", name(&failure.reason))].into_iter().chain(hint).collect()
 }
 
-/// What judges made of each plugin.
+/// Returns the verdict on each plugin.
 pub(super) fn judged(status: &RunStatus) -> Vec<String> {
     let verdicts = status.verdicts.iter().flatten();
     verdicts.map(|(plugin, verdict)| name(&format!("{plugin}: {}", verdict.sentence()))).collect()
 }
 
-/// Results that are in or given up, and all.
+/// Returns the number of received or missing results, and of all.
 fn counted(status: &RunStatus) -> (u64, u64) {
     status.plugins.iter().flatten().fold((0, 0), |(done, all), entry| {
         (done + if entry.status.is_final() { entry.count() } else { 0 }, all + entry.count())
@@ -205,7 +205,7 @@ fn verdict(status: &RunStatus) -> String {
     }
 }
 
-/// The option that a further command needs to find the same run.
+/// Returns the option that further commands need to find the same run.
 fn namespace(seen: &Seen) -> String {
     if seen.namespace == names::DEFAULT_NAMESPACE { String::new() } else { format!(" -n {}", seen.namespace) }
 }
@@ -322,7 +322,7 @@ mod tests {
             image: None,
             since: None,
         }];
-        // What the clock of this machine says does not matter.
+        // The clock of this machine does not matter.
         insta::assert_snapshot!(notes(&seen, "2026-11-20T23:00:00Z".parse().unwrap())[1..].join("\n"), @"
         bench on n2: last heartbeat 3 min ago
         bench on n3: the worker of pod `p3` is \u{fffd}[2Jsilent (last heartbeat 3 min ago)

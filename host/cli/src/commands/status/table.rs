@@ -1,4 +1,5 @@
-//! The tables of `plumbline status`, byte for byte as scripts know them: right-aligned columns, three spaces before each.
+//! The tables of `plumbline status`, byte for byte as scripts expect them: right-aligned columns
+//! with three spaces before each.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +15,7 @@ use crate::ui::period;
 /// Spaces before each column.
 const GAP: usize = 3;
 
-/// One row per plugin, status and result.
+/// Returns a table with one row per plugin, status and result.
 pub(super) fn summary(status: &RunStatus) -> String {
     let entries = status.plugins.as_deref().unwrap_or_default();
     let mut counts = BTreeMap::<&str, u64>::new();
@@ -26,14 +27,14 @@ pub(super) fn summary(status: &RunStatus) -> String {
     }
     let mut rows = vec![row(["PLUGIN", "STATUS", "RESULT", "COUNT", "PROGRESS"])];
     for ((plugin, status, result), (count, entry)) in groups {
-        // Of several, nobody could say whose it is.
+        // With several results, the progress could belong to any of them.
         let progress = if counts.get(plugin) == Some(&1) { progress(entry) } else { String::new() };
         rows.push(row([plugin, status, result, &count.to_string(), &progress]));
     }
     aligned(&rows)
 }
 
-/// One row per expected result, in the order of the plan.
+/// Returns a table with one row per expected result, in the order of the plan.
 pub(super) fn all(status: &RunStatus) -> String {
     let mut rows = vec![row(["PLUGIN", "NODE", "STATUS", "RESULT", "PROGRESS"])];
     for entry in status.plugins.iter().flatten() {
@@ -42,7 +43,7 @@ pub(super) fn all(status: &RunStatus) -> String {
     aligned(&rows)
 }
 
-/// The same with when the worker was heard of, and what its pod waits for or why its result is
+/// Returns the table of [`all`] with heartbeats, and with the reason why a pod waits or a result is
 /// missing.
 pub(super) fn wide(status: &RunStatus, waiting: &[Waiting], now: Timestamp) -> String {
     let mut rows = vec![row(["PLUGIN", "NODE", "STATUS", "RESULT", "HEARD", "PROGRESS", "REASON"])];
@@ -62,7 +63,7 @@ pub(super) fn wide(status: &RunStatus, waiting: &[Waiting], now: Timestamp) -> S
     aligned(&rows)
 }
 
-/// Whether it is the pod of this result that waits.
+/// Whether the waiting pod belongs to this result.
 pub(super) fn is_of(waiting: &Waiting, entry: &PluginStatus) -> bool {
     let node = entry.node == plumbline_core::GLOBAL || waiting.node.as_deref() == Some(&entry.node);
     waiting.plugin.as_deref() == Some(&entry.plugin) && node
@@ -85,12 +86,12 @@ fn counts(progress: &ProgressUpdate) -> String {
     text
 }
 
-/// Cells as a terminal may show them: they are foreign text.
+/// Returns the cells, made safe for a terminal because they are foreign text.
 fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     cells.into_iter().map(|cell| if cell.is_empty() { String::new() } else { one_line(cell) }).collect()
 }
 
-/// Leading spaces of a cell count: progress begins with none, so nothing is lost by it.
+/// Aligns the columns to the right. Leading spaces of a cell count toward its width.
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let width = |column: usize| {

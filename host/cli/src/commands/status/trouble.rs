@@ -1,4 +1,4 @@
-//! Why there is no status to be shown, as a person is told, and the exit code that it stands for.
+//! Errors and exit codes for a status that cannot be shown.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -14,13 +14,13 @@ use crate::error::PrintError as _;
 use crate::hints;
 use crate::ui::say;
 
-/// The exit code of other tools of the field for whatever went wrong.
+/// Sonobuoy's exit code for all errors.
 const COMPAT_FAILURE: u8 = 1;
 
-/// The error for a person.
+/// Converts the error for users.
 pub(crate) fn told(error: &StatusError) -> AppError {
     let told = match error {
-        // Nothing is there to be asked: most likely the wrong namespace.
+        // Nothing was found, most likely because of a wrong namespace.
         StatusError::NoNamespace { .. } | StatusError::NoPod { .. } => AppError::usage(error.to_string()),
         StatusError::Cluster(error) => {
             AppError::system(format!("the cluster cannot be asked: failed to {}", error.what)).because(&Cause(error))
@@ -33,7 +33,7 @@ pub(crate) fn told(error: &StatusError) -> AppError {
     }
 }
 
-/// Only the cause: what was tried is told above it.
+/// Shows only the cause, because the summary above it contains the failed action.
 #[derive(Debug)]
 struct Cause<'a>(&'a ClusterError);
 
@@ -45,7 +45,8 @@ impl std::fmt::Display for Cause<'_> {
 
 impl std::error::Error for Cause<'_> {}
 
-/// Says why there is no status; the exit code. A run that is only about to begin is no error: that it is, is what was asked for.
+/// Reports why there is no status, and returns the exit code. A run that is about to start is not
+/// an error.
 pub(crate) fn explain(error: &StatusError, global: &Global) -> Result<ExitCode, AppError> {
     let begins = match error {
         StatusError::Pending { waiting, .. } => !waiting.as_ref().is_some_and(|waiting| waiting.is_image_trouble()),

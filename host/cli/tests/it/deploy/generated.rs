@@ -1,5 +1,6 @@
-//! Files of `deploy/` that are written by `cargo xtask deploy` and by nobody else. The list of them is here, and here only: the same test
-//! writes them when `PLUMBLINE_DEPLOY=write` asks for it, and otherwise fails when they are not what they would be.
+//! Files of `deploy/` that only `cargo xtask deploy` writes. This is the only list of them. The
+//! same test writes them if `PLUMBLINE_DEPLOY=write` is set, and otherwise fails if they are out of
+//! date.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +13,7 @@ use super::{MODES, PLUGINS, printed, root, run};
 use crate::bed::Bed;
 use crate::generate::documents;
 
-/// Names of files below `deploy/`, with what they hold.
+/// The names of files below `deploy/`, with their content.
 fn files(bed: &Bed) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut put = |name: String, text: String| assert!(files.insert(name, text).is_none());
@@ -24,7 +25,7 @@ fn files(bed: &Bed) -> BTreeMap<String, String> {
         let plugins: String = PLUGINS.iter().map(|name| format!(" -p {name}")).collect();
         let command = format!("plumbline gen{plugins} {}", args.join(" "));
         put(format!("manifests/{mode}.yaml"), format!("# {command}\n{text}"));
-        // Where the run makes no accounts, plugins have the one of the namespace.
+        // The run creates no accounts here, so plugins use the one of the namespace.
         let of_aggregator: Vec<Value> =
             objects.iter().filter(|object| object["metadata"]["name"] != "plumbline-plugin").cloned().collect();
         put(
@@ -62,14 +63,15 @@ fn only(objects: &[Value], wanted: impl Fn(&str) -> bool) -> String {
     to_yaml(&chosen)
 }
 
-/// The definitions of a run.
+/// The plugin definitions among the objects of a run.
 fn definitions(objects: &[Value]) -> Vec<String> {
     let map = objects.iter().find(|object| object["metadata"]["name"] == "sonobuoy-plugins-cm").unwrap();
     let data = map["data"].as_object().unwrap();
     data.values().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-/// The name of a plugin, and its definition without the image of this version: the chart has a setting for it.
+/// The name of a plugin, and its definition. The image of this version is left out, because the
+/// chart has a setting for it.
 fn for_chart(text: &str) -> (String, String) {
     let mut definition = documents(text).remove(0);
     let name = definition["sonobuoy-config"]["plugin-name"].as_str().unwrap().to_owned();

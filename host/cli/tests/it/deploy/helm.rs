@@ -1,4 +1,4 @@
-//! The chart as it is.
+//! The Helm chart: its default rendering, the roles of each mode, lint, and its notes.
 
 use plumbline_apidouble::ApiDouble;
 
@@ -13,7 +13,7 @@ fn the_default_rendering_is_what_gen_prints() {
     assert_same(&rendered, &objects_of_run(helm.bed(), &[]));
     assert_applicable(&rendered, "sonobuoy");
     assert_restricted(&rendered);
-    // Everything can be found by what made it, and by what it is of.
+    // The labels of an object name the release that made it, and what it is a part of.
     for object in &rendered {
         let labels = &object["metadata"]["labels"];
         assert_eq!(labels["app.kubernetes.io/instance"], "plumbline", "{object:#}");
@@ -25,7 +25,8 @@ fn the_default_rendering_is_what_gen_prints() {
 fn roles_of_every_mode_are_those_that_gen_prints() {
     let Some(helm) = Helm::new() else { return };
     for mode in MODES {
-        // In two of the modes `gen` makes no namespace: it is for people who may not.
+        // In two of the modes, `gen` creates no namespace. They are for users who may not create
+        // one.
         let create = ["minimal", "clusterAdmin"].contains(&mode);
         let values = format!("{{permissions: {mode}, namespace: {{create: {create}, name: sonobuoy}}}}");
         let rendered = helm.rendered(&values);
@@ -44,7 +45,7 @@ fn lint_finds_nothing() {
     }
 }
 
-/// Helm asks for a server even where it is to create nothing there.
+/// Helm asks for a server even if it creates nothing there.
 #[tokio::test(flavor = "multi_thread")]
 async fn notes_tell_what_to_do_next() {
     let Some(helm) = Helm::new() else { return };

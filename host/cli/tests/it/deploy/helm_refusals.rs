@@ -1,4 +1,4 @@
-//! Values that are refused, with the sentence that a person reads.
+//! Values that the chart rejects, with the messages that users see.
 
 use super::tools::Helm;
 

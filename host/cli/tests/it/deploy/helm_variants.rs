@@ -1,4 +1,4 @@
-//! Values of the chart, each beside the options of `gen` that mean the same.
+//! Values of the chart, each compared with the options of `gen` that mean the same.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::tools::Helm;
 use super::{PLUGINS, objects_of_run, printed};
 use crate::generate::{documents, of_kind};
 
-/// A plugin with files, another container, variables of its own and a mount that is elsewhere.
+/// A plugin with files, another container, its own variables, and a mount at another path.
 const PROBE: &str = r#"
 sonobuoy-config: {driver: Job, plugin-name: my.probe, result-format: junit}
 plumbline: {timeout: 1000000}
@@ -26,7 +26,7 @@ config-map:
     deep: [1, 2]
 "#;
 
-/// Indented, as a mapping below a key.
+/// Indents a mapping, to be put below a key.
 fn below(text: &str) -> String {
     text.trim().lines().map(|line| format!("    {line}\n")).collect()
 }
@@ -117,7 +117,8 @@ fn plugins_are_prepared_as_gen_prepares_them() {
     let Some(helm) = Helm::new() else { return };
     let bed = helm.bed();
     bed.write("probe.yaml", PROBE);
-    // With the address for progress, as `gen plugin e2e` prints it: `gen` adds it where it is missing, a chart takes definitions as they are.
+    // The definition has the URL for progress, as `gen plugin e2e` prints it. `gen` adds the URL if
+    // it is missing, but a chart uses definitions as they are.
     let env = "[{name: E2E_EXTRA_ARGS, value: '--progress-report-url=http://localhost:8099/progress'}]";
     let permissions = "{cluster: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}], namespace: [{apiGroups: [''], resources: [pods], verbs: [get]}]}";
     let e2e = format!(
@@ -149,7 +150,7 @@ fn minimal_roles_follow_what_is_recorded() {
         let rendered = helm.rendered(&format!("config: {{Resources: {resources}}}"));
         assert_same(&rendered, &objects_of_run(helm.bed(), &["--config", "config.json"]));
         for mode in ["minimal", "clusterRead"] {
-            // `clusterRead` makes no namespace.
+            // `clusterRead` creates no namespace.
             let namespace = format!("{{create: {}, name: sonobuoy}}", mode == "minimal");
             let values = format!(
                 "{{permissions: {mode}, namespace: {namespace}, config: {{Resources: {resources}, Plumbline: {{QueryKubelets: true}}}}}}"

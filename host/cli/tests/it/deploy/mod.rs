@@ -1,5 +1,5 @@
-//! What lies in `deploy/`: that it is what `gen` prints today, that the real tools render it to the same objects, and that an API server
-//! takes them all.
+//! The files in `deploy/`. They are what `gen` prints today, Helm renders its chart to the same
+//! objects, and an API server accepts all of them.
 
 mod generated;
 mod helm;
@@ -19,7 +19,7 @@ use crate::generate::documents;
 /// The built-in plugins of a run that is ready to apply.
 const PLUGINS: [&str; 1] = ["host-facts"];
 
-/// The modes of permissions, as they are written.
+/// The modes of permissions, as options spell them.
 const MODES: [&str; 4] = ["minimal", "namespaceAdmin", "clusterRead", "clusterAdmin"];
 
 /// The directory `deploy` of the checkout.
@@ -27,7 +27,7 @@ fn root() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", "..", "deploy"].iter().collect()
 }
 
-/// `gen` with these arguments, without a cluster to ask.
+/// Runs `gen` with these arguments, without a cluster.
 fn printed(bed: &Bed, args: &[&str]) -> Done {
     let args = [&["gen"], args].concat();
     let mut command = bed.command(&args);
@@ -35,13 +35,13 @@ fn printed(bed: &Bed, args: &[&str]) -> Done {
     Done::of(command).expect(0)
 }
 
-/// What `gen` prints for a run of the built-in plugins, and these arguments.
+/// What `gen` prints for a run of the built-in plugins with these arguments.
 fn run(bed: &Bed, more: &[&str]) -> String {
     let plugins: Vec<&str> = PLUGINS.iter().flat_map(|name| ["-p", name]).collect();
     printed(bed, &[&plugins, more].concat()).out
 }
 
-/// The same as objects.
+/// The same, as objects.
 fn objects_of_run(bed: &Bed, more: &[&str]) -> Vec<Value> {
     documents(&run(bed, more))
 }

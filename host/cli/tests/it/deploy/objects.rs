@@ -1,4 +1,4 @@
-//! Comparing and checking objects.
+//! Compares and checks Kubernetes objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,12 @@ use plumbline_apidouble::schema;
 use plumbline_core::Definition;
 use serde_json::{Value, json};
 
-/// Labels that a chart has and `gen` has not.
+/// Labels that the chart adds and `gen` does not.
 const CHART_LABELS: [&str; 4] =
     ["app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart"];
 
-/// Fails unless both lists hold the same objects; what is text to Kubernetes and a document to the program is compared as a document.
+/// Fails unless both lists hold the same objects. Embedded documents are compared by value, not as
+/// text.
 #[track_caller]
 pub(super) fn assert_same(left: &[Value], right: &[Value]) {
     let (left, right) = (by_id(left), by_id(right));
@@ -23,7 +24,7 @@ pub(super) fn assert_same(left: &[Value], right: &[Value]) {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Every place where they differ, with what is there on both sides.
+/// Adds every path at which the values differ to `found`, with both values.
 fn differences(path: &str, left: &Value, right: &Value, found: &mut Vec<String>) {
     match (left, right) {
         (Value::Object(left), Value::Object(right)) => {
@@ -38,7 +39,7 @@ fn differences(path: &str, left: &Value, right: &Value, found: &mut Vec<String>)
                 differences(&format!("{path}[{at}]"), left, right, found);
             }
         }
-        // Tools write whole numbers as they like.
+        // Tools format whole numbers in different ways.
         (left, right) if left == right || left.as_f64().is_some_and(|number| Some(number) == right.as_f64()) => {}
         (left, right) => found.push(format!("{path}: {left} is not {right}")),
     }
@@ -54,13 +55,13 @@ fn by_id(objects: &[Value]) -> BTreeMap<String, Value> {
     all
 }
 
-/// Without the labels of a chart, and with documents in place of texts.
+/// The object without the labels of a chart, and with parsed documents instead of texts.
 fn plain(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(labels) = object.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
         labels.retain(|key, _| !CHART_LABELS.contains(&key.as_str()));
     }
-    // In a file text ends with its line.
+    // Parsed documents do not differ in a newline at the end.
     if let Some(data) = object.pointer_mut("/data").and_then(Value::as_object_mut) {
         for (key, value) in data {
             let Some(text) = value.as_str() else { continue };
@@ -75,7 +76,8 @@ fn plain(object: &Value) -> Value {
     object
 }
 
-/// Fails unless an API server would take each of them, in the namespace `namespace`, and bindings bind what is there.
+/// Fails unless an API server accepts each object in the namespace `namespace`, and bindings refer
+/// to objects that exist.
 #[track_caller]
 pub(super) fn assert_applicable(objects: &[Value], namespace: &str) {
     for object in objects {
@@ -96,7 +98,7 @@ pub(super) fn assert_applicable(objects: &[Value], namespace: &str) {
     }
 }
 
-/// Fails unless every pod is admitted where the Pod Security level `restricted` is enforced.
+/// Fails unless every pod is admitted at the Pod Security level `restricted`.
 #[track_caller]
 pub(super) fn assert_restricted(objects: &[Value]) {
     for pod in objects.iter().filter(|object| object["kind"] == "Pod") {

@@ -1,4 +1,4 @@
-//! Helm, where `cargo xtask test` has installed it.
+//! Helm, if `cargo xtask test` has installed it.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,7 +10,8 @@ use super::root;
 use crate::bed::{Bed, Done};
 use crate::generate::documents;
 
-/// The program that a variable names; `None`, told past the test harness, where there is none.
+/// The program that `variable` names. If there is none, returns `None` and reports it past the
+/// output capture of the test harness.
 fn program(variable: &str, what: &str) -> Option<PathBuf> {
     let named = std::env::var_os(variable).filter(|named| !named.is_empty()).map(PathBuf::from);
     if named.is_none() {
@@ -23,7 +24,7 @@ fn program(variable: &str, what: &str) -> Option<PathBuf> {
     named
 }
 
-/// Helm, with a home of its own.
+/// Helm, with its own home directory.
 pub(super) struct Helm {
     program: PathBuf,
     bed: Bed,
@@ -38,7 +39,7 @@ impl Helm {
         &self.bed
     }
 
-    /// `helm ARGS…`, which knows no cluster.
+    /// Runs `helm ARGS…` without a cluster.
     pub(super) fn call(&self, args: &[&str]) -> Done {
         let mut command = Command::new(&self.program);
         command.args(args).current_dir(self.bed.root()).env("HOME", self.bed.path("home"));
@@ -49,7 +50,7 @@ impl Helm {
         Done::of(command)
     }
 
-    /// `helm COMMAND … CHART` with the values in `values` (YAML), as somebody installs it who has the run in its own namespace.
+    /// Runs `helm COMMAND … CHART` with the values in `values` (YAML).
     pub(super) fn with(&self, command: &[&str], values: &str, more: &[&str]) -> Done {
         let file = self.bed.write("values.yaml", values);
         let chart = root().join("helm/plumbline");
@@ -62,7 +63,7 @@ impl Helm {
         documents(&self.with(&["template", "plumbline"], values, &["-n", "releases"]).expect(0).out)
     }
 
-    /// Why it does not render with these values.
+    /// The error if the chart does not render with these values.
     pub(super) fn refusal(&self, values: &str) -> String {
         let done = self.with(&["template", "plumbline"], values, &["-n", "releases"]);
         assert_ne!(done.code, 0, "{}", done.out);

@@ -1,4 +1,4 @@
-//! Every document below `deploy/` and `examples/`, whoever wrote it.
+//! Every YAML document below `deploy/` and `examples/`, generated or not.
 
 use std::fs;
 use std::path::Path;
@@ -12,18 +12,19 @@ use super::{MODES, root};
 use crate::bed::entries;
 use crate::generate::{documents, of_kind};
 
-/// Files that are for a tool and no objects, by their names.
+/// Files for tools, which are not Kubernetes objects, by name.
 const FOR_TOOLS: [&str; 2] = ["Chart.yaml", "values.yaml"];
 
 fn yaml_files(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
     let has = |name: &str| directory.join(name).exists();
     if has("plugin.yaml") && (has("module.yaml") || has("tests")) {
-        // A project of a plugin: how that is built and tested is no object, and neither is what its tools leave there.
+        // In a plugin project, only the definition is checked. The files for its build and its
+        // tests, and those that its tools leave, are not objects.
         found.push(directory.join("plugin.yaml"));
         return;
     }
     for path in entries(directory) {
-        // Templates become objects only when they are rendered, which other tests do.
+        // Templates become objects only when they are rendered, which other tests check.
         if path.is_dir() && !path.ends_with("templates") {
             yaml_files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
@@ -32,7 +33,7 @@ fn yaml_files(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
     }
 }
 
-/// The text with words in place of what somebody is to fill in: `<namespace>` becomes `namespace`.
+/// Fills in the placeholders of a text: `<namespace>` becomes `namespace`.
 fn filled_in(text: &str) -> String {
     let mut filled = String::new();
     let mut rest = text;
@@ -95,7 +96,7 @@ fn manifests_are_whole_runs() {
     }
 }
 
-/// (group, resource, verb) of every rule in a role.
+/// The group, resource and verb of each rule in a role.
 fn rights(role: &Value) -> Vec<(String, String, String)> {
     let list = |rule: &Value, key: &str| -> Vec<String> {
         rule[key].as_array().into_iter().flatten().filter_map(|one| one.as_str().map(str::to_owned)).collect()
@@ -111,7 +112,7 @@ fn rights(role: &Value) -> Vec<(String, String, String)> {
     all
 }
 
-/// What docs/configuration.md says under «What `minimal` allows».
+/// Checks what docs/configuration.md says under «What `minimal` allows».
 #[test]
 fn minimal_roles_allow_what_is_documented_and_no_more() {
     let objects = documents(&fs::read_to_string(root().join("rbac/minimal.yaml")).unwrap());

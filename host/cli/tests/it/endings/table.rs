@@ -1,4 +1,5 @@
-//! The ways a plugin can end, and the verdict of each. One row is one test, and one line of the table in docs/exit-codes.md.
+//! The ways in which a plugin can end, and the verdict of each. Each row is one case, and one line
+//! of the table in docs/exit-codes.md.
 
 use super::Extra::{self, *};
 use super::{Ending, Process::*};
@@ -6,12 +7,13 @@ use super::{Ending, Process::*};
 const PASSED: &str = "junit passed";
 const FAILED: &str = "junit failed";
 
-/// A row: what the process does, what the done file names, which files there are, the format, what the items say, the script, and
-/// the exit code of the run; then what else the definition or the run has.
+/// A row: how the process ends, what the done file names, the files, the format, the items, the
+/// script, and the exit code. A further setting of the definition or the run may follow.
 macro_rules! endings {
     ($($name:literal: $process:expr, $done:expr, $files:expr, $format:expr, $items:expr, $script:expr => $code:expr $(, $extra:expr)?;)*) => {
-        /// Every ending that matters. `$R` in a script is the results directory. `passed`, `failed`, `skipped`, `mixed`, `none`,
-        /// `rubbish` and `empty` are functions that write such a report.
+        /// Every ending that matters. In a script, `$R` is the results directory. `passed`,
+        /// `failed`, `skipped`, `mixed`, `none`, `rubbish` and `empty` are functions that write
+        /// such a report.
         pub(super) const ENDINGS: &[Ending] = &[$(Ending {
             name: $name,
             process: $process,
@@ -27,7 +29,7 @@ macro_rules! endings {
 }
 
 endings! {
-    // What the items say.
+    // Statuses of the items.
     "passed": Exits(0), "file", "one", PASSED, "passed", "passed $R/r.xml; finish r.xml" => 0;
     "failed": Exits(0), "file", "one", FAILED, "failed", "failed $R/r.xml; finish r.xml" => 1;
     "skipped_only": Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml" => 5;
@@ -41,7 +43,7 @@ endings! {
         Exits(0), "directory", "several", "junit", "failed, unknown", "failed $R/d/a.xml; rubbish $R/d/b.xml; finish d" => 1;
     "own_status":
         Exits(0), "file", "one", "manual", "a status of its own", "echo 'items: [{name: a, status: warning}]' > $R/r.yaml; finish r.yaml" => 0;
-    // What the files are.
+    // Kinds of files.
     "empty_report": Exits(0), "file", "empty", "junit", "unknown", "empty $R/r.xml; finish r.xml" => 5;
     "empty_report_beside_passed":
         Exits(0), "directory", "one empty", "junit", "passed, unknown", "passed $R/d/a.xml; empty $R/d/b.xml; finish d" => 3;
@@ -55,7 +57,7 @@ endings! {
         Exits(0), "absent", "one unreadable", "junit", "passed, unknown", "passed $R/d/a.xml; mkfifo $R/d/b.xml" => 3;
     "link_to_a_result":
         Exits(0), "directory", "one and a link to it", "junit", "passed", "passed $R/d/a.xml; ln -s a.xml $R/d/b.xml; ln -s $R/d/a.xml $R/d/c.xml; finish d" => 0;
-    // What the done file says.
+    // Contents of the done file.
     "whole_directory":
         Exits(0), "its own directory", "one", PASSED, "passed", "passed $R/r.xml; finish ." => 0;
     "done_is_no_result": Exits(0), "its own directory", "none", "raw", "none", "finish ." => 5;
@@ -64,7 +66,7 @@ endings! {
     "no_done_file": Exits(0), "absent", "one", PASSED, "passed", "passed $R/r.xml" => 0;
     "no_done_file_failed": Exits(0), "absent", "one", FAILED, "failed", "failed $R/r.xml" => 1;
     "no_done_file_no_files": Exits(0), "absent", "none", "junit", "none", "true" => 3;
-    // How the process ends.
+    // Ends of the process.
     "exit_code_beside_passed":
         Exits(3), "file", "one", PASSED, "passed", "passed $R/r.xml; finish r.xml; exit 3" => 1;
     "exit_code_beside_failed":
@@ -85,7 +87,7 @@ endings! {
     "runs_on_after_done":
         RunsOn, "file", "one", PASSED, "passed", "passed $R/r.xml; finish r.xml; sleep 600" => 0;
     "never_started": NotStarted, "absent", "none", "junit", "none", "" => 3, NoSuchProgram;
-    // What reads the files.
+    // Formats and modules.
     "raw": Exits(0), "file", "one", "raw", "not-read", "echo 1 > $R/a.txt; finish a.txt" => 0;
     "raw_exit_code":
         Exits(3), "file", "one", "raw", "not-read", "echo 1 > $R/a.txt; finish a.txt; exit 3" => 1;
@@ -107,7 +109,7 @@ endings! {
         Exits(0), "file", "one", "misbehave", "its own, unknown", "passed $R/r.xml; finish r.xml" => 3, Module("panic-halfway");
     "module_fails":
         Exits(0), "file", "one", "misbehave", "its own, unknown", "passed $R/r.xml; finish r.xml" => 3, Module("refuse-halfway");
-    // What the definition allows.
+    // Definitions that allow empty results.
     "allowed_skipped_only":
         Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml" => 0, AllowEmpty;
     "allowed_nothing":
@@ -119,7 +121,7 @@ endings! {
     "allowed_unknown":
         Exits(0), "file", "one", "junit", "unknown", "rubbish $R/r.xml; finish r.xml" => 5, AllowEmpty;
     "allowed_no_result": Exits(0), "absent", "none", "junit", "none", "true" => 3, AllowEmpty;
-    // What other plugins of the run say.
+    // Other plugins in the same run.
     "skipped_only_beside_a_plugin":
         Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml" => 3, BesidePassed;
     "unknown_beside_a_plugin":

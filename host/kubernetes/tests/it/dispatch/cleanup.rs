@@ -71,3 +71,13 @@ async fn what_cannot_be_removed_is_told_and_the_rest_goes() {
     bed.dispatcher.cleanup().await.unwrap();
     assert!(bed.names("daemonsets").is_empty());
 }
+
+#[tokio::test]
+async fn a_conflict_does_not_leave_an_object() {
+    let bed = Bed::new().await;
+    bed.launch(DAEMON_SET).await.unwrap();
+    let message = "the object has been modified; please apply your changes to the latest version";
+    bed.fault("DELETE", "/daemonsets", refusal(409, message), 1);
+    bed.dispatcher.cleanup().await.unwrap();
+    assert!(bed.names("daemonsets").is_empty());
+}
