@@ -17,7 +17,7 @@ pub enum Wit<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recipe<'a> {
     /// The world of a core module without embedded types, such as
-    /// [`DEFAULT_WORLD`](plumbline_sandbox::componentize::DEFAULT_WORLD). With `None`, such a
+    /// [`DEFAULT_WORLD`](crate::componentize::DEFAULT_WORLD). With `None`, such a
     /// module is rejected.
     pub world: Option<&'a str>,
     /// The source of this world.
