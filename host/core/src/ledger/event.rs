@@ -38,7 +38,8 @@ pub enum Event {
         reason: String,
     },
     /// A plugin is skipped because it is not needed. Its results are no longer expected, and the
-    /// run continues as if it had not been planned.
+    /// run continues as if it had not been planned. Earlier journals call the event `withdrawn`.
+    #[serde(alias = "withdrawn")]
     Skipped {
         /// The name of the plugin.
         plugin: PluginName,

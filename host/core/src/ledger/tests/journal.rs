@@ -71,3 +71,9 @@ fn a_journal_that_does_not_follow_is_refused_where_it_goes_wrong() {
     assert_eq!(error.refusal, Refusal::StaleUpload { key: key("a/global"), upload: 1 });
     assert_eq!(error.to_string(), "event 1 of the journal does not follow from those before it");
 }
+
+#[test]
+fn an_earlier_name_of_an_event_is_read() {
+    let event: Event = serde_json::from_str(r#"{"event":"withdrawn","plugin":"b","reason":"nothing failed"}"#).unwrap();
+    assert_eq!(event, Event::Skipped { plugin: plugin("b"), reason: "nothing failed".to_owned() });
+}
