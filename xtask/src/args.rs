@@ -30,6 +30,7 @@ Work:
   deploy          set up, then regenerate the files below deploy/ with `plumbline gen`
   bindings        regenerate what derives from the contract and the definition's reader: the SDKs' bindings,
                   docs/wit.md, the JSON Schemas
+  book            make the documentation a book in target/book, with mdBook, which is built if it is missing
   suite-data      regenerate the names of the suite's tests for the newest release of every minor version of Kubernetes
                   from 1.29 on; needs Go and builds the suite of each version it does not know, 4 minutes each
   e2e [--nodes 1|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [-- ARGS…]
@@ -78,6 +79,7 @@ pub(crate) enum Task {
     Bindings,
     SuiteData,
     E2e(e2e::Options),
+    Book,
     Check,
     Deny,
     /// Prints the size of the code.
@@ -105,6 +107,7 @@ impl Task {
             Some("deploy") => Self::Deploy,
             Some("bindings") => Self::Bindings,
             Some("suite-data") => Self::SuiteData,
+            Some("book") => Self::Book,
             Some("check") => Self::Check,
             Some("deny") => Self::Deny,
             Some("measure") => Self::Measure,

@@ -11,7 +11,7 @@ use crate::paths::Workspace;
 use crate::report;
 use crate::steps::{Outcome, Steps};
 use crate::wasm_std::WasmStd;
-use crate::{fuzz, modules, process, prose, tasks};
+use crate::{book, fuzz, modules, process, prose, tasks};
 
 /// The toolchain components that may be missing: the cargo subcommand and the component.
 const COMPONENTS: [(&str, &str); 2] = [("fmt", "rustfmt"), ("clippy", "clippy")];
@@ -23,11 +23,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Error> {
     let mut steps = Steps::default();
     steps.step("tools", || components(root))?;
     // `cargo fmt` does not support `--locked`.
-    steps.step("format", || {
-        process::run(process::cargo(root).args(["fmt", "--all", "--check"]))?;
-        passes(process::cargo(root).args(["fmt", "--check", "--manifest-path"]).arg(fuzz::manifest(root)))
-    })?;
+    steps.step("format", || passes(process::cargo(root).args(["fmt", "--all", "--check"])))?;
     steps.step("prose", || prose::check(workspace))?;
+    steps.step("book", || book::check(workspace))?;
     let mut std = None;
     steps.step("set-up", || {
         std = Some(tasks::setup(workspace)?);
@@ -35,7 +33,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Error> {
     })?;
     steps.step("lints", || passes(locked("clippy").args(["--workspace", "--all-targets", "--", "-D", "warnings"])))?;
     steps.step("lints of modules", || lint_modules(workspace, std.as_ref()))?;
-    steps.step("lints of fuzz targets", || passes(&mut fuzz::lint(workspace)))?;
+    steps.step("lints of fuzz targets", || passes(&mut fuzz::lint(workspace)?))?;
     steps.step("documentation", || {
         passes(locked("doc").args(["--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
     })?;

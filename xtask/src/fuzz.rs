@@ -11,6 +11,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::sync::Mutex;
 use std::thread;
 
+use crate::built;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
@@ -18,34 +19,23 @@ use crate::report::{line, say};
 
 /// Seconds for each target if all of them run: enough to go beyond the seeds.
 const SECONDS_EACH: u64 = 60;
-/// Instruments every branch and comparison, so that libFuzzer learns the values of comparisons.
-const INSTRUMENTATION: &[&str] = &[
-    "-Cpasses=sancov-module",
-    "-Cllvm-args=-sanitizer-coverage-level=4",
-    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
-    "-Cllvm-args=-sanitizer-coverage-pc-table",
-    "-Cllvm-args=-sanitizer-coverage-trace-compares",
-    "-Cllvm-args=-simplifycfg-branch-fold-threshold=0",
-];
 /// Limits for one input: 25 s and 2 GiB. Exceeding them is a finding.
 const LIMITS: [&str; 2] = ["-timeout=25", "-rss_limit_mb=2048"];
 /// Number of log lines to show if a target found something.
 const TAIL: usize = 60;
 
-/// Returns the manifest of the fuzz targets. They are a separate workspace, because of their
-/// instrumentation and their lock file.
-pub(crate) fn manifest(root: &Path) -> PathBuf {
-    root.join("fuzz/Cargo.toml")
+/// Returns a command that lints the targets like the rest of the code.
+pub(crate) fn lint(workspace: &Workspace) -> Result<Command, Error> {
+    let mut cargo = process::cargo_locked(workspace.root(), "clippy");
+    select(&mut cargo, &targets(workspace.root())?);
+    cargo.args(["--", "-D", "warnings"]);
+    Ok(cargo)
 }
 
-/// Returns a command that lints the targets like the rest of the code.
-pub(crate) fn lint(workspace: &Workspace) -> Command {
-    let mut cargo = process::cargo_locked(workspace.root(), "clippy");
-    cargo.arg("--manifest-path").arg(manifest(workspace.root()));
-    // Build the crates that both workspaces need only once.
-    cargo.arg("--target-dir").arg(workspace.target());
-    cargo.args(["--all-targets", "--", "-D", "warnings"]);
-    cargo
+/// Selects targets from the whole workspace. Cargo then chooses the same features of other crates
+/// as for the tests, so that both share them.
+fn select(cargo: &mut Command, targets: &[String]) {
+    cargo.arg("--workspace").args(targets.iter().flat_map(|target| ["--test", target]));
 }
 
 /// The settings of a fuzz run.
@@ -68,8 +58,11 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode, 
         let known = targets.join(", ");
         return Err(Error::Usage(format!("there is no fuzz target `{}`; there are {known}", wanted.display())));
     }
-    let place =
-        FuzzDirs { fuzz: workspace.root().join("fuzz"), programs: build(workspace, options.target.as_deref())? };
+    let wanted = match &options.target {
+        Some(target) => vec![target.to_string_lossy().into_owned()],
+        None => targets.clone(),
+    };
+    let place = FuzzDirs { fuzz: workspace.root().join("fuzz"), programs: build(workspace, &wanted)? };
     match options.target.as_deref().and_then(OsStr::to_str) {
         Some(target) => {
             let status = process::status(&mut place.command(target, options.seconds, &options.args)?)?;
@@ -79,22 +72,30 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode, 
     }
 }
 
-/// Builds the targets with instrumentation in a separate directory, and returns the directory of
-/// the programs.
-fn build(workspace: &Workspace, only: Option<&OsStr>) -> Result<PathBuf, Error> {
-    let host = host()?;
+/// Builds the targets with instrumentation, and returns the directory of the programs.
+///
+/// Crates of other workspaces are not instrumented: those are shared with the tests, which saves
+/// most of the build.
+fn build(workspace: &Workspace, targets: &[String]) -> Result<PathBuf, Error> {
     let directory = workspace.target().join("fuzz");
-    let mut cargo = process::cargo_locked(workspace.root(), "build");
-    cargo.arg("--manifest-path").arg(manifest(workspace.root()));
-    // With an explicit target, build scripts and macros are not instrumented.
-    cargo.args(["--release", "--target", &host]).arg("--target-dir").arg(&directory);
-    cargo.env_remove("CARGO_ENCODED_RUSTFLAGS").env("RUSTFLAGS", INSTRUMENTATION.join(" "));
-    match only {
-        Some(target) => cargo.arg("--bin").arg(target),
-        None => cargo.arg("--bins"),
-    };
-    process::run_talkative(&mut cargo)?;
-    Ok(directory.join(host).join("release"))
+    fs::create_dir_all(&directory).map_err(Error::io("create", &directory))?;
+    let mut cargo = process::cargo_locked(workspace.root(), "test");
+    cargo.arg("--no-run");
+    select(&mut cargo, targets);
+    // With an explicit target, `instrument` tells build scripts from other code.
+    cargo.args(["--target", &host()?]);
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", workspace.root().join("fuzz/instrument"));
+    // A little optimization costs less time than it saves in half a minute per target.
+    cargo.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+    let built = built::build(&mut cargo)?;
+    for target in targets {
+        let (from, to) = (built.tests(target)?, directory.join(target));
+        if to.exists() {
+            fs::remove_file(&to).map_err(Error::io("remove", &to))?;
+        }
+        fs::hard_link(&from, &to).map_err(Error::io("create", &to))?;
+    }
+    Ok(directory)
 }
 
 /// Returns the host platform of the compiler.

@@ -8,7 +8,9 @@
 
 mod apt;
 mod args;
+mod book;
 mod built;
+mod cargo_tool;
 mod check;
 mod debian_tools;
 mod deny;
@@ -18,6 +20,7 @@ mod error;
 mod fuzz;
 mod go_tools;
 mod image;
+mod links;
 mod local_run;
 mod lock;
 mod measure;

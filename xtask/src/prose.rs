@@ -1,7 +1,8 @@
 //! `prose`: checks the text that people read, in Markdown and in the snapshots of help and messages.
 //!
 //! Vale applies the rules of `docs/.vale` (terms, phrases, length of sentences). The length of
-//! lines is checked here, because Vale does not know which lines are tables or code.
+//! lines is checked here, because Vale does not know which lines are tables or code. So are the links
+//! between pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::process::Command;
 
 use crate::error::Error;
 use crate::go_tools;
+use crate::links;
 use crate::paths::Workspace;
 use crate::process;
 use crate::steps::Outcome;
@@ -32,6 +34,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Error> {
     if !long.is_empty() {
         let what = format!("lines of more than {MAX_LINE} characters outside of tables and code:\n{}", long.join("\n"));
         return Err(Error::unexpected(what));
+    }
+    let pages: Vec<PathBuf> = files.iter().filter(|file| is_wrapped(file)).cloned().collect();
+    let broken = links::broken(root, &pages)?;
+    if !broken.is_empty() {
+        return Err(Error::unexpected(format!("broken links:\n{}", broken.join("\n"))));
     }
     let Some(vale) = go_tools::VALE.ensure() else {
         return Ok(Outcome::Skipped("Vale cannot be built here".to_owned()));

@@ -13,7 +13,7 @@ use crate::report::say;
 use crate::steps::Outcome;
 use crate::wasm_std::WasmStd;
 use crate::{
-    check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, measure, modules, npm_tools, process,
+    book, check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, measure, modules, npm_tools, process,
     python_tools, steps, suite_data, wasm_std,
 };
 
@@ -55,6 +55,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
         Task::Bindings => return bindings(&workspace),
         Task::SuiteData => suite_data::write(&workspace)?,
         Task::E2e(options) => return e2e::e2e(&workspace, &options),
+        Task::Book => book::make(&workspace)?,
         Task::Check => check::check(&workspace)?,
         Task::Measure => measure::print(&workspace)?,
         Task::Deny => deny(&workspace)?,

@@ -1,10 +1,15 @@
-//! The commands of the README, executed in order, as printed.
+//! The commands of the README and of the pages for a start, executed as printed, in the order in
+//! which a reader meets them.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::guide::path_with_this_program;
+
+/// The pages, in the order in which they link to each other.
+const PAGES: [&str; 4] =
+    ["README.md", "docs/first-local-check.md", "docs/first-cluster-run.md", "docs/first-conformance-run.md"];
 
 /// Commands that are not executed, by prefix, with the reason.
 const SKIPPED: [(&str, &str); 18] = [
@@ -44,8 +49,8 @@ fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     text.split(fence.as_str()).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
 }
 
-fn commands(readme: &str) -> Vec<&str> {
-    blocks(readme, "console").into_iter().flat_map(str::lines).filter_map(|line| line.strip_prefix("$ ")).collect()
+fn commands(pages: &str) -> Vec<&str> {
+    blocks(pages, "console").into_iter().flat_map(str::lines).filter_map(|line| line.strip_prefix("$ ")).collect()
 }
 
 fn why_skipped(command: &str, has_pytest: bool) -> Option<&'static str> {
@@ -55,13 +60,21 @@ fn why_skipped(command: &str, has_pytest: bool) -> Option<&'static str> {
     Some(rule.1).filter(|&why| why != PYTEST || !has_pytest)
 }
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Returns the text of all pages.
+fn pages() -> String {
+    PAGES.map(|page| fs::read_to_string(root().join(page)).unwrap()).join("\n")
+}
+
 #[test]
 fn every_command_works_as_printed() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let (root, pages) = (root(), pages());
     let dir = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(root.join("examples"), dir.path().join("examples")).unwrap();
-    let smoke = blocks(&readme, "yaml").into_iter().find(|block| block.contains("plugin-name: smoke")).unwrap();
+    let smoke = blocks(&pages, "yaml").into_iter().find(|block| block.contains("plugin-name: smoke")).unwrap();
     fs::write(dir.path().join("smoke.yaml"), smoke).unwrap();
     let path = path_with_this_program(dir.path());
     let bash = |command: &str| {
@@ -81,7 +94,7 @@ fn every_command_works_as_printed() {
     };
     let has_pytest = bash("pytest --version").0 == Some(0);
     let mut executed = Vec::new();
-    for command in commands(&readme) {
+    for command in commands(&pages) {
         if let Some(why) = why_skipped(command, has_pytest) {
             eprintln!("SKIPPED: `{command}`: {why}");
             continue;
@@ -103,10 +116,41 @@ fn every_command_works_as_printed() {
 }
 
 #[test]
-fn nothing_is_skipped_that_the_readme_does_not_have() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
-    let commands = commands(&readme);
+fn every_rule_for_skipping_has_a_command() {
+    let pages = pages();
+    let commands = commands(&pages);
     for (start, _) in SKIPPED.iter().filter(|(_, why)| *why != PYTEST) {
-        assert!(commands.iter().any(|command| command.starts_with(start)), "`{start}` is not in the README");
+        assert!(commands.iter().any(|command| command.starts_with(start)), "`{start}` is on no page");
     }
+}
+
+/// Each text of an error in `docs/troubleshooting.md` is one that the program has.
+#[test]
+fn the_errors_on_the_page_of_troubles_exist() {
+    let page = fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
+    let program = text_of(&root().join("host"));
+    let section = |title: &str| page.split(title).nth(1).unwrap().split("\n## ").next().unwrap().to_owned();
+    let rows = ["## A node or a pod gives no result", "## A worker cannot report"].map(section).join("\n");
+    let mut found = 0;
+    for row in rows.lines().filter(|line| line.starts_with("| `")) {
+        let spans = row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2);
+        for part in spans.flat_map(|span| span.split('…')).map(str::trim).filter(|part| part.len() > 8) {
+            assert!(program.contains(part), "no error contains `{part}`");
+            found += 1;
+        }
+    }
+    assert!(found > 20, "{found}");
+}
+
+/// Returns the code and the snapshots below `dir`.
+fn text_of(dir: &Path) -> String {
+    let mut text = String::new();
+    for entry in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            text.push_str(&text_of(&entry));
+        } else if entry.extension().is_some_and(|extension| extension == "rs" || extension == "snap") {
+            text.push_str(&fs::read_to_string(entry).unwrap());
+        }
+    }
+    text
 }
