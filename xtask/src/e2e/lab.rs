@@ -1,5 +1,6 @@
 //! A cluster on this machine, managed by its scripts.
 
+use std::env;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -20,13 +21,16 @@ pub(crate) struct Scripts {
     state: PathBuf,
     /// The version of Kubernetes. Without one, the scripts choose it.
     kubernetes: Option<String>,
+    /// The variable `CLUSTER`, with which the scripts start a second cluster next to the first.
+    name: Option<String>,
     _lock: Lock,
 }
 
 impl Scripts {
     pub(crate) fn new(dir: &Path, state: PathBuf) -> Result<Self, Error> {
         let lock = Lock::take(&state)?;
-        Ok(Self { dir: dir.to_path_buf(), state, kubernetes: None, _lock: lock })
+        let name = env::var("CLUSTER").ok().filter(|name| !name.is_empty());
+        Ok(Self { dir: dir.to_path_buf(), state, kubernetes: None, name, _lock: lock })
     }
 
     /// Returns the scripts for another version of Kubernetes.
@@ -64,7 +68,7 @@ impl Scripts {
 
     /// Returns the directory with the state of a running cluster's processes.
     fn run_dir(&self) -> PathBuf {
-        self.state.join("run")
+        self.state.join(format!("run{}", self.name.as_deref().unwrap_or_default()))
     }
 
     fn script(&self, name: &str) -> Command {
@@ -174,7 +178,8 @@ impl<'a> Lab<'a> {
 
     /// Returns the path of the administrator's kubeconfig.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
-        self.scripts.state.join("kubeconfig")
+        let suffix = self.scripts.name.as_ref().map(|name| format!("-{name}")).unwrap_or_default();
+        self.scripts.state.join(format!("kubeconfig{suffix}"))
     }
 }
 
