@@ -352,4 +352,15 @@ mod tests {
             Destination::parse(url, &none).unwrap();
         }
     }
+
+    #[test]
+    fn errors_of_s3_are_told_apart_by_their_type_and_not_by_digits_in_their_text() {
+        use object_store::Error;
+        let is_transient = |error| matches!(AttemptError::from(error), AttemptError::Refused { transient: true, .. });
+        let (path, text) = (|| "202611250403_run.tar.gz".to_owned(), || "403 404 AccessDenied".into());
+        assert!(is_transient(Error::Generic { store: "S3", source: text() }));
+        assert!(!is_transient(Error::NotFound { path: path(), source: text() }));
+        assert!(!is_transient(Error::PermissionDenied { path: path(), source: text() }));
+        assert!(!is_transient(Error::Unauthenticated { path: path(), source: text() }));
+    }
 }

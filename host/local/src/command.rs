@@ -192,9 +192,9 @@ mod tests {
     }
 
     fn script(path: &Path) {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, "#!/bin/sh\n").unwrap();
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
         let (bundle, current) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let resolve =
             || resolve(&definition("{name: p, command: [./check.sh], args: [a]}"), bundle.path(), current.path());
-        std::fs::write(bundle.path().join("check.sh"), "#!/bin/sh\n").unwrap();
+        fs::write(bundle.path().join("check.sh"), "#!/bin/sh\n").unwrap();
         assert!(resolve().unwrap_err().message.contains("./check.sh"), "not executable");
         script(&bundle.path().join("check.sh"));
         let command = resolve().unwrap();

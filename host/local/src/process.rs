@@ -240,8 +240,8 @@ mod tests {
 
     /// Returns the number of live processes in the group, without zombies.
     fn alive(group: u32) -> usize {
-        let stats = std::fs::read_dir("/proc").unwrap();
-        let stats = stats.filter_map(|entry| std::fs::read_to_string(entry.unwrap().path().join("stat")).ok());
+        let stats = fs::read_dir("/proc").unwrap();
+        let stats = stats.filter_map(|entry| fs::read_to_string(entry.unwrap().path().join("stat")).ok());
         let group = group.to_string();
         stats
             .filter(|stat| {
@@ -273,8 +273,8 @@ mod tests {
         process.captured().await;
         assert_eq!(process.tail().await, "blue homeless\nbad");
         assert_eq!(process.finish().await.unwrap().tail, "blue homeless\nbad");
-        assert_eq!(std::fs::read_to_string(dir.path().join("log")).unwrap(), "blue homeless\nbad\n");
-        assert_eq!(std::fs::read_to_string(dir.path().join("stdout")).unwrap(), "blue homeless\n");
+        assert_eq!(fs::read_to_string(dir.path().join("log")).unwrap(), "blue homeless\nbad\n");
+        assert_eq!(fs::read_to_string(dir.path().join("stdout")).unwrap(), "blue homeless\n");
     }
 
     #[tokio::test]
@@ -303,7 +303,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut process = shell(dir.path(), "trap '' TERM; echo up; while :; do sleep 600; done");
         let group = process.id().unwrap();
-        while !std::fs::read_to_string(dir.path().join("log")).is_ok_and(|log| log == "up\n") {
+        while !fs::read_to_string(dir.path().join("log")).is_ok_and(|log| log == "up\n") {
             assert!(tokio::time::timeout(Duration::from_millis(10), process.wait()).await.is_err());
         }
         let end = process.abandon().await.unwrap();
