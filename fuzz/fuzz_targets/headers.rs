@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 use libfuzzer_sys::fuzz_target;
 use plumbline_core::ProgressUpdate;
 use plumbline_phonehome::{
-    BodyKind, Heartbeat, Hello, Route, RouteError, SafeFileName, content_disposition, disposition_file_name,
+    Heartbeat, Hello, Route, RouteError, SafeFileName, content_disposition, disposition_file_name, is_archive,
 };
 
 fuzz_target!(|data: &[u8]| {
@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
     }
     if let Some(header) = lines.next() {
         disposition(header);
-        let _ = BodyKind::from_content_type(Some(header));
+        let _ = is_archive(Some(header));
     }
     if let Some(body) = lines.next() {
         let _ = (Hello::parse(body), Heartbeat::parse(body), ProgressUpdate::from_body(body));
@@ -41,7 +41,8 @@ fn disposition(header: &[u8]) {
     let parts: Vec<Component<'_>> = Path::new(name.as_str()).components().collect();
     assert!(
         matches!(parts.as_slice(), [Component::Normal(part)] if *part == name.as_str()),
-        "`{name}` is no file name"
+        "`{}` is no file name",
+        name.as_str()
     );
     let written = content_disposition(&name);
     assert_eq!(disposition_file_name(Some(written.as_bytes())).as_ref().map(SafeFileName::as_str), Ok(name.as_str()));

@@ -189,3 +189,14 @@ pub trait Dispatcher: Send + Sync + 'static {
     /// Removes everything that is left of the plugins. It is called once, at the end of every run.
     fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>>;
 }
+
+/// Stores one secret: certificate and private key of the run's CA, as PEM. With it, the workers of a
+/// run still trust a restarted aggregator.
+pub trait Vault: Send + Sync {
+    /// Returns the stored secret, if there is one.
+    fn load(&self) -> BoxFuture<'_, Result<Option<String>, DispatchError>>;
+
+    /// Stores the secret. When it returns, [`Vault::load`] returns the secret, even in another
+    /// process.
+    fn keep<'a>(&'a self, pem: &'a str) -> BoxFuture<'a, Result<(), DispatchError>>;
+}

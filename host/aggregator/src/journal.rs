@@ -16,7 +16,7 @@ use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -105,9 +105,6 @@ impl Journal {
     }
 
     /// Opens a journal like [`Journal::open`], on `disk`.
-    ///
-    /// # Errors
-    /// Same as [`Journal::open`].
     pub fn open_on(disk: &Disk, path: &Path) -> Result<(Self, Vec<Record>), JournalError> {
         let failed = |source| JournalError::Io { path: path.to_owned(), source };
         let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
@@ -129,21 +126,18 @@ impl Journal {
     /// meanwhile.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        self.health().trouble.clone()
+        lock(&self.health).trouble.clone()
     }
 
     /// Returns whether the journal has given up, so that nothing is written any more.
     #[must_use]
     pub fn is_lost(&self) -> bool {
-        self.health().lost
+        lock(&self.health).lost
     }
 
     /// Checks that the journal can accept another event. Call it before anything changes.
-    ///
-    /// # Errors
-    /// [`JournalError::Full`] or [`JournalError::Closed`].
     pub(crate) fn ready(&self) -> Result<(), JournalError> {
-        let health = self.health();
+        let health = lock(&self.health);
         if health.lost {
             return Err(JournalError::Closed);
         }
@@ -156,32 +150,26 @@ impl Journal {
     /// [`JournalError::Closed`] when the journal has given up, or [`JournalError::Encode`].
     pub(crate) fn append(&self, entry: &Record, durable: bool) -> Result<Option<oneshot::Receiver<()>>, JournalError> {
         let line = encode(entry)?;
-        self.health().waiting += line.len();
-        let (done, receiver) = if durable {
-            let (sender, receiver) = oneshot::channel();
-            (Some(sender), Some(receiver))
-        } else {
-            (None, None)
-        };
-        let queue = self.queue.as_ref().ok_or(JournalError::Closed)?;
-        queue.send(Append { line, done }).map_err(|_| JournalError::Closed)?;
+        lock(&self.health).waiting += line.len();
+        let (done, receiver) = durable.then(oneshot::channel).unzip();
+        self.send(Append { line, done })?;
         Ok(receiver)
     }
 
     /// Returns a receiver that resolves when everything queued so far is on disk.
     pub(crate) fn sync(&self) -> Result<oneshot::Receiver<()>, JournalError> {
         let (done, receiver) = oneshot::channel();
-        let queue = self.queue.as_ref().ok_or(JournalError::Closed)?;
-        queue.send(Append { line: Vec::new(), done: Some(done) }).map_err(|_| JournalError::Closed)?;
+        self.send(Append { line: Vec::new(), done: Some(done) })?;
         Ok(receiver)
     }
 
-    fn health(&self) -> std::sync::MutexGuard<'_, Health> {
-        lock(&self.health)
+    fn send(&self, append: Append) -> Result<(), JournalError> {
+        let queue = self.queue.as_ref().ok_or(JournalError::Closed)?;
+        queue.send(append).map_err(|_| JournalError::Closed)
     }
 }
 
-fn lock(health: &Mutex<Health>) -> std::sync::MutexGuard<'_, Health> {
+fn lock(health: &Mutex<Health>) -> MutexGuard<'_, Health> {
     health.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -14,44 +14,34 @@
 //!   not know any result format.
 #![forbid(unsafe_code)]
 
-mod compile;
 pub mod deliver;
 mod dispatcher;
 pub mod journal;
 mod judging;
-mod lazy;
 mod modules;
 mod plan;
 mod postprocess;
-mod provenance;
-mod publish;
 mod run;
 mod runlog;
 mod server;
-mod source;
 mod state;
-mod vault;
 mod workdir;
 
-pub use compile::Job;
-pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, Unsent, WorkerAccess, WorkerContact};
+pub use dispatcher::{
+    BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, Unsent, Vault, WorkerAccess, WorkerContact,
+};
 pub use judging::{
     JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_measured, judge_plugin, keep_tree,
     plan_judges, result_sets,
 };
-pub use lazy::{LazyModule, ModuleError};
-pub use modules::{Compiler, Modules};
-pub use plan::{PlannedPlugin, prepare};
+pub use modules::{Compiler, Job, LazyModule, ModuleError, Modules};
+pub use plan::{LimitPolicy, PlanError, PlannedPlugin, Provenance, Source, prepare};
 pub use postprocess::{
     Detected, Detections, ERROR_FILE, EXIT_FILE, Failure, LeanLimits, LeanTree, MAX_FAILURES, ModuleInput, NodeOutcome,
     Outcome, PostProcessError, Subject, TREE_FILE, Usage, module_inputs, post_process, read_lean,
 };
-pub use provenance::Provenance;
-pub use publish::{HEARTBEAT, Published};
 pub use run::{Finished, OnArchived, PluginOutcome, Run, RunError, Settings, StartKind};
 pub use runlog::RunLogLayer;
 pub use server::{Server, ServerError, Store};
-pub use source::{LimitPolicy, PlanError, Source};
-pub use state::{ApplyError, State};
-pub use vault::Vault;
+pub use state::{ApplyError, HEARTBEAT, Published, State};
 pub use workdir::{PluginRecord, RunRecord, STATUS_FILE, WorkDir, WorkDirError};

@@ -1,23 +1,31 @@
-//! Lookup of modules by name and role: first in the plugin's bundle, then among the built-in
-//! modules.
+//! Modules by name and role, and their compilation.
+//!
+//! Modules are found first in the plugin's bundle, then among the built-in modules. They are read
+//! and inspected at once, and compiled in the background.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use plumbline_core::closest;
 use plumbline_core::definition::{AUTO_FORMAT, RAW_FORMAT};
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
-use plumbline_sandbox::{ModuleInfo, Sandbox, inspect};
-
-use crate::compile::{Job, Pool};
-use crate::lazy::{LazyModule, MAX_BUNDLE_MODULES, ModuleError};
+use plumbline_sandbox::{Accepted, LoadError, Module, ModuleInfo, Sandbox, inspect};
 
 /// File that marks a directory as a project, whose modules `plumbline plugin build` builds.
 const PROJECT_FILE: &str = "module.yaml";
+/// Maximum number of modules in a bundle.
+const MAX_BUNDLE_MODULES: usize = 64;
 /// Maximum length of a format's or module's name in a message, in characters.
 const MAX_NAME: usize = 128;
+
+/// A compilation job, which takes seconds of one core.
+pub type Job = Box<dyn FnOnce() + Send>;
 
 /// Runs compilation jobs, now or later, on a thread that may block.
 pub type Compiler = Arc<dyn Fn(Job) + Send + Sync>;
@@ -27,19 +35,15 @@ pub type Compiler = Arc<dyn Fn(Job) + Send + Sync>;
 /// same module. Calls wait for the compilation ([`LazyModule::wait`]).
 #[derive(Clone)]
 pub struct Modules {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
     sandbox: Sandbox,
-    built_in: Vec<LazyModule>,
-    bundles: Mutex<Bundled>,
+    built_in: Arc<[LazyModule]>,
+    bundles: Arc<Mutex<BundleModules>>,
     compiler: Compiler,
 }
 
 /// Modules of bundles that were read so far.
 #[derive(Default)]
-struct Bundled {
+struct BundleModules {
     by_path: BTreeMap<PathBuf, LazyModule>,
     /// By digest and by name, because error messages contain the name.
     by_content: BTreeMap<(String, String), LazyModule>,
@@ -49,7 +53,7 @@ impl Modules {
     /// Creates a set of modules. `built_in` and the modules of bundles run in `sandbox`.
     #[must_use]
     pub fn new(sandbox: Sandbox, built_in: impl IntoIterator<Item = impl Into<LazyModule>>) -> Self {
-        let pool = Pool::new();
+        let pool = Pool::default();
         Self::compiling_with(sandbox, built_in, Arc::new(move |job| pool.submit(job)))
     }
 
@@ -61,14 +65,15 @@ impl Modules {
         built_in: impl IntoIterator<Item = impl Into<LazyModule>>,
         compiler: Compiler,
     ) -> Self {
-        let built_in = built_in.into_iter().map(Into::into).collect();
-        Self { inner: Arc::new(Inner { sandbox, built_in, bundles: Mutex::default(), compiler }) }
+        Self { sandbox, built_in: built_in.into_iter().map(Into::into).collect(), bundles: Arc::default(), compiler }
     }
 
     /// Returns the post-processor for `format`. An empty format and `auto` mean [`RAW_FORMAT`].
     /// `bundle` is the directory of the plugin's bundle.
     ///
-    /// # Errors [`ModuleError::Unknown`] for a format that no module reads, because unread results would pass. Other errors when the bundle's module of that name is unusable.
+    /// # Errors
+    /// [`ModuleError::Unknown`] for a format that no module reads, because unread results would
+    /// pass. Other errors when the bundle's module of that name is unusable.
     pub fn post_processor(&self, bundle: Option<&Path>, format: &str) -> Result<LazyModule, ModuleError> {
         let wanted = if format.is_empty() || format == AUTO_FORMAT { RAW_FORMAT } else { format };
         self.required(bundle, "result format", wanted, |module| module.info().roles.post_processor)
@@ -76,17 +81,13 @@ impl Modules {
 
     /// Returns the post-processors that detect their files, in order: those of the bundle, then the
     /// built-in ones.
-    ///
-    /// # Errors
-    /// When a module of the bundle is unusable.
     pub fn detectors(&self, bundle: Option<&Path>) -> Result<Vec<LazyModule>, ModuleError> {
         let detects = |module: &LazyModule| module.info().roles.post_processor && !module.info().detect.is_empty();
         let mut detectors = Vec::new();
         for path in bundle.map(module_files).transpose()?.unwrap_or_default() {
-            let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            detectors.extend(self.bundled(&path, stem)?.filter(detects));
+            detectors.extend(self.bundled(&path, stem(&path))?.filter(detects));
         }
-        detectors.extend(self.inner.built_in.iter().filter(|module| detects(module)).cloned());
+        detectors.extend(self.built_in.iter().filter(|module| detects(module)).cloned());
         detectors.iter().for_each(|module| self.start(module));
         Ok(detectors)
     }
@@ -96,13 +97,11 @@ impl Modules {
     /// # Errors
     /// When the file is not readable, is not a module, or has another role.
     pub fn post_processor_in(&self, path: &Path) -> Result<LazyModule, ModuleError> {
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let failed = |source| ModuleError::Load { path: path.to_owned(), source };
-        let accepted = self.inner.sandbox.accept(stem, read(path)?).map_err(failed)?;
+        let accepted = self.accept(path, read(path)?)?;
         if !accepted.info().roles.post_processor {
             return Err(ModuleError::Role(path.to_owned()));
         }
-        let module = LazyModule::new(path, accepted);
+        let module = LazyModule::new(path.to_owned(), accepted);
         self.start(&module);
         Ok(module)
     }
@@ -143,11 +142,12 @@ impl Modules {
         if let Some(module) = self.find(bundle, name, &implements)? {
             return Ok(module);
         }
-        let built_in = self.inner.built_in.iter().filter(|module| implements(module));
+        let built_in = self.built_in.iter().filter(|module| implements(module));
         let known = built_in.flat_map(|module| module.info().formats.clone()).collect();
-        let unbuilt = bundle.filter(|directory| directory.join(PROJECT_FILE).is_file());
-        let unbuilt = match unbuilt {
-            Some(directory) if module_files(directory)?.is_empty() => Some(directory.to_owned()),
+        let unbuilt = match bundle {
+            Some(project) if project.join(PROJECT_FILE).is_file() && module_files(project)?.is_empty() => {
+                Some(project.to_owned())
+            }
             _ => None,
         };
         Err(ModuleError::Unknown { role, name: name.chars().take(MAX_NAME).collect(), known, unbuilt })
@@ -156,10 +156,9 @@ impl Modules {
     /// Returns the file of `bundle` from which the module with this digest was loaded. `None` means
     /// that the module is built in.
     pub(crate) fn file_in(&self, bundle: &Path, digest: &str) -> Option<String> {
-        let loaded = self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_bundle =
-            |path: &Path, module: &LazyModule| path.parent() == Some(bundle) && module.info().digest == digest;
-        let path = loaded.by_path.iter().find(|(path, module)| of_bundle(path, module)).map(|(path, _)| path)?;
+        let loaded = self.bundles();
+        let mut of_bundle = loaded.by_path.iter().filter(|(path, _)| path.parent() == Some(bundle));
+        let (path, _) = of_bundle.find(|(_, module)| module.info().digest == digest)?;
         Some(path.file_name()?.to_string_lossy().into_owned())
     }
 
@@ -167,27 +166,27 @@ impl Modules {
         &self,
         bundle: Option<&Path>,
         name: &str,
-        plays: impl Fn(&LazyModule) -> bool,
+        implements: impl Fn(&LazyModule) -> bool,
     ) -> Result<Option<LazyModule>, ModuleError> {
         if let Some(directory) = bundle {
             for path in module_files(directory)? {
                 if let Some(module) = self.bundled(&path, name)?
-                    && plays(&module)
+                    && implements(&module)
                 {
                     self.start(&module);
                     return Ok(Some(module));
                 }
             }
         }
-        let found = self.inner.built_in.iter().find(|module| plays(module) && answers_to(module.info(), name));
+        let found = self.built_in.iter().find(|module| implements(module) && answers_to(module.info(), name));
         Ok(found.inspect(|module| self.start(module)).cloned())
     }
 
     /// Returns the module at `path` if it matches `name`: by its file name without extension, its
     /// own name, or one of its formats.
     fn bundled(&self, path: &Path, name: &str) -> Result<Option<LazyModule>, ModuleError> {
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let loaded = self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner).by_path.get(path).cloned();
+        let stem = stem(path);
+        let loaded = self.bundles().by_path.get(path).cloned();
         if let Some(module) = loaded {
             return Ok((stem == name || answers_to(module.info(), name)).then_some(module));
         }
@@ -200,26 +199,40 @@ impl Modules {
                 _ => return Ok(None),
             }
         }
-        let accepted = self
-            .inner
-            .sandbox
-            .accept(stem, bytes)
-            .map_err(|source| ModuleError::Load { path: path.to_owned(), source })?;
+        let accepted = self.accept(path, bytes)?;
         let content = (accepted.info().digest.clone(), stem.to_owned());
-        let mut bundles = self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner);
-        let module = bundles.by_content.entry(content).or_insert_with(|| LazyModule::new(path, accepted)).clone();
+        let mut bundles = self.bundles();
+        let module =
+            bundles.by_content.entry(content).or_insert_with(|| LazyModule::new(path.to_owned(), accepted)).clone();
         bundles.by_path.insert(path.to_owned(), module.clone());
         Ok(Some(module))
     }
 
-    /// Starts the compilation of a module that will be needed.
+    fn accept(&self, path: &Path, bytes: Vec<u8>) -> Result<Accepted, ModuleError> {
+        let accepted = self.sandbox.accept(stem(path), bytes);
+        accepted.map_err(|source| ModuleError::Load { path: path.to_owned(), source })
+    }
+
+    fn bundles(&self) -> MutexGuard<'_, BundleModules> {
+        self.bundles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the compilation of a module that will be needed, unless that was done before.
     fn start(&self, module: &LazyModule) {
-        if let Some(job) = module.job() {
-            (self.inner.compiler)(job);
+        if !module.inner.asked.swap(true, Ordering::Relaxed) {
+            let module = module.clone();
+            // Errors are reported to the callers that need the module.
+            (self.compiler)(Box::new(move || drop(module.wait())));
         }
     }
 }
 
+/// Returns the name of a module's file without its extension.
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
+/// Returns whether `name` is the name of the module or one of its formats.
 fn answers_to(info: &ModuleInfo, name: &str) -> bool {
     info.name.as_deref() == Some(name) || info.formats.iter().any(|format| format == name)
 }
@@ -243,9 +256,223 @@ fn module_files(directory: &Path) -> Result<Vec<PathBuf>, ModuleError> {
 
 /// Reads at most one byte more than the sandbox accepts, so that the sandbox reports a module that
 /// is too large.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ModuleError> {
+fn read(path: &Path) -> Result<Vec<u8>, ModuleError> {
     let failed = |source| ModuleError::Read { path: path.to_owned(), source };
     let mut bytes = Vec::new();
     File::open(path).map_err(failed)?.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
+}
+
+/// A module that was read and inspected, and that is or will be compiled. A component with an
+/// interpreter takes seconds to compile, and only calls of this module wait for it. Cheap to clone.
+#[derive(Clone)]
+pub struct LazyModule {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    path: PathBuf,
+    info: ModuleInfo,
+    /// Whether compilation was requested.
+    asked: AtomicBool,
+    /// The module to compile. The thread that compiles it takes it.
+    accepted: Mutex<Option<Accepted>>,
+    module: OnceLock<Result<Module, LoadError>>,
+}
+
+impl fmt::Debug for LazyModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LazyModule").field("info", self.info()).field("ready", &self.is_ready()).finish_non_exhaustive()
+    }
+}
+
+impl From<Module> for LazyModule {
+    fn from(module: Module) -> Self {
+        let (path, info) = (PathBuf::from(module.name()), module.info().clone());
+        let asked = AtomicBool::new(true);
+        Self { inner: Arc::new(Inner { path, info, asked, accepted: Mutex::new(None), module: Ok(module).into() }) }
+    }
+}
+
+impl From<Accepted> for LazyModule {
+    fn from(accepted: Accepted) -> Self {
+        Self::new(accepted.name().into(), accepted)
+    }
+}
+
+impl LazyModule {
+    fn new(path: PathBuf, accepted: Accepted) -> Self {
+        let (info, asked) = (accepted.info().clone(), AtomicBool::new(false));
+        let accepted = Mutex::new(Some(accepted));
+        Self { inner: Arc::new(Inner { path, info, asked, accepted, module: OnceLock::new() }) }
+    }
+
+    /// Returns information about the module. It never waits.
+    #[must_use]
+    pub fn info(&self) -> &ModuleInfo {
+        &self.inner.info
+    }
+
+    /// Returns the name of the module, for messages.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.info().name.clone().unwrap_or_else(|| "module".to_owned())
+    }
+
+    /// Returns whether the module is compiled, so that nobody has to wait.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.inner.module.get().is_some()
+    }
+
+    /// Returns the compiled module. Blocks until it is compiled. If nobody has started to, this
+    /// thread compiles it, so that a module that is needed now does not wait in a queue.
+    ///
+    /// # Errors
+    /// When the module is invalid, or its interfaces have other types than the contract's.
+    pub fn wait(&self) -> Result<&Module, ModuleError> {
+        let inner = &*self.inner;
+        let compile = || match inner.accepted.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(accepted) => accepted.load(),
+            // Happens only after a panic in the compiler.
+            None => Err(LoadError::Compile { module: self.name(), reason: "the compiler was interrupted".into() }),
+        };
+        let module = inner.module.get_or_init(compile).as_ref();
+        module.map_err(|source| ModuleError::Load { path: inner.path.clone(), source: source.clone() })
+    }
+}
+
+/// Error while loading a module.
+#[derive(Debug, thiserror::Error)]
+pub enum ModuleError {
+    /// The file is not readable.
+    #[error("failed to read module `{path}`: {source}")]
+    Read {
+        /// Path of the file.
+        path: PathBuf,
+        /// The underlying I/O error.
+        source: std::io::Error,
+    },
+    /// The file is not a module that this host accepts.
+    #[error("failed to load module `{path}`: {source}")]
+    Load {
+        /// Path of the file.
+        path: PathBuf,
+        /// The underlying error.
+        source: LoadError,
+    },
+    /// No module of this name implements this role.
+    #[error("unknown {role} `{name}`: no built-in module and no module of the plugin's bundle has this name")]
+    Unknown {
+        /// The role: `result format`, `summarizer`, `expectations` or `judge`.
+        role: &'static str,
+        /// The name, truncated to 128 characters.
+        name: String,
+        /// Names of the built-in modules with this role.
+        known: Vec<String>,
+        /// Directory of the plugin's project, if its module is not built yet.
+        unbuilt: Option<PathBuf>,
+    },
+    /// The module is not a post-processor.
+    #[error("module `{0}` is not a post-processor: it does not read results")]
+    Role(PathBuf),
+    /// The bundle has too many modules.
+    #[error("bundle `{0}` holds more than {MAX_BUNDLE_MODULES} modules")]
+    TooMany(PathBuf),
+}
+
+impl ModuleError {
+    /// Returns a hint with the fix, if there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let Self::Unknown { name, known, unbuilt, .. } = self else { return None };
+        if let Some(project) = unbuilt {
+            let project = project.display();
+            return Some(format!(
+                "the module of this project is not built yet: `plumbline plugin build {project}` builds it"
+            ));
+        }
+        let known_names = format!("built-in: {}", known.join(", "));
+        Some(match closest(name, known.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean `{meant}`? ({known_names})"),
+            None => known_names,
+        })
+    }
+}
+
+/// A pool of threads for jobs, with at most one thread per core and per job. It does not use the
+/// threads of the async runtime, because those must not block. The process can also exit while they
+/// are working.
+#[derive(Clone, Default)]
+struct Pool {
+    queue: Arc<Mutex<Queue>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    threads: usize,
+}
+
+impl Pool {
+    /// Queues `job` to run as soon as a thread is available.
+    fn submit(&self, job: Job) {
+        let mut queue = self.lock();
+        queue.jobs.push_back(job);
+        if queue.threads >= std::thread::available_parallelism().map_or(1, NonZeroUsize::get) {
+            return;
+        }
+        queue.threads += 1;
+        drop(queue);
+        let pool = self.clone();
+        let work = move || {
+            while let Some(job) = pool.next() {
+                // A panic in the compiler must not end the thread. The task that needs the module
+                // reports the error.
+                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("compile".into()).spawn(work) {
+            // A module is then compiled by the task that needs it.
+            tracing::warn!("failed to start a thread for compiling modules: {error}");
+            self.lock().threads -= 1;
+        }
+    }
+
+    /// Takes the next job. If there is none, the caller's thread ends, so the number of threads is
+    /// decreased.
+    fn next(&self) -> Option<Job> {
+        let mut queue = self.lock();
+        let job = queue.jobs.pop_front();
+        if job.is_none() {
+            queue.threads -= 1;
+        }
+        job
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn every_job_is_done_whatever_becomes_of_the_others() {
+        let (pool, (done, all)) = (Pool::default(), mpsc::channel());
+        for n in 0..50 {
+            let done = done.clone();
+            pool.submit(Box::new(move || {
+                assert!(n != 7, "one that is interrupted");
+                done.send(n).unwrap();
+            }));
+        }
+        drop(done);
+        let mut seen: Vec<i32> = all.iter().collect();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..50).filter(|n| *n != 7).collect::<Vec<_>>());
+    }
 }

@@ -1,17 +1,54 @@
 //! Planning: finds modules, determines limits, and asks for the expected results, before anything
 //! runs.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use plumbline_core::definition::{AUTO_FORMAT, Definition, effective_limits};
-use plumbline_core::{ModuleLimits, Node, NodeName, PluginName, ResultKey};
-use plumbline_sandbox::{CallStats, Expect, ModuleInfo, PluginInfo, check_options};
+use plumbline_core::definition::{AUTO_FORMAT, Definition, LimitError, effective_limits};
+use plumbline_core::{ModuleLimits, Node, PluginName, ResultKey};
+use plumbline_sandbox::{CallStats, Expect, ModuleFailure, ModuleInfo, OptionProblem, PluginInfo, check_options};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::judging::{PlannedJudge, plan_judges};
-use crate::lazy::LazyModule;
-use crate::modules::Modules;
+use crate::modules::{LazyModule, ModuleError, Modules};
 use crate::postprocess::{RunLog, Subject};
-use crate::source::{LimitPolicy, PlanError, Source};
+
+/// A definition and its bundle.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Definition of the plugin.
+    pub definition: Arc<Definition>,
+    /// Directory of the bundle with the definition and its modules, if there is one.
+    pub bundle: Option<PathBuf>,
+}
+
+/// Default and maximum limits of modules.
+#[derive(Debug, Clone)]
+pub struct LimitPolicy {
+    /// Limits without a request in the definition.
+    pub default: ModuleLimits,
+    /// Maximum limits, set by the operator.
+    pub cap: ModuleLimits,
+}
+
+impl LimitPolicy {
+    /// Returns the limits of `module` for a plugin. The definition takes precedence, because its
+    /// author knows the results, while the module's author knows only the module.
+    pub(crate) fn limits(&self, definition: &Definition, module: &ModuleInfo) -> Result<ModuleLimits, PlanError> {
+        let request = definition.plumbline.limits.clone().or(&module.limits);
+        effective_limits(&request, &self.default, &self.cap)
+            .map_err(|source| PlanError::Limit { plugin: definition.name.clone(), source })
+    }
+}
+
+impl Default for LimitPolicy {
+    fn default() -> Self {
+        Self { default: ModuleLimits::default(), cap: ModuleLimits::cap() }
+    }
+}
 
 /// A planned plugin of the run.
 #[derive(Clone)]
@@ -46,33 +83,23 @@ pub struct PlannedPlugin {
 /// When a module is unusable, a limit exceeds the cap, or a module rejects the options.
 pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Result<PlannedPlugin, PlanError> {
     let judges = plan_judges(modules, policy, &source)?;
-    let definition = &source.definition;
-    let plugin = definition.name.clone();
-    let post_processor = modules
-        .post_processor(source.bundle.as_deref(), definition.result_format.as_deref().unwrap_or_default())
-        .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
+    let (definition, bundle) = (&source.definition, source.bundle.as_deref());
+    let unusable = |source| PlanError::Module { plugin: definition.name.clone(), source };
+    let format = definition.result_format.as_deref().unwrap_or_default();
+    let post_processor = modules.post_processor(bundle, format).map_err(unusable)?;
     let summarizer = definition.plumbline.summarizer.as_deref();
-    let summarizer = summarizer
-        .map(|name| modules.summarizer(source.bundle.as_deref(), name))
-        .transpose()
-        .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
-    let detectors = if definition.result_format.as_deref() == Some(AUTO_FORMAT) {
-        let detectors = modules.detectors(source.bundle.as_deref());
-        detectors.map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?
-    } else {
-        Vec::new()
+    let summarizer = summarizer.map(|name| modules.summarizer(bundle, name)).transpose().map_err(unusable)?;
+    let detectors = match format {
+        AUTO_FORMAT => modules.detectors(bundle).map_err(unusable)?,
+        _ => Vec::new(),
     };
-    // The definition takes precedence, because its author knows the results, while the module's
-    // author knows only the module.
-    let request = definition.plumbline.limits.clone().or(&post_processor.info().limits);
-    let limits = effective_limits(&request, &policy.default, &policy.cap)
-        .map_err(|source| PlanError::Limit { plugin, source })?;
+    let limits = policy.limits(definition, post_processor.info())?;
     // Find it now, so that it is compiled when it is needed. `expect` reports if it does not exist.
-    let expectations = modules.expectations(source.bundle.as_deref(), definition.expectations_module()).ok();
+    let expectations = modules.expectations(bundle, definition.expectations_module()).ok();
     let mut infos = vec![post_processor.info()];
     infos.extend(summarizer.as_ref().map(LazyModule::info));
     infos.extend(expectations.as_ref().map(LazyModule::info));
-    let option_warnings = check(definition, &infos)?;
+    let option_warnings = check(definition, infos)?;
     Ok(PlannedPlugin {
         source,
         post_processor,
@@ -102,7 +129,7 @@ impl PlannedPlugin {
             driver: definition.driver.as_str().to_owned(),
             format: definition.result_format.clone().unwrap_or_default(),
             expected_results: u32::try_from(self.expected.len()).unwrap_or(u32::MAX),
-            options: serde_json::Value::Object(definition.plumbline.options.clone()),
+            options: Value::Object(definition.plumbline.options.clone()),
         }
     }
 
@@ -110,7 +137,6 @@ impl PlannedPlugin {
     #[must_use]
     pub fn subject(&self) -> Subject<'_> {
         let definition = &self.source.definition;
-        let own_summarizer = Some(&self.post_processor).filter(|module| module.info().roles.summarizer);
         Subject {
             plugin: self.info(),
             per_node: definition.driver.is_per_node(),
@@ -118,11 +144,16 @@ impl PlannedPlugin {
             stdout: definition.plumbline.stdout.as_deref(),
             result_files: &definition.result_files,
             limits: self.limits.clone(),
-            summarizer: self.summarizer.as_ref().or(own_summarizer).cloned(),
+            summarizer: self.summarizer().cloned(),
             allow_empty: definition.plumbline.allow_empty,
             warnings: self.warnings(),
             keep_items: None,
         }
+    }
+
+    fn summarizer(&self) -> Option<&LazyModule> {
+        let own = Some(&self.post_processor).filter(|module| module.info().roles.summarizer);
+        self.summarizer.as_ref().or(own)
     }
 
     /// Returns warnings for readers of the results: problems with schemas of options.
@@ -135,9 +166,6 @@ impl PlannedPlugin {
     /// Waits until the modules that read and judge the results are compiled. Blocking. A run does
     /// not need this: if a module turns out to be unusable later, the tree says so and the results
     /// are kept.
-    ///
-    /// # Errors
-    /// When one of them is unusable.
     pub fn ready(&self) -> Result<(), PlanError> {
         let judges = self.judges.iter().map(|judge| &judge.module);
         for module in std::iter::once(&self.post_processor).chain(&self.summarizer).chain(judges) {
@@ -154,20 +182,18 @@ impl PlannedPlugin {
     /// results.
     pub fn expect(&mut self, modules: &Modules, nodes: &[Node]) -> Result<CallStats, PlanError> {
         let definition = Arc::clone(&self.source.definition);
-        let plugin = definition.name.clone();
+        let plugin = &definition.name;
         let name = definition.expectations_module();
-        let lazy = modules
-            .expectations(self.source.bundle.as_deref(), name)
-            .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
-        let module = lazy.wait().map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
+        let unusable = |source| PlanError::Module { plugin: plugin.clone(), source };
+        let lazy = modules.expectations(self.source.bundle.as_deref(), name).map_err(unusable)?;
+        let module = lazy.wait().map_err(unusable)?;
         let info = self.info();
         let call = Expect { plugin: &info, pod_spec: definition.pod_spec.as_ref(), nodes, limits: &self.limits };
         let mut log = RunLog::new(plugin.as_str(), name);
-        let asked = module.expect(call, &mut log).map_err(|failure| log.explain(failure));
-        let (expected, stats): (Vec<NodeName>, _) = asked.map_err(|source| PlanError::Expectations {
+        let (expected, stats) = module.expect(call, &mut log).map_err(|failure| PlanError::Expectations {
             plugin: plugin.clone(),
             module: name.to_owned(),
-            source: Box::new(source),
+            source: Box::new(log.explain(failure)),
         })?;
         self.expectations = Some(lazy);
         self.expected = expected.into_iter().map(|node| ResultKey::new(plugin.clone(), node)).collect();
@@ -177,23 +203,143 @@ impl PlannedPlugin {
 
 /// Checks the definition's options against the schemas of its modules. Returns warnings about
 /// schemas that are unusable.
-///
-/// # Errors
-/// [`PlanError::Options`] when a module rejects the options.
-pub(crate) fn check(definition: &Definition, modules: &[&ModuleInfo]) -> Result<Vec<String>, PlanError> {
-    let mut seen: Vec<String> = Vec::new();
-    let mut schemas: Vec<(&str, &serde_json::Value)> = Vec::new();
-    for info in modules {
-        let Some(schema) = &info.schema else { continue };
-        // Check a module with two roles only once.
-        if !seen.contains(&info.digest) {
-            seen.push(info.digest.clone());
-            schemas.push((info.name.as_deref().unwrap_or_default(), schema));
+fn check(definition: &Definition, mut modules: Vec<&ModuleInfo>) -> Result<Vec<String>, PlanError> {
+    // Check a module with two or three roles only once.
+    let mut seen = BTreeSet::new();
+    modules.retain(|info| seen.insert(&info.digest));
+    let schemas: Vec<(&str, &Value)> = modules
+        .into_iter()
+        .filter_map(|info| Some((info.name.as_deref().unwrap_or_default(), info.schema.as_ref()?)))
+        .collect();
+    let checked = check_options(&definition.plumbline.options, &schemas);
+    match checked.problems.is_empty() {
+        true => Ok(checked.warnings),
+        false => Err(PlanError::Options { plugin: definition.name.clone(), problems: checked.problems }),
+    }
+}
+
+/// Error while planning a run.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// A module is unusable.
+    #[error("plugin `{plugin}`: {source}")]
+    Module {
+        /// Name of the plugin.
+        plugin: PluginName,
+        /// The underlying error.
+        source: ModuleError,
+    },
+    /// A limit exceeds the operator's cap.
+    #[error("plugin `{plugin}`: {source}")]
+    Limit {
+        /// Name of the plugin.
+        plugin: PluginName,
+        /// The underlying error.
+        source: LimitError,
+    },
+    /// A module rejects the options.
+    #[error("plugin `{plugin}`: its options cannot be used: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Options {
+        /// Name of the plugin.
+        plugin: PluginName,
+        /// Problems, at least one.
+        problems: Vec<OptionProblem>,
+    },
+    /// An input of a judge is invalid.
+    #[error("plugin `{plugin}`: `{path}`: {why}")]
+    Verdict {
+        /// Name of the plugin.
+        plugin: PluginName,
+        /// Path of the key in the definition.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The expectations module failed.
+    #[error("plugin `{plugin}`: its expectations (module `{module}`) failed: {source}")]
+    Expectations {
+        /// Name of the plugin.
+        plugin: PluginName,
+        /// Name of the module.
+        module: String,
+        /// The underlying error.
+        source: Box<ModuleFailure>,
+    },
+}
+
+impl PlanError {
+    /// Returns a hint with the fix, if there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Module { source, .. } => source.hint(),
+            _ => None,
         }
     }
-    let checked = check_options(&definition.plumbline.options, &schemas);
-    if checked.problems.is_empty() {
-        return Ok(checked.warnings);
-    }
-    Err(PlanError::Options { plugin: definition.name.clone(), problems: checked.problems })
+}
+
+/// Version of `meta/modules.json`. Within a version, keys are only added.
+const MODULES_VERSION: u32 = 1;
+
+/// Origin of a plugin, as far as it is known when the run is started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The source that the user requested: a path, a URL, `oci://…`, or the name of an installed or
+    /// built-in plugin.
+    #[serde(default)]
+    pub reference: Option<String>,
+    /// Digest of the bundle, `sha256:` and hexadecimal digits.
+    #[serde(default)]
+    pub bundle: Option<String>,
+    /// Digest of the definition's file, in the same form.
+    #[serde(default)]
+    pub definition_file: Option<String>,
+}
+
+/// Returns `meta/modules.json`, which lists the modules that produce the results of `plugins`, by
+/// digest. Digests are those of the loaded bytes, so they are correct regardless of how the run was
+/// started, or what was signed or locked.
+pub(crate) fn modules_document(
+    plugins: &[PlannedPlugin],
+    modules: &Modules,
+    known: &BTreeMap<PluginName, Provenance>,
+) -> Value {
+    let plugin = |plugin: &PlannedPlugin| {
+        let definition = plugin.source.definition.to_json().to_string();
+        let known = known.get(plugin.name()).cloned().unwrap_or_default();
+        json!({
+            "plugin": plugin.name(),
+            // Of `Definition` in the plugin's `definition.json`, as compact JSON.
+            "definition": format!("sha256:{}", hex::encode(Sha256::digest(definition.as_bytes()))),
+            "definition-file": known.definition_file,
+            "source": known.reference,
+            "bundle": known.bundle,
+            "modules": used_modules(plugin, modules),
+        })
+    };
+    json!({"version": MODULES_VERSION, "plugins": plugins.iter().map(plugin).collect::<Vec<_>>()})
+}
+
+fn used_modules(plugin: &PlannedPlugin, modules: &Modules) -> Vec<Value> {
+    let readers = match plugin.detectors.as_slice() {
+        [] => std::slice::from_ref(&plugin.post_processor),
+        detectors => detectors,
+    };
+    let expectations = plugin.expectations.iter().map(|module| ("expectations", module));
+    let readers = readers.iter().map(|module| ("post-processor", module));
+    let summarizer = plugin.summarizer().into_iter().map(|module| ("summarizer", module));
+    let judges = plugin.judges.iter().map(|judge| ("judge", &judge.module));
+    let describe = |(role, module): (&str, &LazyModule)| {
+        let info = module.info();
+        let file = plugin.source.bundle.as_deref().and_then(|bundle| modules.file_in(bundle, &info.digest));
+        json!({
+            "role": role,
+            "name": module.name(),
+            "from": if file.is_some() { "bundle" } else { "built-in" },
+            "file": file,
+            "digest": format!("sha256:{}", info.digest),
+            "generation": info.generation,
+        })
+    };
+    expectations.chain(readers).chain(summarizer).chain(judges).map(describe).collect()
 }

@@ -29,9 +29,6 @@ struct Out {
 
 impl RunLogLayer {
     /// Creates a layer that appends to the file at `path`.
-    ///
-    /// # Errors
-    /// When the file cannot be opened, or its directory cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;

@@ -1,15 +1,19 @@
 //! The shared state of a run. Transitions of the ledger are applied one at a time and journaled in
-//! that order, and their effects are sent on.
+//! that order, and their effects are sent on. The status is also written to a file, for other
+//! programs.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_archive::disk::Disk;
 use plumbline_core::ledger::{Effect, Event, Ledger, Record, Refusal};
 use plumbline_core::run_status::RunStatus;
 use plumbline_core::{PluginName, ResultKey, RunFailure};
 use plumbline_phonehome::HeartbeatAnswer;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::journal::{Journal, JournalError};
@@ -18,6 +22,12 @@ use crate::journal::{Journal, JournalError};
 const TROUBLE_HINT: &str = "uploads are refused until there is space; workers try again";
 /// How long a client waits for its result to be recorded before it is told to retry.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(10);
+/// Minimum interval between writes of the status file. Otherwise a busy plugin's progress would
+/// cause hundreds of writes per second.
+const PUBLISH_PAUSE: Duration = Duration::from_millis(500);
+/// Maximum interval between writes of the status file, so that readers can tell a dead aggregator
+/// from an idle one.
+pub const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Error while applying an event.
 #[derive(Debug, thiserror::Error)]
@@ -40,9 +50,8 @@ pub struct State {
 }
 
 struct Shared {
-    /// State of partial results. It is not in the ledger, because after a restart the workers are
-    /// asked again.
-    closing: Mutex<Closing>,
+    /// Not in the ledger, because after a restart the workers are asked again.
+    partial: Mutex<PartialResults>,
     ledger: Mutex<Ledger>,
     journal: Journal,
     effects: mpsc::UnboundedSender<Effect>,
@@ -50,12 +59,21 @@ struct Shared {
     clock: Clock,
 }
 
+/// What workers are asked for, besides results.
 #[derive(Default)]
-struct Closing {
+struct PartialResults {
+    /// Plugins whose workers are asked for partial results.
     plugins: BTreeSet<PluginName>,
+    /// Results of which a partial one has arrived.
     sent: BTreeSet<ResultKey>,
     /// Results whose plugin has ended successfully, according to the dispatcher.
     ended: BTreeSet<ResultKey>,
+}
+
+impl PartialResults {
+    fn wants(&self, key: &ResultKey) -> bool {
+        self.plugins.contains(&key.plugin) && !self.sent.contains(key)
+    }
 }
 
 /// A wall clock that never goes back, because the events of a ledger must be in chronological
@@ -92,7 +110,7 @@ impl State {
         (
             Self {
                 shared: Arc::new(Shared {
-                    closing: Mutex::default(),
+                    partial: Mutex::default(),
                     ledger: Mutex::new(ledger),
                     journal,
                     effects,
@@ -129,41 +147,36 @@ impl State {
     }
 
     /// Returns a receiver that is notified of every change.
-    #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changed.subscribe()
     }
 
     /// Starts asking the workers of this plugin for partial results, and accepting them.
     pub(crate) fn ask_partial(&self, plugin: &PluginName) {
-        self.closing().plugins.insert(plugin.clone());
+        self.partial().plugins.insert(plugin.clone());
     }
 
     /// Stops asking for and accepting partial results of this plugin.
     pub(crate) fn end_partial(&self, plugin: &PluginName) {
-        self.closing().plugins.remove(plugin);
+        self.partial().plugins.remove(plugin);
     }
 
     /// Makes the responses to heartbeats of the worker of `key` say that its plugin has ended.
     pub(crate) fn plugin_ended(&self, key: ResultKey) {
-        self.closing().ended.insert(key);
+        self.partial().ended.insert(key);
     }
 
     /// Returns the response to a heartbeat of the worker of `key`.
     pub(crate) fn heartbeat_answer(&self, key: &ResultKey) -> HeartbeatAnswer {
-        let plugin_ended = self.closing().ended.contains(key);
+        let plugin_ended = self.partial().ended.contains(key);
         HeartbeatAnswer { send_partial: self.wants_partial(key), plugin_ended }
     }
 
     /// Returns whether a partial result of `key` is wanted: its time is up, no partial result has
     /// arrived, and the result is still missing.
     pub(crate) fn wants_partial(&self, key: &ResultKey) -> bool {
-        let closing = self.closing();
-        if !closing.plugins.contains(&key.plugin) || closing.sent.contains(key) {
-            return false;
-        }
-        drop(closing);
-        self.read(|ledger| ledger.missing(&key.plugin).contains(&key))
+        let wanted = self.partial().wants(key);
+        wanted && self.read(|ledger| ledger.missing(&key.plugin).contains(&key))
     }
 
     /// Stores the partial result of `key` with `place`, if it is still wanted. Nothing is stored
@@ -177,19 +190,19 @@ impl State {
         key: &ResultKey,
         place: impl FnOnce() -> std::io::Result<()>,
     ) -> std::io::Result<bool> {
-        let mut closing = self.closing();
-        if !closing.plugins.contains(&key.plugin) || closing.sent.contains(key) {
+        let mut partial = self.partial();
+        if !partial.wants(key) {
             return Ok(false);
         }
         place()?;
-        closing.sent.insert(key.clone());
-        drop(closing);
-        self.shared.changed.send_modify(|version| *version = version.wrapping_add(1));
+        partial.sent.insert(key.clone());
+        drop(partial);
+        self.send(Vec::new());
         Ok(true)
     }
 
-    fn closing(&self) -> MutexGuard<'_, Closing> {
-        self.shared.closing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn partial(&self) -> MutexGuard<'_, PartialResults> {
+        self.shared.partial.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Applies `event`. It is written to disk in order, soon afterwards.
@@ -197,20 +210,17 @@ impl State {
     /// # Errors
     /// When the ledger rejects it, or the journal does not accept more events.
     pub fn apply(&self, event: Event) -> Result<(), ApplyError> {
-        self.transition(event, false).map(|_| ())
+        self.transition(self.lock(), event, false).map(drop)
     }
 
     /// Records that `upload` of `key` was interrupted. An upload whose files are already being
     /// moved to their location is left to finish by itself.
-    ///
-    /// # Errors
-    /// Same as [`State::apply`].
     pub(crate) fn abandon(&self, key: &ResultKey, upload: u64, reason: String) -> Result<(), ApplyError> {
         let ledger = self.lock();
         if ledger.is_claimed(key, upload) {
             return Ok(());
         }
-        self.transition_of(ledger, Event::UploadFailed { key: key.clone(), upload, reason }, false).map(|_| ())
+        self.transition(ledger, Event::UploadFailed { key: key.clone(), upload, reason }, false).map(drop)
     }
 
     /// Applies `event` and waits until it is on disk. While the journal cannot be written, it waits
@@ -219,7 +229,7 @@ impl State {
     /// # Errors
     /// Same as [`State::apply`], and also when the event was applied but the journal gave up.
     pub async fn apply_durable(&self, event: Event) -> Result<(), ApplyError> {
-        if let Some(written) = self.transition(event, true)? {
+        if let Some(written) = self.transition(self.lock(), event, true)? {
             written.await.map_err(|_| JournalError::Closed)?;
         }
         Ok(())
@@ -232,27 +242,20 @@ impl State {
     /// # Errors
     /// Same as [`State::apply_durable`], and [`ApplyError::NotYet`].
     pub(crate) async fn apply_promptly(&self, event: Event) -> Result<(), ApplyError> {
-        match tokio::time::timeout(CLIENT_PATIENCE, self.apply_durable(event)).await {
-            Ok(applied) => applied,
-            Err(_) => Err(self.not_yet()),
-        }
+        self.promptly(self.apply_durable(event)).await
     }
 
     /// Waits until everything that happened so far is on disk, with the timeout of
     /// [`State::apply_promptly`].
-    ///
-    /// # Errors
-    /// Same as [`State::apply_promptly`].
     pub(crate) async fn synced(&self) -> Result<(), ApplyError> {
         let written = self.shared.journal.sync()?;
-        match tokio::time::timeout(CLIENT_PATIENCE, written).await {
-            Ok(written) => Ok(written.map_err(|_| JournalError::Closed)?),
-            Err(_) => Err(self.not_yet()),
-        }
+        self.promptly(async { Ok(written.await.map_err(|_| JournalError::Closed)?) }).await
     }
 
-    fn not_yet(&self) -> ApplyError {
-        ApplyError::NotYet(self.trouble().unwrap_or_else(|| "the disk is slow".to_owned()))
+    async fn promptly(&self, applied: impl Future<Output = Result<(), ApplyError>>) -> Result<(), ApplyError> {
+        tokio::time::timeout(CLIENT_PATIENCE, applied).await.unwrap_or_else(|_| {
+            Err(ApplyError::NotYet(self.trouble().unwrap_or_else(|| "the disk is slow".to_owned())))
+        })
     }
 
     /// Returns the error that currently prevents writes to the journal. Nothing is acknowledged
@@ -275,11 +278,9 @@ impl State {
         self.send(effects);
     }
 
-    fn transition(&self, event: Event, durable: bool) -> Result<Option<oneshot::Receiver<()>>, ApplyError> {
-        self.transition_of(self.lock(), event, durable)
-    }
-
-    fn transition_of(
+    /// Applies `event` to the locked ledger. With `durable`, the returned receiver resolves when the
+    /// event is on disk.
+    fn transition(
         &self,
         mut ledger: MutexGuard<'_, Ledger>,
         event: Event,
@@ -301,12 +302,48 @@ impl State {
         Ok(written)
     }
 
+    /// Sends `effects` to the run loop, and notifies everyone who waits for changes.
     fn send(&self, effects: Vec<Effect>) {
         for effect in effects {
             // The run loop has ended, so nobody needs the effect.
             let _ = self.shared.effects.send(effect);
         }
         self.shared.changed.send_modify(|version| *version = version.wrapping_add(1));
+    }
+}
+
+/// Content of the status file: the status, and the time of the write.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// Time of the write. If it is older than a few times [`HEARTBEAT`], the aggregator is gone.
+    pub at: Timestamp,
+    /// The status.
+    #[serde(flatten)]
+    pub status: RunStatus,
+}
+
+/// Writes the status to `path` on every change, until dropped.
+pub(crate) async fn publish_status(state: State, disk: Disk, path: PathBuf) {
+    let mut changes = state.changes();
+    loop {
+        changes.mark_unchanged();
+        write_status(&state, &disk, &path).await;
+        tokio::time::sleep(PUBLISH_PAUSE).await;
+        // Write again after a change or a timeout.
+        let _ = tokio::time::timeout(HEARTBEAT, changes.changed()).await;
+    }
+}
+
+/// Writes the status once. A failure is only logged, because it does not affect the run.
+pub(crate) async fn write_status(state: &State, disk: &Disk, path: &Path) {
+    let published = Published { at: Timestamp::now(), status: state.status() };
+    let (disk, path) = (disk.clone(), path.to_owned());
+    let written = tokio::task::spawn_blocking(move || {
+        let bytes = serde_json::to_vec(&published)?;
+        disk.replace(&path, &bytes, 0o644)
+    });
+    if let Err(error) = written.await.map_err(std::io::Error::from).flatten() {
+        tracing::warn!("failed to write the status file: {error}");
     }
 }
 

@@ -11,6 +11,7 @@
 //! ```
 
 use std::fs::{self, File, OpenOptions};
+use std::future::ready;
 use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -22,10 +23,19 @@ use plumbline_core::RunId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::provenance::Provenance;
+use crate::dispatcher::{BoxFuture, DispatchError, Vault};
+use crate::plan::Provenance;
 
 /// Maximum size of a file that a restart reads completely, in bytes.
 const MAX_FILE: u64 = 64 << 20;
+/// How long a killed process may still hold its lock: 2 s.
+const DYING: Duration = Duration::from_secs(2);
+/// Name prefix of directories that are being removed.
+const REMOVED: &str = ".plumbline-removed-";
+/// Name of the description of the run.
+const RECORD: &str = "run.json";
+/// Name of the status file in the working directory.
+pub const STATUS_FILE: &str = "status.json";
 
 /// Description of a run, written at its start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -100,9 +110,6 @@ impl WorkDir {
     }
 
     /// Opens a directory like [`WorkDir::open`], on `disk`. The run writes everything to that disk.
-    ///
-    /// # Errors
-    /// Same as [`WorkDir::open`].
     pub fn open_on(disk: Disk, root: PathBuf) -> Result<Self, WorkDirError> {
         let failed = |what, path: &Path| {
             let path = path.to_owned();
@@ -131,8 +138,7 @@ impl WorkDir {
     }
 
     /// Returns the file system that the run writes to.
-    #[must_use]
-    pub fn disk(&self) -> &Disk {
+    pub(crate) fn disk(&self) -> &Disk {
         &self.disk
     }
 
@@ -149,64 +155,23 @@ impl WorkDir {
     }
 
     /// Returns the directory for temporary files of post-processing.
-    #[must_use]
-    pub fn scratch(&self) -> PathBuf {
+    pub(crate) fn scratch(&self) -> PathBuf {
         self.root.join("scratch")
     }
 
-    /// Returns the directory for uploads in progress.
-    #[must_use]
-    pub fn incoming(&self) -> PathBuf {
-        self.root.join("incoming")
-    }
-
-    /// Returns the path of the journal.
-    #[must_use]
-    pub fn journal(&self) -> PathBuf {
-        self.root.join("journal")
-    }
-
-    /// Returns the path of the status file, which is for people and other programs.
-    #[must_use]
-    pub fn status(&self) -> PathBuf {
-        self.root.join(STATUS_FILE)
-    }
-
     /// Returns the description of the run that was started here, if there is one.
-    ///
-    /// # Errors
-    /// When it exists but is not readable.
     pub fn record(&self) -> Result<Option<RunRecord>, WorkDirError> {
-        let Some(bytes) = self.read("run.json")? else { return Ok(None) };
+        let Some(bytes) = self.read(RECORD)? else { return Ok(None) };
         serde_json::from_slice(&bytes)
             .map(Some)
-            .map_err(|source| WorkDirError::Record { path: self.root.join("run.json"), source })
+            .map_err(|source| WorkDirError::Record { path: self.root.join(RECORD), source })
     }
 
     /// Writes the description of the run. From then on, the run can be resumed.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn begin(&self, record: &RunRecord) -> Result<(), WorkDirError> {
         let bytes = serde_json::to_vec_pretty(record)
-            .map_err(|source| WorkDirError::Record { path: self.root.join("run.json"), source })?;
-        self.write("run.json", &bytes, 0o600)
-    }
-
-    /// Returns the run's CA, if it exists.
-    ///
-    /// # Errors
-    /// When the file exists but is not readable.
-    pub fn authority(&self) -> Result<Option<String>, WorkDirError> {
-        Ok(self.read("ca.pem")?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
-    }
-
-    /// Stores the run's CA.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn store_ca(&self, pem: &str) -> Result<(), WorkDirError> {
-        self.write("ca.pem", pem.as_bytes(), 0o600)
+            .map_err(|source| WorkDirError::Record { path: self.root.join(RECORD), source })?;
+        self.write(RECORD, &bytes, 0o600)
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, WorkDirError> {
@@ -227,9 +192,6 @@ impl WorkDir {
 
     /// Removes the directory with all its content. It is renamed first, so that a crash never
     /// leaves a part of it under its name.
-    ///
-    /// # Errors
-    /// When something in it cannot be removed.
     pub fn remove(self) -> Result<(), WorkDirError> {
         let failed = |source| WorkDirError::Io { what: "remove", path: self.root.clone(), source };
         let Some(removed) = removed(&self.root) else { return Ok(()) };
@@ -237,6 +199,19 @@ impl WorkDir {
         self.disk.rename(&self.root, &removed).map_err(failed)?;
         self.root.parent().map_or(Ok(()), |parent| self.disk.sync_directory(parent)).map_err(failed)?;
         self.disk.remove_directory(&removed).map_err(failed)
+    }
+}
+
+/// Stores the run's CA in a file that only its owner can read.
+impl Vault for WorkDir {
+    fn load(&self) -> BoxFuture<'_, Result<Option<String>, DispatchError>> {
+        let pem = self.read("ca.pem").map(|bytes| bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
+        Box::pin(ready(pem.map_err(|error| DispatchError::new(error.to_string()))))
+    }
+
+    fn keep<'a>(&'a self, pem: &'a str) -> BoxFuture<'a, Result<(), DispatchError>> {
+        let written = self.write("ca.pem", pem.as_bytes(), 0o600);
+        Box::pin(ready(written.map_err(|error| DispatchError::new(error.to_string()))))
     }
 }
 
@@ -252,20 +227,11 @@ fn take(lock: &File) -> Result<(), fs::TryLockError> {
     }
 }
 
-/// How long a killed process may still hold its lock: 2 s.
-const DYING: Duration = Duration::from_secs(2);
-
 /// Returns the name of a directory while it is being removed.
 fn removed(root: &Path) -> Option<PathBuf> {
     let name = root.file_name()?.to_string_lossy();
     Some(root.with_file_name(format!("{REMOVED}{}", name.trim_start_matches('.'))))
 }
-
-/// Name prefix of directories that are being removed.
-const REMOVED: &str = ".plumbline-removed-";
-
-/// Name of the status file in the working directory.
-pub const STATUS_FILE: &str = "status.json";
 
 #[cfg(test)]
 mod tests {
@@ -281,13 +247,13 @@ mod tests {
         WorkDir::open(dir.path().join("run")).unwrap();
     }
 
-    #[test]
-    fn keys_are_for_the_owner_only() {
+    #[tokio::test]
+    async fn keys_are_for_the_owner_only() {
         let dir = tempfile::tempdir().unwrap();
         let work = WorkDir::open(dir.path().join("run")).unwrap();
-        assert!(work.authority().unwrap().is_none());
-        work.store_ca("secret").unwrap();
-        assert_eq!(work.authority().unwrap().as_deref(), Some("secret"));
+        assert!(work.load().await.unwrap().is_none());
+        work.keep("secret").await.unwrap();
+        assert_eq!(work.load().await.unwrap().as_deref(), Some("secret"));
         let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(work.root().join("ca.pem")), 0o600);
         assert_eq!(mode(work.root().to_owned()), 0o700);

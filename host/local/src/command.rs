@@ -1,12 +1,22 @@
-//! Finds the program of a definition's `spec.command` on this machine.
+//! What an execution starts: the program of a definition's `spec.command` on this machine, the
+//! directories it starts in, and the environment of plugin and worker.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
+use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use plumbline_aggregator::DispatchError;
-use plumbline_core::definition::Definition;
+use plumbline_aggregator::{DispatchError, Launch};
+use plumbline_core::definition::{Definition, EnvValue, PROGRESS_VARIABLE};
+use plumbline_core::{PluginName, ResultKey};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// The name of the record of the start directories in the working directory of a run.
+const RECORD: &str = "start.json";
 
 /// A program with its arguments and working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +77,111 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
+/// The directory in which a local run was started, and those of its plugins' definitions. They are
+/// recorded, so that a resumed run starts its plugins in the same directories.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartDirectories {
+    /// The current directory of the user, in which plugins without a `workingDir` start.
+    pub current: PathBuf,
+    /// The directory of each definition that was read from a file. Relative programs and
+    /// `workingDir` are relative to it.
+    #[serde(default)]
+    pub definitions: BTreeMap<PluginName, PathBuf>,
+}
+
+impl StartDirectories {
+    /// Records the directories in `work`, the working directory of the run.
+    pub fn save(&self, work: &Path) -> io::Result<()> {
+        fs::write(work.join(RECORD), serde_json::to_vec(self)?)
+    }
+
+    /// Reads the record in `work`, or returns `None` if there is none.
+    pub fn load(work: &Path) -> io::Result<Option<Self>> {
+        match fs::read(work.join(RECORD)) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the base directory for relative paths in a plugin's definition.
+    pub(crate) fn base<'a>(&'a self, plugin: &PluginName, bundle: Option<&'a Path>) -> &'a Path {
+        bundle.or(self.definitions.get(plugin).map(PathBuf::as_path)).unwrap_or(&self.current)
+    }
+}
+
+/// The paths and the port of one execution.
+pub(crate) struct ExecutionPaths<'a> {
+    pub(crate) results: &'a Path,
+    pub(crate) config: &'a Path,
+    pub(crate) progress_port: u16,
+    pub(crate) binary: &'a Path,
+}
+
+/// Returns the plugin's variables, as in a pod (docs/protocol.md, "Environment"), in addition to those of this process. As in a cluster, the
+/// automatic variables override those of the definition.
+pub(crate) fn plugin_variables(
+    launch: &Launch,
+    key: &ResultKey,
+    node: &str,
+    paths: &ExecutionPaths<'_>,
+) -> BTreeMap<String, String> {
+    let mut variables = BTreeMap::new();
+    for variable in launch.definition.spec.env() {
+        match &variable.value {
+            EnvValue::Text(text) => drop(variables.insert(variable.name.clone(), text.clone())),
+            EnvValue::From(_) => tracing::warn!(
+                plugin = %key.plugin,
+                "variable `{}` is not set: its value comes from the cluster, and this is a local run", variable.name
+            ),
+        }
+    }
+    let results = paths.results.display().to_string();
+    let directory = launch.bundle.as_deref().map(|bundle| bundle.display().to_string());
+    let automatic = [
+        ("SONOBUOY", Some("true".to_owned())),
+        ("SONOBUOY_RESULTS_DIR", Some(results.clone())),
+        ("RESULTS_DIR", Some(results)),
+        ("SONOBUOY_PROGRESS_PORT", Some(paths.progress_port.to_string())),
+        ("SONOBUOY_CONFIG_DIR", Some(paths.config.display().to_string())),
+        ("NODE_NAME", Some(node.to_owned())),
+        ("RESULT_TYPE", Some(key.plugin.to_string())),
+        ("PLUMBLINE_BIN", Some(paths.binary.display().to_string())),
+        ("PLUMBLINE_PLUGIN_DIR", directory),
+    ];
+    variables.extend(automatic.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    variables
+}
+
+/// Returns the complete environment of the worker.
+pub(crate) fn worker_variables(
+    launch: &Launch,
+    key: &ResultKey,
+    paths: &ExecutionPaths<'_>,
+) -> BTreeMap<String, String> {
+    let access = &launch.access;
+    let results = paths.results.display().to_string();
+    let progress = launch.definition.plumbline.progress.as_ref().map(|progress| json!(progress).to_string());
+    [
+        ("AGGREGATOR_URL", access.aggregator_url.clone()),
+        ("CA_CERT", access.ca_cert.clone()),
+        ("CLIENT_CERT", access.client_cert.clone()),
+        ("CLIENT_KEY", access.client_key.clone()),
+        ("NODE_NAME", key.node.to_string()),
+        ("RESULT_TYPE", key.plugin.to_string()),
+        ("RESULTS_DIR", results.clone()),
+        ("SONOBUOY_RESULTS_DIR", results),
+        ("SONOBUOY_PROGRESS_PORT", paths.progress_port.to_string()),
+        // On this machine, plugin and worker share a file system without any volumes in between, so
+        // a short delay is enough.
+        ("SONOBUOY_DONE_FILE_DELAY", "100ms".to_owned()),
+    ]
+    .into_iter()
+    .chain(progress.map(|progress| (PROGRESS_VARIABLE, progress)))
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,9 +192,9 @@ mod tests {
     }
 
     fn script(path: &Path) {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, "#!/bin/sh\n").unwrap();
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
     }
 
     #[test]
@@ -87,7 +202,7 @@ mod tests {
         let (bundle, current) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let resolve =
             || resolve(&definition("{name: p, command: [./check.sh], args: [a]}"), bundle.path(), current.path());
-        std::fs::write(bundle.path().join("check.sh"), "#!/bin/sh\n").unwrap();
+        fs::write(bundle.path().join("check.sh"), "#!/bin/sh\n").unwrap();
         assert!(resolve().unwrap_err().message.contains("./check.sh"), "not executable");
         script(&bundle.path().join("check.sh"));
         let command = resolve().unwrap();
@@ -123,5 +238,21 @@ mod tests {
         assert!(error.message.contains("/run_e2e.sh") && error.message.contains("x/y:1"), "{error}");
         let error = of("{name: p, image: x/y:1}").unwrap_err();
         assert!(error.message.contains("no `spec.command`"), "{error}");
+    }
+
+    #[test]
+    fn a_record_is_read_back_and_a_damaged_one_is_an_error() {
+        let work = tempfile::tempdir().unwrap();
+        assert_eq!(StartDirectories::load(work.path()).unwrap(), None);
+        let smoke: PluginName = "smoke".parse().unwrap();
+        let start =
+            StartDirectories { current: "/here".into(), definitions: [(smoke.clone(), "/there".into())].into() };
+        start.save(work.path()).unwrap();
+        assert_eq!(StartDirectories::load(work.path()).unwrap().as_ref(), Some(&start));
+        assert_eq!(start.base(&smoke, None), Path::new("/there"));
+        assert_eq!(start.base(&smoke, Some(Path::new("/bundle"))), Path::new("/bundle"));
+        assert_eq!(start.base(&"other".parse().unwrap(), None), Path::new("/here"));
+        fs::write(work.path().join(RECORD), "{").unwrap();
+        assert!(StartDirectories::load(work.path()).is_err());
     }
 }

@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, Unsent};
-use plumbline_core::{Node, PluginName, ResultKey};
+use plumbline_core::{Node, NodeName, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::command::StartDirectories;
 use crate::execution::{self, Control, Execution, ExecutionContext, LastOutput};
-use crate::leftovers;
-use crate::machine::this_machine;
-use crate::start::StartDirectories;
+use crate::process::kill_recorded;
+
+/// The node name of a machine whose own name is not valid.
+const FALLBACK_NAME: &str = "localhost";
 
 /// The directories and the program of a local run.
 #[derive(Debug, Clone)]
@@ -28,7 +30,7 @@ pub struct LocalOptions {
 
 /// Runs plugins as processes on this machine.
 pub struct LocalDispatcher {
-    ground: ExecutionContext,
+    context: ExecutionContext,
     node: Node,
     running: Mutex<BTreeMap<PluginName, Vec<mpsc::Sender<Control>>>>,
 }
@@ -36,22 +38,18 @@ pub struct LocalDispatcher {
 impl LocalDispatcher {
     /// Creates a dispatcher and its directories. Processes that a killed aggregator of the same run
     /// left behind are terminated.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the directories cannot be used.
     pub fn new(options: LocalOptions) -> std::io::Result<Self> {
         let LocalOptions { work, logs, binary, start } = options;
         let leftovers = work.join("processes");
         std::fs::create_dir_all(&work)?;
-        leftovers::end_all(&leftovers)?;
-        let ground = ExecutionContext { work, logs, binary, start, leftovers, last_output: LastOutput::default() };
-        Ok(Self { ground, node: this_machine(), running: Mutex::default() })
+        kill_recorded(&leftovers)?;
+        let context = ExecutionContext { work, logs, binary, start, leftovers, last_output: LastOutput::default() };
+        Ok(Self { context, node: this_machine(), running: Mutex::default() })
     }
 
     /// Kills all processes without waiting for their end, for a program that is about to exit.
     pub fn kill_all(&self) {
-        if let Err(error) = leftovers::end_all(&self.ground.leftovers) {
+        if let Err(error) = kill_recorded(&self.context.leftovers) {
             tracing::warn!("failed to end the processes of the run: {error}");
         }
     }
@@ -59,7 +57,7 @@ impl LocalDispatcher {
     /// Returns the last output of each plugin that has ended, at most 4 KiB each.
     #[must_use]
     pub fn last_output(&self) -> BTreeMap<ResultKey, String> {
-        self.ground.last_output.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.context.last_output.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn take(&self, plugin: &PluginName) -> Vec<mpsc::Sender<Control>> {
@@ -68,10 +66,10 @@ impl LocalDispatcher {
 
     async fn start(&self, launch: Launch, reports: mpsc::Sender<Report>) -> Result<(), DispatchError> {
         for key in &launch.missing {
-            let execution = Execution::start(&self.ground, &launch, key, self.node.name.as_str())?;
+            let execution = Execution::start(&self.context, &launch, key, self.node.name.as_str())?;
             // There is at most one message: to settle or to kill.
-            let (control, told) = mpsc::channel(1);
-            tokio::spawn(execution.watch(told, reports.clone()));
+            let (control, requests) = mpsc::channel(1);
+            tokio::spawn(execution.watch(requests, reports.clone()));
             self.running
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -106,7 +104,7 @@ impl Dispatcher for LocalDispatcher {
     }
 
     fn unsent(&self, key: &ResultKey) -> Option<Unsent> {
-        execution::unsent(&self.ground.work, key)
+        execution::unsent(&self.context.work, key)
     }
 
     fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>> {
@@ -125,5 +123,52 @@ impl Dispatcher for LocalDispatcher {
             }
             Ok(())
         })
+    }
+}
+
+/// Returns this machine as a node, as Kubernetes would describe it.
+#[must_use]
+pub fn this_machine() -> Node {
+    let uname = rustix::system::uname();
+    let host = uname.nodename().to_string_lossy().to_ascii_lowercase();
+    let name: NodeName = host.parse().or_else(|_| FALLBACK_NAME.parse()).unwrap_or_else(|_| NodeName::global());
+    let (os, arch) = (std::env::consts::OS, go_arch(std::env::consts::ARCH));
+    let labels = BTreeMap::from([
+        ("kubernetes.io/hostname".to_owned(), name.to_string()),
+        ("kubernetes.io/os".to_owned(), os.to_owned()),
+        ("kubernetes.io/arch".to_owned(), arch.to_owned()),
+    ]);
+    Node {
+        name,
+        labels,
+        taints: Vec::new(),
+        ready: true,
+        unschedulable: false,
+        os: os.to_owned(),
+        arch: arch.to_owned(),
+    }
+}
+
+/// Returns the Go name of an architecture, which Kubernetes uses.
+fn go_arch(arch: &'static str) -> &'static str {
+    match arch {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" => "386",
+        "powerpc64" => "ppc64le",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_a_ready_node_with_the_well_known_labels() {
+        let node = this_machine();
+        assert!(node.ready);
+        assert_eq!(node.labels["kubernetes.io/os"], "linux");
+        assert_eq!(node.labels["kubernetes.io/hostname"], node.name.as_str());
     }
 }

@@ -15,11 +15,8 @@ use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{GLOBAL, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::command;
-use crate::environment::{self, Places};
-use crate::leftovers;
-use crate::process::{End, Process, Program};
-use crate::start::StartDirectories;
+use crate::command::{self, ExecutionPaths, StartDirectories, plugin_variables, worker_variables};
+use crate::process::{Process, ProcessExit, Program, record_process};
 
 /// The directory of an execution for results.
 const RESULTS: &str = "results";
@@ -65,7 +62,7 @@ fn home(work: &Path, key: &ResultKey) -> PathBuf {
 
 /// Returns the files that the plugin wrote and no worker has sent, or `None` if there are none.
 pub(crate) fn unsent(work: &Path, key: &ResultKey) -> Option<Unsent> {
-    let results = home(work, key).join("results");
+    let results = home(work, key).join(RESULTS);
     let collected = [COLLECTED, COLLECTING].map(|name| results.join(name)).into_iter().find(|dir| dir.is_dir());
     let directory = collected.unwrap_or_else(|| results.clone());
     let exclude = vec![results.join(DONE), directory.join(PACKED)];
@@ -106,7 +103,7 @@ pub(crate) struct Execution {
 impl Execution {
     /// Starts both processes.
     pub(crate) fn start(
-        ground: &ExecutionContext,
+        context: &ExecutionContext,
         launch: &Launch,
         key: &ResultKey,
         node: &str,
@@ -114,22 +111,22 @@ impl Execution {
         let failed = |what: &str, error: io::Error| {
             DispatchError::new(format!("plugin `{}`: failed to {what}: {error}", key.plugin))
         };
-        let home = home(&ground.work, key);
+        let home = home(&context.work, key);
         let (results, config) = (home.join(RESULTS), home.join(CONFIG));
-        let logs = ground.logs.join(key.plugin.as_str()).join("logs");
+        let logs = context.logs.join(key.plugin.as_str()).join("logs");
         prepare(&home, &results, &config, &logs, launch).map_err(|error| failed("prepare its directories", error))?;
-        let base = ground.start.base(&key.plugin, launch.bundle.as_deref());
-        let command = command::resolve(&launch.definition, base, &ground.start.current)?;
+        let base = context.start.base(&key.plugin, launch.bundle.as_deref());
+        let command = command::resolve(&launch.definition, base, &context.start.current)?;
         let port = free_port().map_err(|error| failed("find a free port for progress updates", error))?;
-        let places = Places { results: &results, config: &config, progress_port: port, binary: &ground.binary };
+        let paths = ExecutionPaths { results: &results, config: &config, progress_port: port, binary: &context.binary };
 
         let role: &[&str] =
             if key.node.is_global() { &["worker", "global"] } else { &["worker", "single-node", "--sleep=0"] };
         let worker = Process::start(Program {
-            program: &ground.binary,
+            program: &context.binary,
             args: &role.iter().map(Into::into).collect::<Vec<_>>(),
             directory: &home,
-            variables: environment::worker(launch, key, &places),
+            variables: worker_variables(launch, key, &paths),
             inherit: false,
             log: logs.join(format!("{}-worker.txt", key.node)),
             stdout: None,
@@ -139,7 +136,7 @@ impl Execution {
             program: &command.program,
             args: &command.args,
             directory: &command.directory,
-            variables: environment::plugin(launch, key, node, &places),
+            variables: plugin_variables(launch, key, node, &paths),
             inherit: true,
             log: logs.join(format!("{}.txt", key.node)),
             stdout: launch.definition.plumbline.stdout.as_ref().map(|name| results.join(name)),
@@ -147,14 +144,14 @@ impl Execution {
         .map_err(|error| failed(&format!("start `{}`", command.program.display()), error))?;
         for process in [&plugin, &worker] {
             if let Some(id) = process.id()
-                && let Err(error) = leftovers::record(&ground.leftovers, id)
+                && let Err(error) = record_process(&context.leftovers, id)
             {
                 tracing::warn!(
                     "failed to write down process {id}: {error}; it will not be ended if this process is killed"
                 );
             }
         }
-        let last_output = Arc::clone(&ground.last_output);
+        let last_output = Arc::clone(&context.last_output);
         let no_tests = launch.definition.plumbline.no_tests_exit_codes.clone();
         Ok(Self { key: key.clone(), results, plugin, worker, last_output, no_tests })
     }
@@ -166,13 +163,13 @@ impl Execution {
         let mut reported = false;
         // Whether the report already says how the plugin's process ended, so that it is not a
         // second failure.
-        let mut told_end = false;
+        let mut end_reported = false;
         loop {
             let failure = tokio::select! {
-                told = control.recv() => {
-                    match told {
+                request = control.recv() => {
+                    match request {
                         Some(Control::Settle(answer)) => {
-                            let exit = self.settle(plugin_ended, told_end).await;
+                            let exit = self.settle(plugin_ended, end_reported).await;
                             // The run was abandoned meanwhile, and there is no receiver.
                             let _ = answer.send(exit);
                         }
@@ -189,7 +186,7 @@ impl Execution {
                         plugin_ended = Some(status);
                         self.plugin.captured().await;
                         let failure = self.after_plugin(status);
-                        told_end |= failure.is_some() && !reported;
+                        end_reported |= failure.is_some() && !reported;
                         failure
                     }
                     Err(error) => Some(format!("failed to watch process: {error}")),
@@ -246,7 +243,7 @@ impl Execution {
         record
     }
 
-    async fn settle(mut self, mut ended: Option<ExitStatus>, told_end: bool) -> Option<Exit> {
+    async fn settle(mut self, mut ended: Option<ExitStatus>, end_reported: bool) -> Option<Exit> {
         // A plugin whose results were sent may still have cleanup to do. An abandoned one ends now.
         if ended.is_none() && self.worker.has_succeeded().await {
             ended = tokio::time::timeout(SETTLE, self.plugin.wait()).await.ok().and_then(Result::ok);
@@ -256,7 +253,7 @@ impl Execution {
         let no_tests = |status: &ExitStatus| {
             status.code().and_then(|code| u8::try_from(code).ok()).is_some_and(|code| self.no_tests.contains(&code))
         };
-        let status = ended.filter(|status| !told_end && !no_tests(status));
+        let status = ended.filter(|status| !end_reported && !no_tests(status));
         self.end().await;
         let status = status?;
         Some(Exit { text: format!("process {}", describe(status)), key, success: status.success() })
@@ -270,7 +267,9 @@ impl Execution {
         }
         for (what, end) in [("process", plugin), ("worker", worker)] {
             match end {
-                Ok(End { status, .. }) => tracing::debug!(plugin = %self.key.plugin, "{what} {}", describe(status)),
+                Ok(ProcessExit { status, .. }) => {
+                    tracing::debug!(plugin = %self.key.plugin, "{what} {}", describe(status))
+                }
                 Err(error) => tracing::warn!(plugin = %self.key.plugin, "failed to end its {what}: {error}"),
             }
         }

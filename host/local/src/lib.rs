@@ -7,15 +7,10 @@
 
 mod command;
 mod dispatcher;
-mod environment;
 mod execution;
-mod leftovers;
-mod machine;
 mod output;
 mod process;
-mod start;
 
-pub use dispatcher::{LocalDispatcher, LocalOptions};
+pub use command::StartDirectories;
+pub use dispatcher::{LocalDispatcher, LocalOptions, this_machine};
 pub use execution::directories;
-pub use machine::this_machine;
-pub use start::StartDirectories;

@@ -1,7 +1,9 @@
-//! A process with all its descendants in one process group, which is terminated as a whole.
+//! A process with all its descendants in one process group, which is terminated as a whole. Records of
+//! processes also find those that a killed aggregator left behind.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -49,12 +51,13 @@ pub(crate) struct Process {
     group: Option<Pid>,
     output: Option<JoinHandle<String>>,
     captured: Option<oneshot::Receiver<()>>,
-    said: String,
+    /// The tail of the output, once it is complete.
+    last_output: String,
 }
 
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct End {
+pub(crate) struct ProcessExit {
     pub(crate) status: ExitStatus,
     /// The tail of its output.
     pub(crate) tail: String,
@@ -95,7 +98,7 @@ impl Process {
         };
         let errors = Receiver::from_owned_fd(reader.into())?;
         let output = Some(tokio::spawn(output::keep(errors, captured, program.log)));
-        Ok(Self { child, group, output, captured: complete, said: String::new() })
+        Ok(Self { child, group, output, captured: complete, last_output: String::new() })
     }
 
     /// Waits until the captured standard output of an ended process is complete. The wait is short,
@@ -119,12 +122,12 @@ impl Process {
                 Ok(tail) => {
                     self.output = None;
                     let tail = tail.unwrap_or_default();
-                    self.said.clone_from(&tail);
+                    self.last_output.clone_from(&tail);
                     tail
                 }
                 Err(_) => String::new(),
             },
-            None => self.said.clone(),
+            None => self.last_output.clone(),
         }
     }
 
@@ -140,18 +143,18 @@ impl Process {
 
     /// Terminates the rest of the group, with SIGTERM first, and returns how the process itself
     /// ended.
-    pub(crate) async fn finish(self) -> io::Result<End> {
+    pub(crate) async fn finish(self) -> io::Result<ProcessExit> {
         self.signal(Signal::TERM);
         self.end_within(TERMINATE).await
     }
 
     /// Kills the process at once, unless it is about to end by itself. This is for a worker whose
     /// result is no longer needed: after SIGTERM, it would continue to wait for the done file.
-    pub(crate) async fn abandon(self) -> io::Result<End> {
+    pub(crate) async fn abandon(self) -> io::Result<ProcessExit> {
         self.end_within(EXIT_GRACE).await
     }
 
-    async fn end_within(mut self, time: Duration) -> io::Result<End> {
+    async fn end_within(mut self, time: Duration) -> io::Result<ProcessExit> {
         let status = match tokio::time::timeout(time, self.child.wait()).await {
             Ok(status) => status?,
             Err(_) => {
@@ -163,7 +166,7 @@ impl Process {
         self.signal(Signal::KILL);
         let tail = self.tail().await;
         self.group = None;
-        Ok(End { status, tail })
+        Ok(ProcessExit { status, tail })
     }
 
     fn signal(&self, signal: Signal) {
@@ -178,6 +181,44 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
     }
+}
+
+/// Records that process `id` is the leader of a process group of this run.
+pub(crate) fn record_process(dir: &Path, id: u32) -> io::Result<()> {
+    let Some(started) = start_time(id) else { return Ok(()) };
+    fs::create_dir_all(dir)?;
+    fs::write(dir.join(id.to_string()), started)
+}
+
+/// Kills every recorded process group whose leader is still the same process. IDs are reused, and
+/// the start time distinguishes two processes with the same ID.
+pub(crate) fn kill_recorded(dir: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let id = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+        if let Some(id) = id
+            && start_time(id).is_some_and(|now| fs::read_to_string(entry.path()).is_ok_and(|then| then == now))
+            && let Some(group) = i32::try_from(id).ok().and_then(Pid::from_raw)
+        {
+            tracing::info!("ending process group {id} of this run");
+            // An error means that the group has already ended.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        fs::remove_file(entry.path())?;
+    }
+    Ok(())
+}
+
+/// Returns field 22 of `/proc/ID/stat` (proc(5)). Fields are counted after the command's name,
+/// which may contain spaces and parentheses.
+fn start_time(id: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -199,8 +240,8 @@ mod tests {
 
     /// Returns the number of live processes in the group, without zombies.
     fn alive(group: u32) -> usize {
-        let stats = std::fs::read_dir("/proc").unwrap();
-        let stats = stats.filter_map(|entry| std::fs::read_to_string(entry.unwrap().path().join("stat")).ok());
+        let stats = fs::read_dir("/proc").unwrap();
+        let stats = stats.filter_map(|entry| fs::read_to_string(entry.unwrap().path().join("stat")).ok());
         let group = group.to_string();
         stats
             .filter(|stat| {
@@ -232,8 +273,8 @@ mod tests {
         process.captured().await;
         assert_eq!(process.tail().await, "blue homeless\nbad");
         assert_eq!(process.finish().await.unwrap().tail, "blue homeless\nbad");
-        assert_eq!(std::fs::read_to_string(dir.path().join("log")).unwrap(), "blue homeless\nbad\n");
-        assert_eq!(std::fs::read_to_string(dir.path().join("stdout")).unwrap(), "blue homeless\n");
+        assert_eq!(fs::read_to_string(dir.path().join("log")).unwrap(), "blue homeless\nbad\n");
+        assert_eq!(fs::read_to_string(dir.path().join("stdout")).unwrap(), "blue homeless\n");
     }
 
     #[tokio::test]
@@ -262,11 +303,29 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut process = shell(dir.path(), "trap '' TERM; echo up; while :; do sleep 600; done");
         let group = process.id().unwrap();
-        while !std::fs::read_to_string(dir.path().join("log")).is_ok_and(|log| log == "up\n") {
+        while !fs::read_to_string(dir.path().join("log")).is_ok_and(|log| log == "up\n") {
             assert!(tokio::time::timeout(Duration::from_millis(10), process.wait()).await.is_err());
         }
         let end = process.abandon().await.unwrap();
         assert!(!end.status.success());
         assert!(is_empty(group).await);
+    }
+
+    #[test]
+    fn only_the_very_process_is_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let spawn = || {
+            let mut command = std::process::Command::new("sleep");
+            std::os::unix::process::CommandExt::process_group(command.arg("600"), 0).spawn().unwrap()
+        };
+        let (mut ours, mut other) = (spawn(), spawn());
+        record_process(dir.path(), ours.id()).unwrap();
+        fs::write(dir.path().join(other.id().to_string()), "1").unwrap();
+        kill_recorded(dir.path()).unwrap();
+        assert!(!ours.wait().unwrap().success());
+        assert!(other.try_wait().unwrap().is_none(), "a process that only has the same id lives on");
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

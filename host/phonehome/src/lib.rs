@@ -27,13 +27,12 @@
 
 mod ca;
 mod client;
-mod disposition;
-mod filename;
+mod file_name;
 mod messages;
 mod percent;
-mod remember;
 mod routes;
 mod tls;
+mod verifier;
 
 pub use bytes::Bytes;
 pub use http::{Method, StatusCode};
@@ -45,11 +44,10 @@ pub use client::{
     Answer, Client, ClientConfig, ClientError, MAX_ANSWER_BYTES, MAX_RETRY_AFTER, Outcome, RetryPolicy, Source, Stage,
     Timeouts, TlsFailure, Upload,
 };
-pub use disposition::{content_disposition, disposition_file_name};
-pub use filename::{FileNameError, MAX_FILE_NAME_BYTES, SafeFileName};
+pub use file_name::{FileNameError, MAX_FILE_NAME_BYTES, SafeFileName, content_disposition, disposition_file_name};
 pub use messages::{
-    BodyKind, CONTENT_TYPE_ARCHIVE, CONTENT_TYPE_JSON, HEADER_ERROR, Heartbeat, HeartbeatAnswer, Hello,
-    MAX_HEARTBEAT_BYTES, MessageError, Phase,
+    CONTENT_TYPE_ARCHIVE, CONTENT_TYPE_JSON, HEADER_ERROR, Heartbeat, HeartbeatAnswer, Hello, MAX_HEARTBEAT_BYTES,
+    MessageError, Phase, is_archive,
 };
 pub use routes::{MAX_PATH_BYTES, Route, RouteError, RouteKind};
 pub use tls::{PeerIdentity, PeerIdentityError, TlsConfigError, client_config, server_config};

@@ -20,22 +20,11 @@ pub const HEADER_ERROR: &str = "x-plumbline-error";
 /// every byte escaped.
 pub const MAX_HEARTBEAT_BYTES: usize = 32 << 10;
 
-/// The kind of an upload's body, according to its content type alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BodyKind {
-    /// A gzip-compressed tar, whose members are the result.
-    Archive,
-    /// A single file, stored unchanged.
-    File,
-}
-
-impl BodyKind {
-    /// Reads a `Content-Type` header. Returns [`BodyKind::Archive`] for exactly
-    /// [`CONTENT_TYPE_ARCHIVE`], and [`BodyKind::File`] for anything else or no header.
-    #[must_use]
-    pub fn from_content_type(header: Option<&[u8]>) -> Self {
-        if header == Some(CONTENT_TYPE_ARCHIVE.as_bytes()) { Self::Archive } else { Self::File }
-    }
+/// Returns whether the body of an upload is a gzip-compressed tar, whose members are the result,
+/// according to its header `Content-Type`. Any other body is a single file, stored unchanged.
+#[must_use]
+pub fn is_archive(content_type: Option<&[u8]>) -> bool {
+    content_type == Some(CONTENT_TYPE_ARCHIVE.as_bytes())
 }
 
 /// The first message of a worker: it is running and can reach the aggregator. Unknown keys are
@@ -149,7 +138,7 @@ mod tests {
 
     #[test]
     fn only_the_exact_content_type_is_an_archive() {
-        assert_eq!(BodyKind::from_content_type(Some(b"application/gzip")), BodyKind::Archive);
+        assert!(is_archive(Some(b"application/gzip")));
         for other in [
             &b""[..],
             b"application/x-gzip",
@@ -158,9 +147,9 @@ mod tests {
             b"Application/Gzip",
             b"application/octet-stream",
         ] {
-            assert_eq!(BodyKind::from_content_type(Some(other)), BodyKind::File, "{other:?}");
+            assert!(!is_archive(Some(other)), "{other:?}");
         }
-        assert_eq!(BodyKind::from_content_type(None), BodyKind::File);
+        assert!(!is_archive(None));
     }
 
     #[test]

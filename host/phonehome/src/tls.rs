@@ -16,7 +16,7 @@ use rustls::{CipherSuite, ClientConfig, NamedGroup, RootCertStore, ServerConfig,
 use x509_parser::extensions::GeneralName;
 
 use crate::ca::{Issued, RunCa};
-use crate::remember::CachingVerifier;
+use crate::verifier::CachingVerifier;
 
 /// The protocol inside TLS on both ends.
 const ALPN: &[u8] = b"http/1.1";

@@ -1,4 +1,4 @@
-//! The chain of judges: each judge in turn, and then the rules.
+//! The chain of judges: each judge in turn, with the rulings of earlier ones, and then the rules.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,15 +6,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::civil::Date;
-use plumbline_core::judgement::{Check, JudgeRecord, Judging, Leaf, PluginVerdict};
-use plumbline_sandbox::{Judge, ModuleFailure, PluginInfo};
+use plumbline_core::judgement::{Check, JudgeRecord, Judging, Leaf, PluginVerdict, Ruling};
+use plumbline_sandbox::{Judge, ModuleFailure, PluginInfo, RulingSink, TreeItem, TreeSource};
 use serde_json::Value;
 
-use super::evidence::evidence;
-use super::kept::KeptItems;
-use super::plan::{PlannedJudge, tell_the_day};
-use super::said::{JudgeOutput, JudgeTree, Rulings};
+use super::items::StoredItems;
+use super::plan::{PlannedJudge, set_today};
 use crate::postprocess::{RunLog, Usage, is_of_data};
+
+/// Maximum number of items that the judges of a chain may rule on. No suite has as many tests.
+const MAX_RULINGS: usize = 1_000_000;
+/// Maximum size of the texts of all rulings of a chain: 256 MiB. They are held in memory, because
+/// every judge sees earlier rulings.
+const MAX_RULING_BYTES: usize = 256 << 20;
+/// Maximum number of checks in a chain. Users cannot read more.
+const MAX_CHECKS: usize = 1_000;
 
 /// Input of a chain of judges.
 #[derive(Debug, Clone, Copy)]
@@ -54,9 +60,6 @@ pub fn judge_plugin(judges: &[PlannedJudge], judged: Judged<'_>) -> Result<Plugi
 
 /// Runs a chain like [`judge_plugin`], and also returns what the judges used and why calls were
 /// ended. A verdict only says that a judge did not finish.
-///
-/// # Errors
-/// Same as [`judge_plugin`].
 pub fn judge_measured(judges: &[PlannedJudge], judged: Judged<'_>) -> Result<(PluginVerdict, Usage), JudgeError> {
     let mut usage = Usage::default();
     match chain(judges, judged, &mut usage) {
@@ -67,62 +70,57 @@ pub fn judge_measured(judges: &[PlannedJudge], judged: Judged<'_>) -> Result<(Pl
 
 fn chain(judges: &[PlannedJudge], judged: Judged<'_>, usage: &mut Usage) -> io::Result<PluginVerdict> {
     let mut judging = Judging::new(&judged.plugin.name);
-    let mut rulings = Arc::new(Rulings::new());
-    let mut checks: Vec<(usize, Check)> = Vec::new();
-    let mut bytes = 0_usize;
+    let mut output = ChainOutput::default();
     for (at, judge) in judges.iter().enumerate() {
-        let mut said = JudgeOutput::new(at, &rulings, bytes, checks.len());
-        let error = one(judge, judged, &rulings, &mut said, usage)?;
-        if let Some(error) = &said.too_much {
+        output.judge = at;
+        let error = call(judge, judged, &mut output, usage)?;
+        let exceeded = output.exceeded.take();
+        if let Some(error) = &exceeded {
             usage.broke(error.clone());
         }
-        let error = error.or_else(|| said.too_much.take());
+        let error = error.or(exceeded);
         if let Some(error) = &error {
             tracing::warn!(plugin = judged.plugin.name, judge = judge.entry.judge, "failed to judge: {error}");
         }
-        bytes = bytes.saturating_add(said.settle(Arc::make_mut(&mut rulings)));
-        checks.extend(std::mem::take(&mut said.checks).into_iter().map(|check| (at, check)));
+        let new = std::mem::take(&mut output.new_rulings).into_iter();
+        Arc::make_mut(&mut output.rulings).extend(new.map(|(index, ruling)| (index, (ruling, at))));
         let digest = format!("sha256:{}", judge.module.info().digest);
         judging.judge(JudgeRecord { judge: judge.entry.judge.clone(), digest, error });
     }
     let name = |at: usize| judges.get(at).map_or("", |judge| judge.entry.judge.as_str());
-    for (at, check) in checks {
+    for (at, check) in output.checks {
         judging.check(name(at), check);
     }
-    leaves(judged.items, &rulings, name, &mut judging)?;
+    leaves(judged.items, &output.rulings, name, &mut judging)?;
     Ok(judging.finish())
 }
 
 /// Calls one judge. Returns the reason if it could not finish.
-fn one(
+fn call(
     judge: &PlannedJudge,
     judged: Judged<'_>,
-    rulings: &Arc<Rulings>,
-    said: &mut JudgeOutput,
+    output: &mut ChainOutput,
     usage: &mut Usage,
 ) -> io::Result<Option<String>> {
-    let mut cannot = |why: String| {
-        usage.broke(why.clone());
-        Ok(Some(why))
-    };
-    let module = match judge.module.wait() {
-        Ok(module) => module,
-        Err(error) => return cannot(error.to_string()),
-    };
-    let evidence = match evidence(judge, judged.data, judged.root) {
-        Ok(evidence) => evidence,
-        Err(sentence) => return cannot(sentence),
+    let ready = judge.module.wait().map_err(|error| error.to_string());
+    let ready = ready.and_then(|module| Ok((module, judge.evidence(judged.data, judged.root)?)));
+    let (module, evidence) = match ready {
+        Ok(ready) => ready,
+        Err(reason) => {
+            usage.broke(reason.clone());
+            return Ok(Some(reason));
+        }
     };
     let mut options = judge.entry.options.clone();
-    if judge.told_the_day {
-        tell_the_day(&mut options, judged.day);
+    if judge.sets_today {
+        set_today(&mut options, judged.day);
     }
     let plugin =
         PluginInfo { format: judge.entry.judge.clone(), options: Value::Object(options), ..judged.plugin.clone() };
-    let tree = JudgeTree { items: KeptItems::open(judged.items)?, rulings: Arc::clone(rulings), index: 0 };
+    let tree = JudgeTree { items: StoredItems::open(judged.items)?, rulings: Arc::clone(&output.rulings), index: 0 };
     let call = Judge { plugin: &plugin, tree: Box::new(tree), evidence, limits: &judge.limits };
     let mut log = RunLog::new(&judged.plugin.name, &judge.entry.judge);
-    let ended = module.judge(call, said, &mut log).map_err(|failure| log.explain(failure));
+    let ended = module.judge(call, output, &mut log).map_err(|failure| log.explain(failure));
     usage.count(&ended);
     match ended {
         Ok(_) => Ok(None),
@@ -138,7 +136,7 @@ fn leaves<'a>(
     name: impl Fn(usize) -> &'a str,
     judging: &mut Judging,
 ) -> io::Result<()> {
-    let mut items = KeptItems::open(items)?;
+    let mut items = StoredItems::open(items)?;
     let mut path: Vec<String> = Vec::new();
     let mut index = 0_u64;
     while let Some(kept) = items.next()? {
@@ -159,4 +157,72 @@ fn leaves<'a>(
         index += 1;
     }
     Ok(())
+}
+
+/// Rulings by item number, each with the number of its judge in the chain.
+type Rulings = BTreeMap<u64, (Ruling, usize)>;
+
+/// Rulings and checks of a chain.
+#[derive(Default)]
+struct ChainOutput {
+    /// Number of the current judge.
+    judge: usize,
+    /// Rulings of earlier judges.
+    rulings: Arc<Rulings>,
+    /// Rulings of the current judge.
+    new_rulings: BTreeMap<u64, Ruling>,
+    /// Size of the texts of all rulings in bytes.
+    bytes: usize,
+    /// Checks, each with the number of its judge.
+    checks: Vec<(usize, Check)>,
+    /// The first limit that the current judge exceeded.
+    exceeded: Option<String>,
+}
+
+impl RulingSink for ChainOutput {
+    fn ruling(&mut self, index: u64, ruling: Ruling) -> io::Result<()> {
+        let texts = ruling.class.len() + ruling.reason.len() + ruling.source.len();
+        let bytes = self.bytes.saturating_add(texts);
+        if self.rulings.len() + self.new_rulings.len() >= MAX_RULINGS {
+            self.exceeded.get_or_insert_with(|| format!("the judges ruled on more than {MAX_RULINGS} items"));
+        } else if bytes > MAX_RULING_BYTES {
+            self.exceeded.get_or_insert_with(|| {
+                format!("the texts of all rulings have more than {} MiB", MAX_RULING_BYTES >> 20)
+            });
+        } else {
+            self.bytes = bytes;
+            self.new_rulings.insert(index, ruling);
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, check: Check) -> io::Result<()> {
+        if self.checks.len() >= MAX_CHECKS {
+            self.exceeded.get_or_insert_with(|| format!("the judges reported more than {MAX_CHECKS} checks"));
+        } else {
+            self.checks.push((self.judge, check));
+        }
+        Ok(())
+    }
+}
+
+/// The tree for a judge.
+struct JudgeTree {
+    items: StoredItems,
+    rulings: Arc<Rulings>,
+    index: u64,
+}
+
+impl TreeSource for JudgeTree {
+    fn next(&mut self) -> io::Result<Option<TreeItem>> {
+        while let Some(kept) = self.items.next()? {
+            if kept.node {
+                continue;
+            }
+            let ruling = self.rulings.get(&self.index).map(|(ruling, _)| ruling.clone());
+            self.index += 1;
+            return Ok(Some(TreeItem { set: kept.set, item: kept.item, leaf: kept.leaf, ruling }));
+        }
+        Ok(None)
+    }
 }

@@ -2,14 +2,10 @@
 //! the rules (docs/judging.md).
 
 mod chain;
-mod evidence;
-mod kept;
+mod items;
 mod plan;
-mod said;
 
 pub use chain::{JudgeError, Judged, judge_measured, judge_plugin};
-pub use evidence::{MAX_EVIDENCE_FILES, evidence_patterns};
-pub use kept::{keep_tree, result_sets};
-pub use plan::{PlannedJudge, plan_judges};
-
-pub(crate) use kept::ItemWriter;
+pub(crate) use items::{ItemOwner, ItemWriter};
+pub use items::{keep_tree, result_sets};
+pub use plan::{MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, plan_judges};

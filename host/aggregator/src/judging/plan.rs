@@ -1,15 +1,31 @@
-//! Resolution of a plugin's judges and their inputs, before anything runs.
+//! The judges of a plugin and what they may read: their data, and the archive's files that their
+//! patterns match.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Cursor, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::civil::Date;
+use plumbline_archive::layout::VERDICT_FILE;
 use plumbline_core::ModuleLimits;
-use plumbline_core::definition::{VerdictEntry, effective_limits};
-use plumbline_sandbox::check_options;
+use plumbline_core::definition::VerdictEntry;
+use plumbline_sandbox::{InputFile, check_options};
+use rustix::fs::OFlags;
 use serde_json::{Map, Value};
 
-use crate::lazy::LazyModule;
-use crate::modules::Modules;
-use crate::source::{LimitPolicy, PlanError, Source};
+use crate::modules::{LazyModule, Modules};
+use crate::plan::{LimitPolicy, PlanError, Source};
+
+/// Maximum number of archive files for one judge. A pattern that matches more is a mistake. With
+/// only a part of its evidence, a judge could be wrong.
+pub const MAX_EVIDENCE_FILES: usize = 10_000;
+/// Maximum depth of directories below the archive's root.
+const MAX_DEPTH: usize = 64;
+/// Option with the day.
+const TODAY: &str = "today";
 
 /// A resolved judge of a chain.
 #[derive(Clone)]
@@ -23,7 +39,7 @@ pub struct PlannedJudge {
     /// Patterns of archive files that it may read.
     pub evidence: GlobSet,
     /// Whether the judge gets the day, as its option `today`.
-    pub told_the_day: bool,
+    pub sets_today: bool,
     /// Problems with its schema of options, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -54,9 +70,7 @@ fn plan_judge(
     let module = modules
         .judge(source.bundle.as_deref(), &entry.judge)
         .map_err(|source| PlanError::Module { plugin: plugin(), source })?;
-    let request = definition.plumbline.limits.clone().or(&module.info().limits);
-    let limits = effective_limits(&request, &policy.default, &policy.cap)
-        .map_err(|source| PlanError::Limit { plugin: plugin(), source })?;
+    let limits = policy.limits(definition, module.info())?;
     for name in &entry.data {
         if !definition.config_map.contains_key(name) {
             let known: Vec<&str> = definition.config_map.keys().map(String::as_str).collect();
@@ -66,13 +80,13 @@ fn plan_judge(
     }
     let entry = entry.clone();
     let mut warnings = Vec::new();
-    let mut told_the_day = false;
+    let mut sets_today = false;
     if let Some(schema) = &module.info().schema {
-        told_the_day = schema.pointer("/properties/today").is_some() && !entry.options.contains_key(TODAY);
+        sets_today = schema.pointer("/properties/today").is_some() && !entry.options.contains_key(TODAY);
         let mut options = entry.options.clone();
-        if told_the_day {
+        if sets_today {
             // An arbitrary day. The actual one is set when the judge runs.
-            tell_the_day(&mut options, Date::constant(2026, 1, 1));
+            set_today(&mut options, Date::constant(2026, 1, 1));
         }
         let checked = check_options(&options, &[(entry.judge.as_str(), schema)]);
         let mut problems = checked.problems;
@@ -86,16 +100,13 @@ fn plan_judge(
         warnings = checked.warnings;
     }
     let evidence = patterns(&entry.evidence).map_err(|error| refused("evidence", error.to_string()))?;
-    Ok(PlannedJudge { entry, module, limits, evidence, told_the_day, warnings })
+    Ok(PlannedJudge { entry, module, limits, evidence, sets_today, warnings })
 }
-
-/// Option with the day.
-const TODAY: &str = "today";
 
 /// Sets the day in the options of a judge, because modules have no clock. Entries of lists can
 /// expire on a day. It is set only if the judge's schema has the option and the definition does not
 /// set it.
-pub(super) fn tell_the_day(options: &mut Map<String, Value>, day: Date) {
+pub(super) fn set_today(options: &mut Map<String, Value>, day: Date) {
     options.insert(TODAY.to_owned(), Value::from(day.to_string()));
 }
 
@@ -106,4 +117,92 @@ fn patterns(patterns: &[String]) -> Result<GlobSet, globset::Error> {
         set.add(GlobBuilder::new(pattern).literal_separator(true).build()?);
     }
     set.build()
+}
+
+impl PlannedJudge {
+    /// Returns the files for the judge: `data/NAME` first, then those below `root`, each group in
+    /// lexical order. The error is a sentence.
+    pub(super) fn evidence(&self, data: &BTreeMap<String, String>, root: &Path) -> Result<Vec<InputFile>, String> {
+        let mut names = self.entry.data.clone();
+        names.sort_unstable();
+        names.dedup();
+        let mut files = Vec::new();
+        for name in names {
+            let content = data.get(&name).ok_or_else(|| format!("its data `{name}` is not a key of `config-map`"))?;
+            let content = content.clone().into_bytes();
+            files.push(InputFile {
+                path: format!("data/{name}"),
+                size: content.len() as u64,
+                open: Box::new(move || Ok(Box::new(Cursor::new(content)) as Box<dyn Read + Send>)),
+            });
+        }
+        if self.evidence.is_empty() {
+            return Ok(files);
+        }
+        let mut found = Vec::new();
+        walk(root, "", 0, &self.evidence, &mut found)
+            .map_err(|error| format!("failed to list its evidence: {error}"))?;
+        if found.len() > MAX_EVIDENCE_FILES {
+            return Err(format!(
+                "its evidence is more than {MAX_EVIDENCE_FILES} files: name fewer in `evidence` ({})",
+                self.entry.evidence.join(", ")
+            ));
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        files.extend(found.into_iter().map(|(path, absolute, size)| InputFile {
+            path,
+            size,
+            open: Box::new(move || open(&absolute).map(|file| Box::new(file) as Box<dyn Read + Send>)),
+        }));
+        Ok(files)
+    }
+}
+
+/// Returns a predicate for the archive files that any judge of a chain may read, for callers that
+/// have to extract them first.
+pub fn evidence_patterns(judges: &[PlannedJudge]) -> impl Fn(&str) -> bool {
+    let sets: Vec<GlobSet> = judges.iter().map(|judge| judge.evidence.clone()).collect();
+    move |path: &str| is_evidence(path) && sets.iter().any(|set| set.is_match(path))
+}
+
+/// Returns whether a file can be evidence. Verdicts cannot, so that judging again has the same
+/// result.
+fn is_evidence(path: &str) -> bool {
+    !path.ends_with(&format!("/{VERDICT_FILE}"))
+}
+
+/// Opens a file, unless it has been replaced by a link.
+fn open(path: &Path) -> io::Result<File> {
+    #[expect(clippy::cast_possible_wrap, reason = "a flag of the kernel, passed on as it is")]
+    OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)
+}
+
+/// Collects the matching regular files below `dir`, without following links. It stops at one more
+/// than the limit, which proves that there are too many.
+fn walk(
+    dir: &Path,
+    relative: &str,
+    depth: usize,
+    patterns: &GlobSet,
+    found: &mut Vec<(String, PathBuf, u64)>,
+) -> io::Result<()> {
+    if depth > MAX_DEPTH {
+        return Ok(());
+    }
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        // A name that is not UTF-8 cannot match a pattern.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = if relative.is_empty() { name } else { format!("{relative}/{name}") };
+        let metadata = fs::symlink_metadata(entry.path())?;
+        if metadata.is_dir() {
+            walk(&entry.path(), &path, depth + 1, patterns, found)?;
+        } else if metadata.is_file() && patterns.is_match(&path) && is_evidence(&path) {
+            found.push((path, entry.path(), metadata.len()));
+        }
+        if found.len() > MAX_EVIDENCE_FILES {
+            return Ok(());
+        }
+    }
+    Ok(())
 }

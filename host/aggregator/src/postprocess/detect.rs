@@ -9,9 +9,9 @@ use globset::{GlobSet, GlobSetBuilder};
 use plumbline_sandbox::{DETECT_BYTES, DetectRule, file_pattern};
 use serde::Serialize;
 
-use super::error::PostProcessError;
-use super::select::SetFile;
-use crate::lazy::LazyModule;
+use super::files::SetFile;
+use super::outcome::PostProcessError;
+use crate::modules::LazyModule;
 
 /// Maximum number of files in an outcome. The tree has all of them.
 const MAX_NAMED: usize = 20;
@@ -72,9 +72,8 @@ impl<'a> Detectors<'a> {
     /// format.
     pub(super) fn find(&self, file: &SetFile) -> io::Result<Option<(&'a LazyModule, String)>> {
         let head = Head::read(&file.absolute)?;
-        let below = file.path.split_once('/').map_or(file.path.as_str(), |(_, below)| below);
         Ok(self.modules.iter().find_map(|(module, rules)| {
-            let Rule { rule, .. } = rules.iter().find(|rule| rule.matches(below, &head))?;
+            let Rule { rule, .. } = rules.iter().find(|rule| rule.matches(file.path_in_results(), &head))?;
             Some((*module, if rule.title.is_empty() { module.name() } else { rule.title.clone() }))
         }))
     }

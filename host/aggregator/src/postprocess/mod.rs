@@ -1,40 +1,26 @@
 //! From the files of a plugin to its result tree. A module reads each result set in the sandbox.
 //! The host rolls up the statuses and writes the tree.
 
+mod calls;
 mod detect;
-mod error;
-mod errors;
-mod failure;
-mod fault;
-mod inputs;
-mod item;
-mod keep;
-mod leaf_counts;
-mod lean;
-mod leaves;
+mod failures;
+mod files;
+mod items;
 mod outcome;
 mod process;
-mod reason;
 mod replay;
-mod select;
-mod sink;
 mod spool;
-mod summary;
-mod usage;
+mod tree_reader;
 mod yaml;
 
+pub(crate) use calls::RunLog;
 pub use detect::{Detected, Detections};
-pub use error::PostProcessError;
-pub use errors::EXIT_FILE;
-pub(crate) use errors::EXIT_SUCCESS;
-pub use failure::{Failure, MAX_FAILURES};
-pub use inputs::{ModuleInput, module_inputs};
-pub use outcome::{NodeOutcome, Outcome, Subject};
-pub use process::post_process;
-pub use usage::Usage;
-
-pub(crate) use fault::is_of_data;
-pub use lean::{LeanLimits, LeanTree, read_lean};
-pub(crate) use leaves::leaves;
+pub use failures::{Failure, MAX_FAILURES};
+pub use files::{ModuleInput, module_inputs};
+pub use items::EXIT_FILE;
+pub(crate) use items::{EXIT_SUCCESS, is_of_data};
+pub use outcome::{NodeOutcome, Outcome, PostProcessError, Subject, Usage};
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
-pub(crate) use sink::RunLog;
+pub use process::post_process;
+pub(crate) use tree_reader::leaves;
+pub use tree_reader::{LeanLimits, LeanTree, read_lean};

@@ -1,15 +1,17 @@
 //! Input and outcome of post-processing.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 
-use plumbline_core::{ModuleLimits, Status};
-use plumbline_sandbox::PluginInfo;
+use plumbline_core::definition::RAW_FORMAT;
+use plumbline_core::rollup::{NO_RESULTS_REASON, Tally};
+use plumbline_core::{ModuleLimits, NOT_READ, Status};
+use plumbline_sandbox::{CallStats, ModuleFailure, PluginInfo};
 
 use super::detect::Detections;
-use super::failure::Failure;
-use super::usage::Usage;
-use crate::lazy::LazyModule;
+use super::failures::{Failure, MAX_FAILURES};
+use crate::modules::LazyModule;
 
 /// The results to post-process, and how.
 pub struct Subject<'a> {
@@ -37,6 +39,18 @@ pub struct Subject<'a> {
     pub warnings: Vec<String>,
 }
 
+impl Subject<'_> {
+    /// Returns whether the items are read again when the tree is complete.
+    pub(super) fn reads_again(&self) -> bool {
+        self.summarizer.is_some() || self.keep_items.is_some()
+    }
+
+    /// Returns whether each file is read by the module that detects it.
+    pub(super) fn is_auto(&self) -> bool {
+        !self.detectors.is_empty()
+    }
+}
+
 /// Outcome of a node, or of the whole plugin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeOutcome {
@@ -44,6 +58,18 @@ pub struct NodeOutcome {
     pub status: Status,
     /// Number of leaves by status.
     pub counts: BTreeMap<String, u64>,
+}
+
+impl NodeOutcome {
+    pub(super) fn merge(&mut self, other: Self, custom_mode: bool) {
+        let mut tally = Tally::default();
+        tally.add(&self.status);
+        tally.add(&other.status);
+        self.status = tally.result(custom_mode);
+        for (status, n) in other.counts {
+            *self.counts.entry(status).or_default() += n;
+        }
+    }
 }
 
 /// Outcome of a plugin.
@@ -56,7 +82,7 @@ pub struct Outcome {
     pub nodes: BTreeMap<String, NodeOutcome>,
     /// Number of items in the tree, without its root.
     pub items: u64,
-    /// The first failed tests, at most [`MAX_FAILURES`](super::MAX_FAILURES).
+    /// The first failed tests, at most [`MAX_FAILURES`].
     pub failures: Vec<Failure>,
     /// Reason of the status if the items' statuses do not explain it: nothing ran, or no file was
     /// read.
@@ -67,14 +93,141 @@ pub struct Outcome {
     pub detections: Option<Detections>,
 }
 
-impl Subject<'_> {
-    /// Returns whether the items are read again when the tree is complete.
-    pub(super) fn reads_again(&self) -> bool {
-        self.summarizer.is_some() || self.keep_items.is_some()
+/// Resources that the calls of a plugin's modules used, and the calls that failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Number of calls.
+    pub calls: u64,
+    /// Maximum linear memory of one call, in bytes. Failed calls do not report it.
+    pub memory: u64,
+    /// Why calls were ended: a trap, a limit, a violated rule, or a module that could not be
+    /// compiled. At most [`MAX_FAILURES`]. A module's own errors about unreadable results are not
+    /// included.
+    pub broken: Vec<String>,
+    /// Errors that modules returned themselves. At most [`MAX_FAILURES`].
+    pub refused: Vec<String>,
+}
+
+impl Usage {
+    pub(crate) fn count(&mut self, call: &Result<CallStats, ModuleFailure>) {
+        self.calls += 1;
+        match call {
+            Ok(stats) => self.memory = self.memory.max(stats.memory),
+            Err(ModuleFailure::Refused(sentence)) => {
+                if self.refused.len() < MAX_FAILURES {
+                    self.refused.push(sentence.clone());
+                }
+            }
+            Err(failure) => self.broke(failure.to_string()),
+        }
     }
 
-    /// Returns whether each file is read by the module that detects it.
-    pub(super) fn is_auto(&self) -> bool {
-        !self.detectors.is_empty()
+    pub(crate) fn broke(&mut self, why: String) {
+        if self.broken.len() < MAX_FAILURES {
+            self.broken.push(why);
+        }
+    }
+}
+
+/// Error of this machine, so that there is no tree. Errors in results and modules become items of
+/// the tree instead.
+#[derive(Debug, thiserror::Error)]
+pub enum PostProcessError {
+    /// Reading results or writing the tree failed.
+    #[error("{what}: {source}")]
+    Io {
+        /// The operation that failed.
+        what: String,
+        /// The underlying I/O error.
+        source: io::Error,
+    },
+    /// A default pattern of the module is not a glob.
+    #[error("module `{module}` has a default pattern that is not a glob: {source}")]
+    Pattern {
+        /// Name of the module.
+        module: String,
+        /// The underlying error.
+        source: globset::Error,
+    },
+}
+
+/// Returns a function that adds what failed to an I/O error.
+pub(super) fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> PostProcessError {
+    move |source| PostProcessError::Io { what: what.into(), source }
+}
+
+/// Decisions of the host about result sets in which nothing ran.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Decided {
+    /// Whether the exit code of a process decided, because none of its files was read.
+    pub(super) by_exit_code: bool,
+    /// Whether the definition allows that nothing runs.
+    pub(super) by_allow_empty: bool,
+}
+
+/// Returns the reason of the status of a plugin with these leaves, if the statuses alone do not
+/// explain it. `format` is the definition's result format, empty if it has none.
+pub(super) fn reason(total: &NodeOutcome, format: &str, decided: Decided) -> Option<String> {
+    let count = |status: &str| total.counts.get(status).copied().unwrap_or_default();
+    let all: u64 = total.counts.values().sum();
+    let (skipped, not_read) = (count(Status::Skipped.as_str()), count(NOT_READ));
+    if all == 0 {
+        Some(NO_RESULTS_REASON.to_owned())
+    } else if decided.by_allow_empty {
+        Some("nothing ran, which `plumbline.allow-empty` allows".to_owned())
+    } else if decided.by_exit_code {
+        Some(format!("{}; the exit code decides", unread(not_read, format)))
+    } else if all == not_read {
+        Some(unread(not_read, format))
+    } else if all == not_read.saturating_add(skipped) {
+        let tests = if skipped == 1 { "the only test was" } else { "all {n} tests were" };
+        Some(format!("nothing ran: {} skipped", tests.replace("{n}", &skipped.to_string())))
+    } else {
+        None
+    }
+}
+
+fn unread(files: u64, format: &str) -> String {
+    let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    match format {
+        "" => format!("{files} collected, none read: the definition has no `result-format`"),
+        RAW_FORMAT => format!("{files} collected, none read: the result format is `{RAW_FORMAT}`"),
+        _ => format!("{files} collected, none read"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(counts: &[(&str, u64)], format: &str, decided: Decided) -> Option<String> {
+        let counts = counts.iter().map(|(status, n)| ((*status).to_owned(), *n)).collect();
+        reason(&NodeOutcome { counts, ..NodeOutcome::default() }, format, decided)
+    }
+
+    #[test]
+    fn what_ran_nothing_says_so() {
+        let none = Decided::default();
+        let exit = Decided { by_exit_code: true, ..none };
+        let allowed = Decided { by_allow_empty: true, ..none };
+        for (counts, format, decided, want) in [
+            (&[("passed", 1), ("skipped", 2)][..], "junit", none, None),
+            (&[("unknown", 1)], "junit", none, None),
+            (&[], "junit", none, Some(NO_RESULTS_REASON)),
+            (&[("skipped", 1)], "junit", none, Some("nothing ran: the only test was skipped")),
+            (&[("skipped", 12)], "junit", none, Some("nothing ran: all 12 tests were skipped")),
+            (&[("not-read", 1)], "raw", none, Some("1 file collected, none read: the result format is `raw`")),
+            (&[("not-read", 2)], "", none, Some("2 files collected, none read: the definition has no `result-format`")),
+            (&[("not-read", 2)], "systemd-logs", none, Some("2 files collected, none read")),
+            (
+                &[("not-read", 2), ("passed", 1)],
+                "raw",
+                exit,
+                Some("2 files collected, none read: the result format is `raw`; the exit code decides"),
+            ),
+            (&[("passed", 1)], "junit", allowed, Some("nothing ran, which `plumbline.allow-empty` allows")),
+        ] {
+            assert_eq!(of(counts, format, decided).as_deref(), want, "{counts:?}");
+        }
     }
 }

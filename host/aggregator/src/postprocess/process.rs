@@ -6,40 +6,31 @@ use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Read, Write};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use plumbline_archive::atomic::AtomicFile;
 use plumbline_core::rollup::{REASON, Tally};
 use plumbline_core::{FlatItem, Status};
 use plumbline_sandbox::{InputFile, ModuleFailure, PostProcess};
 
+use super::calls::{CallSink, RunLog, summarize, summary_item};
 use super::detect::{Detected, Detections, Detectors};
-use super::error::PostProcessError;
-use super::errors::{error_item, is_exit};
-use super::failure::Failures;
-use super::fault::{fault_item, is_of_data};
-use super::item::{failure_item, is_stdout, unread_item, unusable_item};
-use super::keep::keep;
-use super::leaf_counts::LeafCounts;
-use super::outcome::{NodeOutcome, Outcome, Subject};
-use super::reason::{Decided, reason};
-use super::select::{ResultSet, Selection, SetDirectory, SetFile, result_sets};
-use super::sink::{CallSpool, RunLog, SetSink};
-use super::spool::{RootOutcome, Spool, SpoolWriter};
-use super::summary::{summarize, summary_item};
-use super::usage::Usage;
+use super::failures::Failures;
+use super::files::{ResultSet, Selection, SetDirectory, SetFile, result_sets};
+use super::items::{
+    EXIT_FILE, error_item, failure_item, is_of_data, is_stdout, unknown_item, unread_item, unusable_item,
+};
+use super::outcome::{Decided, Outcome, PostProcessError, Subject, Usage, io_error, reason};
+use super::replay::keep;
+use super::spool::{LeafCounts, Spool, SpoolWriter};
 use super::yaml;
-use crate::lazy::LazyModule;
+use crate::modules::LazyModule;
 
 /// Maximum number of pieces of work per thread. It is enough to balance the load, and keeps the
 /// number of open files low.
 const PIECES_PER_THREAD: usize = 4;
-
-pub(super) fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> PostProcessError {
-    move |source| PostProcessError::Io { what: what.into(), source }
-}
 
 /// Post-processes the plugin's directory `dir` (with `results/` and `errors/`) with `module`, and
 /// atomically writes the tree to the file `tree`. In an archive, that file is
@@ -61,16 +52,16 @@ pub fn post_process(
     scratch: &Path,
     tree: &Path,
 ) -> Result<Outcome, PostProcessError> {
-    match read(subject, dir, module, scratch, tree) {
+    match process(subject, dir, module, scratch, tree) {
         Err(PostProcessError::Io { source, .. }) if is_of_data(&source) => {
-            unknown(subject, scratch, tree, source.to_string())
+            write_unknown(subject, scratch, tree, source.to_string())
         }
-        Err(error @ PostProcessError::Pattern { .. }) => unknown(subject, scratch, tree, error.to_string()),
+        Err(error @ PostProcessError::Pattern { .. }) => write_unknown(subject, scratch, tree, error.to_string()),
         done => done,
     }
 }
 
-pub(crate) fn read(
+fn process(
     subject: &Subject<'_>,
     dir: &Path,
     module: &LazyModule,
@@ -87,40 +78,32 @@ pub(crate) fn read(
     };
     let (results, errors) = (sets(Kind::Results, "results")?, sets(Kind::Errors, "errors")?);
 
-    let usage = Mutex::new(Usage::default());
-    let detections = Mutex::new(Detections::default());
     let work = Work {
         subject,
         module,
         detectors: Detectors::new(&subject.detectors)?,
         selection: &selection,
         scratch,
-        usage: &usage,
-        detections: &detections,
-        notes: Mutex::default(),
+        findings: Mutex::default(),
     };
     let failed = || io_error(format!("failed to post-process plugin `{name}`"));
     let mut spools = run_all(&work, &results).map_err(failed())?;
     // The meaning of errors depends on the results.
     spools.extend(run_all(&work, &errors).map_err(failed())?);
-    spools.retain(|spool| !spool.is_empty());
+    spools.retain(|spool| spool.items > 0);
+    let Findings { mut usage, detections, decided, .. } =
+        work.findings.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut summary = None;
     // Without results, a summary must not make it look as if there were some.
     if let Some(module) = subject.summarizer.as_ref().filter(|_| !spools.is_empty()) {
-        let summarised = summarize(subject, module, scratch, spools, &usage)
+        let summarised = summarize(subject, module, scratch, spools, &mut usage)
             .map_err(io_error(format!("failed to summarise the results of plugin `{name}`")))?;
         spools = summarised.0;
-        summary = Some(summarised.1).filter(|summary| !summary.is_empty());
+        summary = Some(summarised.1).filter(|summary| summary.items > 0);
     }
-    let decided = work.notes().decided;
     let outcome = write_tree(subject, tree, spools, summary, decided)
         .map_err(io_error(format!("failed to write the result tree of plugin `{name}`")))?;
-    let detections = detections.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Outcome {
-        usage: usage.into_inner().unwrap_or_else(PoisonError::into_inner),
-        detections: subject.is_auto().then_some(detections),
-        ..outcome
-    })
+    Ok(Outcome { usage, detections: subject.is_auto().then_some(detections), ..outcome })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -129,31 +112,31 @@ enum Kind {
     Errors,
 }
 
+/// Input of all threads, and what they find.
 struct Work<'a> {
     subject: &'a Subject<'a>,
     module: &'a LazyModule,
     detectors: Detectors<'a>,
     selection: &'a Selection,
     scratch: &'a Path,
-    usage: &'a Mutex<Usage>,
-    detections: &'a Mutex<Detections>,
-    notes: Mutex<Notes>,
+    findings: Mutex<Findings>,
+}
+
+#[derive(Default)]
+struct Findings {
+    usage: Usage,
+    detections: Detections,
+    /// Result sets with a failure, by node. Errors and exit codes depend on them.
+    failed: BTreeSet<Option<String>>,
+    /// Result sets of which nothing was read, by node.
+    unread: BTreeSet<Option<String>>,
+    decided: Decided,
 }
 
 impl Work<'_> {
-    fn notes(&self) -> std::sync::MutexGuard<'_, Notes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn findings(&self) -> MutexGuard<'_, Findings> {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Facts about results that decide what errors and exit codes mean, by node.
-#[derive(Default)]
-struct Notes {
-    /// Result sets with a failure.
-    failed: BTreeSet<Option<String>>,
-    /// Result sets of which nothing was read.
-    unread: BTreeSet<Option<String>>,
-    decided: Decided,
 }
 
 /// Processes every set. Adjacent sets share a spool, and spools are returned in the order of their
@@ -212,7 +195,7 @@ fn push_node(set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<u32> {
 fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
     let leaves = spool.leaves();
     let shift = push_node(set, spool)?;
-    let items = spool.items();
+    let items = spool.items;
     let files: Vec<&SetFile> = set.files.iter().filter(|file| work.selection.takes(file)).collect();
     let read = if work.subject.is_auto() {
         run_detected(work, &files, set, shift, spool)
@@ -226,21 +209,21 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
     if let Some(reason) = fault {
         let node = set.node.as_deref().unwrap_or("global");
         tracing::warn!(plugin = work.subject.plugin.name, node, "failed to read results: {reason}");
-        work.usage.lock().unwrap_or_else(PoisonError::into_inner).broke(reason.clone());
-        spool.push(&fault_item(reason, shift))?;
+        work.findings().usage.broke(reason.clone());
+        spool.push(&unknown_item(reason, None, shift))?;
     }
     // If the set has no items, the node itself is a leaf, which does not count.
-    let leaves = if spool.items() == items { LeafCounts::default() } else { spool.leaves().since(leaves) };
+    let leaves = if spool.items == items { LeafCounts::default() } else { spool.leaves().since(leaves) };
     if leaves.failed > 0 {
-        work.notes().failed.insert(set.node.clone());
+        work.findings().failed.insert(set.node.clone());
     }
     if work.subject.allow_empty && leaves.ran_nothing() {
-        work.notes().decided.by_allow_empty = true;
+        work.findings().decided.by_allow_empty = true;
         let name = "nothing ran".to_owned();
         let meta = [(REASON.to_owned(), "`plumbline.allow-empty` allows it".to_owned())].into();
         spool.push(&FlatItem { depth: shift, name, status: Some(Status::Passed), meta, ..FlatItem::default() })?;
     } else if leaves.is_unread() {
-        work.notes().unread.insert(set.node.clone());
+        work.findings().unread.insert(set.node.clone());
     }
     Ok(())
 }
@@ -255,16 +238,16 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
 /// document stays in the archive in any case.
 fn run_errors(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
     let (failed, unread) = {
-        let notes = work.notes();
-        (notes.failed.contains(&set.node), notes.unread.contains(&set.node))
+        let findings = work.findings();
+        (findings.failed.contains(&set.node), findings.unread.contains(&set.node))
     };
     let shift = u32::from(set.node.is_some());
     let (mut items, mut dropped) = (Vec::new(), false);
     for file in &set.files {
         let Some(item) = error_item(file, shift)? else { continue };
-        match (is_exit(file), &item.status) {
+        match (file.name() == EXIT_FILE, &item.status) {
             (true, Some(Status::Passed)) if unread => {
-                work.notes().decided.by_exit_code = true;
+                work.findings().decided.by_exit_code = true;
                 items.push(item);
             }
             (true, Some(Status::Passed)) => dropped = true,
@@ -287,7 +270,6 @@ fn run_detected(
     shift: u32,
     spool: &mut SpoolWriter,
 ) -> io::Result<()> {
-    let detections = || work.detections.lock().unwrap_or_else(PoisonError::into_inner);
     let mut groups: Vec<(&LazyModule, Vec<&SetFile>)> = Vec::new();
     let mut unread: Vec<&SetFile> = Vec::new();
     for file in files {
@@ -295,7 +277,7 @@ fn run_detected(
             unread.push(file);
             continue;
         };
-        detections().add(Detected { file: file.path.clone(), format, module: module.name() });
+        work.findings().detections.add(Detected { file: file.path.clone(), format, module: module.name() });
         match groups.iter_mut().find(|(known, _)| known.info().digest == module.info().digest) {
             Some((_, group)) => group.push(file),
             None => groups.push((module, vec![file])),
@@ -307,7 +289,7 @@ fn run_detected(
     for file in unread {
         let is_stdout = is_stdout(work.subject, file);
         if !is_stdout {
-            detections().unread += 1;
+            work.findings().detections.unread += 1;
         }
         // The standard output of a tool is also in its log. It adds nothing if its results were
         // read.
@@ -329,11 +311,10 @@ fn run_module(
     if files.is_empty() {
         return Ok(());
     }
-    let usage = || work.usage.lock().unwrap_or_else(PoisonError::into_inner);
     let module = match lazy.wait() {
         Ok(module) => module,
         Err(error) => {
-            usage().broke(error.to_string());
+            work.findings().usage.broke(error.to_string());
             return spool.push(&unusable_item(&error, shift));
         }
     };
@@ -341,10 +322,10 @@ fn run_module(
     let name = lazy.name();
     let mut log = RunLog::new(&work.subject.plugin.name, &name);
     let call = PostProcess { plugin: &work.subject.plugin, files, limits: &work.subject.limits };
-    let mut sink = SetSink { spool: CallSpool::new(spool, &work.subject.limits), shift };
-    let called = module.post_process(call, &mut sink, &mut log);
-    let called = called.map_err(|failure| log.explain(failure));
-    usage().count(&called);
+    let below_node = |item: FlatItem| FlatItem { depth: item.depth + shift, ..item };
+    let mut sink = CallSink::new(spool, &work.subject.limits, below_node);
+    let called = module.post_process(call, &mut sink, &mut log).map_err(|failure| log.explain(failure));
+    work.findings().usage.count(&called);
     match called {
         Ok(_) => Ok(()),
         Err(ModuleFailure::Host(error)) => Err(error),
@@ -357,7 +338,7 @@ fn run_module(
 }
 
 fn input_file(file: &SetFile) -> InputFile {
-    let absolute: PathBuf = file.absolute.clone();
+    let absolute = file.absolute.clone();
     InputFile {
         path: file.path.clone(),
         size: file.size,
@@ -366,7 +347,7 @@ fn input_file(file: &SetFile) -> InputFile {
 }
 
 /// Writes the tree. `summary` has items that follow those of the result sets.
-pub(crate) fn write_tree(
+fn write_tree(
     subject: &Subject<'_>,
     tree: &Path,
     mut spools: Vec<Spool>,
@@ -375,23 +356,27 @@ pub(crate) fn write_tree(
 ) -> io::Result<Outcome> {
     let sets = spools.len();
     spools.extend(summary);
-    let custom_mode = spools.iter().any(Spool::has_custom_leaf);
+    let custom_mode = spools.iter().any(|spool| spool.custom_leaf);
     let mut roots = Tally::default();
     let mut outcome = Outcome::default();
     let mut failures = Failures::default();
     for (at, spool) in spools.iter_mut().enumerate() {
         // Only result sets have nodes, not the summary.
         let resolved = spool.resolve(custom_mode, subject.per_node && at < sets)?;
-        outcome.items += spool.items();
-        failures.append(spool.take_failures());
+        outcome.items += spool.items;
+        failures.append(std::mem::take(&mut spool.failures));
         for (status, n) in &resolved.roots {
             roots.add_many(status, *n);
         }
         for (status, n) in resolved.counts {
             *outcome.total.counts.entry(status).or_default() += n;
         }
-        for RootOutcome { name, status, counts } in resolved.per_root {
-            merge(outcome.nodes.entry(name), status, counts, custom_mode);
+        for (name, node) in resolved.per_root {
+            match outcome.nodes.get_mut(&name) {
+                // A node can be below both `results` and `errors`.
+                Some(known) => known.merge(node, custom_mode),
+                None => drop(outcome.nodes.insert(name, node)),
+            }
         }
     }
     outcome.failures = failures.into_list(outcome.nodes.len() as u64);
@@ -419,37 +404,8 @@ pub(crate) fn write_tree(
     Ok(outcome)
 }
 
-/// Merges a node's outcomes, because it can be below both `results` and `errors`.
-fn merge(
-    entry: std::collections::btree_map::Entry<'_, String, NodeOutcome>,
-    status: Status,
-    counts: BTreeMap<String, u64>,
-    custom_mode: bool,
-) {
-    use std::collections::btree_map::Entry;
-    match entry {
-        Entry::Vacant(slot) => {
-            slot.insert(NodeOutcome { status, counts });
-        }
-        Entry::Occupied(mut slot) => {
-            let both = slot.get_mut();
-            let mut tally = Tally::default();
-            tally.add(&both.status);
-            tally.add(&status);
-            both.status = tally.result(custom_mode);
-            for (status, n) in counts {
-                *both.counts.entry(status).or_default() += n;
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-#[path = "process_tests.rs"]
-mod tests;
-
 /// Writes the tree of a plugin whose results could not be read: one item with the reason.
-pub(super) fn unknown(
+fn write_unknown(
     subject: &Subject<'_>,
     scratch: &Path,
     tree: &Path,
@@ -458,10 +414,14 @@ pub(super) fn unknown(
     tracing::warn!(plugin = subject.plugin.name, "failed to read the results: {reason}");
     let usage = Usage { broken: vec![reason.clone()], ..Usage::default() };
     let written = SpoolWriter::create(scratch, false, subject.keep_items.is_some()).and_then(|mut spool| {
-        spool.push(&summary_item(fault_item(reason, 0)))?;
+        spool.push(&summary_item(unknown_item(reason, None, 0)))?;
         write_tree(subject, tree, Vec::new(), Some(spool.finish()?), Decided::default())
     });
     let outcome =
         written.map_err(io_error(format!("failed to write the result tree of plugin `{}`", subject.plugin.name)))?;
     Ok(Outcome { usage, ..outcome })
 }
+
+#[cfg(test)]
+#[path = "process_tests.rs"]
+mod tests;

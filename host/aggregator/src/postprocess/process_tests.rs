@@ -104,7 +104,7 @@ fn on_disk(items: &[FlatItem], every: usize) -> (Item, Outcome) {
         writer.push(item).unwrap();
     }
     spools.push(writer.finish().unwrap());
-    spools.retain(|spool| !spool.is_empty());
+    spools.retain(|spool| spool.items > 0);
     let spools = read_again(spools, items);
     let path = dir.path().join(TREE_FILE);
     let kept = dir.path().join("items");
@@ -121,7 +121,7 @@ fn on_disk(items: &[FlatItem], every: usize) -> (Item, Outcome) {
 
 /// Checks that a summarizer would read the items that were pushed, with the statuses of the tree.
 fn read_again(mut spools: Vec<Spool>, items: &[FlatItem]) -> Vec<Spool> {
-    let custom_mode = spools.iter().any(Spool::has_custom_leaf);
+    let custom_mode = spools.iter().any(|spool| spool.custom_leaf);
     spools.iter_mut().for_each(|spool| drop(spool.resolve(custom_mode, false).unwrap()));
     let spools = Arc::new(spools);
     let mut replay = Replay::new(Arc::clone(&spools), false);

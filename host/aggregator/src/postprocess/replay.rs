@@ -1,13 +1,15 @@
-//! Reads the items of spools again, for modules that summarize a plugin.
+//! Reads the items of spools again: for the summarizer of a plugin, and to keep them for its judges.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use plumbline_core::{FlatItem, GLOBAL};
 use plumbline_sandbox::{Entry, ResultSource};
 
 use super::spool::{Spool, read_record};
+use crate::judging::{ItemOwner, ItemWriter};
 
 /// Size to which the line buffer is shrunk after a huge item.
 const LINE: usize = 1 << 20;
@@ -30,22 +32,14 @@ impl Replay {
     }
 
     fn open(&self) -> (BufReader<Part>, BufReader<Part>) {
-        let part = |file| Part { spools: Arc::clone(&self.spools), at: self.at, file, offset: 0 };
-        (BufReader::new(part(Which::Index)), BufReader::with_capacity(64 << 10, part(Which::Replay)))
-    }
-
-    /// Returns the number of the current spool.
-    pub(super) fn at(&self) -> usize {
-        self.at
+        let part = |kind| Part { spools: Arc::clone(&self.spools), at: self.at, kind, offset: 0 };
+        (BufReader::new(part(PartKind::Index)), BufReader::with_capacity(64 << 10, part(PartKind::Items)))
     }
 
     /// Returns the next item as it was spooled, with its resolved status.
     pub(super) fn item(&mut self) -> io::Result<Option<FlatItem>> {
         while let Some(spool) = self.spools.get(self.at) {
-            let mut open = match self.open.take() {
-                Some(open) => open,
-                None => self.open(),
-            };
+            let mut open = self.open.take().unwrap_or_else(|| self.open());
             let Some(record) = read_record(&mut open.0)? else {
                 self.at += 1;
                 continue;
@@ -54,7 +48,7 @@ impl Replay {
             self.line.shrink_to(LINE);
             open.1.read_until(b'\n', &mut self.line)?;
             let mut item: FlatItem = serde_json::from_slice(&self.line)?;
-            item.status = Some(spool.status(record));
+            item.status = Some(spool.codes.status(record.status));
             self.open = Some(open);
             return Ok(Some(item));
         }
@@ -78,25 +72,39 @@ impl ResultSource for Replay {
     }
 }
 
-enum Which {
+/// Writes the items of resolved `spools` to the file `path`. The first `sets` spools are result
+/// sets. The rest are items of a summarizer.
+pub(super) fn keep(path: &Path, spools: Vec<Spool>, sets: usize, per_node: bool) -> io::Result<()> {
+    let mut replay = Replay::new(Arc::new(spools), false);
+    let mut writer = ItemWriter::create(path)?;
+    let owner = if per_node { ItemOwner::Node } else { ItemOwner::Cluster };
+    while let Some(item) = replay.item()? {
+        // `at` still refers to the spool of the item that was just returned.
+        writer.push(if replay.at < sets { owner } else { ItemOwner::Summary }, item)?;
+    }
+    writer.finish()
+}
+
+#[derive(Clone, Copy)]
+enum PartKind {
     Index,
-    Replay,
+    Items,
 }
 
 /// A file of a spool with its own read position.
 struct Part {
     spools: Arc<Vec<Spool>>,
     at: usize,
-    file: Which,
+    kind: PartKind,
     offset: u64,
 }
 
 impl Read for Part {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let spool = self.spools.get(self.at);
-        let file = match self.file {
-            Which::Index => spool.map(Spool::index),
-            Which::Replay => spool.and_then(Spool::replay),
+        let file = match self.kind {
+            PartKind::Index => spool.map(|spool| &spool.index),
+            PartKind::Items => spool.and_then(|spool| spool.replay.as_ref()),
         };
         let file = file.ok_or_else(|| io::Error::other("the items of this result set were not kept"))?;
         let read = file.read_at(buffer, self.offset)?;

@@ -21,8 +21,8 @@ use std::sync::Arc;
 use plumbline_core::rollup::{MAX_CUSTOM_STATUSES, Tally};
 use plumbline_core::{FlatItem, Status};
 
-use super::failure::Failures;
-use super::leaf_counts::{LeafCounts, LeafKind};
+use super::failures::Failures;
+use super::outcome::NodeOutcome;
 use super::yaml;
 
 /// Size of an index record in bytes: depth, status, head length, tail length, each a little-endian
@@ -72,7 +72,7 @@ impl Record {
 
 /// Mapping of statuses to codes: fixed numbers for standard statuses, a table for custom ones.
 #[derive(Default)]
-struct Codes {
+pub(super) struct Codes {
     custom: Vec<Arc<str>>,
     by_text: BTreeMap<Arc<str>, u32>,
     /// Total size of the custom statuses in bytes.
@@ -100,7 +100,7 @@ impl Codes {
         Some(code)
     }
 
-    fn status(&self, code: u32) -> Status {
+    pub(super) fn status(&self, code: u32) -> Status {
         let Some(at) = (code as usize).checked_sub(1) else { return Status::Unknown };
         if let Some(status) = STANDARD.get(at) {
             return status.clone();
@@ -134,6 +134,60 @@ impl Codes {
     }
 }
 
+/// Numbers of leaves, on which the host's own items and the verdict depend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct LeafCounts {
+    all: u64,
+    pub(super) failed: u64,
+    skipped: u64,
+    not_read: u64,
+    custom: u64,
+}
+
+impl LeafCounts {
+    /// Returns the counts of one leaf.
+    fn of(status: Option<&Status>) -> Self {
+        Self {
+            all: 1,
+            failed: matches!(status, Some(Status::Failed | Status::Timeout)).into(),
+            skipped: matches!(status, Some(Status::Skipped)).into(),
+            not_read: matches!(status, Some(Status::NotRead)).into(),
+            custom: matches!(status, Some(Status::Custom(_))).into(),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            all: self.all + other.all,
+            failed: self.failed + other.failed,
+            skipped: self.skipped + other.skipped,
+            not_read: self.not_read + other.not_read,
+            custom: self.custom + other.custom,
+        }
+    }
+
+    /// Returns the counts of the leaves after `earlier`.
+    pub(super) fn since(self, earlier: Self) -> Self {
+        Self {
+            all: self.all.saturating_sub(earlier.all),
+            failed: self.failed.saturating_sub(earlier.failed),
+            skipped: self.skipped.saturating_sub(earlier.skipped),
+            not_read: self.not_read.saturating_sub(earlier.not_read),
+            custom: self.custom.saturating_sub(earlier.custom),
+        }
+    }
+
+    /// Returns whether there are leaves, and none of them was read.
+    pub(super) fn is_unread(self) -> bool {
+        self.all > 0 && self.all == self.not_read
+    }
+
+    /// Returns whether no leaf ran: each of them was skipped or not read.
+    pub(super) fn ran_nothing(self) -> bool {
+        self.all == self.skipped.saturating_add(self.not_read)
+    }
+}
+
 /// Receives the items of one result set.
 pub(super) struct SpoolWriter {
     index: BufWriter<File>,
@@ -142,10 +196,12 @@ pub(super) struct SpoolWriter {
     codes: Codes,
     keep_names: bool,
     root_names: Vec<String>,
-    items: u64,
-    bytes: u64,
+    /// Number of items so far.
+    pub(super) items: u64,
+    /// Size of the items so far as written to the tree, without their statuses.
+    pub(super) bytes: u64,
     /// The last item, which is a leaf unless the next one is its child.
-    last: Option<(u32, LeafKind)>,
+    last: Option<(u32, LeafCounts)>,
     /// The leaves before the last item.
     leaves: LeafCounts,
     failures: Failures,
@@ -210,34 +266,24 @@ impl SpoolWriter {
             self.root_names.push(item.name.clone());
         }
         self.items += 1;
-        self.last = Some((item.depth, LeafKind::of(item.status.as_ref())));
-        self.failures.consider(item);
+        self.last = Some((item.depth, LeafCounts::of(item.status.as_ref())));
+        self.failures.consider(item.depth as usize, &item.name, item.status.as_ref(), &item.meta, &item.details);
         // Do not hold the memory of a huge item for the rest of the set.
         self.text.shrink_to(1 << 20);
         Ok(())
     }
 
-    /// Returns the size of the items so far as written to the tree, without their statuses.
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     /// Returns the leaves so far, assuming that the last item is a leaf.
     pub(super) fn leaves(&self) -> LeafCounts {
-        self.last.map_or(self.leaves, |(_, kind)| self.leaves.with(kind))
-    }
-
-    /// Returns the number of items so far.
-    pub(super) fn items(&self) -> u64 {
-        self.items
+        self.leaves.plus(self.last.map(|(_, leaf)| leaf).unwrap_or_default())
     }
 
     /// Counts the last item as a leaf, unless the next item, at `depth`, is its child.
     fn close_leaf(&mut self, depth: u32) {
-        if let Some((last, kind)) = self.last
+        if let Some((last, leaf)) = self.last
             && depth <= last
         {
-            self.leaves = self.leaves.with(kind);
+            self.leaves = self.leaves.plus(leaf);
             self.failures.accept();
         } else {
             self.failures.reject();
@@ -266,15 +312,17 @@ impl SpoolWriter {
 
 /// All items of one result set.
 pub(super) struct Spool {
-    index: File,
+    pub(super) index: File,
     body: File,
-    replay: Option<File>,
+    /// The items as JSON lines in the order of the records, if that was requested.
+    pub(super) replay: Option<File>,
     root_names: Vec<String>,
-    codes: Codes,
-    items: u64,
+    pub(super) codes: Codes,
+    pub(super) items: u64,
     bytes: u64,
-    custom_leaf: bool,
-    failures: Failures,
+    /// Whether a leaf has a custom status. The whole tree of the plugin is then in custom mode.
+    pub(super) custom_leaf: bool,
+    pub(super) failures: Failures,
 }
 
 /// Result of the backward pass.
@@ -284,58 +332,11 @@ pub(super) struct Resolved {
     pub(super) roots: Vec<(Status, u64)>,
     /// Number of leaves by status.
     pub(super) counts: BTreeMap<String, u64>,
-    /// The single items at depth 0, if requested.
-    pub(super) per_root: Vec<RootOutcome>,
-}
-
-/// Outcome of an item at depth 0.
-pub(super) struct RootOutcome {
-    /// Name of the item.
-    pub(super) name: String,
-    /// Rolled-up status.
-    pub(super) status: Status,
-    /// Number of leaves below the item, by status.
-    pub(super) counts: BTreeMap<String, u64>,
+    /// Names and outcomes of the single items at depth 0, if requested.
+    pub(super) per_root: Vec<(String, NodeOutcome)>,
 }
 
 impl Spool {
-    /// Returns whether a leaf has a custom status. The whole tree of the plugin is then in custom
-    /// mode.
-    pub(super) fn has_custom_leaf(&self) -> bool {
-        self.custom_leaf
-    }
-
-    /// Returns the index file, for positioned reads while the spool is shared.
-    pub(super) fn index(&self) -> &File {
-        &self.index
-    }
-
-    /// Returns the file with the items as JSON lines in the order of the records, if it was
-    /// requested.
-    pub(super) fn replay(&self) -> Option<&File> {
-        self.replay.as_ref()
-    }
-
-    /// Returns the status of a record. Call [`Spool::resolve`] first.
-    pub(super) fn status(&self, record: Record) -> Status {
-        self.codes.status(record.status)
-    }
-
-    /// Returns whether there are no items.
-    pub(super) fn is_empty(&self) -> bool {
-        self.items == 0
-    }
-
-    /// Takes the failed tests.
-    pub(super) fn take_failures(&mut self) -> Failures {
-        std::mem::take(&mut self.failures)
-    }
-
-    /// Returns the number of items.
-    pub(super) fn items(&self) -> u64 {
-        self.items
-    }
-
     /// Resolves every status in place, from the last item to the first. It can be repeated in
     /// another mode. With `per_root`, it also returns the single items at depth 0. Use that only if
     /// their number is known to be small (one per node).
@@ -381,7 +382,7 @@ impl Spool {
                     if per_root {
                         let name = names.next().unwrap_or_default();
                         let status = self.codes.status(record.status);
-                        resolved.per_root.push(RootOutcome { name, status, counts: self.by_text(&counts) });
+                        resolved.per_root.push((name, NodeOutcome { status, counts: self.by_text(&counts) }));
                     }
                     for (code, n) in std::mem::take(&mut counts) {
                         *total.entry(code).or_default() += n;

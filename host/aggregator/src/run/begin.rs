@@ -1,8 +1,8 @@
 //! Start of a run: a new one in an empty directory, or one that resumes where it was interrupted.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,92 +10,21 @@ use jiff::Timestamp;
 use plumbline_archive::layout;
 use plumbline_core::definition::{Definition, check_set};
 use plumbline_core::ledger::{Effect, Event, KeyState, Ledger};
-use plumbline_core::run_status::{RunPhase, RunStatus};
-use plumbline_core::{Node, PluginName, ReceiveLimits, ResultKey, RunId};
+use plumbline_core::run_status::RunPhase;
+use plumbline_core::{Node, PluginName, ResultKey, RunId};
 use plumbline_phonehome::{RunCa, server_config};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::error::RunError;
-use super::finished::PluginOutcome;
-use crate::dispatcher::{Dispatcher, WorkerAccess};
+use super::blocking::blocking;
+use super::settings::{PluginOutcome, RunError, Settings, StartKind};
+use crate::dispatcher::{Dispatcher, Vault, WorkerAccess};
 use crate::journal::Journal;
 use crate::modules::Modules;
-use crate::plan::{PlannedPlugin, prepare};
-use crate::provenance::{self, Provenance};
+use crate::plan::{PlanError, PlannedPlugin, Source, modules_document, prepare};
 use crate::server::{Server, Store};
-use crate::source::{LimitPolicy, PlanError, Source};
 use crate::state::State;
-use crate::vault::Vault;
 use crate::workdir::{PluginRecord, RunRecord, WorkDir};
-
-/// Settings of a run.
-#[derive(Clone)]
-pub struct Settings {
-    /// Address that the server listens on. Port 0 means any free port.
-    pub listen: SocketAddr,
-    /// Host that workers connect to, with the port if it differs from the server's. `None` means
-    /// the address that the server listens on.
-    pub advertise: Option<String>,
-    /// Additional names and addresses in the server's certificate.
-    pub aliases: Vec<String>,
-    /// Storage of the run's CA. `None` means its working directory.
-    pub vault: Option<Arc<dyn Vault>>,
-    /// ID of a new run. `None` means a random one.
-    pub id: Option<RunId>,
-    /// Additional keys of `meta/config.json`, which say how the run was configured.
-    pub config: serde_json::Map<String, Value>,
-    /// Timeout of each plugin from its launch to its last result, unless its definition sets one.
-    /// `None` means no limit.
-    pub timeout: Option<Duration>,
-    /// Timeout of the whole run, from its start to its last result. `None` means no limit.
-    pub deadline: Option<Duration>,
-    /// How long workers may take to send partial results after the timeout of their plugin. Zero
-    /// means that workers are not asked. Workers are told with their next heartbeat, so less than a
-    /// minute is of little use.
-    pub collect: Duration,
-    /// Whether a run without plugins is allowed, which only collects what its dispatcher knows
-    /// about the environment.
-    pub survey_only: bool,
-    /// Limits of uploads.
-    pub receive: ReceiveLimits,
-    /// Limits of modules.
-    pub limits: LimitPolicy,
-    /// Origins of plugins, as far as they are known. They are written to the archive. A resumed run
-    /// uses those recorded at its start.
-    pub provenance: BTreeMap<PluginName, Provenance>,
-    /// Directory for the archive.
-    pub output: PathBuf,
-    /// Function to call with the last status when the archive is on disk, before the working
-    /// directory is removed. It must record whatever tells a restarted process that the run is
-    /// finished. If it fails, the working directory is kept.
-    pub on_archived: Option<OnArchived>,
-}
-
-/// Type of [`Settings::on_archived`].
-pub type OnArchived = Arc<dyn Fn(&RunStatus) -> std::io::Result<()> + Send + Sync>;
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
-            advertise: None,
-            aliases: Vec::new(),
-            vault: None,
-            id: None,
-            config: serde_json::Map::new(),
-            timeout: Some(Duration::from_secs(21_600)),
-            deadline: None,
-            collect: Duration::ZERO,
-            survey_only: false,
-            receive: ReceiveLimits::default(),
-            limits: LimitPolicy::default(),
-            provenance: BTreeMap::new(),
-            output: PathBuf::from("."),
-            on_archived: None,
-        }
-    }
-}
 
 /// A run that was started.
 pub struct Run {
@@ -114,15 +43,6 @@ pub struct Run {
     pub(super) modules: Value,
 }
 
-/// Whether a run is new or resumed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StartKind {
-    /// The run is new.
-    New,
-    /// The run was started before, and was resumed.
-    Continued,
-}
-
 impl Run {
     /// Starts a run of `sources` in `work`, or resumes the one that was started there and ignores
     /// `sources`. When it returns, the server accepts results, and no plugin has been launched.
@@ -137,16 +57,19 @@ impl Run {
         modules: &Modules,
         dispatcher: Arc<dyn Dispatcher>,
     ) -> Result<(Self, StartKind), RunError> {
-        let (record, begun) = match work.record()? {
+        let (record, start) = match work.record()? {
             Some(record) => (record, StartKind::Continued),
             None => (new_record(&sources, &settings), StartKind::New),
         };
-        let sources = if begun == StartKind::Continued { recorded_sources(&record)? } else { sources };
+        let sources = if start == StartKind::Continued { recorded_sources(&record)? } else { sources };
         if sources.is_empty() && !settings.survey_only {
             return Err(RunError::NoPlugins);
         }
         check_set(sources.iter().map(|source| source.definition.as_ref())).map_err(RunError::Together)?;
-        let mut plugins = prepared(sources, modules.clone(), settings.limits.clone()).await?;
+        let (reader, limits) = (modules.clone(), settings.limits.clone());
+        // Reads and inspects the modules of all plugins. They are compiled in the background.
+        let prepare = move || sources.into_iter().map(|source| prepare(&reader, &limits, source)).collect();
+        let mut plugins: Vec<PlannedPlugin> = blocking::<_, PlanError>("read the modules", prepare).await?;
         let nodes = dispatcher.nodes().await.map_err(RunError::Nodes)?;
 
         let longest = longest(&record, &plugins);
@@ -154,18 +77,22 @@ impl Run {
             Some(vault) => authority(vault.as_ref(), &record, longest).await?,
             None => authority(&work, &record, longest).await?,
         };
-        let (journal, records) = Journal::open_on(work.disk(), &work.journal())?;
+        let (journal, records) = Journal::open_on(work.disk(), &work.root().join("journal"))?;
         let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
-        match begun {
+        match start {
             StartKind::New => check_unused(&work, &ledger)?,
             StartKind::Continued => check_whole(&work, &ledger, &plugins, &settings.output)?,
         }
         let (state, effects) = State::new(ledger, journal);
         plan(&state, &mut plugins, modules.clone(), nodes).await?;
-        let modules = provenance::document(&plugins, modules, &recorded_provenance(&record));
-        let store = Store::create(work.disk(), work.incoming(), work.tree(), &settings.receive)
-            .map_err(|source| RunError::Io { what: "prepare the directories for results".into(), source })?;
-        if begun == StartKind::New {
+        let recorded = plugins.iter().zip(&record.plugins);
+        let provenance = recorded
+            .filter_map(|(plugin, recorded)| Some((plugin.name().clone(), recorded.provenance.clone()?)))
+            .collect();
+        let modules = modules_document(&plugins, modules, &provenance);
+        let store = Store::create(work.disk(), work.root().join("incoming"), work.tree(), &settings.receive)
+            .map_err(RunError::io("prepare the directories for results"))?;
+        if start == StartKind::New {
             // Everything that a restart needs is now durable, so from here on a restart resumes the
             // run.
             work.begin(&record)?;
@@ -175,32 +102,23 @@ impl Run {
             discard_unrecorded(&state, &store)?;
             state.apply(Event::Restarted)?;
         }
-        let (host, port) = match &settings.advertise {
-            Some(advertised) => split_port(advertised),
-            None => (settings.listen.ip().to_string(), None),
+        let (server, url) = start_server(&settings, &authority, state.clone(), store).await?;
+        let outcomes = BTreeMap::new();
+        let run = Self {
+            record,
+            settings,
+            work,
+            plugins,
+            state,
+            effects,
+            server,
+            authority,
+            url,
+            dispatcher,
+            outcomes,
+            modules,
         };
-        let names: Vec<String> = std::iter::once(&host).chain(&settings.aliases).cloned().collect();
-        let certificate = authority.issue_server(&names)?;
-        let tls = Arc::new(server_config(&authority, &certificate)?);
-        let server = Server::start(settings.listen, tls, state.clone(), store, settings.receive.clone()).await?;
-        let url = url(&host, port.unwrap_or(server.address().port()));
-        Ok((
-            Self {
-                record,
-                settings,
-                work,
-                plugins,
-                state,
-                effects,
-                server,
-                authority,
-                url,
-                dispatcher,
-                outcomes: BTreeMap::new(),
-                modules,
-            },
-            begun,
-        ))
+        Ok((run, start))
     }
 
     /// Returns the ID of the run.
@@ -244,11 +162,27 @@ impl Run {
     }
 }
 
-fn url(host: &str, port: u16) -> String {
-    match host.parse() {
+/// Starts the server with a certificate for its addresses, and returns the URL for results.
+async fn start_server(
+    settings: &Settings,
+    authority: &RunCa,
+    state: State,
+    store: Store,
+) -> Result<(Server, String), RunError> {
+    let (host, port) = match &settings.advertise {
+        Some(advertised) => split_port(advertised),
+        None => (settings.listen.ip().to_string(), None),
+    };
+    let names: Vec<String> = std::iter::once(&host).chain(&settings.aliases).cloned().collect();
+    let certificate = authority.issue_server(&names)?;
+    let tls = Arc::new(server_config(authority, &certificate)?);
+    let server = Server::start(settings.listen, tls, state, store, settings.receive.clone()).await?;
+    let port = port.unwrap_or(server.address().port());
+    let url = match host.parse() {
         Ok(IpAddr::V6(address)) => format!("https://[{address}]:{port}"),
         _ => format!("https://{host}:{port}"),
-    }
+    };
+    Ok((server, url))
 }
 
 /// Splits `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, or a bare IPv6 address.
@@ -317,14 +251,6 @@ fn recorded_sources(record: &RunRecord) -> Result<Vec<Source>, RunError> {
         .collect()
 }
 
-fn recorded_provenance(record: &RunRecord) -> BTreeMap<PluginName, Provenance> {
-    let name = |plugin: &PluginRecord| {
-        let parsed = Definition::from_json(plugin.definition.clone()).ok()?;
-        Some((parsed.definition.name, plugin.provenance.clone()?))
-    };
-    record.plugins.iter().filter_map(name).collect()
-}
-
 /// Returns the CA of the run. A resumed run loads the one that its workers trust. A new CA is
 /// stored before anything is signed with it.
 async fn authority(vault: &dyn Vault, record: &RunRecord, longest: Option<Duration>) -> Result<RunCa, RunError> {
@@ -334,15 +260,6 @@ async fn authority(vault: &dyn Vault, record: &RunRecord, longest: Option<Durati
     let authority = RunCa::generate(&record.run, RunCa::validity_for(longest), Timestamp::now())?;
     vault.keep(&authority.to_pem()).await.map_err(RunError::Vault)?;
     Ok(authority)
-}
-
-/// Reads and inspects the modules of all plugins. They are compiled in the background.
-async fn prepared(sources: Vec<Source>, modules: Modules, limits: LimitPolicy) -> Result<Vec<PlannedPlugin>, RunError> {
-    let prepare = move || sources.into_iter().map(|source| prepare(&modules, &limits, source)).collect();
-    let prepared: Result<Vec<_>, PlanError> = tokio::task::spawn_blocking(prepare)
-        .await
-        .map_err(|error| RunError::Io { what: "read the modules".into(), source: error.into() })?;
-    Ok(prepared?)
 }
 
 /// Checks that no plugin was launched in the directory of a new run. A directory without a
@@ -357,12 +274,7 @@ fn check_unused(work: &WorkDir, ledger: &Ledger) -> Result<(), RunError> {
 }
 
 /// Checks that a run can be resumed: its state is complete, and it is not finished.
-fn check_whole(
-    work: &WorkDir,
-    ledger: &Ledger,
-    plugins: &[PlannedPlugin],
-    output: &std::path::Path,
-) -> Result<(), RunError> {
+fn check_whole(work: &WorkDir, ledger: &Ledger, plugins: &[PlannedPlugin], output: &Path) -> Result<(), RunError> {
     let status = ledger.status(Timestamp::now());
     if status.status == RunPhase::Complete {
         let archive = output.join(&status.tar_info.name);
@@ -387,10 +299,8 @@ fn discard_unrecorded(state: &State, store: &Store) -> Result<(), RunError> {
     let missing = |plugin| state.read(|ledger| ledger.missing(plugin).into_iter().cloned().collect::<Vec<_>>());
     let keys: Vec<ResultKey> = plugins.iter().flat_map(missing).collect();
     for key in keys {
-        store.discard(&key).map_err(|source| RunError::Io {
-            what: format!("remove the result `{key}`, which was not acknowledged"),
-            source,
-        })?;
+        let what = format!("remove the result `{key}`, which was not acknowledged");
+        store.discard(&key).map_err(RunError::io(what))?;
     }
     Ok(())
 }
@@ -405,22 +315,20 @@ async fn plan(
 ) -> Result<(), RunError> {
     let known: Vec<_> = state.read(|ledger| ledger.plugins().cloned().collect());
     let mut all = std::mem::take(plugins);
-    let asked = tokio::task::spawn_blocking(move || {
+    let ask = move || {
         for plugin in all.iter_mut().filter(|plugin| !known.contains(plugin.name())) {
             plugin.expect(&modules, &nodes)?;
         }
         Ok::<_, PlanError>((all, known))
-    });
-    let (all, known) =
-        asked.await.map_err(|error| RunError::Io { what: "ask the expectations".into(), source: error.into() })??;
+    };
+    let (all, known) = blocking("ask the expectations", ask).await?;
     *plugins = all;
     for plugin in plugins.iter_mut() {
         if known.contains(plugin.name()) {
             plugin.expected = state.read(|ledger| ledger.keys_of(plugin.name()).cloned().collect());
         } else {
-            state
-                .apply_durable(Event::Planned { plugin: plugin.name().clone(), keys: plugin.expected.clone() })
-                .await?;
+            let planned = Event::Planned { plugin: plugin.name().clone(), keys: plugin.expected.clone() };
+            state.apply_durable(planned).await?;
         }
     }
     Ok(())

@@ -1,28 +1,33 @@
-//! End of a run: additional documents for the archive, the archive itself, and the cleanup.
+//! End of a run: verdicts, additional documents for the archive, the archive itself, and the cleanup.
 
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use plumbline_archive::disk::Disk;
 use plumbline_archive::layout;
 use plumbline_archive::pack::{PackOptions, Packed, write_archive};
+use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::ledger::Event;
 use plumbline_core::limits::ARCHIVE_ENTRIES;
 use plumbline_core::run_status::TarInfo;
-use plumbline_core::{RunId, session_id};
+use plumbline_core::{PluginName, session_id};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::begin::Run;
-use super::error::RunError;
-use super::finished::Finished;
-use super::judge::judge;
-use super::space::with_space;
+use super::blocking::{blocking, with_space, write_document};
+use super::settings::{Finished, RunError};
+use crate::judging::{Judged, judge_plugin};
 use crate::plan::PlannedPlugin;
 use crate::postprocess::Failure;
-use crate::publish;
-use crate::workdir::{RunRecord, WorkDir};
+use crate::state::{State, write_status};
+use crate::workdir::{RunRecord, STATUS_FILE, WorkDir};
+
+/// Maximum size of a verdict that is read again after a restart, in bytes. Verdicts of a run are
+/// far smaller.
+const MAX_VERDICT: u64 = 512 << 20;
 
 /// `Version` in `meta/config.json`, by which readers of archives recognize the layout. It is the
 /// first Sonobuoy version with the layout that is written here.
@@ -38,7 +43,14 @@ impl Run {
 
         let (disk, tree) = (work.disk().clone(), work.tree());
         let documents = documents(settings.config, &record, &url, &plugins, modules);
-        write_documents(&disk, &tree, documents).await?;
+        let (writer, root) = (disk.clone(), tree.clone());
+        let write = move || {
+            documents.into_iter().try_for_each(|(path, document)| {
+                let path = root.join(path);
+                write_document(&writer, &path, &document, &format!("write `{}`", path.display()))
+            })
+        };
+        blocking("write the documents of the run", write).await?;
         // An interrupted run must end soon, and its verdict is only that it was interrupted.
         if !state.read(plumbline_core::Ledger::is_interrupted) {
             let day = record.started.to_zoned(TimeZone::UTC).date();
@@ -64,7 +76,7 @@ impl Run {
         let name = packed.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let tar = TarInfo { name, created: Timestamp::now(), sha256: packed.sha256.clone(), size: packed.bytes };
         state.apply_durable(Event::Archived { tar }).await?;
-        publish::write(&state, &disk, &work.status()).await;
+        write_status(&state, &disk, &work.root().join(STATUS_FILE)).await;
         let (status, verdict) = (state.status(), state.read(|ledger| ledger.verdict(Timestamp::now())));
         match settings.on_archived.map_or(Ok(()), |keep| keep(&status)) {
             Ok(()) => remove(work).await,
@@ -131,47 +143,88 @@ fn documents(
         (layout::META_MODULES.to_owned(), modules),
     ];
     for plugin in plugins {
-        documents.push((layout::definition_file(plugin.name()), definition(plugin, &record.run, &place)));
+        // With the keys that readers of archives expect.
+        let mut definition = place.clone();
+        definition.insert("Definition".into(), plugin.source.definition.to_json());
+        definition.insert("SessionID".into(), json!(session_id(&record.run, plugin.name())));
+        definition.insert("CleanedUp".into(), json!(!plugin.source.definition.skip_cleanup));
+        documents.push((layout::definition_file(plugin.name()), Value::Object(definition)));
     }
     documents
 }
 
-/// Writes `documents` below `tree`.
-async fn write_documents(disk: &Disk, tree: &Path, documents: Vec<(String, Value)>) -> Result<(), RunError> {
-    let (disk, tree) = (disk.clone(), tree.to_owned());
-    let written = tokio::task::spawn_blocking(move || {
-        for (path, document) in documents {
-            let path = tree.join(path);
-            let failed = |source| RunError::Io { what: format!("write `{}`", path.display()), source };
-            if let Some(parent) = path.parent() {
-                disk.create_directories(parent).map_err(failed)?;
-            }
-            disk.replace(&path, document.to_string().as_bytes(), 0o644).map_err(failed)?;
-        }
-        Ok(())
-    });
-    written
-        .await
-        .map_err(|error| RunError::Io { what: "write the documents of the run".into(), source: error.into() })?
-}
-
 /// Returns the parts of the configuration that `definition.json` repeats.
 fn place(config: &Map<String, Value>) -> Map<String, Value> {
-    let taken = |key: &str| config.get(key).cloned().unwrap_or_else(|| json!(""));
-    let mut place = Map::new();
-    place.insert("Namespace".into(), taken("Namespace"));
-    place.insert("SonobuoyImage".into(), taken("WorkerImage"));
-    place.insert("ImagePullPolicy".into(), taken("ImagePullPolicy"));
-    place.insert("ImagePullSecrets".into(), taken("ImagePullSecrets"));
-    place.insert("CustomAnnotations".into(), config.get("CustomAnnotations").cloned().unwrap_or(Value::Null));
-    place
+    let keys = [
+        ("Namespace", "Namespace", json!("")),
+        ("SonobuoyImage", "WorkerImage", json!("")),
+        ("ImagePullPolicy", "ImagePullPolicy", json!("")),
+        ("ImagePullSecrets", "ImagePullSecrets", json!("")),
+        ("CustomAnnotations", "CustomAnnotations", Value::Null),
+    ];
+    let value = |key: &str, default| config.get(key).cloned().unwrap_or(default);
+    keys.into_iter().map(|(name, key, default)| (name.to_owned(), value(key, default))).collect()
 }
 
-/// Returns the `definition.json` of a plugin, with the keys that readers of archives expect.
-fn definition(plugin: &PlannedPlugin, run: &RunId, place: &Map<String, Value>) -> Value {
-    let mut document = place.clone();
-    document.insert("Definition".into(), plugin.source.definition.to_json());
-    document.insert("SessionID".into(), json!(session_id(run, plugin.name())));
-    document.insert("CleanedUp".into(), json!(!plugin.source.definition.skip_cleanup));
-    Value::Object(document)
+/// Returns the file with the items of a plugin's tree for its judges.
+pub(super) fn items_file(scratch: &Path, plugin: &PluginName) -> PathBuf {
+    scratch.join(format!("items-{plugin}"))
+}
+
+/// Judges `plugin`, unless that was done before, and records the verdict in the ledger. `tree` is
+/// the content of the archive, and `day` is the day on which the run started.
+pub(super) async fn judge(
+    state: &State,
+    plugin: &PlannedPlugin,
+    disk: &Disk,
+    tree: &Path,
+    scratch: &Path,
+    day: Date,
+) -> Result<Option<PluginVerdict>, RunError> {
+    let name = plugin.name().clone();
+    let done = state.read(|ledger| ledger.plugin_verdict(&name).is_some());
+    let (planned, disk, tree, scratch) = (plugin.clone(), disk.clone(), tree.to_owned(), scratch.to_owned());
+    let judged = blocking("judge", move || judged(&planned, &disk, &tree, &scratch, day, done)).await?;
+    if let Some(verdict) = &judged {
+        let summary = verdict.summary();
+        tracing::info!(plugin = %name, "judged: {}", summary.sentence());
+        if state.read(|ledger| ledger.plugin_verdict(&name) != Some(&summary)) {
+            state.apply_durable(Event::PluginJudged { plugin: name, summary }).await?;
+        }
+    }
+    Ok(judged)
+}
+
+/// Returns the verdict of a plugin. `done` means that the ledger has it, so the file from before a
+/// restart is complete.
+fn judged(
+    plugin: &PlannedPlugin,
+    disk: &Disk,
+    tree: &Path,
+    scratch: &Path,
+    day: Date,
+    done: bool,
+) -> Result<Option<PluginVerdict>, RunError> {
+    let path = tree.join(layout::verdict_file(plugin.name()));
+    if done && let Some(verdict) = written(&path) {
+        return Ok(Some(verdict));
+    }
+    let items = items_file(scratch, plugin.name());
+    if !items.exists() {
+        // The plugin was skipped, so there is no tree.
+        return Ok(None);
+    }
+    let info = plugin.info();
+    let data = &plugin.source.definition.config_map;
+    let verdict = judge_plugin(&plugin.judges, Judged { plugin: &info, items: &items, root: tree, data, day })?;
+    let document = serde_json::to_vec(&verdict).map_err(std::io::Error::from);
+    let written = document.and_then(|document| disk.replace(&path, &document, 0o644));
+    written.map_err(RunError::io(format!("write `{}`", path.display())))?;
+    Ok(Some(verdict))
+}
+
+fn written(path: &Path) -> Option<PluginVerdict> {
+    let small = std::fs::symlink_metadata(path).ok()?.len() <= MAX_VERDICT;
+    let bytes = small.then(|| std::fs::read(path).ok()).flatten()?;
+    serde_json::from_slice(&bytes).ok()
 }

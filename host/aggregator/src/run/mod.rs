@@ -1,16 +1,12 @@
 //! One run, from its plugins to its archive.
 
 mod begin;
+mod blocking;
 mod drive;
-mod error;
 mod finish;
-mod finished;
-mod judge;
-mod rerun;
-mod space;
+mod process;
+mod settings;
 mod steer;
-mod unsent;
 
-pub use begin::{OnArchived, Run, Settings, StartKind};
-pub use error::RunError;
-pub use finished::{Finished, PluginOutcome};
+pub use begin::Run;
+pub use settings::{Finished, OnArchived, PluginOutcome, RunError, Settings, StartKind};

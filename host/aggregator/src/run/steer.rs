@@ -1,41 +1,31 @@
 //! The run loop, the only place that acts on the ledger's effects.
 
 use std::collections::BTreeSet;
-use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use plumbline_archive::disk::Disk;
 use plumbline_archive::layout;
-use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::ledger::{Effect, ErrorRecord, Event, KeyState};
 use plumbline_core::{PluginName, ResultKey};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::begin::Run;
-use super::drive::{Ready, drive, record};
-use super::error::RunError;
-use super::finished::{Finished, PluginOutcome};
-use super::judge::items_file;
-use super::rerun::Rerun;
-use super::space::{lacks_space, with_space};
-use super::unsent;
-use crate::dispatcher::{Dispatcher, Exit, Launch, Report, WorkerContact};
+use super::blocking::{with_space, write_document};
+use super::drive::{PendingLaunch, Rerun, drive, record};
+use super::process::CompletedPlugin;
+use super::settings::{Finished, PluginOutcome, RunError};
+use crate::dispatcher::{Launch, Report, WorkerContact};
 use crate::journal::JournalError;
-use crate::postprocess::{EXIT_FILE, EXIT_SUCCESS, Outcome, PostProcessError, TREE_FILE, post_process};
-use crate::publish::publish;
-use crate::state::State;
+use crate::postprocess::{Outcome, TREE_FILE};
+use crate::state::{State, publish_status};
+use crate::workdir::STATUS_FILE;
 
 /// Maximum number of queued reports. A dispatcher with more reports has to wait.
 const REPORTS: usize = 1024;
-
-/// Key of an error document with the files that the plugin wrote but did not send.
-const PARTIAL_RESULTS: &str = "partial-results";
 
 /// Interval of checks whether the journal has given up.
 const HEALTH: Duration = Duration::from_secs(5);
@@ -51,7 +41,8 @@ impl Run {
     /// [`RunError`] when this machine fails, such as for a full disk. Everything that was received
     /// stays in the working directory, and the run can be resumed there.
     pub async fn execute(mut self, cancel: CancellationToken) -> Result<Finished, RunError> {
-        let publisher = tokio::spawn(publish(self.state.clone(), self.work.disk().clone(), self.work.status()));
+        let status = self.work.root().join(STATUS_FILE);
+        let publisher = tokio::spawn(publish_status(self.state.clone(), self.work.disk().clone(), status));
         let result = self.steer(&cancel).await;
         if result.is_ok() {
             // An interrupted run must end soon, and its survey would read a whole cluster.
@@ -72,8 +63,7 @@ impl Run {
 
     async fn steer(&mut self, cancel: &CancellationToken) -> Result<(), RunError> {
         let (reports, mut reported) = mpsc::channel(REPORTS);
-        let ready = self.ready()?;
-        let driver = drive(ready, self.state.clone(), Arc::clone(&self.dispatcher), reports);
+        let driver = drive(self.pending()?, self.state.clone(), Arc::clone(&self.dispatcher), reports);
         tokio::pin!(driver);
         let mut driving = true;
         let mut cancelled = false;
@@ -88,7 +78,7 @@ impl Run {
             }
         }
         for plugin in &self.plugins {
-            if self.is_skipped(plugin.name()) {
+            if self.state.read(|ledger| ledger.skipped(plugin.name()).is_some()) {
                 left.remove(plugin.name());
             } else if self.state.read(|ledger| ledger.is_plugin_complete(plugin.name(), self.state.now())) {
                 self.process(plugin.name(), &mut processing, cancel);
@@ -117,7 +107,7 @@ impl Run {
                     self.state.apply(Event::Interrupted)?;
                 }
                 Some(done) = processing.join_next() => {
-                    let (plugin, outcome) = joined(done)?;
+                    let (plugin, outcome) = done.map_err(|error| RunError::io("post-process")(error.into()))?;
                     self.processed(&plugin, outcome?).await?;
                     left.remove(&plugin);
                 }
@@ -158,13 +148,9 @@ impl Run {
         }
     }
 
-    fn is_skipped(&self, plugin: &PluginName) -> bool {
-        self.state.read(|ledger| ledger.skipped(plugin).is_some())
-    }
-
     /// Returns the plugins to launch, which are those with missing results.
-    fn ready(&self) -> Result<Vec<Ready>, RunError> {
-        let mut ready = Vec::new();
+    fn pending(&self) -> Result<Vec<PendingLaunch>, RunError> {
+        let mut pending = Vec::new();
         for plugin in &self.plugins {
             let missing: Vec<ResultKey> =
                 self.state.read(|ledger| ledger.missing(plugin.name()).into_iter().cloned().collect());
@@ -187,9 +173,10 @@ impl Run {
                 reruns: reruns.clone(),
                 tree: self.work.tree().join(layout::plugin_dir(&reruns.plugin)).join(TREE_FILE),
             });
-            ready.push(Ready { launch, timeout, deadline: self.deadline(), collect: self.settings.collect, rerun });
+            let (deadline, collect) = (self.deadline(), self.settings.collect);
+            pending.push(PendingLaunch { launch, timeout, deadline, collect, rerun });
         }
-        Ok(ready)
+        Ok(pending)
     }
 
     fn heard(&self) -> WorkerContact {
@@ -226,76 +213,23 @@ impl Run {
         let what = format!("write the error of result `{key}`");
         let (document, name) = (error.to_error_json(), what.clone());
         let disk = self.work.disk().clone();
-        with_space(&what, cancel, move || write(&disk, path.clone(), &document, &name)).await
+        with_space(&what, cancel, move || write_document(&disk, &path, &document, &name)).await
     }
 
     /// Starts post-processing of a plugin whose results are complete.
     fn process(&self, plugin: &PluginName, processing: &mut JoinSet<Processed>, cancel: &CancellationToken) {
         let Some(planned) = self.plugins.iter().find(|planned| planned.name() == plugin).cloned() else { return };
-        let dispatcher = Arc::clone(&self.dispatcher);
-        let (disk, tree) = (self.work.disk().clone(), self.work.tree());
-        let scratch = self.work.scratch();
-        let cancel = cancel.clone();
-        let limits = self.settings.receive.clone();
-        let failed: Vec<_> = self.recorded_errors().into_iter().filter(|(key, _)| key.plugin == *plugin).collect();
-        processing.spawn(async move {
-            let plugin = planned.name().clone();
-            let exits = settle(dispatcher.as_ref(), &plugin).await;
-            let what = format!("post-process plugin `{plugin}`");
-            let work = move || {
-                // Exit code 0 matters only if the results are not read.
-                let unread = planned.post_processor.name() == RAW_FORMAT;
-                for exit in exits.iter().filter(|exit| unread || !exit.success) {
-                    let path = tree.join(layout::errors_dir(&exit.key.plugin, &exit.key.node)).join(EXIT_FILE);
-                    let document = match exit.success {
-                        true => json!({"exit": exit.text, EXIT_SUCCESS: true}),
-                        false => json!({"exit": exit.text}),
-                    };
-                    write(&disk, path, &document, &format!("write how `{}` ended", exit.key))?;
-                }
-                for (key, error) in &failed {
-                    let target = tree.join(layout::result_dir(&key.plugin, &key.node));
-                    let path = tree.join(layout::error_file(&key.plugin, &key.node));
-                    let Some(unsent) = dispatcher.unsent(key) else {
-                        if !has_partial_results(&path) {
-                            // An upload failed in its last step, and the disk also failed to remove
-                            // its files.
-                            disk.remove_directory(&target).map_err(|source| RunError::Io {
-                                what: format!("remove the files of failed result `{key}`"),
-                                source,
-                            })?;
-                        }
-                        continue;
-                    };
-                    let partial = match unsent::keep(&unsent, &target, &scratch, &limits) {
-                        Ok(0) => continue,
-                        Ok(files) => json!({ "files": files }),
-                        // The files are still where the plugin wrote them, so another attempt can
-                        // keep them.
-                        Err(error) if lacks_space(&error) => {
-                            let source = io::Error::new(io::ErrorKind::StorageFull, error);
-                            return Err(RunError::Io { what: format!("keep the partial results of `{key}`"), source });
-                        }
-                        Err(error) => {
-                            tracing::warn!(plugin = %key.plugin, node = %key.node, "partial results are lost: {error}");
-                            json!({ "error": error.to_string() })
-                        }
-                    };
-                    let document = error.clone().with(PARTIAL_RESULTS, partial).to_error_json();
-                    write(&disk, path, &document, &format!("write the error of result `{key}`"))?;
-                }
-                let dir = tree.join(layout::plugin_dir(planned.name()));
-                disk.create_directories(&dir)
-                    .map_err(|source| RunError::Io { what: format!("create `{}`", dir.display()), source })?;
-                let mut subject = planned.subject();
-                if !planned.judges.is_empty() {
-                    subject.keep_items = Some(items_file(&scratch, planned.name()));
-                }
-                let outcome = post_process(&subject, &dir, &planned.post_processor, &scratch, &dir.join(TREE_FILE));
-                outcome.map_err(|error: PostProcessError| RunError::from(error))
-            };
-            (plugin, with_space(&what, &cancel, work).await)
-        });
+        let completed = CompletedPlugin {
+            planned,
+            dispatcher: Arc::clone(&self.dispatcher),
+            disk: self.work.disk().clone(),
+            tree: self.work.tree(),
+            scratch: self.work.scratch(),
+            limits: self.settings.receive.clone(),
+            failed: self.recorded_errors().into_iter().filter(|(key, _)| key.plugin == *plugin).collect(),
+        };
+        let (plugin, cancel) = (plugin.clone(), cancel.clone());
+        processing.spawn(async move { (plugin, completed.process(&cancel).await) });
     }
 
     async fn processed(&mut self, plugin: &PluginName, outcome: Outcome) -> Result<(), RunError> {
@@ -316,20 +250,6 @@ impl Run {
     }
 }
 
-/// Returns whether the error document says that the result's directory has partial results.
-fn has_partial_results(error: &Path) -> bool {
-    let document = std::fs::read(error).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-    document.is_some_and(|document| document.get(PARTIAL_RESULTS).is_some())
-}
-
-async fn settle(dispatcher: &dyn Dispatcher, plugin: &PluginName) -> Vec<Exit> {
-    dispatcher.settle(plugin).await
-}
-
-fn joined(done: Result<Processed, JoinError>) -> Result<Processed, RunError> {
-    done.map_err(|error| RunError::Io { what: "post-process".into(), source: error.into() })
-}
-
 async fn until(deadline: Option<Timestamp>, state: &State) {
     match deadline {
         // If the retry window has already ended, do not wait.
@@ -339,12 +259,4 @@ async fn until(deadline: Option<Timestamp>, state: &State) {
         }
         None => std::future::pending().await,
     }
-}
-
-fn write(disk: &Disk, path: PathBuf, document: &Value, what: &str) -> Result<(), RunError> {
-    let failed = |source| RunError::Io { what: what.to_owned(), source };
-    if let Some(parent) = path.parent() {
-        disk.create_directories(parent).map_err(failed)?;
-    }
-    disk.replace(&path, document.to_string().as_bytes(), 0o644).map_err(failed)
 }

@@ -1,31 +1,33 @@
-//! Connections of the server. Each has its own TLS handshake and deadlines, and the number of those
-//! with a certificate is limited.
+//! Connections of the server.
+//!
+//! Each has its own TLS handshake and deadlines. Those that have not presented a certificate yet are
+//! separate from those of workers, so that peers without a certificate cannot keep workers out. The
+//! number of connections with a certificate is limited, also for each plugin, so that one plugin
+//! cannot keep the workers of another one out.
 
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use plumbline_core::ReceiveLimits;
 use plumbline_phonehome::PeerIdentity;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower_service::Service;
 
-use super::files;
-use super::handshakes::{Handshake, Handshakes};
 use super::receive::Receiver;
-use super::router::router;
-use super::shares::Shares;
+use super::router::handle;
 use super::store::Store;
 use crate::state::State;
 
@@ -37,6 +39,13 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 /// Delay after a failure to accept, such as too many open files. Without it, the loop would use a
 /// whole core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Number of concurrent handshakes of one address before its oldest one may be closed. Behind one
+/// address there can be all pods of a node.
+const OF_ONE_PEER: usize = 256;
+/// Maximum number of concurrent handshakes. Further connections wait in the kernel's queue.
+const AT_ONCE: usize = 1024;
+/// Minimum time for every handshake, even over the limit.
+const UNDISTURBED: Duration = Duration::from_millis(250);
 
 /// Error while starting the server.
 #[derive(Debug, thiserror::Error)]
@@ -60,9 +69,6 @@ pub struct Server {
 
 impl Server {
     /// Listens on `address` and serves until [`Server::stop`]. Port 0 means any free port.
-    ///
-    /// # Errors
-    /// When the server cannot listen on the address.
     pub async fn start(
         address: SocketAddr,
         tls: Arc<rustls::ServerConfig>,
@@ -73,12 +79,12 @@ impl Server {
         let failed = |source| ServerError::Bind { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        files::raise_limit();
+        raise_file_limit();
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let connection = Connection {
             acceptor: TlsAcceptor::from(tls),
-            shares: Shares::new(state.clone(), limits.connections),
-            router: router(Arc::new(Receiver::new(state, store, limits.clone()))),
+            shares: Arc::new(Shares { state: state.clone(), all: limits.connections, held: Mutex::default() }),
+            receiver: Arc::new(Receiver::new(state, store, limits.clone())),
             head: Duration::from_secs(limits.head_seconds),
             slots: Arc::new(Semaphore::new(limits.connections)),
             stop: stop.clone(),
@@ -115,7 +121,7 @@ impl Drop for Server {
 #[derive(Clone)]
 struct Connection {
     acceptor: TlsAcceptor,
-    router: Router,
+    receiver: Arc<Receiver>,
     head: Duration,
     /// Slots for connections that have presented a certificate.
     slots: Arc<Semaphore>,
@@ -124,7 +130,7 @@ struct Connection {
 }
 
 async fn accept(listener: TcpListener, connection: Connection, tasks: TaskTracker) {
-    let handshakes = Handshakes::default();
+    let handshakes = Arc::new(Handshakes::default());
     loop {
         // Over the limit, new connections wait in the kernel's queue until one ends.
         let accepted = async {
@@ -155,7 +161,7 @@ impl Connection {
         let limit = self.head.min(HANDSHAKE);
         let accepted = tokio::select! {
             () = self.stop.cancelled() => return,
-            () = handshake.ended() => return tracing::debug!("TLS handshake with {peer} made room for others"),
+            () = handshake.end.cancelled() => return tracing::debug!("TLS handshake with {peer} made room for others"),
             accepted = timeout(limit, self.acceptor.accept(stream)) => accepted,
         };
         let tls = match accepted {
@@ -177,12 +183,13 @@ impl Connection {
         // The semaphore is never closed. At most as many tasks wait as there were handshakes when
         // the last slot was taken.
         let Some(Ok(_slot)) = self.stop.run_until_cancelled(self.slots.acquire()).await else { return };
-        let router = self.router.clone();
+        let receiver = Arc::clone(&self.receiver);
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(Arc::clone(&identity));
-            request.extensions_mut().insert(peer);
-            router.clone().call(request)
+            let (receiver, identity) = (Arc::clone(&receiver), Arc::clone(&identity));
+            // On the heap, so that an idle connection stays small.
+            Box::pin(
+                async move { Ok::<_, Infallible>(handle(&receiver, &identity, peer, request.map(Body::new)).await) },
+            )
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
@@ -199,5 +206,189 @@ impl Connection {
         if let Err(error) = ended {
             tracing::debug!("connection of {peer}: {error}");
         }
+    }
+}
+
+/// Raises the limit on open files to the maximum of this process. The usual soft limit of 1,024 is
+/// meant for programs that use `select`. It would allow only about 500 concurrent uploads, each of
+/// which needs a connection and a file.
+fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current == limit.maximum {
+        return;
+    }
+    let before = limit.current;
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!("the limit on open files stays at {before:?}: {error}");
+    }
+}
+
+/// The connections of each plugin.
+///
+/// A plugin may always have an equal part of all connections. It may have more while its number is
+/// less than the number of free connections. However many connections one plugin opens, half of
+/// them stay free for others. With two such plugins, a third stays free.
+struct Shares {
+    state: State,
+    all: usize,
+    held: Mutex<BTreeMap<String, usize>>,
+}
+
+/// One connection of a plugin, released when it is dropped.
+struct Share {
+    shares: Arc<Shares>,
+    plugin: String,
+}
+
+impl Shares {
+    /// Adds a connection of `identity`, or returns `None` if its plugin already has its share.
+    fn take(self: &Arc<Self>, identity: &PeerIdentity) -> Option<Share> {
+        let plugin = identity.plugins().first().map(ToString::to_string).unwrap_or_default();
+        let plugins = self.state.read(|ledger| ledger.plugins().len()).max(1);
+        let part = self.all / plugins;
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = self.all.saturating_sub(held.values().sum());
+        let own = held.entry(plugin.clone()).or_default();
+        // A single plugin competes with nobody, and waits for its own connections.
+        if plugins > 1 && *own >= part && *own >= free {
+            return None;
+        }
+        *own += 1;
+        drop(held);
+        Some(Share { shares: Arc::clone(self), plugin })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut held = self.shares.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = held.get_mut(&self.plugin) {
+            *own -= 1;
+        }
+    }
+}
+
+/// The current handshakes. A handshake takes milliseconds. If there are too many, the oldest one is
+/// closed: first of a peer with too many, then of all peers.
+#[derive(Default)]
+struct Handshakes {
+    queue: Mutex<HandshakeQueue>,
+    /// Notifies when a handshake has ended.
+    left: Notify,
+}
+
+#[derive(Default)]
+struct HandshakeQueue {
+    /// Entries, oldest first.
+    entries: VecDeque<Entry>,
+    next: u64,
+}
+
+struct Entry {
+    number: u64,
+    peer: IpAddr,
+    since: Instant,
+    end: CancellationToken,
+}
+
+impl Entry {
+    fn is_old(&self, now: Instant) -> bool {
+        now.duration_since(self.since) >= UNDISTURBED
+    }
+}
+
+/// A slot for a handshake, released when it is dropped.
+struct Handshake {
+    handshakes: Arc<Handshakes>,
+    number: u64,
+    end: CancellationToken,
+}
+
+impl Handshakes {
+    /// Waits for a slot for a new connection of `peer`.
+    async fn enter(self: &Arc<Self>, peer: IpAddr) -> Handshake {
+        loop {
+            let left = self.left.notified();
+            match self.try_enter(peer.to_canonical(), Instant::now()) {
+                Ok(handshake) => return handshake,
+                Err(until) => tokio::select! {
+                    () = left => {}
+                    () = tokio::time::sleep_until(until) => {}
+                },
+            }
+        }
+    }
+
+    /// Returns a slot, or the time at which the oldest handshake may be closed.
+    fn try_enter(self: &Arc<Self>, peer: IpAddr, now: Instant) -> Result<Handshake, Instant> {
+        let mut queue = self.lock();
+        let of_peer = queue.entries.iter().filter(|entry| entry.peer == peer).count();
+        if of_peer >= OF_ONE_PEER
+            && let Some(at) = queue.entries.iter().position(|entry| entry.peer == peer && entry.is_old(now))
+            && let Some(entry) = queue.entries.remove(at)
+        {
+            entry.end.cancel();
+        }
+        if queue.entries.len() >= AT_ONCE
+            && let Some(oldest) = queue.entries.front()
+        {
+            if !oldest.is_old(now) {
+                return Err(oldest.since + UNDISTURBED);
+            }
+            oldest.end.cancel();
+            queue.entries.pop_front();
+        }
+        let number = queue.next;
+        queue.next += 1;
+        let end = CancellationToken::new();
+        queue.entries.push_back(Entry { number, peer, since: now, end: end.clone() });
+        drop(queue);
+        Ok(Handshake { handshakes: Arc::clone(self), number, end })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HandshakeQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Handshake {
+    fn drop(&mut self) {
+        self.handshakes.lock().entries.retain(|entry| entry.number != self.number);
+        self.handshakes.left.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(last: u8) -> IpAddr {
+        [10, 0, 0, last].into()
+    }
+
+    #[tokio::test]
+    async fn a_peer_with_too_many_loses_its_oldest_and_others_lose_none() {
+        let handshakes = Arc::new(Handshakes::default());
+        let start = Instant::now();
+        let other = handshakes.try_enter(peer(2), start).unwrap();
+        let flood: Vec<_> = (0..OF_ONE_PEER).map(|_| handshakes.try_enter(peer(1), start).unwrap()).collect();
+        let later = start + UNDISTURBED;
+        let _new = handshakes.try_enter(peer(1), later).unwrap();
+        assert!(flood[0].end.is_cancelled() && !flood[1].end.is_cancelled());
+        assert!(!other.end.is_cancelled(), "although it is older");
+    }
+
+    #[tokio::test]
+    async fn young_handshakes_are_not_disturbed_and_old_ones_make_room() {
+        let handshakes = Arc::new(Handshakes::default());
+        let start = Instant::now();
+        let mut all: VecDeque<_> =
+            (0..AT_ONCE).map(|n| handshakes.try_enter(peer((n % 200) as u8), start).unwrap()).collect();
+        assert_eq!(handshakes.try_enter(peer(250), start).err(), Some(start + UNDISTURBED));
+        let _new = handshakes.try_enter(peer(250), start + UNDISTURBED).unwrap();
+        assert!(all[0].end.is_cancelled());
+        drop(all.pop_back());
+        assert!(handshakes.try_enter(peer(251), start).is_ok(), "one has ended by itself");
     }
 }

@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use plumbline_archive::disk::DiskFile;
 use plumbline_archive::extract::Blame;
 use plumbline_core::ledger::{ErrorRecord, Event, Refusal};
 use plumbline_core::{ReceiveLimits, ResultKey};
-use plumbline_phonehome::{BodyKind, HEADER_ERROR, disposition_file_name};
+use plumbline_phonehome::{HEADER_ERROR, disposition_file_name, is_archive};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::answer;
+use super::router::{line, refused};
 use super::store::{Shape, Slot, Store, StoreError, Unpacked};
 use crate::state::{ApplyError, State};
 
@@ -32,7 +33,7 @@ const DRAIN_TIME: Duration = Duration::from_secs(2);
 
 /// Reason why a body did not become a result.
 #[derive(Debug, thiserror::Error)]
-enum ReceiveError {
+pub(super) enum ReceiveError {
     #[error("the body has more than {0} bytes")]
     TooLarge(u64),
     #[error("nothing arrived for {0} s")]
@@ -48,7 +49,7 @@ enum ReceiveError {
 }
 
 impl ReceiveError {
-    fn status(&self) -> StatusCode {
+    pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::TooLarge(_) | Self::Store(StoreError::OverBudget(_)) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Idle(_) | Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
@@ -78,14 +79,14 @@ impl Receiver {
     }
 
     /// Handles `PUT` of a result.
-    pub(super) async fn put(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response<Body> {
+    pub(super) async fn put(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response {
         match self.admit(&key, headers).await {
-            Ok(Admitted::Result(shape)) => {
+            Ok(Some(shape)) => {
                 // Workers always send a file name. Only error reports of Sonobuoy have none.
                 let is_named = headers.contains_key(CONTENT_DISPOSITION);
                 self.receive_result(key, shape, is_named, body).await
             }
-            Ok(Admitted::Error) => self.receive_error(key, body).await,
+            Ok(None) => self.receive_error(key, body).await,
             Err(answer) => {
                 refuse(headers, body).await;
                 *answer
@@ -95,15 +96,15 @@ impl Receiver {
 
     /// Handles `PUT` of a partial result. It is stored separately from results and does not
     /// complete the result.
-    pub(super) async fn put_partial(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response<Body> {
+    pub(super) async fn put_partial(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response {
         let admitted = if self.state.wants_partial(&key) {
             self.shape(&key, headers)
         } else {
-            Err(Box::new(answer::line(StatusCode::CONFLICT, &format!("nothing partial of result {key} is wanted"))))
+            Err(Box::new(line(StatusCode::CONFLICT, &format!("nothing partial of result {key} is wanted"))))
         };
         let shape = match admitted {
-            Ok(Admitted::Result(shape)) => shape,
-            Ok(Admitted::Error) => return answer::empty(StatusCode::BAD_REQUEST),
+            Ok(Some(shape)) => shape,
+            Ok(None) => return StatusCode::BAD_REQUEST.into_response(),
             Err(answer) => {
                 refuse(headers, body).await;
                 return *answer;
@@ -112,7 +113,7 @@ impl Receiver {
         let mut stream = body.into_data_stream();
         let result = async {
             let mut slot = self.store.slot(&key.plugin)?;
-            let sha256 = stream_to_disk(&self.store, &mut slot, &mut stream, &self.limits).await?;
+            let sha256 = self.stream_to_disk(&mut slot, &mut stream).await?;
             let unpacked = self.store.unpack(slot, shape, sha256).await?;
             let bytes = unpacked.stored.bytes;
             let placed = self.state.place_partial(&key, || self.store.place_partial(unpacked, &key))?;
@@ -121,23 +122,23 @@ impl Receiver {
         match result.await {
             Ok(Some(bytes)) => {
                 tracing::info!(plugin = %key.plugin, node = %key.node, bytes, "partial result received");
-                answer::empty(StatusCode::OK)
+                StatusCode::OK.into_response()
             }
-            Ok(None) => answer::line(
+            Ok(None) => line(
                 StatusCode::CONFLICT,
                 &format!("partial result {key}: it arrived too late, or another one was first"),
             ),
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "partial result not stored: {error}");
-                answer::line(error.status(), &format!("partial result {key}: {error}"))
+                line(error.status(), &format!("partial result {key}: {error}"))
             }
         }
     }
 
     /// Checks a request before the first byte of the body is read.
-    async fn admit(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Admitted, Box<Response<Body>>> {
+    async fn admit(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Option<Shape>, Box<Response>> {
         if let Some(trouble) = self.state.trouble() {
-            return Err(Box::new(answer::line(StatusCode::SERVICE_UNAVAILABLE, &format!("result {key}: {trouble}"))));
+            return Err(Box::new(line(StatusCode::SERVICE_UNAVAILABLE, &format!("result {key}: {trouble}"))));
         }
         if let Err(refusal) = self.state.read(|ledger| ledger.admit(key)) {
             // The worker interprets this response as an acknowledgement that the result is safe.
@@ -146,35 +147,31 @@ impl Receiver {
             {
                 return Err(Box::new(apply_error(key, &error)));
             }
-            return Err(Box::new(answer::refused(key, &refusal)));
+            return Err(Box::new(refused(key, &refusal)));
         }
         self.shape(key, headers)
     }
 
-    /// Determines the kind of the body from the headers.
-    fn shape(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Admitted, Box<Response<Body>>> {
+    /// Determines the form of the body from the headers, or returns `None` for an error report.
+    fn shape(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Option<Shape>, Box<Response>> {
         let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
         if length.is_some_and(|length| length > self.limits.body_bytes) {
             let text = format!("result {key}: {}", ReceiveError::TooLarge(self.limits.body_bytes));
-            return Err(Box::new(answer::line(StatusCode::PAYLOAD_TOO_LARGE, &text)));
+            return Err(Box::new(line(StatusCode::PAYLOAD_TOO_LARGE, &text)));
         }
         if headers.contains_key(HEADER_ERROR) {
-            return Ok(Admitted::Error);
+            return Ok(None);
         }
-        match BodyKind::from_content_type(headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes)) {
-            BodyKind::Archive => Ok(Admitted::Result(Shape::Archive)),
-            BodyKind::File => {
-                match disposition_file_name(headers.get(CONTENT_DISPOSITION).map(HeaderValue::as_bytes)) {
-                    Ok(name) => Ok(Admitted::Result(Shape::File(name.as_str().to_owned()))),
-                    Err(error) => {
-                        Err(Box::new(answer::line(StatusCode::BAD_REQUEST, &format!("result {key}: {error}"))))
-                    }
-                }
-            }
+        if is_archive(headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes)) {
+            return Ok(Some(Shape::Archive));
+        }
+        match disposition_file_name(headers.get(CONTENT_DISPOSITION).map(HeaderValue::as_bytes)) {
+            Ok(name) => Ok(Some(Shape::File(name.as_str().to_owned()))),
+            Err(error) => Err(Box::new(line(StatusCode::BAD_REQUEST, &format!("result {key}: {error}")))),
         }
     }
 
-    async fn receive_result(&self, key: ResultKey, shape: Shape, is_named: bool, body: Body) -> Response<Body> {
+    async fn receive_result(&self, key: ResultKey, shape: Shape, is_named: bool, body: Body) -> Response {
         let upload = self.next.fetch_add(1, Ordering::Relaxed);
         if let Err(error) = self.state.apply(Event::UploadStarted { key: key.clone(), upload }) {
             return apply_error(&key, &error);
@@ -185,7 +182,7 @@ impl Receiver {
         let mut stream = body.into_data_stream();
         let result = async {
             let mut slot = self.store.slot(&key.plugin)?;
-            let sha256 = stream_to_disk(&self.store, &mut slot, &mut stream, &self.limits).await?;
+            let sha256 = self.stream_to_disk(&mut slot, &mut stream).await?;
             if !is_named && let Some(error) = error_report(&slot, self.limits.message_bytes)? {
                 return Ok(Received::Error(error));
             }
@@ -204,7 +201,7 @@ impl Receiver {
                 let failed = Event::UploadFailed { key: key.clone(), upload, reason };
                 let ended = self.state.apply(failed);
                 match ended.and(self.state.apply_promptly(Event::Failed { key: key.clone(), error }).await) {
-                    Ok(()) => answer::empty(StatusCode::OK),
+                    Ok(()) => StatusCode::OK.into_response(),
                     Err(error) => apply_error(&key, &error),
                 }
             }
@@ -224,34 +221,69 @@ impl Receiver {
                 if let Err(error) = self.state.apply(event) {
                     tracing::error!("{error}");
                 }
-                answer::line(error.status(), &format!("result {key}: {error}"))
+                line(error.status(), &format!("result {key}: {error}"))
             }
         }
     }
 
     /// Handles a worker's report that there is no result.
-    async fn receive_error(&self, key: ResultKey, body: Body) -> Response<Body> {
-        let limit = self.limits.message_bytes;
-        let bytes = match read_message(body, limit, self.limits.idle()).await {
+    async fn receive_error(&self, key: ResultKey, body: Body) -> Response {
+        let bytes = match read_message(body, &self.limits).await {
             Ok(bytes) => bytes,
-            Err(error) => return answer::line(error.status(), &format!("result {key}: {error}")),
+            Err(error) => return line(error.status(), &format!("result {key}: {error}")),
         };
         let error = match ErrorRecord::from_json(&bytes) {
             Ok(error) => error,
             Err(error) => {
-                return answer::line(StatusCode::BAD_REQUEST, &format!("result {key}: not an error document: {error}"));
+                return line(StatusCode::BAD_REQUEST, &format!("result {key}: not an error document: {error}"));
             }
         };
         match self.state.apply_promptly(Event::Failed { key: key.clone(), error }).await {
-            Ok(()) => answer::empty(StatusCode::OK),
+            Ok(()) => StatusCode::OK.into_response(),
             Err(error) => apply_error(&key, &error),
+        }
+    }
+
+    /// Streams a body to the slot's file, and returns its digest in hexadecimal. It holds only one
+    /// chunk in memory, and no thread waits for a slow client.
+    async fn stream_to_disk(&self, slot: &mut Slot, stream: &mut BodyDataStream) -> Result<String, ReceiveError> {
+        let limits = &self.limits;
+        let (disk, path) = (self.store.disk.clone(), slot.body.clone());
+        let mut sink = Sink {
+            file: tokio::task::spawn_blocking(move || disk.create(&path)).await.map_err(io::Error::other)??,
+            hash: Sha256::new(),
+        };
+        let deadline = Instant::now() + Duration::from_secs(limits.upload_seconds);
+        let mut total = 0_u64;
+        let mut gathered: Vec<Bytes> = Vec::new();
+        let mut size = 0;
+        loop {
+            let frame = next(stream, limits, deadline).await?;
+            let ended = frame.is_none();
+            if let Some(frame) = frame {
+                total += frame.len() as u64;
+                if total > limits.body_bytes {
+                    return Err(ReceiveError::TooLarge(limits.body_bytes));
+                }
+                size += frame.len();
+                gathered.push(frame);
+            }
+            if size >= GATHER || (ended && size > 0) {
+                slot.space.take(0, size as u64).map_err(StoreError::from)?;
+                let piece = std::mem::take(&mut gathered);
+                size = 0;
+                sink = tokio::task::spawn_blocking(move || sink.write(&piece)).await.map_err(io::Error::other)??;
+            }
+            if ended {
+                return Ok(hex::encode(sink.hash.finalize()));
+            }
         }
     }
 }
 
 /// Makes a complete upload the result of `key`: claims it in the ledger, moves it to its location,
 /// and records it. A rejected claim leaves nothing behind.
-async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacked: Unpacked) -> Response<Body> {
+async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacked: Unpacked) -> Response {
     if let Err(error) = state.apply(Event::UploadClaimed { key: key.clone(), upload }) {
         if let ApplyError::Journal(error) = &error {
             return failed_to_store(&state, key, upload, error);
@@ -268,7 +300,7 @@ async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacke
     match state.apply_promptly(Event::UploadStored { key: key.clone(), upload, stored }).await {
         Ok(()) => {
             tracing::info!(plugin = %key.plugin, node = %key.node, bytes, "result received");
-            answer::empty(StatusCode::OK)
+            StatusCode::OK.into_response()
         }
         Err(error) => apply_error(&key, &error),
     }
@@ -281,20 +313,14 @@ fn failed_to_store(
     key: ResultKey,
     upload: u64,
     error: &(dyn std::error::Error + Send + Sync),
-) -> Response<Body> {
+) -> Response {
     tracing::error!(plugin = %key.plugin, node = %key.node, "failed to store the result: {error}");
     let reason = format!("failed to store it: {error}");
-    let answer = answer::line(StatusCode::INTERNAL_SERVER_ERROR, &format!("result {key}: {reason}"));
+    let answer = line(StatusCode::INTERNAL_SERVER_ERROR, &format!("result {key}: {reason}"));
     if let Err(error) = state.apply(Event::UploadFailed { key, upload, reason }) {
         tracing::error!("{error}");
     }
     answer
-}
-
-/// Kind of an admitted body.
-enum Admitted {
-    Result(Shape),
-    Error,
 }
 
 /// Content of a received upload.
@@ -333,50 +359,10 @@ impl Drop for UploadGuard<'_> {
     }
 }
 
-fn apply_error(key: &ResultKey, error: &ApplyError) -> Response<Body> {
+fn apply_error(key: &ResultKey, error: &ApplyError) -> Response {
     match error {
-        ApplyError::Refused(refusal) => answer::refused(key, refusal),
-        other => answer::line(StatusCode::SERVICE_UNAVAILABLE, &format!("result {key}: {other}")),
-    }
-}
-
-/// Streams `body` to the slot's file, and returns its digest in hexadecimal. It holds only one
-/// chunk in memory, and no thread waits for a slow client.
-async fn stream_to_disk(
-    store: &Store,
-    slot: &mut Slot,
-    stream: &mut BodyDataStream,
-    limits: &ReceiveLimits,
-) -> Result<String, ReceiveError> {
-    let (disk, path) = (store.disk.clone(), slot.body.clone());
-    let mut sink = Sink {
-        file: tokio::task::spawn_blocking(move || disk.create(&path)).await.map_err(io::Error::other)??,
-        hash: Sha256::new(),
-    };
-    let deadline = Instant::now() + Duration::from_secs(limits.upload_seconds);
-    let mut total = 0_u64;
-    let mut gathered: Vec<Bytes> = Vec::new();
-    let mut size = 0;
-    loop {
-        let frame = next(stream, limits, deadline).await?;
-        let ended = frame.is_none();
-        if let Some(frame) = frame {
-            total += frame.len() as u64;
-            if total > limits.body_bytes {
-                return Err(ReceiveError::TooLarge(limits.body_bytes));
-            }
-            size += frame.len();
-            gathered.push(frame);
-        }
-        if size >= GATHER || (ended && size > 0) {
-            slot.share.take(0, size as u64).map_err(StoreError::from)?;
-            let piece = std::mem::take(&mut gathered);
-            size = 0;
-            sink = tokio::task::spawn_blocking(move || sink.write(&piece)).await.map_err(io::Error::other)??;
-        }
-        if ended {
-            return Ok(hex::encode(sink.hash.finalize()));
-        }
+        ApplyError::Refused(refusal) => refused(key, refusal),
+        other => line(StatusCode::SERVICE_UNAVAILABLE, &format!("result {key}: {other}")),
     }
 }
 
@@ -406,19 +392,14 @@ impl Sink {
 }
 
 /// Reads a small body completely.
-pub(super) async fn read_small(body: Body, limits: &ReceiveLimits) -> Result<Bytes, Response<Body>> {
-    read_message(body, limits.message_bytes, limits.idle())
-        .await
-        .map_err(|error| answer::line(error.status(), &error.to_string()))
-}
-
-async fn read_message(body: Body, limit: u64, time: Duration) -> Result<Bytes, ReceiveError> {
+pub(super) async fn read_message(body: Body, limits: &ReceiveLimits) -> Result<Bytes, ReceiveError> {
+    let limit = limits.message_bytes;
     let limited = http_body_util::Limited::new(body, usize::try_from(limit).unwrap_or(usize::MAX));
-    match timeout(time, http_body_util::BodyExt::collect(limited)).await {
+    match timeout(limits.idle(), http_body_util::BodyExt::collect(limited)).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(ReceiveError::TooLarge(limit)),
         Ok(Err(error)) => Err(ReceiveError::Broken(axum::Error::new(error))),
-        Err(_) => Err(ReceiveError::Idle(time.as_secs())),
+        Err(_) => Err(ReceiveError::Idle(limits.idle().as_secs())),
     }
 }
 

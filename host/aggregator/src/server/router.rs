@@ -1,87 +1,114 @@
-//! Dispatch of requests to handlers.
+//! Dispatch of requests to handlers, and the responses. Workers use the status code, and the line of
+//! text is for people.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Request, State as Shared};
-use axum::http::{Response, StatusCode};
-use axum::{Extension, Router};
+use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderValue, Request, StatusCode};
+use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
-use plumbline_core::ledger::Event;
+use plumbline_core::ResultKey;
+use plumbline_core::ledger::{Event, Refusal};
 use plumbline_core::progress::ProgressUpdate;
-use plumbline_phonehome::{Heartbeat, HeartbeatAnswer, Hello, PeerIdentity, Route, RouteError, RouteKind};
+use plumbline_phonehome::{
+    CONTENT_TYPE_JSON, Heartbeat, HeartbeatAnswer, Hello, PeerIdentity, Route, RouteError, RouteKind,
+};
 
-use super::answer;
-use super::receive::{Receiver, read_small, refuse};
+use super::receive::{Receiver, read_message, refuse};
 use crate::state::ApplyError;
 
-/// Returns a router for every route of the protocol. There is a single handler, because the
-/// protocol's own parser handles both spellings and the canonical form of paths.
-pub(super) fn router(receiver: Arc<Receiver>) -> Router {
-    Router::new().fallback(handle).with_state(receiver)
-}
+/// Delay in seconds before a worker may retry an upload that is rejected temporarily.
+const RETRY_SECONDS: u32 = 5;
 
-async fn handle(
-    Shared(receiver): Shared<Arc<Receiver>>,
-    Extension(peer): Extension<Arc<PeerIdentity>>,
-    Extension(address): Extension<SocketAddr>,
-    request: Request,
-) -> Response<Body> {
+/// Handles a request of the worker `peer`.
+pub(super) async fn handle(
+    receiver: &Receiver,
+    peer: &PeerIdentity,
+    address: SocketAddr,
+    request: Request<Body>,
+) -> Response {
     let (parts, body) = request.into_parts();
     let route = match Route::parse(parts.uri.path()) {
         Ok(route) => route,
-        Err(RouteError::NotCanonical(path)) => return answer::moved(&path),
+        Err(RouteError::NotCanonical(path)) => {
+            return (StatusCode::MOVED_PERMANENTLY, [(LOCATION, path)]).into_response();
+        }
         Err(RouteError::NotFound) => {
             refuse(&parts.headers, body).await;
-            return answer::line(StatusCode::NOT_FOUND, "no such route");
+            return line(StatusCode::NOT_FOUND, "no such route");
         }
     };
     if !route.allows(&parts.method) {
         refuse(&parts.headers, body).await;
-        return answer::wrong_method(&route.kind.method());
+        return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, route.kind.method().as_str())]).into_response();
     }
     let key = route.key;
     if !peer.may_act_for(&key.plugin) {
         refuse(&parts.headers, body).await;
         let text = format!("this certificate does not speak for plugin {}", key.plugin);
-        return answer::line(StatusCode::FORBIDDEN, &text);
+        return line(StatusCode::FORBIDDEN, &text);
     }
-    if route.kind == RouteKind::Results {
-        return receiver.put(key, &parts.headers, body).await;
+    match route.kind {
+        RouteKind::Results => receiver.put(key, &parts.headers, body).await,
+        RouteKind::Partial => receiver.put_partial(key, &parts.headers, body).await,
+        RouteKind::Progress | RouteKind::Hello | RouteKind::Heartbeat => {
+            message(receiver, route.kind, key, address, body).await
+        }
     }
-    if route.kind == RouteKind::Partial {
-        return receiver.put_partial(key, &parts.headers, body).await;
-    }
-    let bytes = match read_small(body, &receiver.limits).await {
+}
+
+/// Handles a small message.
+async fn message(receiver: &Receiver, kind: RouteKind, key: ResultKey, address: SocketAddr, body: Body) -> Response {
+    let bytes = match read_message(body, &receiver.limits).await {
         Ok(bytes) => bytes,
-        Err(answer) => return answer,
+        Err(error) => return line(error.status(), &error.to_string()),
     };
-    let event = match route.kind {
-        RouteKind::Progress => match ProgressUpdate::from_body(&bytes) {
+    let event = match kind {
+        RouteKind::Hello => match Hello::parse(&bytes) {
+            Ok(hello) => Event::Hello { key: key.clone(), from: format!("{address}, worker {}", hello.version) },
+            Err(error) => return line(StatusCode::BAD_REQUEST, &format!("not a hello: {error}")),
+        },
+        RouteKind::Heartbeat => match Heartbeat::parse(&bytes) {
+            Ok(_) => Event::Heartbeat { key: key.clone() },
+            Err(error) => return line(StatusCode::BAD_REQUEST, &format!("not a heartbeat: {error}")),
+        },
+        _ => match ProgressUpdate::from_body(&bytes) {
             Ok(mut update) => {
                 update.stamp(&key, Timestamp::now());
                 Event::Progress { key: key.clone(), update }
             }
-            Err(_) => return answer::empty(StatusCode::BAD_REQUEST),
+            Err(_) => return StatusCode::BAD_REQUEST.into_response(),
         },
-        RouteKind::Hello => match Hello::parse(&bytes) {
-            Ok(hello) => Event::Hello { key: key.clone(), from: format!("{address}, worker {}", hello.version) },
-            Err(error) => return answer::line(StatusCode::BAD_REQUEST, &format!("not a hello: {error}")),
-        },
-        RouteKind::Heartbeat => match Heartbeat::parse(&bytes) {
-            Ok(_) => Event::Heartbeat { key: key.clone() },
-            Err(error) => return answer::line(StatusCode::BAD_REQUEST, &format!("not a heartbeat: {error}")),
-        },
-        RouteKind::Results | RouteKind::Partial => return answer::empty(StatusCode::METHOD_NOT_ALLOWED),
     };
     match receiver.state.apply(event) {
-        Ok(()) if route.kind == RouteKind::Heartbeat => match receiver.state.heartbeat_answer(&key) {
-            nothing if nothing == HeartbeatAnswer::default() => answer::empty(StatusCode::OK),
-            told => answer::json(told.to_json()),
+        Ok(()) if kind == RouteKind::Heartbeat => match receiver.state.heartbeat_answer(&key) {
+            nothing if nothing == HeartbeatAnswer::default() => StatusCode::OK.into_response(),
+            answer => ([(CONTENT_TYPE, CONTENT_TYPE_JSON)], answer.to_json()).into_response(),
         },
-        Ok(()) => answer::empty(StatusCode::OK),
-        Err(ApplyError::Refused(refusal)) => answer::refused(&key, &refusal),
-        Err(error) => answer::line(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        Ok(()) => StatusCode::OK.into_response(),
+        Err(ApplyError::Refused(refusal)) => refused(&key, &refusal),
+        Err(error) => line(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+/// Returns a response with one line of text.
+pub(super) fn line(status: StatusCode, text: &str) -> Response {
+    let headers = [(CONTENT_TYPE, "text/plain; charset=utf-8"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    (status, headers, format!("{text}\n")).into_response()
+}
+
+/// Returns the response for an event that the ledger rejected.
+pub(super) fn refused(key: &ResultKey, refusal: &Refusal) -> Response {
+    match refusal {
+        Refusal::Unexpected(_) => line(StatusCode::FORBIDDEN, &format!("result {key} is not expected in this run")),
+        Refusal::AlreadyReceived(_) => line(StatusCode::CONFLICT, &format!("result {key} was already received")),
+        Refusal::Busy(_) => {
+            let text = format!("another upload of result {key} is under way: try again");
+            let mut response = line(StatusCode::SERVICE_UNAVAILABLE, &text);
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
+            response
+        }
+        other => line(StatusCode::INTERNAL_SERVER_ERROR, &format!("result {key}: {other}")),
     }
 }

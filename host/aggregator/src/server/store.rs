@@ -1,10 +1,11 @@
-//! Storage of uploads. Each one is checked and unpacked in a private directory, and then renamed to
-//! its final location.
+//! Storage of uploads. Each one is checked and unpacked in a private directory, within the limits of
+//! its plugin and of the run, and then renamed to its final location.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumbline_archive::disk::{Disk, Step};
 use plumbline_archive::extract::{ExtractError, ExtractLimits, Extracted, extract_tar_gz};
@@ -13,8 +14,6 @@ use plumbline_archive::member::StreamError;
 use plumbline_core::ledger::{Stored, StoredKind};
 use plumbline_core::{PluginName, ReceiveLimits, ResultKey};
 use tokio::sync::Semaphore;
-
-use super::budget::{Budget, OverBudget, Share};
 
 /// Reason why a complete upload is not a result.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +29,20 @@ pub(super) enum StoreError {
     OverBudget(#[from] OverBudget),
 }
 
+/// Error for an upload that would exceed a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum OverBudget {
+    /// The plugin has sent too many bytes.
+    #[error("with this result, the plugin would have more than {0} bytes (limit `plugin-bytes`)")]
+    PluginBytes(u64),
+    /// The plugins of the run together have sent too many bytes.
+    #[error("with this result, the run would have more than {0} bytes (limit `run-bytes`)")]
+    RunBytes(u64),
+    /// The plugins of the run together have sent too many files and directories.
+    #[error("with this result, the run would have more than {0} files and directories (limit `run-entries`)")]
+    RunEntries(u64),
+}
+
 /// The directories of a run for uploads. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
@@ -37,7 +50,7 @@ pub struct Store {
     incoming: PathBuf,
     tree: PathBuf,
     limits: ExtractLimits,
-    budget: Budget,
+    budget: Arc<Budget>,
     // Unpacking uses a core. The number of concurrent jobs is limited to the number of cores,
     // however many uploads complete at the same time.
     cores: Arc<Semaphore>,
@@ -47,14 +60,11 @@ impl Store {
     /// Creates a store on `disk` that receives uploads in `incoming` and keeps results below
     /// `tree`, in the layout of the archive. Both directories must be on the same file system.
     /// `incoming` is emptied, because a crash interrupted the uploads in it.
-    ///
-    /// # Errors
-    /// When the directories cannot be created or emptied.
     pub fn create(disk: &Disk, incoming: PathBuf, tree: PathBuf, limits: &ReceiveLimits) -> io::Result<Self> {
         disk.remove_directory(&incoming)?;
         disk.create_directories(&incoming)?;
         disk.create_directories(&tree)?;
-        let budget = Budget::of(&tree, limits)?;
+        let budget = Arc::new(Budget::of(&tree, limits)?);
         let limits = ExtractLimits::from(limits);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self { disk: disk.clone(), incoming, tree, limits, budget, cores: Arc::new(Semaphore::new(cores)) })
@@ -65,7 +75,7 @@ impl Store {
     pub(super) fn slot(&self, plugin: &PluginName) -> io::Result<Slot> {
         let create = || tempfile::Builder::new().prefix("upload-").tempdir_in(&self.incoming);
         let dir = self.disk.step(Step::CreateTemporary(&self.incoming), create)?;
-        Ok(Slot { body: dir.path().join("body"), out: dir.path().join("out"), dir, share: self.budget.share(plugin) })
+        Ok(Slot { body: dir.path().join("body"), out: dir.path().join("out"), dir, space: self.budget.reserve(plugin) })
     }
 
     /// Converts the body in `slot` to its final form inside the slot: one file with the given name,
@@ -110,7 +120,7 @@ impl Store {
                 tracing::error!("failed to take back `{}`: {error}", target.display());
             }
         })?;
-        slot.share.keep();
+        slot.space.keep();
         Ok(())
     }
 
@@ -138,7 +148,7 @@ pub(super) struct Slot {
     dir: tempfile::TempDir,
     /// Space of the files in it. Declared after the directory, so that the files are removed before
     /// the space is released.
-    pub(super) share: Share,
+    pub(super) space: Reservation,
 }
 
 /// A complete upload in its slot, durable on disk.
@@ -158,7 +168,7 @@ fn unpack(
     disk.step(Step::CreateDirectory(&slot.out), || fs::create_dir(&slot.out))?;
     let (kind, files) = match shape {
         Shape::File(name) => {
-            slot.share.take(1, 0)?;
+            slot.space.take(1, 0)?;
             disk.step(Step::Sync(&slot.body), || File::open(&slot.body)?.sync_all())?;
             disk.rename(&slot.body, &slot.out.join(name))?;
             (StoredKind::File, 1)
@@ -171,7 +181,7 @@ fn unpack(
             // One call for all files, because a sync per file would take longer than the upload.
             disk.step(Step::SyncTree(&slot.out), || Ok(rustix::fs::syncfs(File::open(&slot.out)?)?))?;
             disk.remove_file(&slot.body)?;
-            slot.share.give_back(bytes);
+            slot.space.give_back(bytes);
             (StoredKind::Archive, extracted.files)
         }
     };
@@ -181,12 +191,143 @@ fn unpack(
 
 /// Unpacks the body within `limits` and the remaining budget.
 fn extract(slot: &mut Slot, limits: &ExtractLimits) -> Result<Extracted, StoreError> {
-    let (left, over) = slot.share.left();
+    let (left, over) = slot.space.left();
     let within = ExtractLimits { unpacked_bytes: limits.unpacked_bytes.min(left), ..limits.clone() };
     let extracted = extract_tar_gz(File::open(&slot.body)?, &slot.out, &within).map_err(|error| match error {
         ExtractError::Stream(StreamError::TooManyBytes(_)) if left < limits.unpacked_bytes => over.into(),
         other => StoreError::Archive(other),
     })?;
-    slot.share.take(extracted.entries, extracted.bytes)?;
+    slot.space.take(extracted.entries, extracted.bytes)?;
     Ok(extracted)
+}
+
+/// Space that uploads use, and its limits.
+struct Budget {
+    limits: ReceiveLimits,
+    used: Mutex<Used>,
+}
+
+#[derive(Default)]
+struct Used {
+    entries: u64,
+    bytes: u64,
+    plugins: BTreeMap<String, u64>,
+}
+
+impl Budget {
+    /// Creates a budget, and counts the results that are already below `tree`.
+    fn of(tree: &Path, limits: &ReceiveLimits) -> io::Result<Self> {
+        let mut used = Used::default();
+        let plugins = tree.join(layout::PLUGINS_DIR);
+        if plugins.is_dir() {
+            for plugin in fs::read_dir(plugins)? {
+                let plugin = plugin?;
+                let (entries, bytes) = measure(&plugin.path())?;
+                used.entries += entries;
+                used.bytes += bytes;
+                used.plugins.insert(plugin.file_name().to_string_lossy().into_owned(), bytes);
+            }
+        }
+        Ok(Self { limits: limits.clone(), used: Mutex::new(used) })
+    }
+
+    /// Returns an empty reservation for a new upload of `plugin`.
+    fn reserve(self: &Arc<Self>, plugin: &PluginName) -> Reservation {
+        Reservation { budget: Arc::clone(self), plugin: plugin.to_string(), entries: 0, bytes: 0 }
+    }
+
+    fn used(&self) -> MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Space of one upload in a [`Budget`]. Dropping it releases the space.
+pub(super) struct Reservation {
+    budget: Arc<Budget>,
+    plugin: String,
+    entries: u64,
+    bytes: u64,
+}
+
+impl Reservation {
+    /// Reserves more space, unless that exceeds a limit.
+    pub(super) fn take(&mut self, entries: u64, bytes: u64) -> Result<(), OverBudget> {
+        let limits = &self.budget.limits;
+        let mut used = self.budget.used();
+        let of_plugin = used.plugins.get(&self.plugin).copied().unwrap_or_default().saturating_add(bytes);
+        let all = (used.entries.saturating_add(entries), used.bytes.saturating_add(bytes));
+        if all.0 > limits.run_entries {
+            return Err(OverBudget::RunEntries(limits.run_entries));
+        }
+        if of_plugin > limits.plugin_bytes {
+            return Err(OverBudget::PluginBytes(limits.plugin_bytes));
+        }
+        if all.1 > limits.run_bytes {
+            return Err(OverBudget::RunBytes(limits.run_bytes));
+        }
+        (used.entries, used.bytes) = all;
+        match used.plugins.get_mut(&self.plugin) {
+            Some(bytes) => *bytes = of_plugin,
+            None => drop(used.plugins.insert(self.plugin.clone(), of_plugin)),
+        }
+        drop(used);
+        self.entries += entries;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Returns the remaining bytes, and the limit that applies.
+    fn left(&self) -> (u64, OverBudget) {
+        let limits = &self.budget.limits;
+        let used = self.budget.used();
+        let of_plugin = used.plugins.get(&self.plugin).copied().unwrap_or_default();
+        let plugin = (limits.plugin_bytes.saturating_sub(of_plugin), OverBudget::PluginBytes(limits.plugin_bytes));
+        let run = (limits.run_bytes.saturating_sub(used.bytes), OverBudget::RunBytes(limits.run_bytes));
+        if plugin.0 <= run.0 { plugin } else { run }
+    }
+
+    /// Releases `bytes` that are no longer on disk.
+    fn give_back(&mut self, bytes: u64) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        self.release(0, bytes);
+    }
+
+    /// Keeps the space permanently, because the upload has become a result.
+    fn keep(mut self) {
+        (self.entries, self.bytes) = (0, 0);
+    }
+
+    fn release(&self, entries: u64, bytes: u64) {
+        let mut used = self.budget.used();
+        used.entries = used.entries.saturating_sub(entries);
+        used.bytes = used.bytes.saturating_sub(bytes);
+        if let Some(of_plugin) = used.plugins.get_mut(&self.plugin) {
+            *of_plugin = of_plugin.saturating_sub(bytes);
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.release(self.entries, self.bytes);
+    }
+}
+
+/// Returns the number of files and directories below `dir`, and the bytes of the files.
+fn measure(dir: &Path) -> io::Result<(u64, u64)> {
+    let (mut entries, mut bytes) = (0, 0);
+    let mut open = vec![dir.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(dir)? {
+            let metadata = entry.as_ref().map_err(|error| io::Error::from(error.kind()))?.metadata()?;
+            entries += 1;
+            if metadata.is_dir() {
+                open.push(entry?.path());
+            } else {
+                bytes += metadata.len();
+            }
+        }
+    }
+    Ok((entries, bytes))
 }

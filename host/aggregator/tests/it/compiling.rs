@@ -8,7 +8,7 @@ use plumbline_core::{Status, Verdict};
 use plumbline_sandbox::{Sandbox, SandboxConfig};
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{Archive, Bed, PATIENCE, TestDispatcher, file, send, source, with_bundle};
+use crate::harness::{Archive, PATIENCE, RunFixture, TestDispatcher, file, send, source, with_bundle};
 use crate::modules_fail::bundle;
 
 /// Holds compilation jobs back.
@@ -47,19 +47,19 @@ fn invalid() -> Vec<u8> {
 }
 
 async fn begin(
-    bed: &Bed,
+    fixture: &RunFixture,
     modules: &Modules,
     sources: Vec<plumbline_aggregator::Source>,
 ) -> Result<(Run, crate::harness::Launched), RunError> {
     let (dispatcher, launched) = TestDispatcher::new(&[]);
-    let settings: Settings = bed.settings.clone();
-    let work = WorkDir::open(bed.root()).unwrap();
+    let settings: Settings = fixture.settings.clone();
+    let work = WorkDir::open(fixture.root()).unwrap();
     Run::begin(work, sources, settings, modules, Arc::new(dispatcher)).await.map(|(run, _)| (run, launched))
 }
 
 #[tokio::test]
 async fn nothing_that_is_launched_waits_for_a_module_that_is_being_compiled() {
-    let (bed, bundle, held) = (Bed::new(), bundle(), Held::default());
+    let (fixture, bundle, held) = (RunFixture::new(), bundle(), Held::default());
     let modules = held.modules();
     let slow = |name: &str| {
         with_bundle(
@@ -72,7 +72,7 @@ async fn nothing_that_is_launched_waits_for_a_module_that_is_being_compiled() {
         )
     };
     let sources = vec![slow("slow"), slow("slower"), source("quick", "Job", "")];
-    let (run, mut launched) = begin(&bed, &modules, sources).await.unwrap();
+    let (run, mut launched) = begin(&fixture, &modules, sources).await.unwrap();
     let state = run.state();
     let task = tokio::spawn(Box::pin(run.execute(CancellationToken::new())));
     let mut launches = Vec::new();
@@ -112,24 +112,24 @@ async fn nothing_that_is_launched_waits_for_a_module_that_is_being_compiled() {
 
 #[tokio::test]
 async fn who_needs_a_module_that_nobody_has_begun_to_compile_compiles_it() {
-    let (bed, bundle, held) = (Bed::new(), bundle(), Held::default());
+    let (fixture, bundle, held) = (RunFixture::new(), bundle(), Held::default());
     let modules = held.modules();
     let plugin = source(
         "p",
         "Job",
         "  result-format: misbehave\n  result-files: [a.txt]\nplumbline:\n  expectations: misbehave\n  options: {behaviour: behave}\n",
     );
-    let (run, _) = begin(&bed, &modules, vec![with_bundle(plugin, bundle.path())]).await.unwrap();
+    let (run, _) = begin(&fixture, &modules, vec![with_bundle(plugin, bundle.path())]).await.unwrap();
     assert!(reader(&modules, bundle.path()).is_ready(), "its expectations were asked");
     assert_eq!(run.plugins()[0].expected.len(), 1);
 }
 
 #[tokio::test]
 async fn a_module_that_cannot_be_compiled_costs_the_items_and_not_the_results() {
-    let (bed, bundle) = (Bed::new(), tempfile::tempdir().unwrap());
+    let (fixture, bundle) = (RunFixture::new(), tempfile::tempdir().unwrap());
     std::fs::write(bundle.path().join("broken.wasm"), invalid()).unwrap();
     let broken = source("broken", "Job", "  result-format: broken");
-    let mut live = bed.live(vec![with_bundle(broken.clone(), bundle.path()), source("good", "Job", "")], &[]).await;
+    let mut live = fixture.live(vec![with_bundle(broken.clone(), bundle.path()), source("good", "Job", "")], &[]).await;
     for launch in live.launches(2).await {
         send(&launch.access, &format!("{}/global", launch.definition.name), &file("a.txt", "kept")).await.unwrap();
     }
@@ -156,7 +156,7 @@ async fn a_module_that_cannot_be_compiled_costs_the_items_and_not_the_results() 
 
 #[tokio::test]
 async fn expectations_that_cannot_be_compiled_are_no_run() {
-    let (bed, bundle) = (Bed::new(), tempfile::tempdir().unwrap());
+    let (fixture, bundle) = (RunFixture::new(), tempfile::tempdir().unwrap());
     let wat = r#"(component
         (core module $m (func (export "f") (result i32) (i64.const 1)))
         (core instance $i (instantiate $m))
@@ -164,9 +164,9 @@ async fn expectations_that_cannot_be_compiled_are_no_run() {
         (export "plumbline:plugin/expectations@0.1.0" (instance $role)))"#;
     std::fs::write(bundle.path().join("who.wasm"), wat::parse_str(wat).unwrap()).unwrap();
     let plugin = with_bundle(source("p", "Job", "plumbline:\n  expectations: who"), bundle.path());
-    let error = begin(&bed, &crate::harness::modules(), vec![plugin]).await.err().unwrap();
+    let error = begin(&fixture, &crate::harness::modules(), vec![plugin]).await.err().unwrap();
     assert!(error.to_string().contains("who.wasm"), "{error}");
-    assert!(!bed.root().join("run.json").exists(), "nothing of the run has happened");
+    assert!(!fixture.root().join("run.json").exists(), "nothing of the run has happened");
 }
 
 #[test]

@@ -7,18 +7,18 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::harness::{Archive, Bed, Raw, file, key, put_head, send, source, until};
+use crate::harness::{Archive, Raw, RunFixture, file, key, put_head, send, source, until};
 
 const SENDING: usize = 200;
 const STALLED: usize = 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_finish_while_twenty_are_stalled() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let names: Vec<String> =
         (0..SENDING).map(|n| format!("node-{n}")).chain((0..STALLED).map(|n| format!("stalled-{n}"))).collect();
     let nodes: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &nodes).await;
+    let mut live = fixture.live(vec![source("p", "DaemonSet", "")], &nodes).await;
     let access = live.launch().await.access;
 
     let mut stalled = Vec::new();
@@ -60,10 +60,10 @@ async fn two_hundred_finish_while_twenty_are_stalled() {
 
 #[tokio::test]
 async fn stalled_uploads_are_ended_by_the_limit_and_may_be_tried_again() {
-    let mut bed = Bed::new();
-    bed.settings.receive.idle_seconds = 1;
+    let mut fixture = RunFixture::new();
+    fixture.settings.receive.idle_seconds = 1;
     let nodes = ["n0", "n1", "n2", "n3", "n4"];
-    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &nodes).await;
+    let mut live = fixture.live(vec![source("p", "DaemonSet", "")], &nodes).await;
     let access = live.launch().await.access;
     let mut stalled = Vec::new();
     for node in nodes {
@@ -85,9 +85,9 @@ async fn stalled_uploads_are_ended_by_the_limit_and_may_be_tried_again() {
 
 #[tokio::test]
 async fn over_the_limit_of_connections_newcomers_wait_and_are_served() {
-    let mut bed = Bed::new();
-    bed.settings.receive.connections = 2;
-    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &["n0", "n1", "n2"]).await;
+    let mut fixture = RunFixture::new();
+    fixture.settings.receive.connections = 2;
+    let mut live = fixture.live(vec![source("p", "DaemonSet", "")], &["n0", "n1", "n2"]).await;
     let access = live.launch().await.access;
     let mut holding = Vec::new();
     for node in ["n0", "n1"] {
@@ -117,11 +117,11 @@ const PROMPTLY: Duration = Duration::from_secs(4);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strangers_without_a_certificate_do_not_keep_workers_out() {
-    let mut bed = Bed::new();
+    let mut fixture = RunFixture::new();
     // The strangers exceed this limit. They would hold every connection for the timeout of a
     // handshake.
-    bed.settings.receive.connections = 500;
-    let mut live = bed.live(vec![source("p", "Job", "")], &[]).await;
+    fixture.settings.receive.connections = 500;
+    let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
     let access = live.launch().await.access;
     let address = access.aggregator_url.trim_start_matches("https://").to_owned();
     let mut strangers = Vec::new();
@@ -143,14 +143,14 @@ async fn strangers_without_a_certificate_do_not_keep_workers_out() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plugin_that_holds_connections_does_not_keep_others_out() {
-    let mut bed = Bed::new();
-    bed.settings.receive.connections = 40;
+    let mut fixture = RunFixture::new();
+    fixture.settings.receive.connections = 40;
     // The plugin sends slowly, so no timeout must end its uploads during the test.
-    bed.settings.receive.idle_seconds = 600;
+    fixture.settings.receive.idle_seconds = 600;
     let greedy: Vec<String> = (0..60).map(|n| format!("n{n}")).collect();
     let nodes: Vec<&str> = greedy.iter().map(String::as_str).collect();
     let sources = vec![source("greedy", "DaemonSet", ""), source("modest", "Job", "")];
-    let mut live = bed.live(sources, &nodes).await;
+    let mut live = fixture.live(sources, &nodes).await;
     let (first, second) = (live.launch().await, live.launch().await);
     let (greedy, modest) = match first.definition.name.as_str() {
         "greedy" => (first.access, second.access),

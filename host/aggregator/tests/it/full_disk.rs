@@ -10,12 +10,12 @@ use plumbline_core::Verdict;
 use plumbline_core::ledger::{ErrorRecord, Event};
 use plumbline_phonehome::ClientError;
 
-use crate::harness::{Archive, Bed, PATIENCE, file, key, send, source};
+use crate::harness::{Archive, PATIENCE, RunFixture, file, key, send, source};
 
 /// A small file system, unmounted when dropped.
-struct Small(PathBuf);
+struct SmallDisk(PathBuf);
 
-impl Small {
+impl SmallDisk {
     /// Mounts the file system. If that is not possible, returns `None` and prints a message.
     fn mount(at: &Path) -> Option<Self> {
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=24m", "tmpfs"]).arg(at).output();
@@ -43,7 +43,7 @@ impl Small {
     }
 }
 
-impl Drop for Small {
+impl Drop for SmallDisk {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg("-l").arg(&self.0).status();
         assert!(unmounted.is_ok_and(|status| status.success()), "`{}` stays mounted", self.0.display());
@@ -62,13 +62,13 @@ async fn until(what: &str, mut wish: impl FnMut() -> bool) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disk_that_is_full_for_a_while_delays_the_run_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let Some(small) = Small::mount(dir.path()) else { return };
-    let bed = Bed::within(dir);
-    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &["n1", "n2", "n3"]).await;
+    let Some(disk) = SmallDisk::mount(dir.path()) else { return };
+    let fixture = RunFixture::within(dir);
+    let mut live = fixture.live(vec![source("p", "DaemonSet", "")], &["n1", "n2", "n3"]).await;
     let access = live.launch().await.access;
     send(&access, "p/n1", &file("a.txt", "before")).await.unwrap();
 
-    let filler = small.fill();
+    let filler = disk.fill();
     // More than the journal's reserve.
     let error = ErrorRecord::new("the node is gone").with("log", "x".repeat(2 << 20));
     live.state.apply(Event::Failed { key: key("p/n3"), error }).unwrap();
@@ -93,5 +93,5 @@ async fn a_disk_that_is_full_for_a_while_delays_the_run_and_loses_nothing() {
     assert_eq!(archive.text("plugins/p/results/n1/a.txt"), "before");
     assert_eq!(archive.text("plugins/p/results/n2/a.txt"), "after");
     assert_eq!(archive.json("plugins/p/errors/n3/error.json")["error"], "the node is gone");
-    drop(small);
+    drop(disk);
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{Archive, Bed, TestDispatcher, file, key, modules, send, source, with_bundle};
+use crate::harness::{Archive, RunFixture, TestDispatcher, file, key, modules, send, source, with_bundle};
 use crate::modules_fail::bundle;
 
 const FAILED: &str =
@@ -25,8 +25,8 @@ fn judged(driver: &str, behaviours: &[&str], bundle: &TempDir) -> Source {
 }
 
 async fn run(source: Source, results: &str) -> (Finished, Archive) {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source], &[]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source], &[]).await;
     let access = live.launch().await.access;
     send(&access, "p/global", &file("junit.xml", results)).await.unwrap();
     let finished = live.finished().await;
@@ -121,8 +121,8 @@ async fn a_judge_that_fails_leaves_nothing_passed() {
 
 #[tokio::test]
 async fn a_result_that_is_missing_stays_missing() {
-    let (bed, bundle) = (Bed::new(), bundle());
-    let mut live = bed.live(vec![judged("DaemonSet", &["behave"], &bundle)], &["n1", "n2"]).await;
+    let (fixture, bundle) = (RunFixture::new(), bundle());
+    let mut live = fixture.live(vec![judged("DaemonSet", &["behave"], &bundle)], &["n1", "n2"]).await;
     let (launch, reports) = live.launched.next().await;
     send(&launch.access, "p/n1", &file("junit.xml", PASSED)).await.unwrap();
     let error = plumbline_core::ledger::ErrorRecord::new("the node is gone");
@@ -141,11 +141,11 @@ async fn judges_read_their_data_and_the_files_that_their_patterns_match() {
                 - judge: misbehave\n    options: {behaviour: behave}\n    data: [b.txt, a.txt]\n    \
                 evidence: [\"meta/in*.json\", \"plugins/*/results/**\", \"plugins/p/plumbline*\", \"secrets/*\"]\n";
     let source = with_bundle(source("p", "Job", rest), bundle.path());
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source], &[]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source], &[]).await;
     let access = live.launch().await.access;
     // A link in the tree is not followed.
-    let secrets = bed.root().join("tree/secrets");
+    let secrets = fixture.root().join("tree/secrets");
     std::fs::create_dir_all(&secrets).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", secrets.join("link")).unwrap();
     send(&access, "p/global", &file("junit.xml", PASSED)).await.unwrap();
@@ -166,14 +166,14 @@ async fn judges_read_their_data_and_the_files_that_their_patterns_match() {
 
 #[tokio::test]
 async fn a_killed_aggregator_judges_in_its_second_life() {
-    let (bed, bundle) = (Bed::new(), bundle());
+    let (fixture, bundle) = (RunFixture::new(), bundle());
     let hold = CancellationToken::new();
     let (dispatcher, launched) = TestDispatcher::new(&[]);
     let plugins = vec![judged("Job", &["read-nothing"], &bundle)];
-    let mut first = bed.live_with(plugins, dispatcher.hold(hold.clone()), launched).await;
+    let mut first = fixture.live_with(plugins, dispatcher.hold(hold.clone()), launched).await;
     let access = first.launch().await.access;
     send(&access, "p/global", &file("junit.xml", PASSED)).await.unwrap();
-    let crashed = bed.crashed();
+    let crashed = fixture.crashed();
     let second = crashed.live(Vec::new(), &[]).await;
     let finished = second.finished().await;
     assert_eq!(finished.verdict, Verdict::Failed);
@@ -184,8 +184,8 @@ async fn a_killed_aggregator_judges_in_its_second_life() {
 
 #[tokio::test]
 async fn an_interrupted_run_is_not_judged() {
-    let (bed, bundle) = (Bed::new(), bundle());
-    let mut live = bed.live(vec![judged("Job", &["behave"], &bundle)], &[]).await;
+    let (fixture, bundle) = (RunFixture::new(), bundle());
+    let mut live = fixture.live(vec![judged("Job", &["behave"], &bundle)], &[]).await;
     live.launch().await;
     let finished = live.interrupt().await;
     assert_eq!(finished.verdict, Verdict::Interrupted);
@@ -195,10 +195,10 @@ async fn an_interrupted_run_is_not_judged() {
 
 #[tokio::test]
 async fn a_run_with_a_judge_that_nobody_knows_is_not_begun() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let (dispatcher, _launched) = TestDispatcher::new(&[]);
     let source = source("p", "Job", "plumbline:\n  verdict: [{judge: nobody}]");
-    let Err(RunError::Plan(error)) = bed.begin(vec![source], dispatcher).await else { panic!("it is begun") };
+    let Err(RunError::Plan(error)) = fixture.begin(vec![source], dispatcher).await else { panic!("it is begun") };
     let told = error.to_string();
     assert!(told.starts_with("plugin `p`: unknown judge `nobody`"), "{told}");
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use plumbline_core::{Item, Status, Verdict};
 
-use crate::harness::{Archive, Bed, file, send, source, with_bundle};
+use crate::harness::{Archive, RunFixture, file, send, source, with_bundle};
 
 /// Returns the bundle directory of a plugin with the misbehaving module.
 pub(crate) fn bundle() -> tempfile::TempDir {
@@ -26,12 +26,12 @@ fn suspect(behaviour: &str, bundle: &tempfile::TempDir) -> plumbline_aggregator:
 
 #[tokio::test]
 async fn a_module_that_breaks_a_limit_costs_its_own_plugin_only() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let bundle = bundle();
     let mut sources: Vec<_> =
         ["endless-loop", "item-flood", "panic-halfway", "refuse-halfway"].map(|name| suspect(name, &bundle)).into();
     sources.push(source("good", "Job", ""));
-    let mut live = bed.live(sources, &[]).await;
+    let mut live = fixture.live(sources, &[]).await;
     for launch in live.launches(5).await {
         let result = format!("{}/global", launch.definition.name);
         send(&launch.access, &result, &file("a.txt", "a")).await.unwrap();
@@ -65,8 +65,8 @@ async fn a_module_that_breaks_a_limit_costs_its_own_plugin_only() {
 
 #[tokio::test]
 async fn one_node_s_results_that_cannot_be_read_leave_those_of_the_others() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source("p", "DaemonSet", "  result-format: junit")], &["n1", "n2"]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source("p", "DaemonSet", "  result-format: junit")], &["n1", "n2"]).await;
     let launch = live.launch().await;
     send(&launch.access, "p/n1", &file("a.xml", "<testsuite><testcase")).await.unwrap();
     send(&launch.access, "p/n2", &file("a.xml", "<testsuite><testcase name=\"t\"/></testsuite>")).await.unwrap();

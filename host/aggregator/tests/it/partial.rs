@@ -6,7 +6,7 @@ use plumbline_aggregator::Report;
 use plumbline_core::Verdict;
 use plumbline_phonehome::{ClientError, Heartbeat, HeartbeatAnswer, Hello, Phase, Timestamp};
 
-use crate::harness::{Archive, Bed, client, file, key, send, source};
+use crate::harness::{Archive, RunFixture, client, file, key, send, source};
 
 fn hello() -> Hello {
     Hello { version: "test".into(), pid: None, started: Timestamp::now(), results_dir: "/results".into() }
@@ -14,10 +14,10 @@ fn hello() -> Hello {
 
 #[tokio::test]
 async fn what_is_there_when_the_time_is_up_is_asked_for_and_kept() {
-    let mut bed = Bed::new();
+    let mut fixture = RunFixture::new();
     // Far longer than the test takes, because the run continues as soon as everything has arrived.
-    bed.settings.collect = Duration::from_secs(600);
-    let mut live = bed.live(vec![source("slow", "DaemonSet", "plumbline:\n  timeout: 1s")], &["n1", "n2"]).await;
+    fixture.settings.collect = Duration::from_secs(600);
+    let mut live = fixture.live(vec![source("slow", "DaemonSet", "plumbline:\n  timeout: 1s")], &["n1", "n2"]).await;
     let launch = live.launch().await;
     let client = client(&launch.access);
     let n1 = key("slow/n1");
@@ -47,9 +47,9 @@ async fn what_is_there_when_the_time_is_up_is_asked_for_and_kept() {
 
 #[tokio::test]
 async fn a_result_that_comes_after_the_time_was_up_still_counts() {
-    let mut bed = Bed::new();
-    bed.settings.collect = Duration::from_secs(600);
-    let mut live = bed.live(vec![source("slow", "Job", "plumbline:\n  timeout: 1s")], &[]).await;
+    let mut fixture = RunFixture::new();
+    fixture.settings.collect = Duration::from_secs(600);
+    let mut live = fixture.live(vec![source("slow", "Job", "plumbline:\n  timeout: 1s")], &[]).await;
     let launch = live.launch().await;
     let client = client(&launch.access);
     let global = key("slow/global");
@@ -66,8 +66,8 @@ async fn a_result_that_comes_after_the_time_was_up_still_counts() {
 
 #[tokio::test]
 async fn nothing_partial_is_taken_of_a_stranger() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source("p", "Job", "")], &[]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
     let launch = live.launch().await;
     let error = client(&launch.access).put_partial(&key("q/global"), &file("a", "a")).await.unwrap_err();
     assert!(matches!(error, ClientError::Refused { status, .. } if status == 403), "{error}");
@@ -76,10 +76,10 @@ async fn nothing_partial_is_taken_of_a_stranger() {
 
 #[tokio::test]
 async fn when_the_time_of_the_run_is_up_nothing_more_is_launched() {
-    let mut bed = Bed::new();
-    bed.settings.deadline = Some(Duration::from_secs(1));
+    let mut fixture = RunFixture::new();
+    fixture.settings.deadline = Some(Duration::from_secs(1));
     let second = source("second", "Job", "  order: 1");
-    let mut live = bed.live(vec![source("first", "Job", "plumbline:\n  timeout: 0s"), second], &[]).await;
+    let mut live = fixture.live(vec![source("first", "Job", "plumbline:\n  timeout: 0s"), second], &[]).await;
     assert_eq!(live.launch().await.definition.name.as_str(), "first");
     let finished = live.finished().await;
     assert_eq!(finished.verdict, Verdict::Incomplete);
@@ -92,8 +92,8 @@ async fn when_the_time_of_the_run_is_up_nothing_more_is_launched() {
 
 #[tokio::test]
 async fn a_worker_is_told_that_its_plugin_has_ended() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source("once", "Job", "")], &[]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source("once", "Job", "")], &[]).await;
     let (launch, reports) = live.launched.next().await;
     let client = client(&launch.access);
     let global = key("once/global");

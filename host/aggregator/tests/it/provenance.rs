@@ -6,7 +6,7 @@ use plumbline_aggregator::{Provenance, Source, StartKind};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::harness::{Archive, Bed, file, send, source, with_bundle};
+use crate::harness::{Archive, RunFixture, file, send, source, with_bundle};
 use crate::modules_fail::bundle;
 
 fn built_in(role: &str, name: &str) -> Value {
@@ -34,18 +34,18 @@ fn of_bundle(dir: &Path) -> Source {
 #[tokio::test]
 async fn every_module_is_told_with_its_digest_and_where_it_is_from() {
     let dir = bundle();
-    let mut bed = Bed::new();
+    let mut fixture = RunFixture::new();
     let provenance = Provenance {
         reference: Some("oci://r.example/brought:1".to_owned()),
         bundle: Some("sha256:aa".to_owned()),
         definition_file: Some("sha256:bb".to_owned()),
     };
-    bed.settings.provenance.insert("brought".parse().unwrap(), provenance);
+    fixture.settings.provenance.insert("brought".parse().unwrap(), provenance);
     let sources = vec![of_bundle(dir.path()), source("plain", "DaemonSet", "  result-format: junit")];
-    let mut first = bed.live(sources, &["n1"]).await;
+    let mut first = fixture.live(sources, &["n1"]).await;
     first.launches(2).await;
     // The aggregator is killed. The resumed one does not get the origins of the plugins.
-    let mut crashed = bed.crashed();
+    let mut crashed = fixture.crashed();
     crashed.settings.provenance.clear();
     let mut live = crashed.live(vec![], &["n1"]).await;
     assert_eq!(live.begun, StartKind::Continued);

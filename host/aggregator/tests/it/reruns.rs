@@ -6,7 +6,7 @@ use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{Status, Verdict};
 use serde_json::{Value, json};
 
-use crate::harness::{Archive, Bed, TestDispatcher, file, key, send, source, until};
+use crate::harness::{Archive, RunFixture, TestDispatcher, file, key, send, source, until};
 
 const FAILED: &str = r#"<testsuites><testsuite name="suite">
   <testcase name="[It] [sig-a] good (one)"/>
@@ -43,8 +43,8 @@ fn env(launch: &plumbline_aggregator::Launch) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn what_failed_is_run_again_and_nothing_else() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![e2e(), again("retry", 1, "e2e")], &["n1"]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![e2e(), again("retry", 1, "e2e")], &["n1"]).await;
     let first = live.launch().await;
     assert_eq!(first.definition.name.as_str(), "e2e");
     assert!(live.launched.is_empty(), "the other waits for it");
@@ -64,9 +64,9 @@ async fn what_failed_is_run_again_and_nothing_else() {
 
 #[tokio::test]
 async fn with_nothing_failed_the_run_is_as_without_it() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let sources = vec![e2e(), again("retry-1", 1, "e2e"), again("retry-2", 2, "retry-1")];
-    let mut live = bed.live(sources, &["n1"]).await;
+    let mut live = fixture.live(sources, &["n1"]).await;
     let first = live.launch().await;
     send(&first.access, "e2e/global", &file("junit.xml", PASSED)).await.unwrap();
     let finished = live.finished().await;
@@ -85,8 +85,8 @@ async fn with_nothing_failed_the_run_is_as_without_it() {
 
 #[tokio::test]
 async fn without_results_there_is_nothing_to_run_again() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![e2e(), again("retry", 1, "e2e")], &["n1"]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![e2e(), again("retry", 1, "e2e")], &["n1"]).await;
     let (_, reports) = live.launched.next().await;
     let error = ErrorRecord::new("the pod is gone");
     reports.send(Report::Failed { key: key("e2e/global"), error }).await.unwrap();
@@ -98,15 +98,15 @@ async fn without_results_there_is_nothing_to_run_again() {
 
 #[tokio::test]
 async fn a_killed_aggregator_takes_its_rerun_up_again() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![e2e(), again("retry", 1, "e2e")], &["n1"]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![e2e(), again("retry", 1, "e2e")], &["n1"]).await;
     let first = live.launch().await;
     send(&first.access, "e2e/global", &file("junit.xml", FAILED)).await.unwrap();
     let launched = live.launch().await;
     // A durable event forces the journal to disk.
     let event = plumbline_core::ledger::Event::Launched { plugin: "retry".parse().unwrap() };
     live.state.apply_durable(event).await.unwrap();
-    let crashed = bed.crashed();
+    let crashed = fixture.crashed();
     let mut second = crashed.live(Vec::new(), &[]).await;
     let adopted = second.launch().await;
     assert_eq!(adopted.definition.name.as_str(), "retry");
@@ -118,15 +118,16 @@ async fn a_killed_aggregator_takes_its_rerun_up_again() {
 
 #[tokio::test]
 async fn a_skipped_plugin_outlives_the_aggregator() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![e2e(), again("retry", 1, "e2e"), source("late", "Job", "  order: 2")], &["n1"]).await;
+    let fixture = RunFixture::new();
+    let mut live =
+        fixture.live(vec![e2e(), again("retry", 1, "e2e"), source("late", "Job", "  order: 2")], &["n1"]).await;
     let first = live.launch().await;
     send(&first.access, "e2e/global", &file("junit.xml", PASSED)).await.unwrap();
     assert_eq!(live.launch().await.definition.name.as_str(), "late");
     until(&live.state, |ledger| ledger.skipped(&"retry".parse().unwrap()).is_some()).await;
     let event = plumbline_core::ledger::Event::Launched { plugin: "late".parse().unwrap() };
     live.state.apply_durable(event).await.unwrap();
-    let crashed = bed.crashed();
+    let crashed = fixture.crashed();
     let mut second = crashed.live(Vec::new(), &[]).await;
     let late = second.launch().await;
     assert_eq!(late.definition.name.as_str(), "late");
@@ -139,7 +140,7 @@ async fn a_skipped_plugin_outlives_the_aggregator() {
 async fn a_rerun_that_would_wait_for_ever_is_no_run() {
     for wrong in [vec![again("retry", 1, "e2e")], vec![e2e(), again("retry", 0, "e2e")]] {
         let (dispatcher, _launched) = TestDispatcher::new(&["n1"]);
-        let Err(error) = Bed::new().begin(wrong, dispatcher).await else { panic!("it begins") };
+        let Err(error) = RunFixture::new().begin(wrong, dispatcher).await else { panic!("it begins") };
         assert!(matches!(error, RunError::Together(_)), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use plumbline_core::{Status, Verdict};
 use plumbline_phonehome::Outcome;
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{Archive, Bed, Live, Raw, TestDispatcher, file, key, put_head, send, source, until};
+use crate::harness::{Archive, LiveRun, Raw, RunFixture, TestDispatcher, file, key, put_head, send, source, until};
 
 /// Returns the access of a worker of the first life for the second one, in which only the port
 /// differs.
@@ -19,17 +19,17 @@ fn moved(
 }
 
 /// Starts the plugin `p` on three nodes, of which the first one has sent its result.
-async fn one_of_three() -> (Bed, Live, plumbline_aggregator::WorkerAccess) {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &["n1", "n2", "n3"]).await;
+async fn one_of_three() -> (RunFixture, LiveRun, plumbline_aggregator::WorkerAccess) {
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source("p", "DaemonSet", "")], &["n1", "n2", "n3"]).await;
     let access = live.launch().await.access;
     send(&access, "p/n1", &file("a.txt", "first life")).await.unwrap();
-    (bed, live, access)
+    (fixture, live, access)
 }
 
 #[tokio::test]
 async fn a_run_goes_on_where_it_was_broken_off() {
-    let (bed, first, old) = one_of_three().await;
+    let (fixture, first, old) = one_of_three().await;
     // A worker in the middle of its upload.
     let mut half = Raw::connect(&old).await;
     half.send(put_head("by-node/n2/p", &["Content-Length: 10"])).await.unwrap();
@@ -38,7 +38,7 @@ async fn a_run_goes_on_where_it_was_broken_off() {
     // The acknowledged upload after it forces the journal to disk.
     let run = first.state.status();
     assert!(first.launched.is_empty(), "{run:?}");
-    let crashed = bed.crashed();
+    let crashed = fixture.crashed();
     assert!(std::fs::read_dir(crashed.root().join("incoming")).unwrap().count() > 0);
 
     // The nodes have changed, but the expected results stay the same. So do the plugins.
@@ -68,9 +68,9 @@ async fn a_run_goes_on_where_it_was_broken_off() {
 
 #[tokio::test]
 async fn errors_are_written_anew_and_finished_plugins_are_not_launched_again() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let sources = vec![source("done", "Job", ""), source("rest", "DaemonSet", "")];
-    let mut first = bed.live(sources, &["n1", "n2"]).await;
+    let mut first = fixture.live(sources, &["n1", "n2"]).await;
     let mut reports = None;
     let mut done = None;
     for _ in 0..2 {
@@ -90,7 +90,7 @@ async fn errors_are_written_anew_and_finished_plugins_are_not_launched_again() {
         .apply_durable(plumbline_core::ledger::Event::Launched { plugin: "rest".parse().unwrap() })
         .await
         .unwrap();
-    let crashed = bed.crashed();
+    let crashed = fixture.crashed();
     let errors = crashed.root().join("tree/plugins/rest/errors");
     let _ = std::fs::remove_dir_all(&errors);
 
@@ -110,14 +110,14 @@ async fn errors_are_written_anew_and_finished_plugins_are_not_launched_again() {
 
 #[tokio::test]
 async fn a_run_whose_results_are_all_in_only_has_to_be_read_and_packed() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let (dispatcher, launched) = TestDispatcher::new(&[]);
     let hold = CancellationToken::new();
     let dispatcher = dispatcher.hold(hold.clone());
-    let mut first = bed.live_with(vec![source("p", "Job", "")], dispatcher, launched).await;
+    let mut first = fixture.live_with(vec![source("p", "Job", "")], dispatcher, launched).await;
     let access = first.launch().await.access;
     send(&access, "p/global", &file("a.txt", "a")).await.unwrap();
-    let crashed = bed.crashed();
+    let crashed = fixture.crashed();
     hold.cancel();
     let first = first.finished().await;
 
@@ -132,8 +132,8 @@ async fn a_run_whose_results_are_all_in_only_has_to_be_read_and_packed() {
 
 #[tokio::test]
 async fn a_torn_last_line_of_the_journal_is_what_a_crash_leaves() {
-    let (bed, _first, old) = one_of_three().await;
-    let crashed = bed.crashed();
+    let (fixture, _first, old) = one_of_three().await;
+    let crashed = fixture.crashed();
     let path = crashed.root().join("journal");
     let mut bytes = std::fs::read(&path).unwrap();
     bytes.extend_from_slice(b"0badc0de {\"at\":\"2026-");
@@ -150,8 +150,8 @@ async fn a_torn_last_line_of_the_journal_is_what_a_crash_leaves() {
 
 #[tokio::test]
 async fn damage_in_the_middle_of_the_journal_is_named_and_nothing_is_touched() {
-    let (bed, _first, _old) = one_of_three().await;
-    let crashed = bed.crashed();
+    let (fixture, _first, _old) = one_of_three().await;
+    let crashed = fixture.crashed();
     let path = crashed.root().join("journal");
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[30] ^= 1;
@@ -166,17 +166,17 @@ async fn damage_in_the_middle_of_the_journal_is_named_and_nothing_is_touched() {
 
 #[tokio::test]
 async fn the_directory_of_a_run_is_used_by_one_at_a_time() {
-    let (bed, _first, _old) = one_of_three().await;
+    let (fixture, _first, _old) = one_of_three().await;
     let (dispatcher, _launched) = TestDispatcher::new(&[]);
-    let Err(error) = bed.begin(Vec::new(), dispatcher).await else { panic!("two at once") };
+    let Err(error) = fixture.begin(Vec::new(), dispatcher).await else { panic!("two at once") };
     assert!(matches!(error, RunError::WorkDir(plumbline_aggregator::WorkDirError::Locked(_))), "{error}");
 }
 
 #[tokio::test]
 async fn a_run_that_is_dropped_does_not_listen_any_more() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let (dispatcher, _launched) = TestDispatcher::new(&[]);
-    let (run, _) = bed.begin(vec![source("p", "Job", "")], dispatcher).await.unwrap();
+    let (run, _) = fixture.begin(vec![source("p", "Job", "")], dispatcher).await.unwrap();
     let address = run.url().strip_prefix("https://").unwrap().to_owned();
     tokio::net::TcpStream::connect(&address).await.unwrap();
     drop(run);
@@ -188,10 +188,10 @@ async fn a_run_that_is_dropped_does_not_listen_any_more() {
     tokio::time::timeout(crate::harness::PATIENCE, closed).await.expect("it still listens");
 }
 
-/// Starts a run in the directory of `bed`, and returns the error.
-async fn refused(bed: &Bed) -> RunError {
+/// Starts a run in the directory of `fixture`, and returns the error.
+async fn refused(fixture: &RunFixture) -> RunError {
     let (dispatcher, launched) = TestDispatcher::new(&["n1", "n2", "n3"]);
-    let Err(error) = bed.begin(vec![source("p", "DaemonSet", "")], dispatcher).await else { panic!("it went on") };
+    let Err(error) = fixture.begin(vec![source("p", "DaemonSet", "")], dispatcher).await else { panic!("it went on") };
     assert!(launched.is_empty());
     error
 }
@@ -199,8 +199,8 @@ async fn refused(bed: &Bed) -> RunError {
 #[tokio::test]
 async fn a_directory_that_is_not_whole_is_not_continued() {
     for lost in ["run.json", "journal", "tree/plugins/p/results/n1"] {
-        let (bed, _first, _old) = one_of_three().await;
-        let crashed = bed.crashed();
+        let (fixture, _first, _old) = one_of_three().await;
+        let crashed = fixture.crashed();
         let path = crashed.root().join(lost);
         if path.is_dir() {
             std::fs::remove_dir_all(path).unwrap();
@@ -214,19 +214,19 @@ async fn a_directory_that_is_not_whole_is_not_continued() {
 
 #[tokio::test]
 async fn a_crash_after_the_archive_neither_repeats_the_run_nor_touches_the_archive() {
-    let mut bed = Bed::new();
-    let after = std::sync::Arc::new(Bed::new());
-    let (from, to) = (bed.root(), after.root());
+    let mut fixture = RunFixture::new();
+    let after = std::sync::Arc::new(RunFixture::new());
+    let (from, to) = (fixture.root(), after.root());
     // The machine loses power when the archive is on disk and the working directory still exists.
-    bed.settings.on_archived = Some(std::sync::Arc::new(move |_| {
+    fixture.settings.on_archived = Some(std::sync::Arc::new(move |_| {
         crate::harness::copy_all(&from, &to);
         Ok(())
     }));
-    let mut live = bed.live(vec![source("p", "Job", "")], &[]).await;
+    let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
     let access = live.launch().await.access;
     send(&access, "p/global", &file("a.txt", "a")).await.unwrap();
     let finished = live.finished().await;
-    assert!(!bed.root().exists());
+    assert!(!fixture.root().exists());
     match refused(&after).await {
         RunError::Finished { archive, status } => {
             assert_eq!(archive.file_name(), finished.archive.file_name());
@@ -238,20 +238,20 @@ async fn a_crash_after_the_archive_neither_repeats_the_run_nor_touches_the_archi
 
 #[tokio::test]
 async fn a_directory_whose_end_could_not_be_recorded_stays() {
-    let mut bed = Bed::new();
-    bed.settings.on_archived = Some(std::sync::Arc::new(|_| Err(std::io::ErrorKind::StorageFull.into())));
-    let mut live = bed.live(vec![source("p", "Job", "")], &[]).await;
+    let mut fixture = RunFixture::new();
+    fixture.settings.on_archived = Some(std::sync::Arc::new(|_| Err(std::io::ErrorKind::StorageFull.into())));
+    let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
     let access = live.launch().await.access;
     send(&access, "p/global", &file("a.txt", "a")).await.unwrap();
     let finished = live.finished().await;
-    assert!(finished.archive.is_file() && bed.root().join("run.json").is_file());
-    assert!(matches!(refused(&bed).await, RunError::Finished { .. }));
+    assert!(finished.archive.is_file() && fixture.root().join("run.json").is_file());
+    assert!(matches!(refused(&fixture).await, RunError::Finished { .. }));
 }
 
 #[tokio::test]
 async fn what_was_stored_and_not_recorded_is_sent_again() {
-    let (bed, _first, old) = one_of_three().await;
-    let crashed = bed.crashed();
+    let (fixture, _first, old) = one_of_three().await;
+    let crashed = fixture.crashed();
     let stray = crashed.root().join("tree/plugins/p/results/n2");
     std::fs::create_dir_all(&stray).unwrap();
     std::fs::write(stray.join("stray.txt"), "never acknowledged").unwrap();
@@ -268,8 +268,8 @@ async fn what_was_stored_and_not_recorded_is_sent_again() {
 
 #[tokio::test]
 async fn an_error_that_was_written_and_not_recorded_does_not_stand_beside_the_result() {
-    let (bed, _first, old) = one_of_three().await;
-    let crashed = bed.crashed();
+    let (fixture, _first, old) = one_of_three().await;
+    let crashed = fixture.crashed();
     let stray = crashed.root().join("tree/plugins/p/errors/n2");
     std::fs::create_dir_all(&stray).unwrap();
     std::fs::write(stray.join("error.json"), r#"{"error":"timeout waiting for results"}"#).unwrap();
@@ -288,11 +288,11 @@ async fn an_error_that_was_written_and_not_recorded_does_not_stand_beside_the_re
 #[tokio::test]
 async fn certificates_outlive_the_longest_timeout_of_the_plugins() {
     let expires = async |rest: &str, settings: fn(&mut plumbline_aggregator::Settings)| {
-        let mut bed = Bed::new();
-        settings(&mut bed.settings);
+        let mut fixture = RunFixture::new();
+        settings(&mut fixture.settings);
         let (dispatcher, _launched) = TestDispatcher::new(&[]);
-        let (run, _) = bed.begin(vec![source("p", "Job", rest)], dispatcher).await.unwrap();
-        let pem = std::fs::read_to_string(bed.root().join("ca.pem")).unwrap();
+        let (run, _) = fixture.begin(vec![source("p", "Job", rest)], dispatcher).await.unwrap();
+        let pem = std::fs::read_to_string(fixture.root().join("ca.pem")).unwrap();
         let days = plumbline_phonehome::RunCa::from_pem(&pem).unwrap().not_after().duration_since(run.started());
         days.as_hours()
     };

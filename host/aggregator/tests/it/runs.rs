@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tracing_subscriber::layer::SubscriberExt;
 
-use crate::harness::{Archive, Bed, TestDispatcher, file, key, send, source, until, with_bundle};
+use crate::harness::{Archive, RunFixture, TestDispatcher, file, key, send, source, until, with_bundle};
 
 const JUNIT: &str = r#"<testsuites><testsuite name="suite"><testcase name="good"/><testcase name="bad"><failure message="no"/></testcase></testsuite></testsuites>"#;
 
@@ -22,8 +22,8 @@ fn leaves(tree: &Item) -> Vec<(String, Status)> {
 
 #[tokio::test]
 async fn two_plugins_to_the_archive() {
-    let bed = Bed::new();
-    let log = bed.root().join("tree/meta/run.log");
+    let fixture = RunFixture::new();
+    let log = fixture.root().join("tree/meta/run.log");
     let subscriber = tracing_subscriber::registry().with(RunLogLayer::create(&log).unwrap());
     // With a single subscriber in the process, call sites that other tests' threads reach first
     // would be disabled.
@@ -31,7 +31,7 @@ async fn two_plugins_to_the_archive() {
     let _guard = tracing::subscriber::set_default(subscriber);
 
     let sources = vec![source("zeta", "Job", "  result-format: junit"), source("alpha", "DaemonSet", "")];
-    let mut live = bed.live(sources, &["n1", "n2", "n3"]).await;
+    let mut live = fixture.live(sources, &["n1", "n2", "n3"]).await;
     assert_eq!(live.begun, StartKind::New);
     let [alpha, zeta] = live.launches(2).await.try_into().unwrap();
     assert_eq!(alpha.missing, ["alpha/n1", "alpha/n2", "alpha/n3"].map(key));
@@ -52,7 +52,7 @@ async fn two_plugins_to_the_archive() {
     let name = finished.archive.file_name().unwrap().to_str().unwrap();
     assert_eq!(name, plumbline_archive::layout::archive_name(finished.started, &finished.run));
     assert_eq!((finished.status.tar_info.name.as_str(), &finished.status.tar_info.sha256), (name, &finished.sha256));
-    assert!(!bed.root().exists(), "the working directory is gone");
+    assert!(!fixture.root().exists(), "the working directory is gone");
 
     let archive = Archive::of(&finished);
     let names: Vec<&str> = archive.0.keys().map(String::as_str).collect();
@@ -97,8 +97,8 @@ async fn two_plugins_to_the_archive() {
 
 #[tokio::test]
 async fn a_plugin_that_nobody_answers_is_unknown_with_a_reason() {
-    let bed = Bed::new();
-    let live = bed.live(vec![source("lonely", "DaemonSet", "")], &[]).await;
+    let fixture = RunFixture::new();
+    let live = fixture.live(vec![source("lonely", "DaemonSet", "")], &[]).await;
     let finished = live.finished().await;
     assert_eq!(finished.verdict, Verdict::NothingToJudge);
     let tree = Archive::of(&finished).tree("lonely");
@@ -108,11 +108,11 @@ async fn a_plugin_that_nobody_answers_is_unknown_with_a_reason() {
 
 #[tokio::test]
 async fn a_launch_that_fails_is_a_failed_result() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let (dispatcher, launched) = TestDispatcher::new(&["n1", "n2"]);
     let dispatcher = dispatcher.refuse("broken", "the image is not there");
     let sources = vec![source("broken", "DaemonSet", ""), source("good", "Job", "")];
-    let mut live = bed.live_with(sources, dispatcher, launched).await;
+    let mut live = fixture.live_with(sources, dispatcher, launched).await;
     let good = live.launch().await;
     send(&good.access, "good/global", &file("a.txt", "a")).await.unwrap();
     let finished = live.finished().await;
@@ -128,8 +128,8 @@ async fn a_launch_that_fails_is_a_failed_result() {
 
 #[tokio::test]
 async fn what_the_dispatcher_reports_stands_in_place_of_the_result() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &["n1", "n2"]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source("p", "DaemonSet", "")], &["n1", "n2"]).await;
     let (launch, reports) = live.launched.next().await;
     let error = ErrorRecord::new("the pod is gone").with("pod", json!({"kind": "Pod"}));
     reports.send(Report::Failed { key: key("p/n1"), error }).await.unwrap();
@@ -149,8 +149,8 @@ async fn what_the_dispatcher_reports_stands_in_place_of_the_result() {
 
 #[tokio::test]
 async fn what_keeps_a_result_from_arriving_is_in_the_status_until_it_arrives() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source("p", "Job", "")], &["n1"]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source("p", "Job", "")], &["n1"]).await;
     let (launch, reports) = live.launched.next().await;
     let reason = |state: &plumbline_aggregator::State| state.status().plugins.unwrap()[0].reason.clone();
     for told in [Some("the worker is silent".to_owned()), None, Some("the node is not ready".to_owned())] {
@@ -167,8 +167,8 @@ async fn what_keeps_a_result_from_arriving_is_in_the_status_until_it_arrives() {
 
 #[tokio::test]
 async fn a_report_about_a_result_that_nobody_expects_changes_nothing() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source("p", "Job", "")], &["n1"]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source("p", "Job", "")], &["n1"]).await;
     let (launch, reports) = live.launched.next().await;
     for stranger in ["p/n1", "other/global"] {
         let error = ErrorRecord::new("of no concern");
@@ -182,8 +182,8 @@ async fn a_report_about_a_result_that_nobody_expects_changes_nothing() {
 
 #[tokio::test]
 async fn a_plugin_whose_time_is_over_has_timed_out() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source("slow", "Job", "plumbline:\n  timeout: 1s")], &[]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source("slow", "Job", "plumbline:\n  timeout: 1s")], &[]).await;
     live.launch().await;
     let finished = live.finished().await;
     assert_eq!(finished.verdict, Verdict::Incomplete);
@@ -194,10 +194,10 @@ async fn a_plugin_whose_time_is_over_has_timed_out() {
 
 #[tokio::test]
 async fn an_exit_after_the_results_is_a_failed_leaf_beside_them() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let (dispatcher, launched) = TestDispatcher::new(&[]);
     let dispatcher = dispatcher.exit("p/global", "exited with code 3");
-    let mut live = bed.live_with(vec![source("p", "Job", "")], dispatcher, launched).await;
+    let mut live = fixture.live_with(vec![source("p", "Job", "")], dispatcher, launched).await;
     let launch = live.launch().await;
     send(&launch.access, "p/global", &file("a.txt", "a")).await.unwrap();
     let finished = live.finished().await;
@@ -214,11 +214,11 @@ async fn an_exit_after_the_results_is_a_failed_leaf_beside_them() {
 /// Suites exit with a nonzero code if a test failed, which is not an additional failure.
 #[tokio::test]
 async fn an_exit_after_results_with_a_failure_says_nothing_new() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let (dispatcher, launched) = TestDispatcher::new(&["n1", "n2"]);
     let dispatcher = dispatcher.exit("p/n1", "exited with code 1").exit("p/n2", "exited with code 1");
     let source = source("p", "DaemonSet", "  result-format: junit");
-    let mut live = bed.live_with(vec![source], dispatcher, launched).await;
+    let mut live = fixture.live_with(vec![source], dispatcher, launched).await;
     let launch = live.launch().await;
     let report =
         |case: &str| file("r.xml", format!("<testsuite name='s'><testcase name='t'>{case}</testcase></testsuite>"));
@@ -235,9 +235,9 @@ async fn an_exit_after_results_with_a_failure_says_nothing_new() {
 
 #[tokio::test]
 async fn an_interrupted_run_keeps_what_it_has() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let sources = vec![source("half", "DaemonSet", ""), source("later", "Job", "  order: 1")];
-    let mut live = bed.live(sources, &["n1", "n2"]).await;
+    let mut live = fixture.live(sources, &["n1", "n2"]).await;
     let launch = live.launch().await;
     send(&launch.access, "half/n1", &file("a.txt", "kept")).await.unwrap();
     let finished = live.interrupt().await;
@@ -251,8 +251,8 @@ async fn an_interrupted_run_keeps_what_it_has() {
 
 #[tokio::test]
 async fn what_a_dispatcher_reports_before_it_ends_the_run_is_told() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source("early", "DaemonSet", "")], &["n1", "n2"]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source("early", "DaemonSet", "")], &["n1", "n2"]).await;
     let (_, reports) = live.launched.next().await;
     let failed = Report::Failed { key: key("early/n1"), error: ErrorRecord::new("nobody answers") };
     // Both happen at the same time, as with fail-fast.
@@ -267,10 +267,10 @@ async fn what_a_dispatcher_reports_before_it_ends_the_run_is_told() {
 
 #[tokio::test]
 async fn groups_are_launched_one_after_the_other_and_the_end_is_cleaned_up_once() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let sources =
         vec![source("last", "Job", "  order: 7"), source("a", "Job", "  order: -1"), source("b", "Job", "  order: -1")];
-    let mut live = bed.live(sources, &[]).await;
+    let mut live = fixture.live(sources, &[]).await;
     let first = live.launches(2).await;
     assert_eq!(first.iter().map(|launch| launch.definition.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     send(&first[0].access, "a/global", &file("a.txt", "a")).await.unwrap();
@@ -315,37 +315,37 @@ async fn an_unknown_format_or_summarizer_ends_the_run_before_it_starts() {
             "did you mean `host-facts`?",
         ),
     ] {
-        let bed = Bed::new();
+        let fixture = RunFixture::new();
         let (dispatcher, launched) = TestDispatcher::new(&[]);
         let mut source = source("p", "Job", rest);
         source.bundle = bundle.map(|bundle| bundle.path().to_owned());
-        let Err(told) = bed.begin(vec![source], dispatcher).await else { panic!("it started: {rest}") };
+        let Err(told) = fixture.begin(vec![source], dispatcher).await else { panic!("it started: {rest}") };
         assert!(told.to_string().starts_with(error), "{told}");
         assert!(told.hint().unwrap().starts_with(hint), "{:?}", told.hint());
         assert!(launched.is_empty());
-        assert!(!bed.root().join("run.json").exists(), "nothing was started");
+        assert!(!fixture.root().join("run.json").exists(), "nothing was started");
     }
 }
 
 #[tokio::test]
 async fn expectations_that_nobody_knows_end_the_run_before_it_begins() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let (dispatcher, launched) = TestDispatcher::new(&[]);
     let sources = vec![source("p", "Job", "plumbline:\n  expectations: nobody")];
-    let Err(error) = bed.begin(sources, dispatcher).await else { panic!("it began") };
+    let Err(error) = fixture.begin(sources, dispatcher).await else { panic!("it began") };
     assert!(matches!(error, RunError::Plan(PlanError::Module { source: ModuleError::Unknown { .. }, .. })), "{error}");
     assert!(error.to_string().starts_with("plugin `p`: unknown expectations `nobody`"), "{error}");
     assert!(launched.is_empty());
-    assert!(!bed.root().join("run.json").exists(), "nothing was begun");
+    assert!(!fixture.root().join("run.json").exists(), "nothing was begun");
 }
 
 #[tokio::test]
 async fn a_run_that_could_not_be_planned_can_be_begun_in_the_same_place_with_other_plugins() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let (dispatcher, _launched) = TestDispatcher::new(&[]);
     let sources = vec![source("first", "Job", ""), source("second", "Job", "plumbline:\n  expectations: nobody")];
-    assert!(bed.begin(sources, dispatcher).await.is_err());
-    let mut live = bed.live(vec![source("third", "Job", "")], &[]).await;
+    assert!(fixture.begin(sources, dispatcher).await.is_err());
+    let mut live = fixture.live(vec![source("third", "Job", "")], &[]).await;
     assert_eq!(live.begun, StartKind::New);
     let launch = live.launch().await;
     send(&launch.access, "third/global", &file("a.txt", "a")).await.unwrap();
@@ -357,9 +357,9 @@ async fn a_run_that_could_not_be_planned_can_be_begun_in_the_same_place_with_oth
 
 #[tokio::test]
 async fn a_run_without_plugins_does_not_begin() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let (dispatcher, _launched) = TestDispatcher::new(&[]);
-    assert!(matches!(bed.begin(Vec::new(), dispatcher).await, Err(RunError::NoPlugins)));
+    assert!(matches!(fixture.begin(Vec::new(), dispatcher).await, Err(RunError::NoPlugins)));
 }
 
 /// Writes the built-in module named `module` to `file` in `dir`.
@@ -370,7 +370,7 @@ fn bundle(dir: &Path, module: &str, file: &str) {
 
 #[tokio::test]
 async fn a_module_of_the_bundle_is_taken_before_one_that_is_built_in() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let dir = tempfile::tempdir().unwrap();
     // The module has the name of another one: it lists files and does not read them.
     bundle(dir.path(), "raw", "junit.wasm");
@@ -378,7 +378,7 @@ async fn a_module_of_the_bundle_is_taken_before_one_that_is_built_in() {
         with_bundle(source("own", "Job", "  result-format: junit"), dir.path()),
         source("without", "Job", "  result-format: junit"),
     ];
-    let mut live = bed.live(sources, &[]).await;
+    let mut live = fixture.live(sources, &[]).await;
     let [own, built_in] = live.launches(2).await.try_into().unwrap();
     assert_eq!(own.bundle.as_deref(), Some(dir.path()));
     send(&own.access, "own/global", &file("junit.xml", JUNIT)).await.unwrap();
@@ -391,20 +391,20 @@ async fn a_module_of_the_bundle_is_taken_before_one_that_is_built_in() {
 
 #[tokio::test]
 async fn a_module_of_the_bundle_that_is_none_is_named() {
-    let bed = Bed::new();
+    let fixture = RunFixture::new();
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("mine.wasm"), "not a component").unwrap();
     let (dispatcher, _launched) = TestDispatcher::new(&[]);
     let sources = vec![with_bundle(source("p", "Job", "  result-format: mine"), dir.path())];
-    let Err(error) = bed.begin(sources, dispatcher).await else { panic!("it began") };
+    let Err(error) = fixture.begin(sources, dispatcher).await else { panic!("it began") };
     assert!(matches!(error, RunError::Plan(PlanError::Module { source: ModuleError::Load { .. }, .. })), "{error}");
     assert!(error.to_string().contains("mine.wasm"), "{error}");
 }
 
 #[tokio::test]
 async fn an_error_document_of_a_worker_stands_in_place_of_the_result() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source("p", "Job", "")], &[]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![source("p", "Job", "")], &[]).await;
     let launch = live.launch().await;
     send(&launch.access, "p/global", &Upload::failure("the disk is full")).await.unwrap();
     let finished = live.finished().await;
@@ -416,10 +416,10 @@ async fn an_error_document_of_a_worker_stands_in_place_of_the_result() {
 
 #[tokio::test]
 async fn a_plugin_without_a_limit_of_time_is_not_ended_by_that_of_the_run() {
-    let mut bed = Bed::new();
-    bed.settings.timeout = Some(Duration::from_secs(1));
+    let mut fixture = RunFixture::new();
+    fixture.settings.timeout = Some(Duration::from_secs(1));
     let sources = vec![source("endless", "Job", "plumbline:\n  timeout: 0s"), source("timed", "Job", "")];
-    let mut live = bed.live(sources, &[]).await;
+    let mut live = fixture.live(sources, &[]).await;
     let [endless, _timed] = live.launches(2).await.try_into().unwrap();
     until(&live.state, |ledger| ledger.error(&key("timed/global")).is_some()).await;
     assert!(live.state.read(|ledger| ledger.error(&key("endless/global")).is_none()));

@@ -9,7 +9,7 @@ use plumbline_aggregator::{LimitPolicy, Outcome, Source, TREE_FILE, post_process
 use plumbline_core::{Item, Status, Verdict};
 use serde_json::{Value, json};
 
-use crate::harness::{Bed, file, modules, send, source, with_bundle};
+use crate::harness::{RunFixture, file, modules, send, source, with_bundle};
 use crate::modules_fail::bundle;
 
 /// Returns the facts of a machine.
@@ -155,8 +155,8 @@ fn an_unknown_summarizer_is_an_error() {
 
 #[tokio::test]
 async fn in_a_run_a_summary_is_no_node() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![host_facts("\n  result-files: [host-facts.json]")], &["n1", "n2", "n3"]).await;
+    let fixture = RunFixture::new();
+    let mut live = fixture.live(vec![host_facts("\n  result-files: [host-facts.json]")], &["n1", "n2", "n3"]).await;
     let launch = live.launch().await;
     for (node, kernel) in [("n1", "a"), ("n2", "a"), ("n3", "b")] {
         let document = facts(node, kernel).to_string();

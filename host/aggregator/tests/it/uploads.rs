@@ -12,26 +12,26 @@ use std::path::PathBuf;
 use plumbline_aggregator::Launch;
 use plumbline_core::ledger::KeyState;
 
-use crate::harness::{Answer, Bed, Live, Raw, file, key, put_head, send, source, until};
+use crate::harness::{Answer, LiveRun, Raw, RunFixture, file, key, put_head, send, source, until};
 
 /// A run that expects `p` from three nodes and `q` once.
-struct Ground {
-    bed: Bed,
-    live: Live,
+struct UploadFixture {
+    fixture: RunFixture,
+    live: LiveRun,
     p: Launch,
     q: Launch,
 }
 
-impl Ground {
+impl UploadFixture {
     async fn new() -> Self {
-        Self::on(Bed::new()).await
+        Self::on(RunFixture::new()).await
     }
 
-    async fn on(bed: Bed) -> Self {
+    async fn on(fixture: RunFixture) -> Self {
         let sources = vec![source("p", "DaemonSet", ""), source("q", "Job", "")];
-        let mut live = bed.live(sources, &["n1", "n2", "n3"]).await;
+        let mut live = fixture.live(sources, &["n1", "n2", "n3"]).await;
         let [p, q] = live.launches(2).await.try_into().unwrap();
-        Self { bed, live, p, q }
+        Self { fixture, live, p, q }
     }
 
     /// Sends a body of a known length as the result of `p` on node `n1`.
@@ -52,76 +52,76 @@ impl Ground {
 
     /// Returns the location of the result of `p` on node `n1`.
     fn place(&self) -> PathBuf {
-        self.bed.root().join("tree/plugins/p/results/n1")
+        self.fixture.root().join("tree/plugins/p/results/n1")
     }
 
     /// Checks that uploads have left nothing behind except for what was stored.
     fn assert_nothing_is_left(&self) {
-        let left: Vec<_> = std::fs::read_dir(self.bed.root().join("incoming")).unwrap().collect();
+        let left: Vec<_> = std::fs::read_dir(self.fixture.root().join("incoming")).unwrap().collect();
         assert!(left.is_empty(), "{left:?}");
     }
 }
 
 /// Sends half of an upload of `p` on `n1`, so that the ledger knows about it.
-async fn half_sent(ground: &Ground) -> Raw {
-    let mut raw = Raw::connect(&ground.p.access).await;
+async fn half_sent(uploads: &UploadFixture) -> Raw {
+    let mut raw = Raw::connect(&uploads.p.access).await;
     raw.send(put_head("by-node/n1/p", &["Content-Length: 10"])).await.unwrap();
     raw.send("half ").await.unwrap();
-    until(&ground.live.state, |ledger| ledger.uploads().any(|(k, _)| *k == key("p/n1"))).await;
+    until(&uploads.live.state, |ledger| ledger.uploads().any(|(k, _)| *k == key("p/n1"))).await;
     raw
 }
 
 #[tokio::test]
 async fn a_second_upload_under_way_is_turned_away_and_the_first_counts() {
-    let ground = Ground::new().await;
-    let mut first = half_sent(&ground).await;
-    let second = ground.put(&[], b"second").await;
+    let uploads = UploadFixture::new().await;
+    let mut first = half_sent(&uploads).await;
+    let second = uploads.put(&[], b"second").await;
     assert_eq!(second.status, 503, "{second:?}");
     assert!(second.headers["retry-after"].parse::<u32>().unwrap() > 0);
     assert!(second.body.contains("another upload of result p/n1 is under way"), "{second:?}");
     first.send("whole").await.unwrap();
     let answer = first.answer().await;
     assert_eq!((answer.status, answer.body.as_str()), (200, ""));
-    assert_eq!(std::fs::read_to_string(ground.place().join("result")).unwrap(), "half whole");
-    let third = ground.put(&[], b"third").await;
+    assert_eq!(std::fs::read_to_string(uploads.place().join("result")).unwrap(), "half whole");
+    let third = uploads.put(&[], b"third").await;
     assert_eq!(third.status, 409, "{third:?}");
     assert!(third.body.contains("p/n1 was already received"), "{third:?}");
-    assert_eq!(std::fs::read_to_string(ground.place().join("result")).unwrap(), "half whole");
-    ground.assert_nothing_is_left();
+    assert_eq!(std::fs::read_to_string(uploads.place().join("result")).unwrap(), "half whole");
+    uploads.assert_nothing_is_left();
 }
 
 #[tokio::test]
 async fn a_body_that_breaks_off_is_no_result_and_the_next_attempt_counts() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     for chunked in [false, true] {
-        let mut raw = Raw::connect(&ground.p.access).await;
+        let mut raw = Raw::connect(&uploads.p.access).await;
         let head = if chunked { "Transfer-Encoding: chunked" } else { "Content-Length: 100" };
         raw.send(put_head("by-node/n1/p", &[head])).await.unwrap();
         raw.send(if chunked { "5\r\nhalf \r\n" } else { "half " }).await.unwrap();
-        until(&ground.live.state, |ledger| ledger.uploads().count() == 1).await;
+        until(&uploads.live.state, |ledger| ledger.uploads().count() == 1).await;
         drop(raw);
-        until(&ground.live.state, |ledger| ledger.uploads().count() == 0).await;
-        assert!(matches!(ground.state_of("p/n1"), KeyState::Broken { .. }), "{:?}", ground.state_of("p/n1"));
-        assert!(!ground.place().exists());
+        until(&uploads.live.state, |ledger| ledger.uploads().count() == 0).await;
+        assert!(matches!(uploads.state_of("p/n1"), KeyState::Broken { .. }), "{:?}", uploads.state_of("p/n1"));
+        assert!(!uploads.place().exists());
     }
-    send(&ground.p.access, "p/n1", &file("a.txt", "whole")).await.unwrap();
-    assert_eq!(std::fs::read_to_string(ground.place().join("a.txt")).unwrap(), "whole");
-    let KeyState::Received { stored, .. } = ground.state_of("p/n1") else { panic!() };
+    send(&uploads.p.access, "p/n1", &file("a.txt", "whole")).await.unwrap();
+    assert_eq!(std::fs::read_to_string(uploads.place().join("a.txt")).unwrap(), "whole");
+    let KeyState::Received { stored, .. } = uploads.state_of("p/n1") else { panic!() };
     assert_eq!((stored.bytes, stored.files), (5, 1));
     assert_eq!(stored.sha256, hex::encode(<sha2::Sha256 as sha2::Digest>::digest("whole")));
-    ground.assert_nothing_is_left();
+    uploads.assert_nothing_is_left();
 }
 
 #[tokio::test]
 async fn a_body_over_the_limit_is_refused_with_an_answer_that_arrives() {
-    let mut bed = Bed::new();
-    bed.settings.receive.body_bytes = 1000;
-    let ground = Ground::on(bed).await;
+    let mut fixture = RunFixture::new();
+    fixture.settings.receive.body_bytes = 1000;
+    let uploads = UploadFixture::on(fixture).await;
     let large = vec![b'x'; 200_000];
-    let by_length = ground.put(&[], &large).await;
+    let by_length = uploads.put(&[], &large).await;
     assert_eq!(by_length.status, 413, "{by_length:?}");
     assert!(by_length.body.contains("result p/n1: the body has more than 1000 bytes"), "{by_length:?}");
-    assert_eq!(ground.state_of("p/n1"), KeyState::Waiting, "nothing began");
+    assert_eq!(uploads.state_of("p/n1"), KeyState::Waiting, "nothing began");
 
     let mut request = put_head("by-node/n1/p", &["Transfer-Encoding: chunked"]).into_bytes();
     for _ in 0..100 {
@@ -130,16 +130,16 @@ async fn a_body_over_the_limit_is_refused_with_an_answer_that_arrives() {
         request.extend_from_slice(b"\r\n");
     }
     request.extend_from_slice(b"0\r\n\r\n");
-    let when_it_turned_out = Raw::exchange(&ground.p.access, request).await;
+    let when_it_turned_out = Raw::exchange(&uploads.p.access, request).await;
     assert_eq!(when_it_turned_out.status, 413, "{when_it_turned_out:?}");
-    assert!(matches!(ground.state_of("p/n1"), KeyState::Broken { .. }));
-    ground.assert_nothing_is_left();
-    assert_eq!(ground.put(&[], &[b'x'; 1000]).await.status, 200, "exactly the limit");
+    assert!(matches!(uploads.state_of("p/n1"), KeyState::Broken { .. }));
+    uploads.assert_nothing_is_left();
+    assert_eq!(uploads.put(&[], &[b'x'; 1000]).await.status, 200, "exactly the limit");
 }
 
 #[tokio::test]
 async fn names_of_files_stay_names_of_files() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     for hostile in [
         "attachment;filename=\"../../evil\"",
         "attachment;filename=\"/tmp/evil\"",
@@ -151,12 +151,12 @@ async fn names_of_files_stay_names_of_files() {
         "attachment;filename*=UTF-8''a%00evil",
         &format!("attachment;filename={}", "e".repeat(256)),
     ] {
-        let answer = ground.put(&[&format!("Content-Disposition: {hostile}")], b"evil").await;
+        let answer = uploads.put(&[&format!("Content-Disposition: {hostile}")], b"evil").await;
         assert_eq!(answer.status, 400, "{hostile}: {answer:?}");
         assert!(answer.body.starts_with("result p/n1: "), "{hostile}: {answer:?}");
-        assert_eq!(ground.state_of("p/n1"), KeyState::Waiting, "{hostile}");
+        assert_eq!(uploads.state_of("p/n1"), KeyState::Waiting, "{hostile}");
     }
-    assert!(!ground.place().exists());
+    assert!(!uploads.place().exists());
     // The last value is not a token, so there is no valid name.
     for (node, header, name) in [
         ("n1", "attachment;filename=\"a b.xml\"", "a b.xml"),
@@ -164,9 +164,9 @@ async fn names_of_files_stay_names_of_files() {
         ("n3", "attachment;filename=../evil", "result"),
     ] {
         let answer =
-            ground.put_as(&format!("by-node/{node}/p"), &[&format!("Content-Disposition: {header}")], b"x").await;
+            uploads.put_as(&format!("by-node/{node}/p"), &[&format!("Content-Disposition: {header}")], b"x").await;
         assert_eq!(answer.status, 200, "{header}: {answer:?}");
-        let place = ground.place().with_file_name(node).join(name);
+        let place = uploads.place().with_file_name(node).join(name);
         assert_eq!(std::fs::read(place).unwrap(), b"x", "{header}");
     }
 }

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use plumbline_core::Verdict;
 
-use crate::harness::{Bed, file, send, source};
+use crate::harness::{RunFixture, file, send, source};
 
 #[tokio::test]
 async fn a_worker_dials_an_address_in_brackets_and_trusts_it() {
@@ -15,13 +15,13 @@ async fn a_worker_dials_an_address_in_brackets_and_trusts_it() {
     }
     // The dispatcher of a cluster passes the pod's address in these forms, with or without a port.
     for advertise in [None, Some("[::1]"), Some("::1")] {
-        let mut bed = Bed::new();
-        bed.settings.listen = "[::]:0".parse().unwrap();
+        let mut fixture = RunFixture::new();
+        fixture.settings.listen = "[::]:0".parse().unwrap();
         if advertise.is_none() {
-            bed.settings.listen = "[::1]:0".parse().unwrap();
+            fixture.settings.listen = "[::1]:0".parse().unwrap();
         }
-        bed.settings.advertise = advertise.map(str::to_owned);
-        let mut live = bed.live(vec![source("six", "Job", "")], &[]).await;
+        fixture.settings.advertise = advertise.map(str::to_owned);
+        let mut live = fixture.live(vec![source("six", "Job", "")], &[]).await;
         let launch = live.launch().await;
         let url = &launch.access.aggregator_url;
         assert!(url.starts_with("https://[::1]:"), "{url}");

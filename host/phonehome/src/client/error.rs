@@ -42,7 +42,7 @@ pub enum ClientError {
         source: io::Error,
     },
     /// No address accepted the connection.
-    #[error("connect to {endpoint}: {}", Attempts(.attempts))]
+    #[error("connect to {endpoint}: {}", attempts_in_one_line(attempts))]
     Connect {
         /// Host and port as in the URL.
         endpoint: String,
@@ -93,7 +93,7 @@ pub enum ClientError {
         length: u64,
     },
     /// The aggregator rejected the request.
-    #[error("{request}: {endpoint} answered {status}{}", Shown(.body))]
+    #[error("{request}: {endpoint} answered {status}{}", shown(body))]
     Refused {
         /// Host and port as in the URL.
         endpoint: String,
@@ -293,31 +293,16 @@ fn refusal_hint(status: StatusCode) -> Option<&'static str> {
     }
 }
 
-/// Formats the attempts of a connection as one line.
-struct Attempts<'a>(&'a [(SocketAddr, io::Error)]);
-
-impl fmt::Display for Attempts<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, (address, error)) in self.0.iter().enumerate() {
-            if position > 0 {
-                f.write_str("; ")?;
-            }
-            write!(f, "{address}: {error}")?;
-        }
-        Ok(())
-    }
+fn attempts_in_one_line(attempts: &[(SocketAddr, io::Error)]) -> String {
+    let attempts: Vec<_> = attempts.iter().map(|(address, error)| format!("{address}: {error}")).collect();
+    attempts.join("; ")
 }
 
-/// Formats the body of a response as one short line that is safe to print on a terminal.
-struct Shown<'a>(&'a str);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.trim();
-        if text.is_empty() {
-            return Ok(());
-        }
-        write!(f, ": {}", plumbline_core::text::excerpt(text, SHOWN_CHARACTERS))
+/// Returns the body of a response as the short rest of a line that is safe to print on a terminal.
+fn shown(body: &str) -> String {
+    match body.trim() {
+        "" => String::new(),
+        text => format!(": {}", plumbline_core::text::excerpt(text, SHOWN_CHARACTERS)),
     }
 }
 

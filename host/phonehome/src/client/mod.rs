@@ -7,17 +7,13 @@
 
 mod body;
 mod config;
-mod connect;
+mod connection;
 mod error;
-mod exchange;
-mod phone;
+mod requests;
 mod retry;
-mod transfer;
-mod upload;
 
-pub use config::{ClientConfig, Timeouts};
+pub use config::{Answer, ClientConfig, Outcome, Source, Timeouts, Upload};
+pub use connection::MAX_ANSWER_BYTES;
 pub use error::{ClientError, Stage, TlsFailure};
-pub use exchange::MAX_ANSWER_BYTES;
-pub use phone::Client;
+pub use requests::Client;
 pub use retry::{MAX_RETRY_AFTER, RetryPolicy};
-pub use upload::{Answer, Outcome, Source, Upload};

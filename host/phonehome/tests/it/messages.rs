@@ -4,8 +4,8 @@ use http::Request;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use plumbline_phonehome::{
-    BodyKind, Bytes, HEADER_ERROR, Heartbeat, Hello, Outcome, Phase, ResultKey, RetryPolicy, Route, RouteKind, Source,
-    StatusCode, Timestamp, Upload, disposition_file_name,
+    Bytes, HEADER_ERROR, Heartbeat, Hello, Outcome, Phase, ResultKey, RetryPolicy, Route, RouteKind, Source,
+    StatusCode, Timestamp, Upload, disposition_file_name, is_archive,
 };
 use tokio::sync::mpsc;
 
@@ -18,7 +18,7 @@ struct Seen {
     key: String,
     body: Bytes,
     content_type: Option<String>,
-    body_kind: BodyKind,
+    is_archive: bool,
     file_name: String,
     error: Option<String>,
     length: Option<String>,
@@ -33,8 +33,8 @@ async fn understand(request: Request<Incoming>) -> Seen {
     Seen {
         kind: route.kind,
         key: route.key.to_string(),
-        body_kind: BodyKind::from_content_type(raw("content-type")),
-        file_name: disposition_file_name(raw("content-disposition")).unwrap().to_string(),
+        is_archive: is_archive(raw("content-type")),
+        file_name: disposition_file_name(raw("content-disposition")).unwrap().as_str().to_owned(),
         content_type: header("content-type"),
         error: header(HEADER_ERROR),
         length: header("content-length"),
@@ -97,18 +97,18 @@ async fn an_upload_says_what_it_is() {
     let (server, mut told) = listening(&run, 200).await;
     let client = run.client(server.address);
     for (content_type, filename, kind, file_name) in [
-        ("application/gzip", Some("e2e.tar.gz"), BodyKind::Archive, "e2e.tar.gz"),
-        ("text/xml; charset=utf-8", Some("für \"1\".xml"), BodyKind::File, "für \"1\".xml"),
-        ("", Some("systemd_logs"), BodyKind::File, "systemd_logs"),
-        ("application/json", None, BodyKind::File, "result"),
+        ("application/gzip", Some("e2e.tar.gz"), true, "e2e.tar.gz"),
+        ("text/xml; charset=utf-8", Some("für \"1\".xml"), false, "für \"1\".xml"),
+        ("", Some("systemd_logs"), false, "systemd_logs"),
+        ("application/json", None, false, "result"),
         // An invalid file name is not sent at all.
-        ("application/json", Some("../x"), BodyKind::File, "result"),
+        ("application/json", Some("../x"), false, "result"),
     ] {
         let upload = Upload::result(Source::Bytes("abc".into()), content_type, filename.map(str::to_owned));
         let outcome = client.put_result(&key(), &upload, &RetryPolicy::never()).await.unwrap();
         assert_eq!(outcome, Outcome::Stored);
         let seen = told.recv().await.unwrap();
-        assert_eq!((seen.body_kind, seen.file_name.as_str(), seen.error), (kind, file_name, None));
+        assert_eq!((seen.is_archive, seen.file_name.as_str(), seen.error), (kind, file_name, None));
         assert_eq!(seen.content_type.unwrap_or_default(), content_type);
         assert_eq!((seen.length.as_deref(), seen.body.as_ref()), (Some("3"), &b"abc"[..]));
     }

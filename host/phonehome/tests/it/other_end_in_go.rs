@@ -5,7 +5,7 @@ use http_body_util::BodyExt as _;
 use plumbline_phonehome::{Client, ClientConfig, ClientError, Outcome, ResultKey, RetryPolicy, Source, Upload};
 use serde_json::json;
 
-use crate::harness::{Peer, Run, answer, chain, key, quick, serve, unhurried};
+use crate::harness::{GoProgram, Run, answer, chain, key, quick, serve, unhurried};
 
 const PATH: &str = "/api/v1/results/global/e2e";
 
@@ -28,11 +28,11 @@ async fn a_go_worker_delivers_with_our_certificate_and_key() {
     })
     .await;
     let arguments = ["put", PATH, "3000000"];
-    let Some(mut worker) = Peer::client(&arguments, &run.config("e2e", server.address)).await else { return };
+    let Some(mut worker) = GoProgram::client(&arguments, &run.config("e2e", server.address)).await else { return };
     assert_eq!(worker.says().await, json!({"status": 200, "body": "", "protocol": "HTTP/1.1"}));
     worker.end().await;
 
-    let mut worker = Peer::client(&arguments, &run.config("systemd-logs", server.address)).await.unwrap();
+    let mut worker = GoProgram::client(&arguments, &run.config("systemd-logs", server.address)).await.unwrap();
     assert_eq!(worker.says().await["status"], 403);
     worker.end().await;
 }
@@ -42,7 +42,7 @@ async fn a_go_worker_of_another_run_is_not_let_in_and_does_not_trust_us() {
     let (run, other) = (Run::new(), Run::new());
     let server = serve(&run, |_, _, _| async { answer(200, "") }).await;
     let stranger = other.config("e2e", server.address);
-    let Some(mut worker) = Peer::client(&["put", PATH, "1"], &stranger).await else { return };
+    let Some(mut worker) = GoProgram::client(&["put", PATH, "1"], &stranger).await else { return };
     let said = worker.says().await.to_string();
     assert!(
         said.contains("certificate signed by unknown authority") || said.contains("failed to verify certificate"),
@@ -51,7 +51,7 @@ async fn a_go_worker_of_another_run_is_not_let_in_and_does_not_trust_us() {
     worker.end().await;
 
     let trusting = ClientConfig { ca_cert: run.ca.certificate_pem().to_owned(), ..stranger };
-    let mut worker = Peer::client(&["put", PATH, "1"], &trusting).await.unwrap();
+    let mut worker = GoProgram::client(&["put", PATH, "1"], &trusting).await.unwrap();
     let said = worker.says().await;
     assert!(said["status"].is_null() && said["error"].is_string(), "{said}");
     worker.end().await;
@@ -65,7 +65,7 @@ async fn we_deliver_to_a_go_aggregator_with_our_certificates() {
         ("SERVER_CERT", &run.server.certificate_pem),
         ("SERVER_KEY", &run.server.key_pem),
     ];
-    let Some(mut aggregator) = Peer::start(&["serve"], &environment).await else { return };
+    let Some(mut aggregator) = GoProgram::start(&["serve"], &environment).await else { return };
     let address = aggregator.says().await["address"].as_str().unwrap().parse().unwrap();
 
     // The Go server gives the go-ahead when it starts to read, and the client waits for it
@@ -114,7 +114,7 @@ async fn we_deliver_to_a_go_aggregator_with_our_certificates() {
 
 #[tokio::test]
 async fn we_deliver_where_authority_and_server_have_one_name() {
-    let Some(mut aggregator) = Peer::start(&["serve-one-name"], &[]).await else { return };
+    let Some(mut aggregator) = GoProgram::start(&["serve-one-name"], &[]).await else { return };
     let given = aggregator.says().await;
     let text = |name: &str| given[name].as_str().unwrap().to_owned();
     let config = ClientConfig {

@@ -85,6 +85,17 @@ async fn a_refusal_is_told_at_once_with_what_the_server_said() {
         "a path that does not end with a slash is taken as it is: {error}"
     );
     assert_eq!(seen.requests.load(Ordering::Relaxed), 1);
+    assert!(error.to_string().contains("(1 attempt)"), "{error}");
+}
+
+#[tokio::test]
+async fn an_upload_that_fails_is_told_with_the_number_of_attempts() {
+    let dir = tempfile::tempdir().unwrap();
+    let (archive, _) = archive(dir.path(), 10);
+    let (url, seen) = server(&[503, 403]).await;
+    let error = Destination::parse(&url, &BTreeMap::new()).unwrap().deliver(&archive).await.unwrap_err();
+    assert!(error.to_string().contains("(2 attempts)"), "{error}");
+    assert_eq!(seen.requests.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test]

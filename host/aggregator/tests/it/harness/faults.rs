@@ -12,7 +12,7 @@ use plumbline_aggregator::State;
 use plumbline_archive::disk::{Faults, Step};
 use tokio_util::sync::CancellationToken;
 
-use super::bed::copy_all;
+use super::fixture::copy_all;
 
 /// How a step fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

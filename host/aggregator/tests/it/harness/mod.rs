@@ -1,15 +1,15 @@
 //! Test harness: directories for runs, a scripted dispatcher, workers, and clients that misbehave.
 
 mod archive;
-mod bed;
 mod dispatcher;
 mod faults;
+mod fixture;
 mod raw;
 
 pub(crate) use archive::Archive;
-pub(crate) use bed::{Bed, Live, copy_all, modules, source, with_bundle};
 pub(crate) use dispatcher::{Launched, TestDispatcher};
 pub(crate) use faults::{Crash, Failure, Plan};
+pub(crate) use fixture::{LiveRun, RunFixture, copy_all, modules, source, with_bundle};
 pub(crate) use raw::{Answer, Raw, put_head};
 
 use std::time::Duration;

@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use plumbline_core::ledger::KeyState;
 use tar::{EntryType, Header};
 
-use super::Ground;
+use super::UploadFixture;
 
 const GZIP: &str = "Content-Type: application/gzip";
 
@@ -50,9 +50,9 @@ pub(super) fn packed(members: &[Member<'_>]) -> Vec<u8> {
 
 /// Returns every path with this word below the test's directory and the system's temporary
 /// directory.
-fn found(ground: &Ground, word: &str) -> Vec<std::path::PathBuf> {
+fn found(uploads: &UploadFixture, word: &str) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
-    let mut open = vec![ground.bed.dir.path().to_owned()];
+    let mut open = vec![uploads.fixture.dir.path().to_owned()];
     while let Some(dir) = open.pop() {
         for entry in std::fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
@@ -71,7 +71,7 @@ fn found(ground: &Ground, word: &str) -> Vec<std::path::PathBuf> {
 
 #[tokio::test]
 async fn hostile_archives_are_refused_whole() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     let good = || file("good-evil.txt", b"x");
     let cases: [(&str, Vec<Member<'_>>); 6] = [
         ("absolute", vec![good(), file("/tmp/plumbline-evil", b"x")]),
@@ -82,23 +82,23 @@ async fn hostile_archives_are_refused_whole() {
         ("file below a file", vec![good(), file("evil", b"x"), file("evil/a", b"x")]),
     ];
     for (what, members) in cases {
-        let answer = ground.put(&[GZIP], &packed(&members)).await;
+        let answer = uploads.put(&[GZIP], &packed(&members)).await;
         assert_eq!(answer.status, 400, "{what}: {answer:?}");
         assert!(answer.body.starts_with("result p/n1: member `"), "{what}: {answer:?}");
-        assert!(matches!(ground.state_of("p/n1"), KeyState::Broken { .. }), "{what}");
+        assert!(matches!(uploads.state_of("p/n1"), KeyState::Broken { .. }), "{what}");
         assert_eq!(
-            found(&ground, "evil"),
+            found(&uploads, "evil"),
             Vec::<std::path::PathBuf>::new(),
             "{what}: nothing stays, not even the good part"
         );
     }
-    ground.assert_nothing_is_left();
-    assert_eq!(ground.put(&[GZIP], &packed(&[good()])).await.status, 200, "a good one is still taken");
+    uploads.assert_nothing_is_left();
+    assert_eq!(uploads.put(&[GZIP], &packed(&[good()])).await.status, 200, "a good one is still taken");
 }
 
 #[tokio::test]
 async fn archives_that_are_damaged_or_none_are_refused() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     let whole = packed(&[file("a.txt", &[b'a'; 5000])]);
     let mut wrong_sum = whole.clone();
     let at = wrong_sum.len() - 6;
@@ -110,17 +110,17 @@ async fn archives_that_are_damaged_or_none_are_refused() {
         ("no checksum", &whole[..whole.len() - 8]),
         ("wrong checksum", &wrong_sum),
     ] {
-        let answer = ground.put(&[GZIP], bytes).await;
+        let answer = uploads.put(&[GZIP], bytes).await;
         assert_eq!(answer.status, 400, "{what}: {answer:?}");
-        assert!(!ground.place().exists(), "{what}");
+        assert!(!uploads.place().exists(), "{what}");
     }
-    assert_eq!(ground.put(&[GZIP], &whole).await.status, 200);
-    assert_eq!(std::fs::read(ground.place().join("a.txt")).unwrap().len(), 5000);
+    assert_eq!(uploads.put(&[GZIP], &whole).await.status, 200);
+    assert_eq!(std::fs::read(uploads.place().join("a.txt")).unwrap().len(), 5000);
 }
 
 #[tokio::test]
 async fn links_and_devices_are_left_out_and_of_two_files_the_last_counts() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     let members = [
         file("./dir/a.txt", b"first"),
         file("dir/a.txt", b"last"),
@@ -130,52 +130,52 @@ async fn links_and_devices_are_left_out_and_of_two_files_the_last_counts() {
         other("device", EntryType::Char, ""),
         other("disk", EntryType::Block, ""),
     ];
-    assert_eq!(ground.put(&[GZIP], &packed(&members)).await.status, 200);
-    let names: Vec<_> = std::fs::read_dir(ground.place())
+    assert_eq!(uploads.put(&[GZIP], &packed(&members)).await.status, 200);
+    let names: Vec<_> = std::fs::read_dir(uploads.place())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert_eq!(names, ["dir"]);
-    assert_eq!(std::fs::read_to_string(ground.place().join("dir/a.txt")).unwrap(), "last");
+    assert_eq!(std::fs::read_to_string(uploads.place().join("dir/a.txt")).unwrap(), "last");
 }
 
 #[tokio::test]
 async fn nothing_is_written_through_a_link() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     let members = [
         other("out", EntryType::Symlink, "/tmp"),
         file("out/plumbline-evil", b"x"),
         other("up", EntryType::Symlink, "../../../../.."),
         file("up/evil", b"x"),
     ];
-    assert_eq!(ground.put(&[GZIP], &packed(&members)).await.status, 200);
-    let inside = ["out/plumbline-evil", "up/evil"].map(|name| ground.place().join(name));
-    let mut found = found(&ground, "evil");
+    assert_eq!(uploads.put(&[GZIP], &packed(&members)).await.status, 200);
+    let inside = ["out/plumbline-evil", "up/evil"].map(|name| uploads.place().join(name));
+    let mut found = found(&uploads, "evil");
     found.sort();
     assert_eq!(found, inside, "the links were left out, and their names are those of directories like any other");
 }
 
 #[tokio::test]
 async fn a_type_that_is_not_exactly_gzip_is_a_file() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     let bytes = packed(&[file("a.txt", b"a")]);
-    assert_eq!(ground.put(&["Content-Type: application/x-gzip"], &bytes).await.status, 200);
-    assert_eq!(std::fs::read(ground.place().join("result")).unwrap(), bytes);
+    assert_eq!(uploads.put(&["Content-Type: application/x-gzip"], &bytes).await.status, 200);
+    assert_eq!(std::fs::read(uploads.place().join("result")).unwrap(), bytes);
 }
 
 #[tokio::test]
 async fn an_archive_that_unpacks_to_more_than_the_limits_is_too_large() {
-    let mut bed = crate::harness::Bed::new();
-    bed.settings.receive.unpacked_bytes = 100_000;
-    bed.settings.receive.entries = 10;
-    let ground = Ground::on(bed).await;
+    let mut fixture = crate::harness::RunFixture::new();
+    fixture.settings.receive.unpacked_bytes = 100_000;
+    fixture.settings.receive.entries = 10;
+    let uploads = UploadFixture::on(fixture).await;
     let bomb = packed(&[file("zeros", &vec![0; 1 << 20])]);
     assert!(bomb.len() < 20_000);
-    assert_eq!(ground.put(&[GZIP], &bomb).await.status, 413);
+    assert_eq!(uploads.put(&[GZIP], &bomb).await.status, 413);
     let names: Vec<String> = (0..11).map(|n| format!("f{n}")).collect();
     let many: Vec<_> = names.iter().map(|name| file(name, b"x")).collect();
-    assert_eq!(ground.put(&[GZIP], &packed(&many)).await.status, 413);
-    assert!(!ground.place().exists());
-    ground.assert_nothing_is_left();
-    assert_eq!(ground.put(&[GZIP], &packed(&many[..10])).await.status, 200);
+    assert_eq!(uploads.put(&[GZIP], &packed(&many)).await.status, 413);
+    assert!(!uploads.place().exists());
+    uploads.assert_nothing_is_left();
+    assert_eq!(uploads.put(&[GZIP], &packed(&many[..10])).await.status, 200);
 }

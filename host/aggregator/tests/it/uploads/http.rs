@@ -2,8 +2,8 @@
 
 use plumbline_core::ledger::KeyState;
 
-use super::{Ground, half_sent};
-use crate::harness::{Bed, Raw, put_head};
+use super::{UploadFixture, half_sent};
+use crate::harness::{Raw, RunFixture, put_head};
 
 fn request(method: &str, path: &str) -> String {
     format!("{method} {path} HTTP/1.1\r\nHost: aggregator\r\nContent-Length: 0\r\n\r\n")
@@ -11,7 +11,7 @@ fn request(method: &str, path: &str) -> String {
 
 #[tokio::test]
 async fn routes_and_methods() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     for (method, path, status, header) in [
         ("GET", "/api/v1/results/global/q", 405, Some(("allow", "PUT"))),
         ("POST", "/api/v1/results/by-node/n1/p", 405, Some(("allow", "PUT"))),
@@ -26,7 +26,7 @@ async fn routes_and_methods() {
         ("PUT", "/api/v1/x/../results/global/q", 301, Some(("location", "/api/v1/results/global/q"))),
         ("PUT", "/api/v1/results/by-node/n1/%2e%2e/global/q", 301, None),
     ] {
-        let answer = Raw::exchange(&ground.q.access, request(method, path)).await;
+        let answer = Raw::exchange(&uploads.q.access, request(method, path)).await;
         assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
         if let Some((name, value)) = header {
             assert_eq!(answer.headers[name], value, "{method} {path}");
@@ -35,30 +35,30 @@ async fn routes_and_methods() {
             assert_eq!(answer.body, "", "{method} {path}");
         }
     }
-    assert_eq!(ground.state_of("q/global"), KeyState::Waiting);
+    assert_eq!(uploads.state_of("q/global"), KeyState::Waiting);
 }
 
 #[tokio::test]
 async fn other_spellings_of_a_route_mean_the_same() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     for path in ["by_node/n1/p", "by-node/n2/p/", "by-node%2Fn3%2Fp?query=1"] {
-        assert_eq!(ground.put_as(path, &[], b"x").await.status, 200, "{path}");
+        assert_eq!(uploads.put_as(path, &[], b"x").await.status, 200, "{path}");
     }
-    assert_eq!(ground.put_as("by-node/n3/p", &[], b"x").await.status, 409);
+    assert_eq!(uploads.put_as("by-node/n3/p", &[], b"x").await.status, 409);
 }
 
 #[tokio::test]
 async fn a_worker_that_waits_for_the_go_ahead_is_refused_without_a_byte_of_its_body() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     let expect = &["Expect: 100-continue", "Content-Length: 1000000"];
-    let mut raw = Raw::connect(&ground.p.access).await;
+    let mut raw = Raw::connect(&uploads.p.access).await;
     raw.send(put_head("by-node/stranger/p", expect)).await.unwrap();
     let answer = raw.answer().await;
     assert_eq!(answer.status, 403, "{answer:?}");
     assert!(answer.body.contains("p/stranger is not expected"), "{answer:?}");
     assert!(answer.headers["content-type"].starts_with("text/plain"));
 
-    let mut raw = Raw::connect(&ground.p.access).await;
+    let mut raw = Raw::connect(&uploads.p.access).await;
     raw.send(put_head("by-node/n1/p", &["Expect: 100-continue", "Content-Length: 5"])).await.unwrap();
     assert_eq!(raw.answer().await.status, 100);
     raw.send("hello").await.unwrap();
@@ -67,8 +67,8 @@ async fn a_worker_that_waits_for_the_go_ahead_is_refused_without_a_byte_of_its_b
 
 #[tokio::test]
 async fn a_connection_is_good_for_several_requests() {
-    let ground = Ground::new().await;
-    let mut raw = Raw::connect(&ground.p.access).await;
+    let uploads = UploadFixture::new().await;
+    let mut raw = Raw::connect(&uploads.p.access).await;
     for node in ["n1", "n2"] {
         let head = put_head(&format!("by-node/{node}/p"), &["Content-Length: 1"]);
         raw.send([head.as_bytes(), b"x"].concat()).await.unwrap();
@@ -78,42 +78,42 @@ async fn a_connection_is_good_for_several_requests() {
 
 #[tokio::test]
 async fn floods_of_headers_are_refused() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     let many: Vec<String> = (0..500).map(|n| format!("X-Flood-{n}: x")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert_eq!(Raw::exchange(&ground.p.access, put_head("by-node/n1/p", &many)).await.status, 431);
+    assert_eq!(Raw::exchange(&uploads.p.access, put_head("by-node/n1/p", &many)).await.status, 431);
     let long = format!("X-Flood: {}", "x".repeat(1 << 20));
-    assert_eq!(Raw::exchange(&ground.p.access, put_head("by-node/n1/p", &[&long])).await.status, 431);
-    assert_eq!(ground.state_of("p/n1"), KeyState::Waiting);
+    assert_eq!(Raw::exchange(&uploads.p.access, put_head("by-node/n1/p", &[&long])).await.status, 431);
+    assert_eq!(uploads.state_of("p/n1"), KeyState::Waiting);
 }
 
 #[tokio::test]
 async fn a_head_that_does_not_come_to_its_end_ends_the_connection() {
-    let mut bed = Bed::new();
-    bed.settings.receive.head_seconds = 1;
-    let ground = Ground::on(bed).await;
-    let mut raw = Raw::connect(&ground.p.access).await;
+    let mut fixture = RunFixture::new();
+    fixture.settings.receive.head_seconds = 1;
+    let uploads = UploadFixture::on(fixture).await;
+    let mut raw = Raw::connect(&uploads.p.access).await;
     raw.send("PUT /api/v1/results/by-node/n1/p HTTP/1.1\r\nX-Slow: ").await.unwrap();
     raw.rest().await;
     // A connection that does not even start TLS.
-    let address = ground.p.access.aggregator_url.strip_prefix("https://").unwrap();
+    let address = uploads.p.access.aggregator_url.strip_prefix("https://").unwrap();
     let mut silent = tokio::net::TcpStream::connect(address).await.unwrap();
     let mut nothing = Vec::new();
     let read = tokio::io::AsyncReadExt::read_to_end(&mut silent, &mut nothing);
     // The connection is over, whether it was reset or closed.
     let _ = tokio::time::timeout(crate::harness::PATIENCE, read).await.expect("the connection stays open");
-    assert_eq!(ground.put(&[], b"x").await.status, 200);
+    assert_eq!(uploads.put(&[], b"x").await.status, 200);
 }
 
 #[tokio::test]
 async fn a_body_that_stops_coming_is_given_up() {
-    let mut bed = Bed::new();
-    bed.settings.receive.idle_seconds = 1;
-    let ground = Ground::on(bed).await;
-    let mut raw = half_sent(&ground).await;
+    let mut fixture = RunFixture::new();
+    fixture.settings.receive.idle_seconds = 1;
+    let uploads = UploadFixture::on(fixture).await;
+    let mut raw = half_sent(&uploads).await;
     let answer = raw.answer().await;
     assert_eq!(answer.status, 408, "{answer:?}");
     assert!(answer.body.contains("nothing arrived for 1 s"), "{answer:?}");
-    assert!(matches!(ground.state_of("p/n1"), KeyState::Broken { .. }));
-    assert_eq!(ground.put(&[], b"x").await.status, 200);
+    assert!(matches!(uploads.state_of("p/n1"), KeyState::Broken { .. }));
+    assert_eq!(uploads.put(&[], b"x").await.status, 200);
 }

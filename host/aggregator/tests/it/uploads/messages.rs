@@ -5,94 +5,94 @@ use plumbline_core::ledger::KeyState;
 use plumbline_core::run_status::PluginStatus;
 use plumbline_phonehome::{Bytes, Heartbeat, Hello, Phase, Timestamp};
 
-use super::Ground;
+use super::UploadFixture;
 use crate::harness::{client, file, key, send};
 
 async fn progress(access: &WorkerAccess, result: &str, body: &'static str) -> u16 {
     client(access).post_progress(&key(result), Bytes::from_static(body.as_bytes())).await.unwrap().status.as_u16()
 }
 
-fn entry(ground: &Ground, result: &str) -> PluginStatus {
+fn entry(uploads: &UploadFixture, result: &str) -> PluginStatus {
     let key = key(result);
-    let entries = ground.live.state.status().plugins.unwrap();
+    let entries = uploads.live.state.status().plugins.unwrap();
     entries.into_iter().find(|entry| entry.plugin == key.plugin.as_str() && entry.node == key.node.as_str()).unwrap()
 }
 
 #[tokio::test]
 async fn progress_replaces_or_appends_per_result() {
-    let ground = Ground::new().await;
-    let p = &ground.p.access;
+    let uploads = UploadFixture::new().await;
+    let p = &uploads.p.access;
     assert_eq!(
         progress(p, "p/n1", r#"{"msg":"first","total":10,"completed":2,"failures":["a"],"name":"liar"}"#).await,
         200
     );
     assert_eq!(progress(p, "p/n2", r#"{"msg":"other node"}"#).await, 200);
     assert_eq!(progress(p, "p/n1", r#"{"msg":"more","appendcompleted":3,"appendfailing":["b"]}"#).await, 200);
-    let now = entry(&ground, "p/n1").progress.unwrap();
+    let now = entry(&uploads, "p/n1").progress.unwrap();
     assert_eq!((now.msg.as_str(), now.total, now.completed), ("more", 10, 5));
     assert_eq!(now.failures, ["a", "b"]);
     assert_eq!((now.name.as_str(), now.node.as_str()), ("p", "n1"), "said by the URL, not by the body");
-    assert_eq!(entry(&ground, "p/n2").progress.unwrap().msg, "other node");
+    assert_eq!(entry(&uploads, "p/n2").progress.unwrap().msg, "other node");
     assert_eq!(progress(p, "p/n1", r#"{"msg":"anew","total":7}"#).await, 200);
-    let now = entry(&ground, "p/n1").progress.unwrap();
+    let now = entry(&uploads, "p/n1").progress.unwrap();
     assert_eq!((now.total, now.completed, now.failures.len()), (7, 0, 0));
 
     assert_eq!(progress(p, "p/n1", "[1]").await, 400);
     assert_eq!(progress(p, "p/n1", "not json").await, 400);
     assert_eq!(progress(p, "p/stranger", "{}").await, 403);
     assert_eq!(progress(p, "q/global", "{}").await, 403, "another plugin's");
-    assert_eq!(entry(&ground, "p/n1").progress.unwrap().msg, "anew");
+    assert_eq!(entry(&uploads, "p/n1").progress.unwrap().msg, "anew");
 
     send(p, "p/n1", &file("a.txt", "a")).await.unwrap();
     assert_eq!(progress(p, "p/n1", r#"{"msg":"afterwards"}"#).await, 200);
-    assert_eq!(entry(&ground, "p/n1").progress.unwrap().msg, "afterwards");
-    assert!(matches!(ground.state_of("p/n1"), KeyState::Received { .. }));
+    assert_eq!(entry(&uploads, "p/n1").progress.unwrap().msg, "afterwards");
+    assert!(matches!(uploads.state_of("p/n1"), KeyState::Received { .. }));
 }
 
 #[tokio::test]
 async fn a_message_over_its_limit_is_too_large() {
-    let mut bed = crate::harness::Bed::new();
-    bed.settings.receive.message_bytes = 100;
-    let ground = Ground::on(bed).await;
+    let mut fixture = crate::harness::RunFixture::new();
+    fixture.settings.receive.message_bytes = 100;
+    let uploads = UploadFixture::on(fixture).await;
     let long = Bytes::from(format!("{{\"msg\":\"{}\"}}", "x".repeat(100)));
-    let answer = client(&ground.p.access).post_progress(&key("p/n1"), long).await.unwrap();
+    let answer = client(&uploads.p.access).post_progress(&key("p/n1"), long).await.unwrap();
     assert_eq!(answer.status.as_u16(), 413);
 }
 
 #[tokio::test]
 async fn signs_of_life_are_seen_in_the_status() {
-    let ground = Ground::new().await;
-    let worker = client(&ground.p.access);
+    let uploads = UploadFixture::new().await;
+    let worker = client(&uploads.p.access);
     let began = Timestamp::now();
-    assert_eq!(entry(&ground, "p/n1").last_heartbeat, None);
+    assert_eq!(entry(&uploads, "p/n1").last_heartbeat, None);
     let hello = Hello { version: "1.2.3".into(), pid: Some(7), started: began, results_dir: "/tmp/results".into() };
     assert!(worker.hello(&key("p/n1"), &hello).await.unwrap().is_success());
-    let heard = entry(&ground, "p/n1").last_heartbeat.unwrap();
+    let heard = entry(&uploads, "p/n1").last_heartbeat.unwrap();
     assert!(heard >= began);
-    let from = ground.live.state.read(|ledger| ledger.heard_from(&key("p/n1")).map(str::to_owned)).unwrap();
+    let from = uploads.live.state.read(|ledger| ledger.heard_from(&key("p/n1")).map(str::to_owned)).unwrap();
     assert!(from.starts_with("127.0.0.1:") && from.ends_with("1.2.3"), "{from}");
     let beat = Heartbeat { phase: Phase::Waiting, since: began };
     assert!(worker.heartbeat(&key("p/n1"), &beat).await.unwrap().is_success());
-    assert!(entry(&ground, "p/n1").last_heartbeat.unwrap() >= heard);
-    assert_eq!(entry(&ground, "p/n2").last_heartbeat, None);
+    assert!(entry(&uploads, "p/n1").last_heartbeat.unwrap() >= heard);
+    assert_eq!(entry(&uploads, "p/n2").last_heartbeat, None);
     assert_eq!(worker.heartbeat(&key("p/stranger"), &beat).await.unwrap().status.as_u16(), 403);
 }
 
 #[tokio::test]
 async fn an_error_in_place_of_a_result() {
-    let ground = Ground::new().await;
+    let uploads = UploadFixture::new().await;
     let error = &["X-Plumbline-Error: true", "Content-Type: application/json"];
     for rubbish in ["not json", "[]", "{}", r#"{"error": 7}"#] {
-        let answer = ground.put(error, rubbish.as_bytes()).await;
+        let answer = uploads.put(error, rubbish.as_bytes()).await;
         assert_eq!(answer.status, 400, "{rubbish}: {answer:?}");
-        assert_eq!(ground.state_of("p/n1"), KeyState::Waiting);
+        assert_eq!(uploads.state_of("p/n1"), KeyState::Waiting);
     }
-    let answer = ground.put(error, br#"{"error":"no disk","where":{"node":"n1"}}"#).await;
+    let answer = uploads.put(error, br#"{"error":"no disk","where":{"node":"n1"}}"#).await;
     assert_eq!(answer.status, 200, "{answer:?}");
-    let KeyState::Failed { error, .. } = ground.state_of("p/n1") else { panic!("{:?}", ground.state_of("p/n1")) };
+    let KeyState::Failed { error, .. } = uploads.state_of("p/n1") else { panic!("{:?}", uploads.state_of("p/n1")) };
     assert_eq!((error.error.as_str(), &error.details["where"]["node"]), ("no disk", &"n1".into()));
-    assert_eq!(ground.put(&[], b"too late").await.status, 409);
-    assert!(!ground.place().exists());
+    assert_eq!(uploads.put(&[], b"too late").await.status, 409);
+    assert!(!uploads.place().exists());
 }
 
 /// Sonobuoy's worker sends its errors without our header, without a name, and with the content type
@@ -100,14 +100,14 @@ async fn an_error_in_place_of_a_result() {
 #[tokio::test]
 async fn an_error_document_without_a_name_is_no_result() {
     for content_type in ["application/json", "application/gzip", "text/plain"] {
-        let ground = Ground::new().await;
+        let uploads = UploadFixture::new().await;
         let headers = [format!("Content-Type: {content_type}")];
         let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
-        let answer = ground.put(&headers, br#"{"error":"open /tmp/results/x: no such file"}"#).await;
+        let answer = uploads.put(&headers, br#"{"error":"open /tmp/results/x: no such file"}"#).await;
         assert_eq!(answer.status, 200, "{content_type}: {answer:?}");
-        let KeyState::Failed { error, .. } = ground.state_of("p/n1") else { panic!("{:?}", ground.state_of("p/n1")) };
+        let KeyState::Failed { error, .. } = uploads.state_of("p/n1") else { panic!("{:?}", uploads.state_of("p/n1")) };
         assert_eq!(error.error, "open /tmp/results/x: no such file");
-        assert!(!ground.place().exists());
+        assert!(!uploads.place().exists());
     }
     // A body with a name or with more keys is a result.
     for (headers, body) in [
@@ -115,8 +115,8 @@ async fn an_error_document_without_a_name_is_no_result() {
         (&[], r#"{"error":"x","more":1}"#),
         (&[], r#"[{"error":"x"}]"#),
     ] {
-        let ground = Ground::new().await;
-        assert_eq!(ground.put(headers, body.as_bytes()).await.status, 200, "{body}");
-        assert!(matches!(ground.state_of("p/n1"), KeyState::Received { .. }), "{body}");
+        let uploads = UploadFixture::new().await;
+        assert_eq!(uploads.put(headers, body.as_bytes()).await.status, 200, "{body}");
+        assert!(matches!(uploads.state_of("p/n1"), KeyState::Received { .. }), "{body}");
     }
 }

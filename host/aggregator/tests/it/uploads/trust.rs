@@ -7,24 +7,24 @@ use plumbline_phonehome::ClientError;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use super::Ground;
+use super::UploadFixture;
 use crate::harness::{Raw, file, put_head, send};
 
 #[tokio::test]
 async fn a_plugin_speaks_for_itself_and_for_what_is_expected() {
-    let ground = Ground::new().await;
-    let foreign = Raw::exchange(&ground.q.access, put_head("by-node/n1/p", &["Content-Length: 0"])).await;
+    let uploads = UploadFixture::new().await;
+    let foreign = Raw::exchange(&uploads.q.access, put_head("by-node/n1/p", &["Content-Length: 0"])).await;
     assert_eq!(foreign.status, 403, "{foreign:?}");
     assert!(foreign.body.contains("this certificate does not speak for plugin p"), "{foreign:?}");
     for path in ["by-node/stranger/p", "global/p"] {
-        let unexpected = ground.put_as(path, &[], b"x").await;
+        let unexpected = uploads.put_as(path, &[], b"x").await;
         assert_eq!(unexpected.status, 403, "{path}: {unexpected:?}");
         assert!(unexpected.body.contains("is not expected in this run"), "{path}: {unexpected:?}");
     }
-    assert_eq!(ground.state_of("p/n1"), KeyState::Waiting);
+    assert_eq!(uploads.state_of("p/n1"), KeyState::Waiting);
     // A large body of an unauthorized client is not read, but the response arrives.
     let large = Raw::exchange(
-        &ground.q.access,
+        &uploads.q.access,
         [put_head("by-node/n1/p", &["Content-Length: 200000"]).as_bytes(), &[b'x'; 200_000]].concat(),
     )
     .await;
@@ -33,16 +33,16 @@ async fn a_plugin_speaks_for_itself_and_for_what_is_expected() {
 
 #[tokio::test]
 async fn the_certificate_of_another_run_is_worth_nothing() {
-    let (ground, other) = (Ground::new().await, Ground::new().await);
-    let mut mixed = ground.p.access.clone();
+    let (uploads, other) = (UploadFixture::new().await, UploadFixture::new().await);
+    let mut mixed = uploads.p.access.clone();
     mixed.client_cert.clone_from(&other.p.access.client_cert);
     mixed.client_key.clone_from(&other.p.access.client_key);
     let error = send(&mixed, "p/n1", &file("a.txt", "a")).await.unwrap_err();
     assert!(matches!(error, ClientError::Tls { .. } | ClientError::Transport { .. }), "{error:?}");
-    assert_eq!(ground.state_of("p/n1"), KeyState::Waiting);
+    assert_eq!(uploads.state_of("p/n1"), KeyState::Waiting);
 
     // The other way round, the worker does not trust the aggregator.
-    let mut mixed = ground.p.access.clone();
+    let mut mixed = uploads.p.access.clone();
     mixed.ca_cert.clone_from(&other.p.access.ca_cert);
     let error = send(&mixed, "p/n1", &file("a.txt", "a")).await.unwrap_err();
     assert!(matches!(error, ClientError::Tls { .. }), "{error:?}");
@@ -50,8 +50,8 @@ async fn the_certificate_of_another_run_is_worth_nothing() {
 
 #[tokio::test]
 async fn nobody_is_heard_without_a_certificate() {
-    let ground = Ground::new().await;
-    let access = &ground.p.access;
+    let uploads = UploadFixture::new().await;
+    let access = &uploads.p.access;
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(access.ca_cert.as_bytes()).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -65,5 +65,5 @@ async fn nobody_is_heard_without_a_certificate() {
         let _ = raw.send(put_head("by-node/n1/p", &["Content-Length: 0"])).await;
         assert_eq!(raw.rest().await, b"", "no answer at all");
     }
-    assert_eq!(ground.state_of("p/n1"), KeyState::Waiting);
+    assert_eq!(uploads.state_of("p/n1"), KeyState::Waiting);
 }

@@ -1,19 +1,44 @@
-//! Waiting for disk space: a disk that is full for a while delays a run, but does not end it.
+//! Work on threads that may block, and waiting for disk space: a disk that is full for a while delays
+//! a run, but does not end it.
 
 use std::error::Error;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use plumbline_archive::disk::Disk;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::error::RunError;
+use super::settings::RunError;
 use crate::journal::is_full;
 
 /// Delay between attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long a run waits for space before it gives up: 10 min, as the journal does.
 const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Runs `work` on a thread that may block. `what` completes "failed to …" if it panics.
+pub(super) async fn blocking<T, E>(
+    what: &str,
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, RunError>
+where
+    T: Send + 'static,
+    E: Send + 'static,
+    RunError: From<E>,
+{
+    let done = tokio::task::spawn_blocking(work).await;
+    Ok(done.map_err(|error| RunError::io(what)(error.into()))??)
+}
+
+/// Writes `document` to `path`, and creates its directory. `what` completes "failed to …".
+pub(super) fn write_document(disk: &Disk, path: &Path, document: &Value, what: &str) -> Result<(), RunError> {
+    let parent = path.parent().map_or(Ok(()), |parent| disk.create_directories(parent));
+    let written = parent.and_then(|()| disk.replace(path, document.to_string().as_bytes(), 0o644));
+    written.map_err(RunError::io(what))
+}
 
 /// Runs `work` on a thread that may block, and retries it while the disk is full. `what` completes
 /// "no space to …". An interrupted run does not wait.
@@ -31,8 +56,7 @@ pub(super) async fn with_space<T: Send + 'static>(
     let mut reported = false;
     loop {
         let attempt = Arc::clone(&work);
-        let done = tokio::task::spawn_blocking(move || attempt()).await;
-        let error = match done.map_err(|error| RunError::Io { what: what.to_owned(), source: error.into() })? {
+        let error = match blocking(what, move || attempt()).await {
             Ok(value) => return Ok(value),
             Err(error) => error,
         };

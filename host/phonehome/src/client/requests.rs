@@ -7,19 +7,16 @@ use bytes::Bytes;
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode};
 use jiff::Timestamp;
-use plumbline_core::ResultKey;
+use plumbline_core::{ResultKey, chain};
 use tokio::time::{Instant, sleep};
 use tokio_rustls::TlsConnector;
 
-use super::body::{GoAhead, RequestBody};
-use super::config::{ClientConfig, Endpoint, Timeouts};
-use super::connect::Connector;
+use super::body::{GoAhead, RequestBody, Transfer};
+use super::config::{Answer, ClientConfig, Endpoint, Outcome, Source, Timeouts, Upload};
+use super::connection::{Connector, Reply};
 use super::error::ClientError;
-use super::exchange::Reply;
 use super::retry::{RetryPolicy, retry_after};
-use super::transfer::Transfer;
-use super::upload::{Answer, Outcome, Source, Upload};
-use crate::filename::SafeFileName;
+use crate::file_name::SafeFileName;
 use crate::messages::{CONTENT_TYPE_JSON, HEADER_ERROR, Heartbeat, Hello};
 use crate::routes::{Route, RouteKind};
 use crate::{content_disposition, tls};
@@ -89,7 +86,7 @@ impl Client {
             let elapsed = started.elapsed();
             match schedule.next(elapsed, error.retry_after()) {
                 Some(pause) => {
-                    let cause = Chain(&error);
+                    let cause = chain(&error);
                     tracing::warn!(
                         attempts,
                         "result {key} was not taken, next attempt in {pause:.1?}: failed to {cause}"
@@ -240,20 +237,5 @@ impl Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("endpoint", &self.wire.endpoint.authority).finish_non_exhaustive()
-    }
-}
-
-/// Formats an error and its causes as one line, for the log.
-struct Chain<'a>(&'a ClientError);
-
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        let mut cause = std::error::Error::source(self.0);
-        while let Some(error) = cause {
-            write!(f, ": {error}")?;
-            cause = error.source();
-        }
-        Ok(())
     }
 }

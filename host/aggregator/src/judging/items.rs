@@ -29,47 +29,51 @@ pub(super) struct StoredItem {
     pub(super) item: FlatItem,
 }
 
+/// What an item belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ItemOwner {
+    /// A node. The item at depth 0 is the node itself.
+    Node,
+    /// The only result set of a plugin.
+    Cluster,
+    /// The summarizer.
+    Summary,
+}
+
 /// Writes the items of a tree.
 pub(crate) struct ItemWriter {
     out: BufWriter<File>,
     /// The last item and its depth below the plugin's root. The next item tells whether it has
     /// children.
     last: Option<(u32, StoredItem)>,
-    set: String,
+    /// The last node.
+    node: String,
 }
 
 impl ItemWriter {
     /// Creates the file at `path`, and overwrites an existing one.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let out = BufWriter::with_capacity(256 << 10, File::create(path)?);
-        Ok(Self { out, last: None, set: GLOBAL.to_owned() })
+        Ok(Self { out, last: None, node: String::new() })
     }
 
-    /// Adds a node. The items after it, one level deeper, belong to it.
-    pub(crate) fn node(&mut self, item: FlatItem) -> io::Result<()> {
-        self.set.clone_from(&item.name);
-        self.push(item.depth, StoredItem { set: item.name.clone(), leaf: false, node: true, item })
-    }
-
-    /// Adds an item of the last node. `item.depth` counts from the plugin's root.
-    pub(crate) fn below_node(&mut self, mut item: FlatItem) -> io::Result<()> {
+    /// Adds an item. `item.depth` counts from the plugin's root. The items after a node, one level
+    /// deeper, belong to it.
+    pub(crate) fn push(&mut self, owner: ItemOwner, mut item: FlatItem) -> io::Result<()> {
         let level = item.depth;
-        item.depth = level.saturating_sub(1);
-        self.push(level, StoredItem { set: self.set.clone(), leaf: false, node: false, item })
-    }
-
-    /// Adds an item of a plugin with a single result set.
-    pub(crate) fn global(&mut self, item: FlatItem) -> io::Result<()> {
-        self.push(item.depth, StoredItem { set: GLOBAL.to_owned(), leaf: false, node: false, item })
-    }
-
-    /// Adds an item of a summarizer.
-    pub(crate) fn summary(&mut self, item: FlatItem) -> io::Result<()> {
-        self.push(item.depth, StoredItem { set: String::new(), leaf: false, node: false, item })
-    }
-
-    fn push(&mut self, level: u32, kept: StoredItem) -> io::Result<()> {
-        if let Some((above, mut last)) = self.last.replace((level, kept)) {
+        let node = owner == ItemOwner::Node && level == 0;
+        let set = match owner {
+            ItemOwner::Node => {
+                if node {
+                    self.node.clone_from(&item.name);
+                }
+                item.depth = level.saturating_sub(1);
+                self.node.clone()
+            }
+            ItemOwner::Cluster => GLOBAL.to_owned(),
+            ItemOwner::Summary => String::new(),
+        };
+        if let Some((above, mut last)) = self.last.replace((level, StoredItem { set, leaf: false, node, item })) {
             last.leaf = level <= above;
             self.write(&last)?;
         }
@@ -93,18 +97,10 @@ impl ItemWriter {
 
 /// Writes the items of `root`, the tree of a plugin, to the file `path`, for
 /// [`judge_plugin`](super::judge_plugin). A run writes this file itself.
-///
-/// # Errors
-/// When the file cannot be written.
 pub fn keep_tree(root: &Item, path: &Path) -> io::Result<()> {
-    enum Whose {
-        Node,
-        Global,
-        Summary,
-    }
     let mut writer = ItemWriter::create(path)?;
     let mut walk = root.walk();
-    let mut whose = Whose::Global;
+    let mut owner = ItemOwner::Cluster;
     while let Some(item) = walk.next() {
         let Some(depth) = walk.depth().checked_sub(1) else { continue };
         let flat = FlatItem {
@@ -115,18 +111,13 @@ pub fn keep_tree(root: &Item, path: &Path) -> io::Result<()> {
             details: item.details.clone(),
         };
         if depth == 0 {
-            whose = match item.meta.get(TYPE).map(String::as_str) {
-                Some("node") => Whose::Node,
-                Some("summary") => Whose::Summary,
-                _ => Whose::Global,
+            owner = match item.meta.get(TYPE).map(String::as_str) {
+                Some("node") => ItemOwner::Node,
+                Some("summary") => ItemOwner::Summary,
+                _ => ItemOwner::Cluster,
             };
         }
-        match whose {
-            Whose::Node if depth == 0 => writer.node(flat)?,
-            Whose::Node => writer.below_node(flat)?,
-            Whose::Global => writer.global(flat)?,
-            Whose::Summary => writer.summary(flat)?,
-        }
+        writer.push(owner, flat)?;
     }
     writer.finish()
 }
@@ -139,12 +130,12 @@ pub fn result_sets(root: &Item) -> u32 {
 }
 
 /// Reads the items of a tree.
-pub(super) struct KeptItems {
+pub(super) struct StoredItems {
     from: BufReader<File>,
     line: Vec<u8>,
 }
 
-impl KeptItems {
+impl StoredItems {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { from: BufReader::with_capacity(64 << 10, File::open(path)?), line: Vec::new() })
     }
@@ -170,7 +161,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("items");
         keep_tree(&serde_json::from_value(root).unwrap(), &path).unwrap();
-        let mut items = KeptItems::open(&path).unwrap();
+        let mut items = StoredItems::open(&path).unwrap();
         let mut seen = Vec::new();
         while let Some(kept) = items.next().unwrap() {
             let kind = if kept.node {

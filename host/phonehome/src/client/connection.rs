@@ -1,4 +1,4 @@
-//! One request and its response, on a connection of its own.
+//! One request and its response, on a TLS connection of its own.
 
 use std::error::Error as StdError;
 use std::io;
@@ -12,12 +12,14 @@ use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
-use super::body::RequestBody;
-use super::connect::Connector;
-use super::error::{ClientError, TlsFailure};
-use super::transfer::Transfer;
+use super::body::{RequestBody, Transfer, Watched};
+use super::config::{Endpoint, Timeouts};
+use super::error::{ClientError, Stage, TlsFailure};
 
 /// The maximum length of a response body in bytes. Responses are one line of text.
 pub const MAX_ANSWER_BYTES: usize = 64 << 10;
@@ -28,6 +30,17 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// The time for closing a completed connection in an orderly way.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The maximum number of addresses to try per name, in the order of the resolver. An aggregator has
+/// one, or one per IP family.
+const MAX_ADDRESSES: usize = 8;
+
+/// The state shared by all requests.
+pub(super) struct Connector {
+    pub(super) endpoint: Endpoint,
+    pub(super) tls: TlsConnector,
+    pub(super) timeouts: Timeouts,
+}
 
 /// The response of the aggregator.
 pub(super) struct Reply {
@@ -54,6 +67,66 @@ impl Connector {
                 Err(ClientError::Timeout { endpoint: self.endpoint.authority.clone(), stage, after })
             }
         }
+    }
+
+    /// Creates a TLS session with the aggregator, and returns it with the address of the server.
+    async fn connect(&self, transfer: &Arc<Transfer>) -> Result<(TlsStream<Watched>, SocketAddr), ClientError> {
+        let (stream, address) = self.dial().await?;
+        let watched = Watched::new(stream, Arc::clone(transfer));
+        let handshake = self.tls.connect(self.endpoint.name.clone(), watched);
+        match timeout(self.timeouts.tls, handshake).await {
+            Ok(Ok(stream)) => Ok((stream, address)),
+            Ok(Err(error)) => Err(self.tls_error(address, tls_failure(error))),
+            Err(_) => Err(ClientError::Timeout {
+                endpoint: self.endpoint.authority.clone(),
+                stage: Stage::Handshake,
+                after: self.timeouts.tls,
+            }),
+        }
+    }
+
+    fn tls_error(&self, address: SocketAddr, source: TlsFailure) -> ClientError {
+        ClientError::Tls { endpoint: self.endpoint.authority.clone(), address, source }
+    }
+
+    async fn dial(&self) -> Result<(TcpStream, SocketAddr), ClientError> {
+        let mut attempts = Vec::new();
+        for address in self.addresses().await? {
+            let connected = timeout(self.timeouts.connect, TcpStream::connect(address)).await;
+            match connected.unwrap_or_else(|_| Err(timed_out("no answer", self.timeouts.connect))) {
+                Ok(stream) => {
+                    // Heads are small and wait for a response, so they must not wait for more
+                    // bytes. Without TCP_NODELAY, requests are only slower.
+                    if let Err(error) = stream.set_nodelay(true) {
+                        tracing::debug!("no TCP_NODELAY: {error}");
+                    }
+                    return Ok((stream, address));
+                }
+                Err(error) => attempts.push((address, error)),
+            }
+        }
+        Err(ClientError::Connect { endpoint: self.endpoint.authority.clone(), attempts })
+    }
+
+    async fn addresses(&self) -> Result<Vec<SocketAddr>, ClientError> {
+        let endpoint = &self.endpoint;
+        if let Ok(address) = endpoint.host.parse() {
+            return Ok(vec![SocketAddr::new(address, endpoint.port)]);
+        }
+        let failed = |source| ClientError::Resolve { host: endpoint.host.clone(), source };
+        let lookup = timeout(self.timeouts.connect, lookup_host((endpoint.host.as_str(), endpoint.port)));
+        let found =
+            lookup.await.unwrap_or_else(|_| Err(timed_out("the resolver did not answer", self.timeouts.connect)));
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for address in found.map_err(failed)? {
+            if addresses.len() < MAX_ADDRESSES && !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        if addresses.is_empty() {
+            return Err(failed(io::Error::new(io::ErrorKind::NotFound, "the name has no address")));
+        }
+        Ok(addresses)
     }
 
     async fn talk<S>(&self, io: S, request: Request<RequestBody>, transfer: &Transfer) -> Result<Reply, hyper::Error>
@@ -120,5 +193,16 @@ impl Connector {
             cause = current.source();
         }
         ClientError::Transport { endpoint: self.endpoint.authority.clone(), source: error }
+    }
+}
+
+fn timed_out(what: &str, after: Duration) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, format!("{what} within {after:?}"))
+}
+
+fn tls_failure(error: io::Error) -> TlsFailure {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(protocol) => TlsFailure::Protocol(protocol.clone()),
+        None => TlsFailure::Io(error),
     }
 }

@@ -4,8 +4,9 @@
 use plumbline_core::failures::{FailedTests, nodes_in};
 use plumbline_core::judgement::{CheckOutcome, PluginVerdict, RuledItem};
 use plumbline_core::test_id::{CLASSNAME, Level};
-use plumbline_core::{FlatItem, GLOBAL, Item, Status, TestId, reason};
+use plumbline_core::{GLOBAL, Item, Meta, Status, TestId, reason};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// Maximum number of failed tests to list per plugin, as many as users read at the end of a run.
 pub const MAX_FAILURES: usize = 20;
@@ -53,13 +54,13 @@ impl Failure {
     #[must_use]
     pub fn of_tree(root: &Item) -> Vec<Self> {
         let mut failures = Failures::default();
-        let mut leaves = root.leaves();
-        while let Some(leaf) = leaves.next() {
-            let id = TestId::of(leaves.walk().ancestors(), leaf);
-            failures.see_place(&id.suites);
-            if has_failed(Some(&leaf.status)) {
-                let reason = reason(&leaf.name, &leaf.details, &leaf.meta);
-                failures.add(Candidate { id: shortened(id), reason });
+        let mut walk = root.walk();
+        while let Some(item) = walk.next() {
+            // The root is not an ancestor of tests, but without items it is the only leaf.
+            if walk.depth() > 0 || item.is_leaf() {
+                let depth = walk.depth().saturating_sub(1);
+                failures.consider(depth, &item.name, Some(&item.status), &item.meta, &item.details);
+                if item.is_leaf() { failures.accept() } else { failures.reject() }
             }
         }
         failures.into_list(nodes_in(root))
@@ -76,7 +77,7 @@ impl Failure {
     /// reasons, which are used for leaves without a ruling.
     #[must_use]
     pub fn of_verdict(verdict: &PluginVerdict, own: &[Self]) -> Vec<Self> {
-        let said = |parts: [&str; 2]| {
+        let join = |parts: [&str; 2]| {
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             Some(parts.join(": ")).filter(|text| !text.is_empty())
         };
@@ -98,7 +99,7 @@ impl Failure {
                 (Some(own), None) if item.judge.is_empty() => own.clone(),
                 _ => Self {
                     name: item.name().to_owned(),
-                    reason: said([&item.ruling.class, &item.ruling.reason]),
+                    reason: join([&item.ruling.class, &item.ruling.reason]),
                     ..Self::default()
                 },
             };
@@ -113,7 +114,7 @@ impl Failure {
             };
             Self {
                 name: format!("{} {}", check.id, check.name),
-                reason: said([&found, &check.reason]),
+                reason: join([&found, &check.reason]),
                 ..Self::default()
             }
         });
@@ -125,33 +126,18 @@ impl Failure {
     }
 }
 
-fn has_failed(status: Option<&Status>) -> bool {
-    matches!(status, Some(Status::Failed | Status::Timeout))
-}
-
-/// Reason of a failed test.
+/// Reasons of a failed test.
 #[derive(Debug, Clone, Default)]
-struct Why {
-    reason: Option<String>,
-    differs: bool,
-}
-
-impl Why {
-    fn merge(&mut self, other: Self) {
-        self.differs |= other.differs || self.reason != other.reason;
-    }
-}
-
-/// An item that failed.
-struct Candidate {
-    id: TestId,
-    reason: Option<String>,
+struct Reasons {
+    first: Option<String>,
+    differ: bool,
 }
 
 /// Collects failures. An item is a candidate until it is known whether it has children.
 pub(super) struct Failures {
-    tests: FailedTests<Why>,
-    candidate: Option<Candidate>,
+    tests: FailedTests<Reasons>,
+    /// The last item and its reason, if it failed.
+    candidate: Option<(TestId, Option<String>)>,
     /// The items from the root to the last one, inclusive.
     path: Vec<(Level, String)>,
     /// The suites around the first leaf.
@@ -172,14 +158,20 @@ impl Default for Failures {
 }
 
 impl Failures {
-    pub(super) fn consider(&mut self, item: &FlatItem) {
-        self.path.truncate(item.depth as usize);
-        self.candidate = has_failed(item.status.as_ref()).then(|| {
-            let mut id = TestId {
-                classname: item.meta.get(CLASSNAME).cloned().unwrap_or_default(),
-                name: item.name.clone(),
-                ..TestId::default()
-            };
+    /// Makes an item the candidate. `depth` is 0 for children of the root.
+    pub(super) fn consider(
+        &mut self,
+        depth: usize,
+        name: &str,
+        status: Option<&Status>,
+        meta: &Meta,
+        details: &Map<String, Value>,
+    ) {
+        self.path.truncate(depth);
+        self.candidate = matches!(status, Some(Status::Failed | Status::Timeout)).then(|| {
+            // Names are truncated, because many of them are kept.
+            let classname = meta.get(CLASSNAME).map(|class| cut(class)).unwrap_or_default();
+            let mut id = TestId { classname, name: cut(name), ..TestId::default() };
             for (level, name) in &self.path {
                 match level {
                     Level::Node => id.node = Some(name.clone()),
@@ -187,58 +179,39 @@ impl Failures {
                     Level::Suite => id.suites.push(name.clone()),
                 }
             }
-            Candidate { id: shortened(id), reason: reason(&item.name, &item.details, &item.meta) }
+            (id, reason(name, details, meta))
         });
-        self.path.push((Level::of(&item.meta), cut(&item.name)));
+        self.path.push((Level::of(meta), cut(name)));
     }
 
     /// Accepts the last item as a leaf.
     pub(super) fn accept(&mut self) {
         let above = self.path.split_last().map(|(_, above)| above).unwrap_or_default();
-        let mut suites = above.iter().filter(|(level, _)| *level == Level::Suite).map(|(_, name)| name).peekable();
-        if !self.several_places && suites.peek().is_some() {
-            match &self.first_place {
-                Some(first) => self.several_places = !first.iter().eq(suites),
-                None => self.first_place = Some(suites.cloned().collect()),
-            }
-        }
-        if let Some(candidate) = self.candidate.take() {
-            self.add(candidate);
+        let suites = above.iter().filter(|(level, _)| *level == Level::Suite).map(|(_, name)| name);
+        see_place(&mut self.first_place, &mut self.several_places, suites);
+        let Some((id, reason)) = self.candidate.take() else { return };
+        let Some(test) = self.tests.entry(id) else { return };
+        if test.failed_nodes <= 1 {
+            test.data.first = reason;
+        } else {
+            test.data.differ |= test.data.first != reason;
         }
     }
 
+    /// Drops the last item, which has children.
     pub(super) fn reject(&mut self) {
         self.candidate = None;
-    }
-
-    /// Records the suites of a leaf. Leaves without a suite, such as errors of the host, are
-    /// ignored.
-    fn see_place(&mut self, suites: &[String]) {
-        if suites.is_empty() {
-            return;
-        }
-        match &self.first_place {
-            Some(first) => self.several_places |= first != suites,
-            None => self.first_place = Some(suites.to_vec()),
-        }
-    }
-
-    fn add(&mut self, candidate: Candidate) {
-        let Some(test) = self.tests.entry(candidate.id) else { return };
-        if test.failed_nodes <= 1 {
-            test.data.reason = candidate.reason;
-        } else {
-            test.data.differs |= test.data.reason != candidate.reason;
-        }
     }
 
     /// Appends the failures of later result sets.
     pub(super) fn append(&mut self, other: Self) {
         self.several_places |= other.several_places;
         if let Some(place) = other.first_place {
-            self.see_place(&place);
+            see_place(&mut self.first_place, &mut self.several_places, place.iter());
         }
-        self.tests.append(other.tests, Why::merge);
+        self.tests.append(other.tests, |reasons, other| {
+            reasons.differ |= other.differ || reasons.first != other.first;
+        });
     }
 
     /// Returns the first [`MAX_FAILURES`] failures. `all_nodes` is the number of nodes with
@@ -246,27 +219,29 @@ impl Failures {
     pub(super) fn into_list(self, all_nodes: u64) -> Vec<Failure> {
         let place = |suites: &[String]| if self.several_places { cut(&suites.join(" › ")) } else { String::new() };
         let tests = self.tests.into_tests().into_iter().take(MAX_FAILURES);
-        let told = tests.map(|test| Failure {
+        let failures = tests.map(|test| Failure {
             place: place(&test.id.suites),
             name: test.id.name,
             classname: test.id.classname,
-            reason: test.data.reason,
-            reasons_differ: test.data.differs,
+            reason: test.data.first,
+            reasons_differ: test.data.differ,
             nodes: test.nodes,
             all_nodes: if test.failed_nodes > 0 { all_nodes } else { 0 },
             failed_nodes: test.failed_nodes,
         });
-        told.collect()
+        failures.collect()
     }
 }
 
-/// Truncates the names, because many of them are kept.
-fn shortened(id: TestId) -> TestId {
-    TestId {
-        suites: id.suites.iter().map(|suite| cut(suite)).collect(),
-        classname: cut(&id.classname),
-        name: cut(&id.name),
-        node: id.node,
+/// Records the suites of a leaf. Leaves without a suite, such as errors of the host, are ignored.
+fn see_place<'a>(first: &mut Option<Vec<String>>, several: &mut bool, suites: impl Iterator<Item = &'a String>) {
+    let mut suites = suites.peekable();
+    if *several || suites.peek().is_none() {
+        return;
+    }
+    match first {
+        Some(first) => *several = !first.iter().eq(suites),
+        None => *first = Some(suites.cloned().collect()),
     }
 }
 
@@ -282,7 +257,7 @@ mod tests {
     #[test]
     fn a_test_that_failed_on_many_nodes_is_one_failure() {
         let check = |reason: &str| json!({"name": "check 33", "status": "failed", "details": {"failure": reason}});
-        let node = |name: &str, items: serde_json::Value| json!({"name": name, "status": "failed", "meta": {"type": "node"}, "items": items});
+        let node = |name: &str, items: Value| json!({"name": name, "status": "failed", "meta": {"type": "node"}, "items": items});
         let good = json!({"name": "good", "status": "passed"});
         let root: Item = serde_json::from_value(json!({"name": "p", "status": "failed", "items": [
             node("n1", json!([check("full"), good])), node("n2", json!([check("full")])),
@@ -307,7 +282,7 @@ mod tests {
     fn suites_and_classes_are_told_where_there_are_several() {
         let leaf = |class: &str| json!({"name": "x", "status": "failed", "meta": {"classname": class}});
         let suite = |name: &str, class: &str| json!({"name": name, "status": "failed", "items": [leaf(class)]});
-        let of = |suites: serde_json::Value| {
+        let of = |suites: Value| {
             let root = json!({"name": "p", "status": "failed", "items": suites});
             let told = Failure::of_tree(&serde_json::from_value(root).unwrap()).into_iter();
             told.map(|failure| format!("{}|{}|{}", failure.place, failure.classname, failure.name)).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! Selection of the files of each result set, and of the files for a module.
+//! The files of each result set, and those of them that a module gets.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,8 +8,10 @@ use globset::{GlobSet, GlobSetBuilder};
 use plumbline_archive::layout::LEFT_OUT_FILE;
 use plumbline_core::limits::{ARCHIVE_DEPTH, ARCHIVE_ENTRIES};
 use plumbline_core::text::one_line;
+use plumbline_sandbox::{ModuleInfo, file_pattern};
 
-use super::fault::is_of_data;
+use super::items::is_of_data;
+use super::outcome::{PostProcessError, Subject, io_error};
 
 /// Maximum size of a worker's list of entries that it could not pack, in bytes. It has ten names
 /// and reasons.
@@ -26,6 +28,17 @@ pub(super) struct SetFile {
     pub(super) size: u64,
 }
 
+impl SetFile {
+    pub(super) fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+
+    /// Returns the path below `results/` or `errors/`.
+    pub(super) fn path_in_results(&self) -> &str {
+        self.path.split_once('/').map_or(self.path.as_str(), |(_, below)| below)
+    }
+}
+
 /// The directory of a result set. Its files are listed when it is processed, because the names of
 /// all result sets would take much more memory.
 pub(super) struct SetDirectory {
@@ -35,9 +48,12 @@ pub(super) struct SetDirectory {
 }
 
 impl SetDirectory {
-    /// Lists the files of the set.
+    /// Lists the regular files of the set. Links are not followed.
     pub(super) fn list(&self) -> io::Result<ResultSet> {
-        ResultSet::list(self.node.clone(), &self.path, &self.relative)
+        let mut set = ResultSet { node: self.node.clone(), files: Vec::new(), fault: None };
+        set.walk(&self.path, &self.relative, self.relative.split('/').count())?;
+        set.take_list_of_lost()?;
+        Ok(set)
     }
 }
 
@@ -88,16 +104,6 @@ fn entries(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
 }
 
 impl ResultSet {
-    /// Lists the regular files below `dir`, which is `relative` in the plugin's directory. Links
-    /// are not followed.
-    fn list(node: Option<String>, dir: &Path, relative: &str) -> io::Result<Self> {
-        let mut set = Self { node, files: Vec::new(), fault: None };
-        let depth = relative.split('/').count();
-        set.walk(dir, relative, depth)?;
-        set.take_list_of_lost()?;
-        Ok(set)
-    }
-
     /// Reports the entries that a worker could not pack. The file with their list is not a result.
     fn take_list_of_lost(&mut self) -> io::Result<()> {
         let is_list = |file: &SetFile| {
@@ -179,7 +185,7 @@ impl Selection {
         }
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {
-            set.add(plumbline_sandbox::file_pattern(pattern)?);
+            set.add(file_pattern(pattern)?);
         }
         Ok(Self::Patterns(set.build()?))
     }
@@ -187,16 +193,42 @@ impl Selection {
     /// Returns whether `file` is for the module.
     pub(super) fn takes(&self, file: &SetFile) -> bool {
         match self {
-            Self::Names(names) => {
-                let base = file.path.rsplit('/').next().unwrap_or(&file.path);
-                names.iter().any(|name| name == base)
-            }
-            Self::Patterns(set) => {
-                let below = file.path.split_once('/').map_or(file.path.as_str(), |(_, below)| below);
-                set.is_match(below)
-            }
+            Self::Names(names) => names.iter().any(|name| name == file.name()),
+            Self::Patterns(set) => set.is_match(file.path_in_results()),
         }
     }
+}
+
+/// The files of one result set, for one call of a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleInput {
+    /// Node of the results, if the plugin runs per node.
+    pub node: Option<String>,
+    /// Path for the module, and path on disk. In lexical order, never empty.
+    pub files: Vec<(String, PathBuf)>,
+}
+
+/// Returns the inputs with which [`post_process`](super::post_process) would call a module, for
+/// `subject` in the directory `dir`.
+///
+/// # Errors
+/// When the directory cannot be listed, or a default pattern of the module is not a glob.
+pub fn module_inputs(
+    subject: &Subject<'_>,
+    dir: &Path,
+    module: &ModuleInfo,
+) -> Result<Vec<ModuleInput>, PostProcessError> {
+    let selection = Selection::new(subject.result_files, &module.default_files).map_err(|source| {
+        PostProcessError::Pattern { module: module.name.clone().unwrap_or_else(|| "module".to_owned()), source }
+    })?;
+    let listed = result_sets(dir, "results", subject.per_node)
+        .and_then(|sets| sets.iter().map(SetDirectory::list).collect::<io::Result<Vec<_>>>());
+    let listed = listed.map_err(io_error(format!("failed to list the results of plugin `{}`", subject.plugin.name)))?;
+    let inputs = listed.into_iter().map(|set| {
+        let files = set.files.into_iter().filter(|file| selection.takes(file));
+        ModuleInput { node: set.node, files: files.map(|file| (file.path, file.absolute)).collect() }
+    });
+    Ok(inputs.filter(|input| !input.files.is_empty()).collect())
 }
 
 #[cfg(test)]

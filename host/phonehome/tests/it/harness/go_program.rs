@@ -14,13 +14,13 @@ use super::tools::{command, has, output, skipped};
 static PROGRAM: OnceCell<PathBuf> = OnceCell::const_new();
 
 /// The running program. It prints JSON values, one per line, and ends when its standard input ends.
-pub(crate) struct Peer {
+pub(crate) struct GoProgram {
     lines: Lines<BufReader<ChildStdout>>,
     input: Option<ChildStdin>,
     child: Child,
 }
 
-impl Peer {
+impl GoProgram {
     /// Starts the program with `arguments` and `environment`. Returns `None` if this machine has no
     /// Go.
     pub(crate) async fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Option<Self> {

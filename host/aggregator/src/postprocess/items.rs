@@ -1,14 +1,18 @@
-//! Items of the host: errors that replace results, and exit codes.
+//! Items of the host: errors that replace results, exit codes, results that could not be read, and
+//! files that no module reads.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 
 use plumbline_archive::layout::ERROR_FILE;
 use plumbline_core::rollup::REASON;
-use plumbline_core::{FlatItem, Status};
+use plumbline_core::{FlatItem, Meta, Status};
+use plumbline_sandbox::ModuleFailure;
 use serde_json::{Map, Value};
 
-use super::select::SetFile;
+use super::files::SetFile;
+use super::outcome::Subject;
+use crate::modules::ModuleError;
 
 /// Name of the document about the end of an execution that sent results.
 pub const EXIT_FILE: &str = "exit.json";
@@ -17,15 +21,9 @@ pub(crate) const EXIT_SUCCESS: &str = "success";
 /// Maximum size of an error document, which contains at most a pod with its events.
 const MAX_DOCUMENT: u64 = 16 << 20;
 
-/// Returns whether the file is about the end of an execution that sent results.
-pub(super) fn is_exit(file: &SetFile) -> bool {
-    file.path.rsplit('/').next() == Some(EXIT_FILE)
-}
-
 /// Returns the item for a file below `errors/`, or `None` for unknown files.
 pub(super) fn error_item(file: &SetFile, depth: u32) -> io::Result<Option<FlatItem>> {
-    let base = file.path.rsplit('/').next().unwrap_or(&file.path);
-    let item = match base {
+    let item = match file.name() {
         ERROR_FILE => error(read(file)?),
         EXIT_FILE => exit(&read(file)?),
         _ => return Ok(None),
@@ -71,8 +69,70 @@ fn exit(document: &Option<Map<String, Value>>) -> FlatItem {
     FlatItem { name: text.unwrap_or(EXIT_FILE).to_owned(), status: Some(Status::Failed), ..FlatItem::default() }
 }
 
+/// Returns whether `file` is the captured standard output, `results/NODE/NAME`.
+pub(super) fn is_stdout(subject: &Subject<'_>, file: &SetFile) -> bool {
+    let mut names = file.path.split('/').skip(2);
+    subject.stdout.is_some() && names.next() == subject.stdout && names.next().is_none()
+}
+
+/// Returns the item for a file without a detected format. An empty file means a missing result,
+/// unless it is the standard output of a silent process.
+pub(super) fn unread_item(file: &SetFile, is_stdout: bool, depth: u32) -> FlatItem {
+    let name = file.name().to_owned();
+    let mut meta = Meta::from([("file".to_owned(), file.path.clone())]);
+    let status = if file.size == 0 && !is_stdout {
+        meta.insert("error".to_owned(), "the file is empty".to_owned());
+        Status::Unknown
+    } else {
+        Status::NotRead
+    };
+    FlatItem { depth, name, status: Some(status), meta, ..FlatItem::default() }
+}
+
+/// Returns an item with status `unknown`, for results that could not be read. The reason becomes its
+/// name.
+pub(super) fn unknown_item(reason: String, hint: Option<&str>, depth: u32) -> FlatItem {
+    FlatItem {
+        depth,
+        meta: [("error".to_owned(), reason.clone())].into(),
+        name: reason,
+        status: Some(Status::Unknown),
+        details: hint.into_iter().map(|hint| ("hint".to_owned(), hint.into())).collect(),
+    }
+}
+
+/// Returns the item for a module that could not be compiled. The results are kept, so a fixed
+/// module can still read them.
+pub(super) fn unusable_item(error: &ModuleError, depth: u32) -> FlatItem {
+    let text = match error {
+        // The message contains the module's name. Its path on this machine is of no use in an
+        // archive.
+        ModuleError::Load { source, .. } => source.to_string(),
+        error => error.to_string(),
+    };
+    let hint = "the results are kept: with a module that works, `plumbline results --reprocess` reads them";
+    unknown_item(text, Some(hint), depth)
+}
+
+/// Returns the item for a failed call of a module. The status of what the module did not report is
+/// `unknown`. Items that it emitted before stay.
+pub(super) fn failure_item(failure: &ModuleFailure, depth: u32) -> FlatItem {
+    unknown_item(failure.to_string(), failure.hint(), depth)
+}
+
+/// Returns whether data or a module caused `error`. Errors of the operating system are errors of
+/// this machine, except for a path that is too long.
+pub(crate) fn is_of_data(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Other | ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::InvalidFilename
+    )
+}
+
 #[cfg(test)]
 mod tests {
+    use rustix::io::Errno;
+
     use super::*;
 
     fn item(name: &str, text: &str) -> Option<FlatItem> {
@@ -116,5 +176,20 @@ mod tests {
     #[test]
     fn other_files_mean_nothing() {
         assert!(item("pod.log", "x").is_none());
+    }
+
+    #[test]
+    fn only_a_failure_of_this_machine_ends_a_run() {
+        for errno in [Errno::NOSPC, Errno::DQUOT, Errno::IO, Errno::ROFS, Errno::NOMEM, Errno::MFILE, Errno::ACCESS] {
+            assert!(!is_of_data(&errno.into()), "{errno}");
+        }
+        assert!(is_of_data(&Errno::NAMETOOLONG.into()));
+        assert!(is_of_data(&io::Error::other("more than 10000 different statuses")));
+    }
+
+    /// The crate for temporary files wraps errors of the system.
+    #[test]
+    fn a_missing_scratch_directory_is_the_fault_of_this_machine() {
+        assert!(!is_of_data(&tempfile::tempfile_in("/does/not/exist").unwrap_err()));
     }
 }

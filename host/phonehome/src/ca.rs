@@ -1,10 +1,11 @@
-//! The CA of one run.
+//! The CA of one run and its certificates (docs/protocol.md, "Certificates").
 
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use pem::{EncodeConfig, LineEnding, Pem};
 use plumbline_core::{PluginName, RunId};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -12,9 +13,6 @@ use rcgen::{
 };
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName};
-
-use super::issued::CaError;
-use super::issued::Issued;
 
 /// How far certificates are backdated, and how much longer than necessary they are valid. Nodes
 /// whose clocks are off by up to an hour can therefore take part.
@@ -30,6 +28,18 @@ pub const VALIDITY_WITHOUT_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 36
 
 /// The maximum length of a common name (RFC 5280, appendix A.1, `ub-common-name`).
 const MAX_COMMON_NAME: usize = 64;
+
+/// The start of a P-256 key in PKCS#8 (RFC 5958), before its 32 secret bytes.
+const PKCS8_HEAD: &[u8] = &[
+    0x30, 0x81, 0x87, 0x02, 0x01, 0x00, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08,
+    0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x04, 0x6d, 0x30, 0x6b, 0x02, 0x01, 0x01, 0x04, 0x20,
+];
+/// The start of the public key after them, before its 65 bytes.
+const PUBLIC_KEY_HEAD: &[u8] = &[0xa1, 0x44, 0x03, 0x42, 0x00];
+/// The start of the same key in SEC1 (RFC 5915, section 3).
+const SEC1_HEAD: &[u8] = &[0x30, 0x77, 0x02, 0x01, 0x01, 0x04, 0x20];
+/// Its curve, between the secret bytes and the public key. PKCS#8 has it in the head.
+const SEC1_CURVE: &[u8] = &[0xa0, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
 
 /// The CA of one run. It signs the certificate of the aggregator and one for each plugin. No other
 /// certificates are accepted during the run, so two concurrent runs cannot take each other's
@@ -157,7 +167,11 @@ impl RunCa {
 
         let key = KeyPair::generate().map_err(CaError::Generate)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(CaError::Generate)?;
-        Issued::new(&certificate, &key)
+        let sec1 = sec1(key.serialized_der()).ok_or(CaError::Generate(rcgen::Error::CouldNotParseKeyPair))?;
+        Ok(Issued {
+            certificate_pem: encode_pem("CERTIFICATE", certificate.der()),
+            key_pem: encode_pem("EC PRIVATE KEY", &sec1),
+        })
     }
 
     /// Returns everything that a restarted aggregator needs to continue with the same CA:
@@ -197,7 +211,7 @@ impl RunCa {
         };
         let issuer = Issuer::from_ca_cert_der(&certificate, key).map_err(|_| unreadable)?;
         Ok(Self {
-            certificate_pem: super::issued::certificate_pem(&certificate),
+            certificate_pem: encode_pem("CERTIFICATE", &certificate),
             certificate,
             issuer,
             not_before,
@@ -260,6 +274,66 @@ fn server_name(host: &str) -> Result<SanType, CaError> {
         }
         _ => Err(wrong()),
     }
+}
+
+/// Converts a P-256 key from PKCS#8, as it is generated, to SEC1, which is the only format that Go
+/// workers read. Both contain the same structure.
+fn sec1(pkcs8: &[u8]) -> Option<Vec<u8>> {
+    let (secret, public) = pkcs8.strip_prefix(PKCS8_HEAD)?.split_first_chunk::<32>()?;
+    public.strip_prefix(PUBLIC_KEY_HEAD).filter(|point| point.len() == 65)?;
+    Some([SEC1_HEAD, secret, SEC1_CURVE, public].concat())
+}
+
+fn encode_pem(label: &str, der: &[u8]) -> String {
+    pem::encode_config(&Pem::new(label, der), EncodeConfig::new().set_line_ending(LineEnding::LF))
+}
+
+/// A certificate of a run with its key, for a process or a Secret of type `kubernetes.io/tls`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Issued {
+    /// The certificate in PEM, without its issuer: `CLIENT_CERT` of a worker, and `tls.crt` of a
+    /// Secret.
+    pub certificate_pem: String,
+    /// The key in PEM, as SEC1 (`EC PRIVATE KEY`): `CLIENT_KEY` of a worker, and `tls.key` of a
+    /// Secret.
+    pub key_pem: String,
+}
+
+/// Formats the certificate without its key.
+impl fmt::Debug for Issued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Issued").field("certificate_pem", &self.certificate_pem).finish_non_exhaustive()
+    }
+}
+
+/// Error while creating or reading certificates.
+#[derive(Debug, thiserror::Error)]
+pub enum CaError {
+    /// A key or certificate could not be created.
+    #[error("make a certificate")]
+    Generate(#[source] rcgen::Error),
+    /// The system provided no random numbers.
+    #[error("get random numbers for a certificate's serial number")]
+    Random,
+    /// The validity cannot be expressed in a certificate.
+    #[error(
+        "make a certificate valid from {from} for {validity:?}: it must begin after 1970 and end before the year 10000"
+    )]
+    Validity {
+        /// When the run started.
+        from: Timestamp,
+        /// The requested validity.
+        validity: Duration,
+    },
+    /// The certificate of the server would have no host.
+    #[error("make a certificate for the aggregator: it has no address")]
+    NoHost,
+    /// A host of the server cannot be part of a certificate.
+    #[error("make a certificate for `{0}`: it is neither a DNS name nor an IP address (without a port)")]
+    Host(String),
+    /// The stored CA cannot be read.
+    #[error("read the CA of the run: {0}")]
+    Stored(&'static str),
 }
 
 #[cfg(test)]
@@ -444,5 +518,16 @@ mod tests {
         let leaf = ca.issue_client(&"e2e".parse().unwrap()).unwrap();
         let shown = format!("{ca:?} {leaf:?}");
         assert!(!shown.contains("PRIVATE") && !shown.contains("key"), "{shown}");
+    }
+
+    #[test]
+    fn a_key_stays_the_same_key_in_sec1() {
+        let pair = KeyPair::generate().unwrap();
+        let key = rustls_pki_types::PrivateKeyDer::Sec1(sec1(pair.serialized_der()).unwrap().into());
+        let signer = rustls::crypto::ring::sign::any_ecdsa_type(&key).unwrap();
+        assert_eq!(signer.public_key().unwrap().as_ref(), pair.subject_public_key_info());
+        for other in [&rcgen::PKCS_ED25519, &rcgen::PKCS_ECDSA_P384_SHA384] {
+            assert_eq!(sec1(KeyPair::generate_for(other).unwrap().serialized_der()), None);
+        }
     }
 }

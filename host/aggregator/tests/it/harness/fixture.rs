@@ -41,12 +41,12 @@ pub(crate) fn with_bundle(source: Source, bundle: &Path) -> Source {
 }
 
 /// A private directory for a run and its archive.
-pub(crate) struct Bed {
+pub(crate) struct RunFixture {
     pub(crate) dir: TempDir,
     pub(crate) settings: Settings,
 }
 
-impl Bed {
+impl RunFixture {
     pub(crate) fn new() -> Self {
         Self::within(tempfile::tempdir().unwrap())
     }
@@ -79,21 +79,26 @@ impl Bed {
     }
 
     /// Starts or resumes a run, and executes it in a task.
-    pub(crate) async fn live(&self, sources: Vec<Source>, nodes: &[&str]) -> Live {
+    pub(crate) async fn live(&self, sources: Vec<Source>, nodes: &[&str]) -> LiveRun {
         let (dispatcher, launched) = TestDispatcher::new(nodes);
         self.live_with(sources, dispatcher, launched).await
     }
 
-    pub(crate) async fn live_with(&self, sources: Vec<Source>, dispatcher: TestDispatcher, launched: Launched) -> Live {
+    pub(crate) async fn live_with(
+        &self,
+        sources: Vec<Source>,
+        dispatcher: TestDispatcher,
+        launched: Launched,
+    ) -> LiveRun {
         let (run, begun) = self.begin(sources, dispatcher).await.unwrap_or_else(|error| panic!("{error}"));
         let (state, cancel) = (run.state(), CancellationToken::new());
         let task = tokio::spawn(Box::pin(run.execute(cancel.clone())));
-        Live { state, cancel, begun, launched, task }
+        LiveRun { state, cancel, begun, launched, task }
     }
 }
 
 /// A run that is being executed.
-pub(crate) struct Live {
+pub(crate) struct LiveRun {
     pub(crate) state: State,
     pub(crate) cancel: CancellationToken,
     pub(crate) begun: StartKind,
@@ -101,7 +106,7 @@ pub(crate) struct Live {
     task: JoinHandle<Result<Finished, RunError>>,
 }
 
-impl Live {
+impl LiveRun {
     /// Waits for the next launch of a plugin.
     pub(crate) async fn launch(&mut self) -> Launch {
         self.launched.next().await.0

@@ -1,0 +1,366 @@
+//! Uploads a finished archive to S3-compatible storage (`s3://BUCKET/PREFIX`), or to an HTTP server
+//! with `PUT`.
+//!
+//! ```no_run
+//! use plumbline_aggregator::deliver::{Archive, Destination};
+//!
+//! # async fn send() -> Result<(), plumbline_aggregator::deliver::DeliverError> {
+//! let destination = Destination::parse("s3://audits/nightly/", &std::env::vars().collect())?;
+//! let archive = Archive { path: "/tmp/run.tar.gz".into(), name: "run.tar.gz".into(), bytes: 4711, sha256: "…".into() };
+//! let address = destination.deliver(&archive).await?;
+//! # drop(address); Ok(())
+//! # }
+//! ```
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use http::Uri;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, Checksum};
+use object_store::buffered::BufWriter;
+use object_store::{Attribute, Attributes, BackoffConfig, ObjectStore, ObjectStoreExt, RetryConfig};
+use plumbline_core::chain;
+use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use reqwest::{Body, Client, StatusCode};
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
+use tokio_util::io::ReaderStream;
+
+/// Maximum number of attempts with `PUT`.
+const HTTP_ATTEMPTS: u32 = 6;
+/// Maximum number of attempts for a whole archive with S3. Single requests are retried before that.
+const S3_ATTEMPTS: u32 = 3;
+/// Timeout without data from an HTTP server. It may have to write gigabytes before it responds.
+const SILENCE: Duration = Duration::from_secs(300);
+/// Maximum length of a response in a message, in characters.
+const SHOWN: usize = 300;
+/// Size of one part of a large archive in S3, in bytes. The upload needs twice as much memory.
+const PART: usize = 8 << 20;
+/// Number of concurrent parts in S3.
+const PARALLEL: usize = 2;
+/// Key of the digest in the metadata of an object in S3.
+const DIGEST: &str = "sha256";
+/// Content type of an archive.
+const GZIP: &str = "application/gzip";
+
+/// A finished archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Archive {
+    /// Path of the file.
+    pub path: PathBuf,
+    /// Name at the destination.
+    pub name: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// SHA-256 as 64 lower-case hexadecimal digits.
+    pub sha256: String,
+}
+
+/// Error while uploading an archive. The local archive is not affected.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliverError {
+    /// The URL is not a valid destination.
+    #[error("`{url}` is not a destination for an archive: {why}")]
+    Address {
+        /// The URL, without credentials.
+        url: String,
+        /// What is wrong with the URL.
+        why: String,
+    },
+    /// The archive is not readable.
+    #[error("failed to read `{path}`: {source}")]
+    Read {
+        /// Path of the archive.
+        path: String,
+        /// The underlying I/O error.
+        source: io::Error,
+    },
+    /// The upload failed after all attempts.
+    #[error("failed to send the archive to `{address}` ({attempts} attempt{}): {cause}", if *attempts == 1 { "" } else { "s" })]
+    Refused {
+        /// URL of the destination.
+        address: String,
+        /// Number of attempts so far.
+        attempts: u32,
+        /// Last error of the server or connection.
+        cause: String,
+    },
+}
+
+/// Error of one attempt.
+enum AttemptError {
+    Read(io::Error),
+    Refused { cause: String, transient: bool },
+}
+
+impl AttemptError {
+    /// Returns an error that another attempt may not have.
+    fn transient(cause: String) -> Self {
+        Self::Refused { cause, transient: true }
+    }
+}
+
+impl From<object_store::Error> for AttemptError {
+    fn from(error: object_store::Error) -> Self {
+        use object_store::Error::{NotFound, PermissionDenied, Unauthenticated};
+        // Retries help neither against wrong credentials nor against a missing bucket.
+        let transient = !matches!(error, NotFound { .. } | PermissionDenied { .. } | Unauthenticated { .. });
+        Self::Refused { cause: chain(&error), transient }
+    }
+}
+
+/// A destination of archives.
+#[derive(Debug)]
+pub struct Destination(Target);
+
+#[derive(Debug)]
+enum Target {
+    /// A bucket of S3-compatible storage, and a prefix without slashes around it.
+    S3 { bucket: String, prefix: String, store: Arc<dyn ObjectStore> },
+    /// The URL of a file on an HTTP server, or of its directory if it ends with `/`.
+    Http { url: String, authorization: Option<HeaderValue>, client: Client },
+}
+
+impl Destination {
+    /// Parses a URL: `s3://BUCKET/PREFIX`, `https://HOST/PATH`, or `http://HOST/PATH`. The
+    /// archive's name is appended to a prefix, and to a path that ends with `/`. Any other path is
+    /// used as it is.
+    ///
+    /// `settings` are the environment variables of other tools for the same storage:
+    ///
+    /// * For S3: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`,
+    ///   `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, ...
+    /// * For HTTP: `HTTP_AUTHORIZATION` (the value of the header `Authorization`). It is sent over
+    ///   plain HTTP only with `HTTP_ALLOW_HTTP=true`.
+    ///
+    /// # Errors
+    /// [`DeliverError::Address`].
+    pub fn parse(url: &str, settings: &BTreeMap<String, String>) -> Result<Self, DeliverError> {
+        parse(url, settings).map(Self).map_err(|why| DeliverError::Address { url: without_credentials(url), why })
+    }
+
+    /// Uploads the archive and returns its URL. Transient failures are retried for some minutes.
+    ///
+    /// # Errors
+    /// [`DeliverError::Read`] and [`DeliverError::Refused`].
+    pub async fn deliver(&self, archive: &Archive) -> Result<String, DeliverError> {
+        let (address, max_attempts) = match &self.0 {
+            Target::S3 { bucket, prefix, .. } => (format!("s3://{bucket}/{}", key(prefix, archive)), S3_ATTEMPTS),
+            Target::Http { url, .. } if url.ends_with('/') => (format!("{url}{}", archive.name), HTTP_ATTEMPTS),
+            Target::Http { url, .. } => (url.clone(), HTTP_ATTEMPTS),
+        };
+        let mut pauses = ExponentialBuilder::default()
+            .with_jitter()
+            .with_min_delay(Duration::from_secs(1))
+            .with_max_delay(Duration::from_secs(60))
+            .without_max_times()
+            .build();
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let sent = match &self.0 {
+                Target::S3 { prefix, store, .. } => put_object(store, &key(prefix, archive), archive).await,
+                Target::Http { authorization, client, .. } => {
+                    put(client, &address, authorization.as_ref(), archive).await
+                }
+            };
+            let (cause, transient) = match sent {
+                Ok(()) => return Ok(address),
+                Err(AttemptError::Read(source)) => {
+                    return Err(DeliverError::Read { path: archive.path.display().to_string(), source });
+                }
+                Err(AttemptError::Refused { cause, transient }) => (cause, transient),
+            };
+            let error = DeliverError::Refused { address: address.clone(), attempts, cause };
+            match pauses.next().filter(|_| transient && attempts < max_attempts) {
+                Some(pause) => {
+                    tracing::warn!("{error}; trying again in {} s", pause.as_secs());
+                    tokio::time::sleep(pause).await;
+                }
+                None => return Err(error),
+            }
+        }
+    }
+}
+
+fn parse(url: &str, settings: &BTreeMap<String, String>) -> Result<Target, String> {
+    let uri: Uri = url.parse().map_err(|error| format!("it is not a URL ({error})"))?;
+    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        return Err("credentials do not belong into an address: put them into the Secret".to_owned());
+    }
+    let host = uri.host().filter(|host| !host.is_empty()).ok_or("it names no host")?;
+    // An error means that the process already has a crypto provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match uri.scheme_str() {
+        Some("s3") => {
+            let store = s3(host, settings).map_err(|error| chain(&error))?;
+            Ok(Target::S3 { bucket: host.to_owned(), prefix: uri.path().trim_matches('/').to_owned(), store })
+        }
+        Some(scheme @ ("http" | "https")) => {
+            let is_plain = scheme == "http";
+            let allowed = settings.get("HTTP_ALLOW_HTTP").is_some_and(|value| value == "true");
+            let authorization = settings.get("HTTP_AUTHORIZATION");
+            if is_plain && authorization.is_some() && !allowed {
+                return Err(
+                    "`HTTP_AUTHORIZATION` would be sent over plain HTTP: use `https://`, or add `HTTP_ALLOW_HTTP=true` to the Secret"
+                        .to_owned(),
+                );
+            }
+            let mut authorization = authorization
+                .map(HeaderValue::try_from)
+                .transpose()
+                .map_err(|_| "`HTTP_AUTHORIZATION` is not a header value")?;
+            if let Some(value) = &mut authorization {
+                value.set_sensitive(true);
+            }
+            let client = http_client(is_plain).map_err(|error| chain(&error))?;
+            Ok(Target::Http { url: url.to_owned(), authorization, client })
+        }
+        _ => Err("write it as `s3://BUCKET/PREFIX` or `https://HOST/PATH/`".to_owned()),
+    }
+}
+
+/// Removes the credentials from a rejected URL for a message.
+fn without_credentials(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, rest)), Some((_, tail))) if rest.contains('@') => format!("{scheme}://{tail}"),
+        _ => url.to_owned(),
+    }
+}
+
+fn s3(bucket: &str, settings: &BTreeMap<String, String>) -> object_store::Result<Arc<dyn ObjectStore>> {
+    let mut builder = AmazonS3Builder::new().with_bucket_name(bucket).with_checksum_algorithm(Checksum::SHA256);
+    for (key, value) in settings {
+        // Other settings in a Secret or environment are for other programs.
+        if key.starts_with("AWS_")
+            && let Ok(key) = key.to_ascii_lowercase().parse::<AmazonS3ConfigKey>()
+        {
+            builder = builder.with_config(key, value);
+        }
+    }
+    let retry =
+        RetryConfig { backoff: BackoffConfig::default(), max_retries: 8, retry_timeout: Duration::from_secs(180) };
+    Ok(Arc::new(builder.with_retry(retry).build()?))
+}
+
+fn http_client(is_plain: bool) -> reqwest::Result<Client> {
+    let builder = match is_plain {
+        // Plain HTTP needs no CA certificates. Loading them would fail on a system that has none.
+        true => Client::builder().tls_certs_only([]),
+        false => Client::builder(),
+    };
+    builder
+        .connect_timeout(Duration::from_secs(30))
+        .read_timeout(SILENCE)
+        // A redirect would need the body a second time, and could lead to a host that must not get
+        // the credentials.
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+}
+
+/// Returns the key of the object in the bucket.
+fn key(prefix: &str, archive: &Archive) -> String {
+    if prefix.is_empty() { archive.name.clone() } else { format!("{prefix}/{}", archive.name) }
+}
+
+async fn put_object(store: &Arc<dyn ObjectStore>, key: &str, archive: &Archive) -> Result<(), AttemptError> {
+    let path = object_store::path::Path::from(key);
+    let file = File::open(&archive.path).await.map_err(AttemptError::Read)?;
+    let mut file = tokio::io::BufReader::with_capacity(1 << 20, file);
+    let attributes = Attributes::from_iter([
+        (Attribute::ContentType, GZIP.to_owned()),
+        (Attribute::Metadata(DIGEST.into()), archive.sha256.clone()),
+    ]);
+    let mut writer = BufWriter::with_capacity(Arc::clone(store), path.clone(), PART)
+        .with_max_concurrency(PARALLEL)
+        .with_attributes(attributes);
+    let sent = match tokio::io::copy_buf(&mut file, &mut writer).await {
+        Ok(_) => writer.shutdown().await,
+        Err(error) => {
+            // Abort while the writer has not been shut down. Parts that remain are removed by the
+            // storage's own rules.
+            if let Err(error) = writer.abort().await {
+                tracing::debug!("an unfinished upload may be left at `{path}`: {error}");
+            }
+            Err(error)
+        }
+    };
+    // Reading is local, so an error comes from the server.
+    sent.map_err(|error| match error.downcast::<object_store::Error>() {
+        Ok(error) => error.into(),
+        Err(error) => AttemptError::transient(chain(&error)),
+    })?;
+    // The server has verified each part. Verify that all of them are there.
+    let stored = store.head(&path).await.map_err(|error| AttemptError::transient(chain(&error)))?;
+    if stored.size != archive.bytes {
+        return Err(AttemptError::transient(format!("{} of {} bytes arrived", stored.size, archive.bytes)));
+    }
+    Ok(())
+}
+
+async fn put(
+    client: &Client,
+    url: &str,
+    authorization: Option<&HeaderValue>,
+    archive: &Archive,
+) -> Result<(), AttemptError> {
+    let file = File::open(&archive.path).await.map_err(AttemptError::Read)?;
+    let mut request = client
+        .put(url)
+        .header(CONTENT_TYPE, GZIP)
+        .header(CONTENT_LENGTH, archive.bytes)
+        .header("x-checksum-sha256", &archive.sha256)
+        .body(Body::wrap_stream(ReaderStream::with_capacity(file, 64 << 10)));
+    if let Some(authorization) = authorization {
+        request = request.header(AUTHORIZATION, authorization);
+    }
+    let answer = request.send().await.map_err(|error| AttemptError::transient(chain(&error)))?;
+    let status = answer.status();
+    if status.is_success() {
+        return Ok(());
+    }
+    let text = answer.text().await.unwrap_or_default();
+    let text: String = text.trim().chars().take(SHOWN).collect();
+    let transient = status.is_server_error()
+        || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT);
+    Err(AttemptError::Refused { cause: format!("the server answered {status} {text}"), transient })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_address_is_refused_with_the_reason() {
+        let none = BTreeMap::new();
+        for (url, why) in [
+            ("ftp://host/x", "s3://BUCKET"),
+            ("bucket/prefix", "no"),
+            ("https://user:secret@host/x", "Secret"),
+            ("s3://", "no"),
+            ("", "no"),
+        ] {
+            let error = Destination::parse(url, &none).unwrap_err().to_string();
+            assert!(error.contains(why), "{url}: {error}");
+            assert!(!error.contains("secret@"), "{error}");
+        }
+        for url in ["s3://bucket", "s3://bucket/a/b/", "https://host/path/", "http://127.0.0.1:9000/x.tar.gz"] {
+            Destination::parse(url, &none).unwrap();
+        }
+    }
+
+    #[test]
+    fn errors_of_s3_are_told_apart_by_their_type_and_not_by_digits_in_their_text() {
+        use object_store::Error;
+        let is_transient = |error| matches!(AttemptError::from(error), AttemptError::Refused { transient: true, .. });
+        let (path, text) = (|| "202611250403_run.tar.gz".to_owned(), || "403 404 AccessDenied".into());
+        assert!(is_transient(Error::Generic { store: "S3", source: text() }));
+        assert!(!is_transient(Error::NotFound { path: path(), source: text() }));
+        assert!(!is_transient(Error::PermissionDenied { path: path(), source: text() }));
+        assert!(!is_transient(Error::Unauthenticated { path: path(), source: text() }));
+    }
+}

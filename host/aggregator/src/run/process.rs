@@ -1,0 +1,181 @@
+//! Post-processing of a plugin whose results are complete: the ends of its executions, what it wrote
+//! for results that did not arrive, and then its tree.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use plumbline_archive::disk::Disk;
+use plumbline_archive::extract::{ExtractError, ExtractLimits, extract_tar_gz};
+use plumbline_archive::layout::{self, LEFT_OUT_FILE};
+use plumbline_archive::pack::{PackError, PackOptions, pack_directory};
+use plumbline_core::definition::RAW_FORMAT;
+use plumbline_core::ledger::ErrorRecord;
+use plumbline_core::{ReceiveLimits, ResultKey};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::blocking::{lacks_space, with_space, write_document};
+use super::finish::items_file;
+use super::settings::RunError;
+use crate::dispatcher::{Dispatcher, Exit, Unsent};
+use crate::plan::PlannedPlugin;
+use crate::postprocess::{EXIT_FILE, EXIT_SUCCESS, Outcome, TREE_FILE, post_process};
+
+/// Key of an error document with the files that the plugin wrote but did not send.
+const PARTIAL_RESULTS: &str = "partial-results";
+
+/// A plugin whose results are complete, and where they are.
+pub(super) struct CompletedPlugin {
+    pub(super) planned: PlannedPlugin,
+    pub(super) dispatcher: Arc<dyn Dispatcher>,
+    pub(super) disk: Disk,
+    /// Content of the archive.
+    pub(super) tree: PathBuf,
+    pub(super) scratch: PathBuf,
+    pub(super) limits: ReceiveLimits,
+    /// Results that failed.
+    pub(super) failed: Vec<(ResultKey, ErrorRecord)>,
+}
+
+impl CompletedPlugin {
+    /// Stops what is still running, and post-processes the results.
+    pub(super) async fn process(self, cancel: &CancellationToken) -> Result<Outcome, RunError> {
+        let exits = self.dispatcher.settle(self.planned.name()).await;
+        let what = format!("post-process plugin `{}`", self.planned.name());
+        let work = move || {
+            self.write_exits(&exits)?;
+            for (key, error) in &self.failed {
+                self.keep_unsent(key, error)?;
+            }
+            let dir = self.tree.join(layout::plugin_dir(self.planned.name()));
+            self.disk.create_directories(&dir).map_err(RunError::io(format!("create `{}`", dir.display())))?;
+            let mut subject = self.planned.subject();
+            if !self.planned.judges.is_empty() {
+                subject.keep_items = Some(items_file(&self.scratch, self.planned.name()));
+            }
+            let tree = dir.join(TREE_FILE);
+            Ok(post_process(&subject, &dir, &self.planned.post_processor, &self.scratch, &tree)?)
+        };
+        with_space(&what, cancel, work).await
+    }
+
+    fn write_exits(&self, exits: &[Exit]) -> Result<(), RunError> {
+        // Exit code 0 matters only if the results are not read.
+        let unread = self.planned.post_processor.name() == RAW_FORMAT;
+        for exit in exits.iter().filter(|exit| unread || !exit.success) {
+            let path = self.tree.join(layout::errors_dir(&exit.key.plugin, &exit.key.node)).join(EXIT_FILE);
+            let document = match exit.success {
+                true => json!({"exit": exit.text, EXIT_SUCCESS: true}),
+                false => json!({"exit": exit.text}),
+            };
+            write_document(&self.disk, &path, &document, &format!("write how `{}` ended", exit.key))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the files of a result that did not arrive, and adds their number to its error.
+    fn keep_unsent(&self, key: &ResultKey, error: &ErrorRecord) -> Result<(), RunError> {
+        let target = self.tree.join(layout::result_dir(&key.plugin, &key.node));
+        let path = self.tree.join(layout::error_file(&key.plugin, &key.node));
+        let Some(unsent) = self.dispatcher.unsent(key) else {
+            if has_partial_results(&path) {
+                return Ok(());
+            }
+            // An upload failed in its last step, and the disk also failed to remove its files.
+            let what = format!("remove the files of failed result `{key}`");
+            return self.disk.remove_directory(&target).map_err(RunError::io(what));
+        };
+        let partial = match keep(&unsent, &target, &self.scratch, &self.limits) {
+            Ok(0) => return Ok(()),
+            Ok(files) => json!({ "files": files }),
+            // The files are still where the plugin wrote them, so another attempt can keep them.
+            Err(error) if lacks_space(&error) => {
+                let source = io::Error::new(io::ErrorKind::StorageFull, error);
+                return Err(RunError::io(format!("keep the partial results of `{key}`"))(source));
+            }
+            Err(error) => {
+                tracing::warn!(plugin = %key.plugin, node = %key.node, "partial results are lost: {error}");
+                json!({ "error": error.to_string() })
+            }
+        };
+        let document = error.clone().with(PARTIAL_RESULTS, partial).to_error_json();
+        write_document(&self.disk, &path, &document, &format!("write the error of result `{key}`"))
+    }
+}
+
+/// Returns whether the error document says that the result's directory has partial results.
+fn has_partial_results(error: &Path) -> bool {
+    let document = fs::read(error).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    document.is_some_and(|document| document.get(PARTIAL_RESULTS).is_some())
+}
+
+/// Error while keeping the files.
+#[derive(Debug, thiserror::Error)]
+enum UnsentError {
+    /// The files are not readable, or exceed the limit of an upload.
+    #[error("failed to collect the files: {0}")]
+    Pack(#[from] PackError),
+    /// The files exceed the limit of an unpacked upload.
+    #[error("failed to keep the files: {0}")]
+    Extract(#[from] ExtractError),
+    /// This machine failed.
+    #[error("failed to keep the files: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Copies the files of `unsent` to `target`, and returns their number. They are packed and unpacked
+/// like an upload, so that the same rules apply to links, names, sizes and numbers.
+fn keep(unsent: &Unsent, target: &Path, scratch: &Path, limits: &ReceiveLimits) -> Result<u64, UnsentError> {
+    let options = PackOptions {
+        max_bytes: Some(limits.body_bytes),
+        exclude: unsent.exclude.clone(),
+        ..PackOptions::for_upload(limits)
+    };
+    let (mut packed, _) = pack_directory(&unsent.directory, tempfile::tempfile_in(scratch)?, &options, &mut || false)?;
+    let out = tempfile::Builder::new().prefix("unsent-").tempdir_in(scratch)?;
+    io::Seek::rewind(&mut packed)?;
+    let extracted = extract_tar_gz(packed, out.path(), &ExtractLimits::from(limits))?;
+    if extracted.files == 0 {
+        return Ok(0);
+    }
+    // Do not count the list of entries that could not be packed, because the plugin did not write
+    // it.
+    let list = u64::from(out.path().join(LEFT_OUT_FILE).is_file());
+    if let Some(parent) = target.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    // A resumed run may have been interrupted after this step and before post-processing.
+    match fs::remove_dir_all(target) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    fs::rename(out.path(), target)?;
+    fs::set_permissions(target, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    Ok(extracted.files.saturating_sub(list))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_kept_without_links_and_what_is_excluded() {
+        let dir = tempfile::tempdir().unwrap();
+        let from = dir.path().join("from");
+        fs::create_dir_all(from.join("sub")).unwrap();
+        fs::write(from.join("sub/a.xml"), "a").unwrap();
+        fs::write(from.join("done"), "x").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", from.join("link")).unwrap();
+        let unsent = Unsent { exclude: vec![from.join("done")], directory: from };
+        let target = dir.path().join("tree/results/global");
+        let kept = |limits: &ReceiveLimits| keep(&unsent, &target, dir.path(), limits);
+        assert_eq!(kept(&ReceiveLimits::default()).unwrap(), 1);
+        assert_eq!(kept(&ReceiveLimits::default()).unwrap(), 1, "again, after a restart");
+        assert_eq!(fs::read_to_string(target.join("sub/a.xml")).unwrap(), "a");
+        assert!(!target.join("done").exists() && !target.join("link").exists());
+        let few = ReceiveLimits { entries: 1, ..ReceiveLimits::default() };
+        assert!(matches!(kept(&few).unwrap_err(), UnsentError::Pack(_)));
+    }
+}

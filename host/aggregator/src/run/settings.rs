@@ -1,0 +1,229 @@
+//! Settings of a run, its result, and the errors that end it: this machine failed, or the run's
+//! configuration is invalid.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use plumbline_archive::pack::PackError;
+use plumbline_core::definition::DefinitionError;
+use plumbline_core::ledger::ReplayError;
+use plumbline_core::run_status::RunStatus;
+use plumbline_core::{PluginName, ReceiveLimits, RunId, Verdict};
+use plumbline_phonehome::{CaError, TlsConfigError};
+use serde_json::{Map, Value};
+
+use crate::dispatcher::{DispatchError, Vault};
+use crate::journal::JournalError;
+use crate::judging::JudgeError;
+use crate::plan::{LimitPolicy, PlanError, Provenance};
+use crate::postprocess::{Outcome, PostProcessError};
+use crate::server::ServerError;
+use crate::state::ApplyError;
+use crate::workdir::WorkDirError;
+
+/// Settings of a run.
+#[derive(Clone)]
+pub struct Settings {
+    /// Address that the server listens on. Port 0 means any free port.
+    pub listen: SocketAddr,
+    /// Host that workers connect to, with the port if it differs from the server's. `None` means
+    /// the address that the server listens on.
+    pub advertise: Option<String>,
+    /// Additional names and addresses in the server's certificate.
+    pub aliases: Vec<String>,
+    /// Storage of the run's CA. `None` means its working directory.
+    pub vault: Option<Arc<dyn Vault>>,
+    /// ID of a new run. `None` means a random one.
+    pub id: Option<RunId>,
+    /// Additional keys of `meta/config.json`, which say how the run was configured.
+    pub config: Map<String, Value>,
+    /// Timeout of each plugin from its launch to its last result, unless its definition sets one.
+    /// `None` means no limit.
+    pub timeout: Option<Duration>,
+    /// Timeout of the whole run, from its start to its last result. `None` means no limit.
+    pub deadline: Option<Duration>,
+    /// How long workers may take to send partial results after the timeout of their plugin. Zero
+    /// means that workers are not asked. Workers are told with their next heartbeat, so less than a
+    /// minute is of little use.
+    pub collect: Duration,
+    /// Whether a run without plugins is allowed, which only collects what its dispatcher knows
+    /// about the environment.
+    pub survey_only: bool,
+    /// Limits of uploads.
+    pub receive: ReceiveLimits,
+    /// Limits of modules.
+    pub limits: LimitPolicy,
+    /// Origins of plugins, as far as they are known. They are written to the archive. A resumed run
+    /// uses those recorded at its start.
+    pub provenance: BTreeMap<PluginName, Provenance>,
+    /// Directory for the archive.
+    pub output: PathBuf,
+    /// Function to call with the last status when the archive is on disk, before the working
+    /// directory is removed. It must record whatever tells a restarted process that the run is
+    /// finished. If it fails, the working directory is kept.
+    pub on_archived: Option<OnArchived>,
+}
+
+/// Type of [`Settings::on_archived`].
+pub type OnArchived = Arc<dyn Fn(&RunStatus) -> io::Result<()> + Send + Sync>;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            advertise: None,
+            aliases: Vec::new(),
+            vault: None,
+            id: None,
+            config: Map::new(),
+            timeout: Some(Duration::from_secs(21_600)),
+            deadline: None,
+            collect: Duration::ZERO,
+            survey_only: false,
+            receive: ReceiveLimits::default(),
+            limits: LimitPolicy::default(),
+            provenance: BTreeMap::new(),
+            output: PathBuf::from("."),
+            on_archived: None,
+        }
+    }
+}
+
+/// Whether a run is new or resumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartKind {
+    /// The run is new.
+    New,
+    /// The run was started before, and was resumed.
+    Continued,
+}
+
+/// A finished run.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// ID of the run.
+    pub run: RunId,
+    /// Time of its start.
+    pub started: Timestamp,
+    /// Outcome of each plugin, in the order of the command line.
+    pub plugins: Vec<PluginOutcome>,
+    /// Last status of the run.
+    pub status: RunStatus,
+    /// Verdict of the run.
+    pub verdict: Verdict,
+    /// Path of the archive.
+    pub archive: PathBuf,
+    /// Size of the archive in bytes.
+    pub bytes: u64,
+    /// SHA-256 of the archive as 64 lower-case hexadecimal digits.
+    pub sha256: String,
+}
+
+/// Outcome of a plugin.
+#[derive(Debug, Clone)]
+pub struct PluginOutcome {
+    /// Name of the plugin.
+    pub plugin: PluginName,
+    /// Outcome of post-processing.
+    pub outcome: Outcome,
+    /// Time from the plugin's launch to its tree. `None` if the plugin was not launched.
+    pub elapsed: Option<Duration>,
+}
+
+/// Error while starting, running or finishing a run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Error of the working directory.
+    #[error(transparent)]
+    WorkDir(#[from] WorkDirError),
+    /// Error of the journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The journal's events are inconsistent.
+    #[error("the run cannot be continued: {0}")]
+    Replay(#[from] ReplayError),
+    /// The run in the directory is finished. A crash left a part of the directory behind.
+    #[error("the run is finished: its archive is `{}`", archive.display())]
+    Finished {
+        /// Path of the archive.
+        archive: PathBuf,
+        /// Last status of the run.
+        status: Box<RunStatus>,
+    },
+    /// A part of the run's state is missing, because the directory was partly removed or copied.
+    #[error("the run cannot be continued: `{}` is not whole: {missing}", dir.display())]
+    NotWhole {
+        /// Path of the working directory.
+        dir: PathBuf,
+        /// The missing part.
+        missing: String,
+    },
+    /// Error of planning.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The recorded definition of a plugin is invalid.
+    #[error("the run cannot be continued: the definition of one of its plugins cannot be read: {0}")]
+    Definition(String),
+    /// The plugins conflict with each other.
+    #[error("these plugins cannot run together: {0}")]
+    Together(#[source] DefinitionError),
+    /// There are no plugins.
+    #[error("there is no plugin to run")]
+    NoPlugins,
+    /// The dispatcher could not list the nodes.
+    #[error("failed to list the nodes: {0}")]
+    Nodes(#[source] DispatchError),
+    /// Error of the server.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The CA could not be loaded or stored.
+    #[error("failed to keep the run's certificates: {0}")]
+    Vault(#[source] DispatchError),
+    /// Error of the CA.
+    #[error("failed to set up the run's certificates: {0}")]
+    Authority(#[from] CaError),
+    /// Error of the TLS configuration.
+    #[error("failed to set up TLS: {0}")]
+    Tls(#[from] TlsConfigError),
+    /// Error of the ledger.
+    #[error(transparent)]
+    Ledger(#[from] ApplyError),
+    /// A file operation failed.
+    #[error("failed to {what}: {source}")]
+    Io {
+        /// The operation that failed.
+        what: String,
+        /// The underlying I/O error.
+        source: io::Error,
+    },
+    /// Error of post-processing.
+    #[error(transparent)]
+    PostProcess(#[from] PostProcessError),
+    /// Error of judging.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    /// Error while writing the archive.
+    #[error("failed to write the archive: {0}")]
+    Archive(#[source] PackError),
+}
+
+impl RunError {
+    /// Returns a hint with the fix, if there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Plan(error) => error.hint(),
+            _ => None,
+        }
+    }
+
+    /// Returns a function that adds the operation that failed to an I/O error.
+    pub(super) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { what: what.into(), source }
+    }
+}
