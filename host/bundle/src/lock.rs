@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::bundle::Bundle;
 use crate::digest::Digest;
-use crate::lock_mismatch::{BundleMismatch, LockMismatch};
 
 /// Name of the lock file.
 pub const LOCK_FILE: &str = "plumbline.lock";
@@ -107,9 +106,6 @@ struct AnyVersion {
 
 impl Lock {
     /// Creates a lock of `subjects`.
-    ///
-    /// # Errors
-    /// [`LockError::Twice`] when two plugins have the same name.
     pub fn of(subjects: &[Subject<'_>]) -> Result<Self, LockError> {
         let locked = |subject: &Subject<'_>| LockedPlugin {
             name: subject.name.to_owned(),
@@ -122,9 +118,6 @@ impl Lock {
     }
 
     /// Reads a lock file.
-    ///
-    /// # Errors
-    /// [`LockError`].
     pub fn parse(text: &str) -> Result<Self, LockError> {
         if text.len() > MAX_YAML_BYTES {
             return Err(LockError::TooLarge);
@@ -146,9 +139,6 @@ impl Lock {
 
     /// Returns the text of the lock file. Plugins are sorted, so that a diff shows only real
     /// changes.
-    ///
-    /// # Errors
-    /// [`LockError::Write`].
     pub fn to_yaml(&self) -> Result<String, LockError> {
         let document = Document { version: VERSION, plugins: self.plugins.values().cloned().collect() };
         let text = serde_saphyr::to_string(&document).map_err(|error| LockError::Write(error.to_string()))?;
@@ -161,29 +151,37 @@ impl Lock {
     }
 
     /// Checks that a plugin is the locked one. Only its content counts, not its source.
-    ///
-    /// # Errors
-    /// [`LockMismatch`], which describes the difference.
     pub fn check(&self, subject: &Subject<'_>) -> Result<(), LockMismatch> {
-        let (name, origin) = (subject.name.to_owned(), subject.origin.to_owned());
-        let Some(locked) = self.plugins.get(subject.name) else {
-            return Err(LockMismatch::Unknown { name, origin, known: self.plugins.keys().cloned().collect() });
+        let Subject { name, origin, .. } = subject;
+        let Some(locked) = self.plugins.get(*name) else {
+            let known: Vec<String> = self.plugins.keys().map(|name| format!("`{name}`")).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let what = format!("plugin `{name}` (`{origin}`) is not in the lock file, which has {known}");
+            return Err(LockMismatch { what, is_known: false });
         };
-        match (subject.bundle, locked.bundle, locked.definition) {
-            (Some(bundle), Some(digest), _) if bundle.digest() == digest => Ok(()),
-            (Some(bundle), Some(digest), _) => Err(LockMismatch::Bundle(Box::new(BundleMismatch {
-                name,
-                origin,
-                locked: digest,
-                actual: bundle.digest(),
-                modules: compare(&locked.modules, &modules(bundle)),
-            }))),
-            (None, None, Some(digest)) if subject.definition == digest => Ok(()),
-            (None, None, Some(digest)) => {
-                Err(LockMismatch::Definition { name, origin, locked: digest, actual: subject.definition })
+        let what = match (subject.bundle, locked.bundle, locked.definition) {
+            (Some(bundle), Some(digest), _) if bundle.digest() == digest => return Ok(()),
+            (None, None, Some(digest)) if subject.definition == digest => return Ok(()),
+            (Some(bundle), Some(digest), _) => {
+                let actual = bundle.digest();
+                let modules = compare(&locked.modules, &modules(bundle));
+                let modules =
+                    if modules.is_empty() { "its modules are the locked ones".to_owned() } else { modules.join("; ") };
+                format!(
+                    "plugin `{name}`: the bundle `{origin}` is not the locked one: it has {actual}, and {digest} is locked; {modules}"
+                )
             }
-            (_, digest, _) => Err(LockMismatch::Kind { name, origin, bundle: digest.is_some() }),
-        }
+            (None, None, Some(digest)) => format!(
+                "plugin `{name}`: the definition `{origin}` is not the locked one: it has {}, and {digest} is locked",
+                subject.definition
+            ),
+            (_, digest, _) => {
+                let kind = |bundle| if bundle { "bundle" } else { "definition without a bundle" };
+                let (locked, actual) = (kind(digest.is_some()), kind(digest.is_none()));
+                format!("plugin `{name}` is locked as a {locked}, and `{origin}` is a {actual}")
+            }
+        };
+        Err(LockMismatch { what, is_known: true })
     }
 
     fn collect(plugins: impl IntoIterator<Item = LockedPlugin>) -> Result<Self, LockError> {
@@ -219,4 +217,23 @@ fn compare(locked: &[LockedModule], actual: &[LockedModule]) -> Vec<String> {
     let new = actual.iter().filter(|module| of(locked, &module.file).is_none());
     told.extend(new.map(|module| format!("module `{}` is new", module.file)));
     told
+}
+
+/// How a plugin differs from the locked one, as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct LockMismatch {
+    what: String,
+    /// Whether the lock has a plugin of this name.
+    is_known: bool,
+}
+
+impl LockMismatch {
+    /// Returns a hint with the fix.
+    pub fn hint(&self) -> &'static str {
+        match self.is_known {
+            false => "lock the whole set again: `plumbline plugin lock -p REF -p REF`",
+            true => "look at what changed; if it is right, lock the set again: `plumbline plugin lock -p REF -p REF`",
+        }
+    }
 }

@@ -141,7 +141,7 @@ fn a_document_that_is_no_policy_is_refused() {
 
 #[test]
 fn the_documented_policy_is_one() {
-    let text = include_str!("../../../../../docs/signing.md");
+    let text = include_str!("../../../../docs/signing.md");
     let (_, rest) = text.split_once("```yaml\n").unwrap();
     let (policy, _) = rest.split_once("```").unwrap();
     let dir = tempfile::tempdir().unwrap();

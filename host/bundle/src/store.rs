@@ -1,25 +1,26 @@
 //! The directory of installed bundles, with one subdirectory per plugin name.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use plumbline_archive::atomic::write_atomic;
+use plumbline_archive::atomic::{TEMPORARY_PREFIX, write_atomic};
+use plumbline_archive::disk::Disk;
 use plumbline_core::PluginName;
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use super::error::StoreError;
 use crate::bundle::Bundle;
 use crate::digest::Digest;
 use crate::dirs;
+use crate::error::{BundleError, UnpackError};
 use crate::limits::MAX_SIGNATURE_BYTES;
-use crate::unpack::{Access, TEMPORARY_PREFIX, sync_directory, unpack_as};
+use crate::unpack::{Access, unpack_as};
 
 /// Subdirectory with the bundle's files.
 const BUNDLE: &str = "bundle";
@@ -27,6 +28,14 @@ const BUNDLE: &str = "bundle";
 const RECORD: &str = "install.json";
 /// File with the signatures of the bundle.
 const SIGNATURES: &str = "signatures.json";
+/// The lock file. It is never removed, because then two processes could hold the lock at the same
+/// time.
+const LOCK: &str = ".lock";
+/// How long to wait for another process. An installation takes a second, so after a minute the
+/// other process probably hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Interval between attempts to take the lock.
+const PAUSE: Duration = Duration::from_millis(20);
 /// Number of attempts to read a bundle that seems damaged. A reader can see files disappear while
 /// the bundle is being replaced.
 const LOOKS: u32 = 3;
@@ -39,6 +48,33 @@ const MAX_RECORD_BYTES: u64 = 64 << 10;
 pub struct Store {
     dir: PathBuf,
     reserved: Vec<String>,
+}
+
+/// Origin of a bundle.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The source that the user requested: a path, a URL, or a reference.
+    pub source: String,
+    /// Version of the bundle at its source, such as a tag.
+    pub version: Option<String>,
+    /// Signatures of the bundle: DSSE envelopes, as JSON. They are stored with the bundle, and the
+    /// store does not verify them.
+    pub signatures: Option<Vec<u8>>,
+}
+
+/// `install.json` of an installed bundle. To stay compatible, new versions only add keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct InstallRecord {
+    /// The source that the user requested.
+    pub source: String,
+    /// Digest of the bundle.
+    pub digest: Digest,
+    /// Time of the installation.
+    pub when: Timestamp,
+    /// Version of the bundle at its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 /// An installed bundle with a verified digest.
@@ -64,16 +100,12 @@ pub struct Entry {
 impl Store {
     /// Returns the user's store: `$XDG_DATA_HOME/plumbline/bundles`, or
     /// `~/.local/share/plumbline/bundles`.
-    ///
-    /// # Errors
-    /// [`StoreError::NoHome`].
     pub fn user() -> Result<Self, StoreError> {
         let data = dirs::xdg("XDG_DATA_HOME", ".local/share").ok_or(StoreError::NoHome)?;
         Ok(Self::at(data.join("plumbline/bundles")))
     }
 
     /// Returns the store in `dir`, which is created by the first installation.
-    #[must_use]
     pub fn at(dir: PathBuf) -> Self {
         Self { dir, reserved: Vec::new() }
     }
@@ -87,7 +119,6 @@ impl Store {
     }
 
     /// Returns the directory of the store.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -95,14 +126,11 @@ impl Store {
     /// Installs the bundle at `path`, a directory or a tar, under its plugin's name. It atomically
     /// replaces an installed bundle of the same name, so readers find either the old or the new
     /// one.
-    ///
-    /// # Errors
-    /// [`StoreError`]. The previous installation is then unchanged.
     pub fn install(&self, path: &Path, origin: Origin) -> Result<Installed, StoreError> {
         if origin.signatures.as_ref().is_some_and(|signatures| signatures.len() as u64 > MAX_SIGNATURE_BYTES) {
             return Err(StoreError::Signatures);
         }
-        let (_guard, staging) = self.begin()?;
+        let (_lock, staging) = self.begin()?;
         // Use a subdirectory, so that the replaced bundle, which is swapped into it, is removed
         // with `staging`.
         let new = staging.path().join("new");
@@ -120,22 +148,21 @@ impl Store {
             let path = new.join(file);
             write_atomic(&path, content).map_err(|source| failed(&path, source))?;
         }
-        sync_directory(&new).map_err(|source| failed(&new, source))?;
+        Disk::default().sync_directory(&new).map_err(|source| failed(&new, source))?;
         let place = self.dir.join(name);
-        put(&new, &place).and_then(|()| sync_directory(&self.dir)).map_err(|source| failed(&place, source))?;
+        put(&new, &place)
+            .and_then(|()| Disk::default().sync_directory(&self.dir))
+            .map_err(|source| failed(&place, source))?;
         self.open(name)
     }
 
     /// Removes an installed bundle, valid or damaged.
-    ///
-    /// # Errors
-    /// [`StoreError`], also when no such bundle is installed.
     pub fn remove(&self, name: &str) -> Result<(), StoreError> {
         let place = self.place(name)?;
         if fs::symlink_metadata(&place).is_err() {
             return Err(StoreError::NotInstalled(name.to_owned()));
         }
-        let (_guard, staging) = self.begin()?;
+        let (_lock, staging) = self.begin()?;
         // Move it away first, so that nobody sees a partly removed bundle.
         match fs::rename(&place, staging.path().join("old")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotInstalled(name.to_owned())),
@@ -144,9 +171,6 @@ impl Store {
     }
 
     /// Returns all entries, sorted by name. A damaged bundle is included with the reason.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the directory exists but is not readable.
     pub fn list(&self) -> Result<Vec<Entry>, StoreError> {
         let mut names = Vec::new();
         let entries = match fs::read_dir(&self.dir) {
@@ -168,9 +192,6 @@ impl Store {
 
     /// Returns the installed bundle named `name`, if there is one. It reads all files and compares
     /// their digest with the recorded one (about 50 ms for 20 MiB).
-    ///
-    /// # Errors
-    /// [`StoreError`] when the bundle is damaged or was changed.
     pub fn find(&self, name: &str) -> Result<Option<Installed>, StoreError> {
         match self.place(name) {
             Ok(place) if fs::symlink_metadata(&place).is_ok() => self.look(name).map(Some),
@@ -179,8 +200,8 @@ impl Store {
     }
 
     /// Locks the store and creates a hidden staging directory.
-    fn begin(&self) -> Result<(Guard, TempDir), StoreError> {
-        let guard = Guard::take(&self.dir)?;
+    fn begin(&self) -> Result<(File, TempDir), StoreError> {
+        let lock = lock(&self.dir)?;
         // The store is locked, so existing staging directories belong to processes that were
         // killed. It is harmless if one cannot be removed.
         for left in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
@@ -189,7 +210,7 @@ impl Store {
             }
         }
         let staging = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in(&self.dir);
-        Ok((guard, staging.map_err(|source| failed(&self.dir, source))?))
+        Ok((lock, staging.map_err(|source| failed(&self.dir, source))?))
     }
 
     fn place(&self, name: &str) -> Result<PathBuf, StoreError> {
@@ -263,65 +284,22 @@ fn failed(path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { path: path.to_owned(), source }
 }
 
-/// The lock file. It is never removed, because then two processes could hold the lock at the same
-/// time.
-const FILE: &str = ".lock";
-
-/// How long to wait for another process. An installation takes a second, so after a minute the
-/// other process probably hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Interval between attempts to take the lock.
-const PAUSE: Duration = Duration::from_millis(20);
-
-/// An exclusive lock on the directory. The system releases it when the process ends in any way.
-pub(super) struct Guard {
-    _file: File,
-}
-
-impl Guard {
-    pub(super) fn take(dir: &Path) -> Result<Self, StoreError> {
-        let path = dir.join(FILE);
-        let failed = |source| StoreError::Io { path: path.clone(), source };
-        fs::create_dir_all(dir).map_err(failed)?;
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        let begin = Instant::now();
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { _file: file }),
-                Err(Errno::WOULDBLOCK | Errno::INTR) if begin.elapsed() < PATIENCE => thread::sleep(PAUSE),
-                Err(Errno::WOULDBLOCK | Errno::INTR) => return Err(StoreError::Busy(dir.to_owned())),
-                Err(error) => return Err(failed(error.into())),
-            }
+/// Takes an exclusive lock on the store in `dir`. The system releases it when the file is closed, or
+/// the process ends in any way.
+fn lock(dir: &Path) -> Result<File, StoreError> {
+    let path = dir.join(LOCK);
+    fs::create_dir_all(dir).map_err(|source| failed(&path, source))?;
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(|source| failed(&path, source))?;
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if begin.elapsed() < PATIENCE => thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(dir.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(failed(&path, error)),
         }
     }
-}
-
-/// Origin of a bundle.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origin {
-    /// The source that the user requested: a path, a URL, or a reference.
-    pub source: String,
-    /// Version of the bundle at its source, such as a tag.
-    pub version: Option<String>,
-    /// Signatures of the bundle: DSSE envelopes, as JSON. They are stored with the bundle, and the
-    /// store does not verify them.
-    pub signatures: Option<Vec<u8>>,
-}
-
-/// `install.json` of an installed bundle. To stay compatible, new versions only add keys.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct InstallRecord {
-    /// The source that the user requested.
-    pub source: String,
-    /// Digest of the bundle.
-    pub digest: Digest,
-    /// Time of the installation.
-    pub when: Timestamp,
-    /// Version of the bundle at its source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
 }
 
 /// Moves `new` to `place`. If `place` existed, its old content is at `new` afterwards, and the
@@ -329,7 +307,7 @@ pub struct InstallRecord {
 ///
 /// If the system supports it, the two are exchanged atomically, so that readers always find one of
 /// them.
-pub(super) fn put(new: &Path, place: &Path) -> io::Result<()> {
+fn put(new: &Path, place: &Path) -> io::Result<()> {
     if fs::symlink_metadata(place).is_err() {
         return fs::rename(new, place);
     }
@@ -345,5 +323,90 @@ pub(super) fn put(new: &Path, place: &Path) -> io::Result<()> {
             }
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Error while installing, listing, or removing bundles.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The user has no data directory.
+    #[error("there is no directory for installed bundles: neither `XDG_DATA_HOME` nor `HOME` is an absolute path")]
+    NoHome,
+    /// A file or directory is not accessible.
+    #[error("failed to use `{}`: {source}", path.display())]
+    Io {
+        /// Path of the file or directory.
+        path: PathBuf,
+        /// The underlying I/O error.
+        source: io::Error,
+    },
+    /// Another process holds the lock for too long.
+    #[error("another process has been installing or removing bundles in `{}` for too long", .0.display())]
+    Busy(PathBuf),
+    /// The name is reserved for a built-in plugin.
+    #[error("the name `{0}` belongs to a built-in plugin, which would be found in its place")]
+    Reserved(String),
+    /// No bundle of this name is installed.
+    #[error("no bundle `{0}` is installed")]
+    NotInstalled(String),
+    /// The string is not a valid plugin name.
+    #[error("`{0}` is not a name of a plugin")]
+    Name(String),
+    /// The source is not a valid bundle.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// The tar was not unpacked.
+    #[error(transparent)]
+    Unpack(#[from] UnpackError),
+    /// The signatures are too large.
+    #[error("the signatures have more than {MAX_SIGNATURE_BYTES} bytes")]
+    Signatures,
+    /// The installed bundle is not usable.
+    #[error("the installed bundle `{name}` is damaged: {why}")]
+    Damaged {
+        /// Name of the plugin.
+        name: String,
+        /// What is wrong with the bundle.
+        why: String,
+    },
+    /// The files of the installed bundle changed after the installation.
+    #[error("the installed bundle `{name}` was changed: it has {actual}, and {installed} was installed")]
+    Changed {
+        /// Name of the plugin.
+        name: String,
+        /// Digest at installation.
+        installed: Digest,
+        /// Current digest.
+        actual: Digest,
+    },
+}
+
+impl StoreError {
+    /// Returns a hint with the fix, if there is one.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Reserved(_) => {
+                Some("give it another `plugin-name`, or run it from its directory or tar: `-p ./DIR`, `-p ./FILE.bundle.tar`".to_owned())
+            }
+            Self::NotInstalled(_) => Some("`plumbline plugin list` shows what is installed".to_owned()),
+            Self::Damaged { name, .. } | Self::Changed { name, .. } => Some(format!(
+                "install it again: `plumbline plugin install REF`, or remove it: `plumbline plugin uninstall {name}`"
+            )),
+            Self::Busy(_) => Some("look for it with `ps`, and try again when it has ended".to_owned()),
+            Self::Bundle(error) => error.hint().map(str::to_owned),
+            Self::Unpack(error) => error.hint().map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the cause is this machine, not the input.
+    pub fn is_systems(&self) -> bool {
+        match self {
+            Self::NoHome | Self::Io { .. } | Self::Busy(_) | Self::Damaged { .. } | Self::Changed { .. } => true,
+            Self::Bundle(error) => error.is_systems(),
+            Self::Unpack(error) => error.is_systems(),
+            _ => false,
+        }
     }
 }
