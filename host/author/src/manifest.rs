@@ -3,19 +3,20 @@
 
 use std::path::PathBuf;
 
+use plumbline_core::closest;
 use plumbline_core::definition::{LimitsRequest, is_module_name};
 use plumbline_sandbox::{DetectRule, file_pattern};
 use serde_json::{Map, Value};
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-use super::{AuthorError, Language};
-use plumbline_core::closest;
+use crate::error::AuthorError;
+use crate::language::Language;
 
 /// The name of the file.
 pub const MANIFEST_FILE: &str = "module.yaml";
 
 /// Maximum size of the file in bytes. All keys together take one or two hundred.
-pub(super) const MAX_BYTES: u64 = 64 << 10;
+pub(crate) const MAX_BYTES: u64 = 64 << 10;
 /// Maximum number of entries of each list.
 const MAX_ENTRIES: usize = 64;
 /// Maximum size of one entry in bytes: the maximum length of a path.
@@ -82,10 +83,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Parses the text of the file. `origin` is where it comes from, for messages.
-    ///
-    /// # Errors
-    /// The text is not YAML, lacks a required key, or has an unknown or invalid key. Every message
+    /// Parses the text of the file. `origin` is where it comes from, for messages. Every message
     /// names the key.
     pub fn parse(text: &str, origin: &str) -> Result<Self, AuthorError> {
         parse(text).map_err(|cause| {

@@ -34,7 +34,7 @@ impl AuthorError {
 
     /// Creates an error of the machine.
     pub fn system(what: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::System, what: what.into(), cause: None, hint: None }
+        Self { kind: ErrorKind::System, ..Self::input(what) }
     }
 
     /// Sets the cause.
@@ -51,10 +51,22 @@ impl AuthorError {
         self
     }
 
+    /// Sets the hint, if there is one.
+    pub(crate) fn maybe_hint(mut self, hint: Option<&str>) -> Self {
+        self.hint = hint.map(str::to_owned);
+        self
+    }
+
     /// Creates an error of a failed file operation.
-    pub(crate) fn io(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(what: &str, path: &Path) -> impl Fn(io::Error) -> Self {
         let what = format!("failed to {what} `{}`", path.display());
-        move |error| Self::system(what).because(error)
+        move |error| Self::system(&what).because(error)
+    }
+
+    /// Creates an error of a file of the author that cannot be read.
+    pub(crate) fn unreadable(path: &Path) -> impl Fn(io::Error) -> Self {
+        let what = format!("failed to read `{}`", path.display());
+        move |error| Self::input(&what).because(error)
     }
 }
 

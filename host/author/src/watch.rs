@@ -1,4 +1,4 @@
-//! Rounds of work: one at the start, and one after each change, once the project is quiet.
+//! Watches a project, and builds and tests it after every change.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use plumbline_aggregator::{LimitPolicy, Modules};
 
-use super::error::WatchError;
-use super::snapshot::Snapshot;
-use crate::golden::{self, GoldenError, Project, Report, Runner};
+use crate::error::AuthorError;
+use crate::golden::{self, Project, Report, Runner};
+use crate::snapshot::Snapshot;
 
 /// How long the project must be quiet before a round starts. Editors write a file in several steps,
 /// and tools write several files.
@@ -58,11 +58,8 @@ pub struct Watch {
 
 impl Watch {
     /// Starts to watch `dir`. A round starts when nothing has changed for `quiet`.
-    ///
-    /// # Errors
-    /// The directory cannot be read, or the system does not report changes.
-    pub fn new(dir: &Path, quiet: Duration) -> Result<(Self, Stopper), WatchError> {
-        let dir = dir.canonicalize().map_err(|source| WatchError::Read { path: dir.to_owned(), source })?;
+    pub fn new(dir: &Path, quiet: Duration) -> Result<(Self, Stopper), AuthorError> {
+        let dir = dir.canonicalize().map_err(AuthorError::io("read", dir))?;
         let (tell, told) = mpsc::channel();
         let stopper = Stopper(tell.clone());
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -75,15 +72,12 @@ impl Watch {
             // Sending fails only if the watch has ended.
             let _ = tell.send(message);
         })
-        .map_err(|source| WatchError::Watch { path: dir.clone(), source })?;
+        .map_err(|error| unwatched(&dir, &error))?;
         Ok((Self { dir, quiet, watcher, watched: BTreeSet::new(), told }, stopper))
     }
 
     /// Calls `work` now and after every change, until the watch is stopped.
-    ///
-    /// # Errors
-    /// The project can no longer be read or watched.
-    pub fn run(mut self, mut work: impl FnMut(&Round)) -> Result<(), WatchError> {
+    pub fn run(mut self, mut work: impl FnMut(&Round)) -> Result<(), AuthorError> {
         let mut seen = self.look()?;
         let mut round = Round { number: 1, changed: Vec::new() };
         work(&round);
@@ -104,7 +98,7 @@ impl Watch {
 
     /// Returns a snapshot of the project, and watches its new directories. Ignored directories are
     /// not watched: a watch on everything below `node_modules` takes thousands of handles.
-    fn look(&mut self) -> Result<Snapshot, WatchError> {
+    fn look(&mut self) -> Result<Snapshot, AuthorError> {
         let snapshot = Snapshot::of(&self.dir)?;
         let mut new = false;
         for directory in &snapshot.directories {
@@ -116,7 +110,7 @@ impl Watch {
                 // The directory was removed since the snapshot. The watch on its parent reports
                 // that.
                 Err(_) if !directory.exists() => continue,
-                Err(source) => return Err(WatchError::Watch { path: directory.clone(), source }),
+                Err(error) => return Err(unwatched(directory, &error)),
             }
         }
         self.watched.clone_from(&snapshot.directories);
@@ -127,24 +121,30 @@ impl Watch {
 
     /// Waits for a change, and then until the project is quiet. Returns `false` if the watch is to
     /// stop.
-    fn wait(&self) -> Result<bool, WatchError> {
-        let failed = |source| WatchError::Watch { path: self.dir.clone(), source };
+    fn wait(&self) -> Result<bool, AuthorError> {
         match self.told.recv() {
             Ok(Message::Changed) => {}
-            Ok(Message::Failed(error)) => return Err(failed(error)),
+            Ok(Message::Failed(error)) => return Err(unwatched(&self.dir, &error)),
             Ok(Message::Stop) | Err(_) => return Ok(false),
         }
         let begun = Instant::now();
         while begun.elapsed() < MAX_WAIT {
             match self.told.recv_timeout(self.quiet) {
                 Ok(Message::Changed) => {}
-                Ok(Message::Failed(error)) => return Err(failed(error)),
+                Ok(Message::Failed(error)) => return Err(unwatched(&self.dir, &error)),
                 Ok(Message::Stop) => return Ok(false),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
         Ok(true)
     }
+}
+
+fn unwatched(path: &Path, error: &notify::Error) -> AuthorError {
+    let hint = matches!(error.kind, notify::ErrorKind::MaxFilesWatch).then_some(
+        "the system watches no more directories for this user: raise fs.inotify.max_user_watches, or close other watchers",
+    );
+    AuthorError::system(format!("failed to watch `{}`", path.display())).because(error).maybe_hint(hint)
 }
 
 /// The result of a build: a message about the module, or the error.
@@ -156,7 +156,7 @@ pub struct RoundReport {
     /// The result of the build.
     pub built: Built,
     /// The outcomes of the cases; `None` if there was no module to test.
-    pub cases: Option<Result<Report, GoldenError>>,
+    pub cases: Option<Result<Report, AuthorError>>,
     /// The wall-clock time of the whole round.
     pub wall: Duration,
 }

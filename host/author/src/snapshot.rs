@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::error::WatchError;
+use crate::error::AuthorError;
 
 /// Maximum number of files. A plugin has some dozens, and its SDK some hundreds.
 const MAX_FILES: usize = 20_000;
@@ -22,32 +22,28 @@ const MAX_DEPTH: usize = 32;
 /// The files of a project.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Snapshot {
-    files: BTreeMap<PathBuf, [u8; 32]>,
-    pub(super) directories: BTreeSet<PathBuf>,
+    /// Hexadecimal digests of the files by path, relative to the project.
+    pub(crate) files: BTreeMap<PathBuf, String>,
+    pub(crate) directories: BTreeSet<PathBuf>,
 }
 
 impl Snapshot {
-    pub(crate) fn of(dir: &Path) -> Result<Self, WatchError> {
+    pub(crate) fn of(dir: &Path) -> Result<Self, AuthorError> {
         let mut snapshot = Self::default();
         snapshot.walk(dir, dir, 0)?;
         Ok(snapshot)
     }
 
-    /// Returns the digests of the files by path, relative to the project.
-    pub(crate) fn files(self) -> BTreeMap<PathBuf, [u8; 32]> {
-        self.files
-    }
-
     /// Returns the files that are new, removed or changed, relative to the project.
-    pub(super) fn changed_since(&self, before: &Self) -> Vec<PathBuf> {
+    pub(crate) fn changed_since(&self, before: &Self) -> Vec<PathBuf> {
         let now = self.files.iter().filter(|(path, digest)| before.files.get(*path) != Some(digest));
         let gone = before.files.keys().filter(|path| !self.files.contains_key(*path));
         let all: BTreeSet<&PathBuf> = now.map(|(path, _)| path).chain(gone).collect();
         all.into_iter().cloned().collect()
     }
 
-    fn walk(&mut self, top: &Path, dir: &Path, depth: usize) -> Result<(), WatchError> {
-        let failed = |source| WatchError::Read { path: dir.to_owned(), source };
+    fn walk(&mut self, top: &Path, dir: &Path, depth: usize) -> Result<(), AuthorError> {
+        let failed = AuthorError::io("read", dir);
         let entries = match fs::read_dir(dir) {
             Ok(entries) => entries,
             // The directory was removed during the walk. The system reports that.
@@ -56,18 +52,19 @@ impl Snapshot {
         };
         self.directories.insert(dir.to_owned());
         for entry in entries {
-            let entry = entry.map_err(failed)?;
+            let entry = entry.map_err(&failed)?;
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
             // Links are not followed: authors do not change an SDK that is linked into the project.
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
-                if depth < MAX_DEPTH && !directory(&name) {
+                if depth < MAX_DEPTH && !ignores_directory(&name) {
                     self.walk(top, &path, depth + 1)?;
                 }
-            } else if kind.is_file() && !file(&name, depth == 0) {
+            } else if kind.is_file() && !ignores_file(&name, depth == 0) {
                 if self.files.len() >= MAX_FILES {
-                    return Err(WatchError::TooMany { path: top.to_owned(), limit: MAX_FILES });
+                    let what = format!("`{}` holds more than {MAX_FILES} files", top.display());
+                    return Err(AuthorError::system(what).because("that is not a plugin's directory"));
                 }
                 if let Ok(digest) = digest(&path) {
                     self.files.insert(path.strip_prefix(top).unwrap_or(&path).to_owned(), digest);
@@ -78,18 +75,12 @@ impl Snapshot {
     }
 }
 
-fn digest(path: &Path) -> io::Result<[u8; 32]> {
+fn digest(path: &Path) -> io::Result<String> {
     let file = File::open(path)?;
     let mut digest = Sha256::new();
     digest.update(file.metadata()?.len().to_le_bytes());
-    let mut file = file.take(MAX_BYTES);
-    let mut piece = vec![0; 64 << 10];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(digest.finalize().into()),
-            n => digest.update(piece.get(..n).unwrap_or_default()),
-        }
-    }
+    io::copy(&mut file.take(MAX_BYTES), &mut digest)?;
+    Ok(hex::encode(digest.finalize()))
 }
 
 /// Directories that tools create.
@@ -97,15 +88,22 @@ const MADE: [&str; 6] = ["build", "target", "node_modules", "__pycache__", "dist
 
 /// Returns whether to ignore a directory with this name. Hidden ones belong to tools: `.git`,
 /// `.venv`, `.fuzz`.
-pub(super) fn directory(name: &str) -> bool {
+fn ignores_directory(name: &str) -> bool {
     name.starts_with('.') || MADE.contains(&name)
 }
 
 /// Returns whether to ignore a file with this name: temporary files of editors, and built modules
 /// at the top.
-pub(super) fn file(name: &str, at_the_top: bool) -> bool {
+fn ignores_file(name: &str, at_the_top: bool) -> bool {
     let scratch = name.starts_with('.') || name.starts_with('#') || name.ends_with('~') || name.ends_with(".swp");
     scratch || (at_the_top && name.ends_with(".wasm"))
+}
+
+/// Reads a file, up to one byte more than `limit`, so that callers can detect that it is too large.
+pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -1,16 +1,17 @@
-//! Writes a new project.
+//! Creates a new project from a template. The templates, the SDKs and the contract are embedded in
+//! this program.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use plumbline_archive::atomic::parent_directory;
+use plumbline_core::closest;
 use plumbline_sandbox::componentize::{DEFAULT_WORLD, worlds};
 use serde::Serialize;
 
-use super::names::{Names, check_name};
-use crate::embedded::{Embedded, sdk, template, template_languages, wit};
-use crate::project::{AuthorError, Language};
-use plumbline_core::closest;
+use crate::error::AuthorError;
+use crate::language::Language;
 
 /// The suffix of template files that would otherwise make the template a project of its own. It is
 /// dropped.
@@ -33,9 +34,6 @@ pub struct NewProject {
 ///
 /// The project consists of the template of its language, the contract in `wit/`, and the SDK in
 /// `sdk/<language>/`. It is created atomically.
-///
-/// # Errors
-/// The name is invalid, there is no such template, or the directory cannot be written.
 pub fn new_project(
     name: &str,
     language: Language,
@@ -49,10 +47,7 @@ pub fn new_project(
         return Err(no_template(language, world));
     }
     refuse_taken(directory)?;
-    let parent = match directory.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let parent = parent_directory(directory);
     fs::create_dir_all(parent).map_err(AuthorError::io("create", parent))?;
     let scratch = tempfile::Builder::new()
         .prefix(".plumbline-new-")
@@ -65,10 +60,10 @@ pub fn new_project(
         write(scratch.path(), &path, file, Some(&names))?;
         written.push(path);
     }
-    for (path, file) in wit() {
+    for (path, file) in below("wit") {
         write(scratch.path(), &format!("wit/{path}"), file, None)?;
     }
-    for (path, file) in sdk(language) {
+    for (path, file) in below(&format!("plugin-sdk/{}", language.sdk())) {
         write(scratch.path(), &format!("sdk/{language}/{path}"), file, None)?;
     }
     fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755))
@@ -137,4 +132,107 @@ fn write(root: &Path, path: &str, file: &Embedded, names: Option<&Names<'_>>) ->
     fs::write(&target, content).map_err(AuthorError::io("write", &target))?;
     let mode = if file.executable { 0o755 } else { 0o644 };
     fs::set_permissions(&target, fs::Permissions::from_mode(mode)).map_err(AuthorError::io("change", &target))
+}
+
+/// Maximum length in bytes of a DNS label.
+const MAX_NAME: usize = 63;
+
+/// Checks that `name` is valid for a project. It becomes the name of a plugin, a module and a
+/// package, and a part of identifiers.
+fn check_name(name: &str) -> Result<(), AuthorError> {
+    let bytes = name.as_bytes();
+    let inside = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    let good = bytes.len() <= MAX_NAME
+        && bytes.first().is_some_and(u8::is_ascii_lowercase)
+        && bytes.last().is_some_and(|byte| *byte != b'-')
+        && bytes.iter().all(inside);
+    if good {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(MAX_NAME + 1).collect();
+    Err(AuthorError::input(format!("`{shown}` cannot be a project's name")).hint(
+        "use lower-case letters, digits and `-`, beginning with a letter, not ending with `-`, at most 63: `my-format`",
+    ))
+}
+
+/// The names that replace the placeholders of a template.
+struct Names<'a> {
+    name: &'a str,
+    ident: String,
+    type_name: String,
+}
+
+impl<'a> Names<'a> {
+    /// Derives the names from a valid project name.
+    fn of(name: &'a str) -> Self {
+        let word = |word: &str| {
+            let mut letters = word.chars();
+            letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect::<String>()
+        };
+        Self { name, ident: name.replace('-', "_"), type_name: name.split('-').map(word).collect() }
+    }
+
+    /// Returns a text of the template with the names filled in.
+    fn fill(&self, text: &str) -> String {
+        text.replace("__NAME__", self.name).replace("__IDENT__", &self.ident).replace("__TYPE__", &self.type_name)
+    }
+}
+
+/// A file that is embedded in this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Embedded {
+    /// The path below the root of the sources, such as `plugin-sdk/rust/src/lib.rs`.
+    path: &'static str,
+    /// The content.
+    bytes: &'static [u8],
+    /// Whether the file is executable.
+    executable: bool,
+}
+
+static FILES: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// Returns the files below a directory, with their paths relative to it.
+fn below(directory: &str) -> impl Iterator<Item = (&'static str, &'static Embedded)> + use<> {
+    let prefix = format!("{directory}/");
+    FILES.iter().filter_map(move |file| Some((file.path.strip_prefix(&prefix)?, file)))
+}
+
+/// Returns the files of the project template for a language and world; none if there is no
+/// template. The template for the default world is named after the language. For another world, the
+/// name of the world follows.
+fn template(
+    language: Language,
+    world: Option<&str>,
+) -> impl Iterator<Item = (&'static str, &'static Embedded)> + use<> {
+    let name = match world {
+        Some(world) => format!("{language}-{world}"),
+        None => language.to_string(),
+    };
+    below(&format!("plugin-sdk/templates/{name}"))
+}
+
+/// Returns the languages that have a template.
+pub fn template_languages() -> impl Iterator<Item = Language> {
+    Language::ALL.into_iter().filter(|language| template(*language, None).next().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_cannot_be_used_everywhere_are_refused() {
+        for good in ["a", "my-format", "x2", &"a".repeat(63)] {
+            check_name(good).unwrap();
+        }
+        for bad in ["", "A", "2x", "-a", "a-", "a_b", "a.b", "../x", "a b", "ü", &"a".repeat(64)] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn each_place_gets_the_name_in_its_own_spelling() {
+        let names = Names::of("my-format-2");
+        assert_eq!(names.fill("__NAME__ __IDENT__ __TYPE__ _NAME_"), "my-format-2 my_format_2 MyFormat2 _NAME_");
+    }
 }

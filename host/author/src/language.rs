@@ -4,9 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use serde::Serialize;
-
 use plumbline_core::closest;
+use serde::Serialize;
 
 /// A language for modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -31,7 +30,6 @@ impl Language {
     pub const ALL: [Self; 6] = [Self::Rust, Self::Go, Self::JavaScript, Self::TypeScript, Self::Python, Self::C];
 
     /// Returns the name that `module.yaml` and `--lang` use.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rust => "rust",
@@ -44,7 +42,6 @@ impl Language {
     }
 
     /// Returns the directory of the SDK below `plugin-sdk/`.
-    #[must_use]
     pub fn sdk(self) -> &'static str {
         match self {
             Self::JavaScript | Self::TypeScript => "js",
@@ -54,7 +51,6 @@ impl Language {
 
     /// Detects the language of a directory from its files. Returns the language, and the file that
     /// identifies it.
-    #[must_use]
     pub fn detect(directory: &Path) -> Option<(Self, &'static str)> {
         let signs = [
             (Self::Rust, "Cargo.toml"),
