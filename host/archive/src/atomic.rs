@@ -1,8 +1,9 @@
 //! Files that are written completely or not at all.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -19,7 +20,6 @@ const TEMPORARY_RANDOM: usize = 6;
 /// Returns whether `name`, without directories, is the name of a temporary file of an
 /// [`AtomicFile`]. Such a file is never part of a result: it is being written, or a killed process
 /// left it behind.
-#[must_use]
 pub fn is_temporary(name: &OsStr) -> bool {
     let random = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY_PREFIX));
     random.is_some_and(|random| random.len() == TEMPORARY_RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric()))
@@ -37,56 +37,34 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Creates a temporary file for `target`, readable by all users as far as the umask permits.
     /// The directory must exist.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
     pub fn create(target: &Path) -> io::Result<Self> {
         Self::create_on(&Disk::default(), target, 0o644)
     }
 
     /// Creates a temporary file on `disk` for `target`, with the permissions `mode` under the
     /// umask. The directory must exist.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
     pub fn create_on(disk: &Disk, target: &Path, mode: u32) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(TEMPORARY_PREFIX).rand_bytes(TEMPORARY_RANDOM);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(mode));
-        }
-        #[cfg(not(unix))]
-        let _ = mode;
-        let directory = directory(target);
+        builder.permissions(Permissions::from_mode(mode));
+        let directory = parent_directory(target);
         let temporary = disk.step(Step::CreateTemporary(directory), || builder.tempfile_in(directory))?;
         Ok(Self { temporary, target: target.to_owned(), disk: disk.clone() })
     }
 
     /// Makes the file readable by all users, whatever the umask. The user who reads a result may
     /// differ from the one who wrote it.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    #[cfg(unix)]
     pub fn readable_by_all(self) -> io::Result<Self> {
-        use std::os::unix::fs::PermissionsExt;
-        self.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        self.as_file().set_permissions(Permissions::from_mode(0o644))?;
         Ok(self)
     }
 
     /// Returns the file, for seeking and reading before the commit.
-    #[must_use]
     pub fn as_file(&self) -> &File {
         self.temporary.as_file()
     }
 
     /// Returns the path of the temporary file.
-    #[must_use]
     pub fn temporary_path(&self) -> &Path {
         self.temporary.path()
     }
@@ -95,15 +73,13 @@ impl AtomicFile {
     /// directory entry are durable.
     ///
     /// # Errors
-    ///
-    /// Returns the error of the operating system. The temporary file is then removed, unless only
-    /// the sync of the directory failed.
+    /// The temporary file is then removed, unless only the sync of the directory failed.
     pub fn commit(self) -> io::Result<()> {
         let Self { temporary, target, disk } = self;
         disk.step(Step::Sync(temporary.path()), || temporary.as_file().sync_all())?;
         let from = temporary.path().to_owned();
         disk.step(Step::Rename(&from, &target), || temporary.persist(&target).map_err(|error| error.error))?;
-        disk.sync_directory(directory(&target))
+        disk.sync_directory(parent_directory(&target))
     }
 }
 
@@ -122,9 +98,7 @@ impl Disk {
     /// old or the new bytes, also after a crash.
     ///
     /// # Errors
-    ///
-    /// Returns the error of the operating system. `path` is then unchanged, unless only the last
-    /// sync failed.
+    /// `path` is then unchanged, unless only the last sync failed.
     pub fn replace(&self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
         let mut file = AtomicFile::create_on(self, path, mode)?;
         file.write_all(bytes)?;
@@ -135,15 +109,13 @@ impl Disk {
 /// Writes `data` to `target`. Readers see either the old or the new bytes, also after a crash.
 ///
 /// # Errors
-///
-/// Returns the error of the operating system. `target` is then unchanged, unless only the sync of
-/// the directory failed.
+/// `target` is then unchanged, unless only the sync of the directory failed.
 pub fn write_atomic(target: &Path, data: &[u8]) -> io::Result<()> {
     Disk::default().replace(target, data, 0o644)
 }
 
 /// Returns the directory of a file, or `.` for a bare name.
-fn directory(file: &Path) -> &Path {
+pub fn parent_directory(file: &Path) -> &Path {
     match file.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
         _ => Path::new("."),

@@ -37,10 +37,6 @@ pub enum Step<'a> {
 /// Injects faults into steps, for tests.
 pub trait Faults: Send + Sync {
     /// Carries out `step` by calling `act` once, or fails instead.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of `act`, or an injected one.
     fn step(&self, step: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 
     /// Returns how many of `bytes` the next write accepts, at least 1.
@@ -61,16 +57,11 @@ impl fmt::Debug for Disk {
 
 impl Disk {
     /// Creates a file system that passes its steps to `faults`.
-    #[must_use]
     pub fn faulty(faults: Arc<dyn Faults>) -> Self {
         Self(Some(faults))
     }
 
     /// Carries out `act`, which implements `step`.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of `act`, or an injected one.
     pub fn step<T>(&self, step: Step<'_>, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let Some(faults) = &self.0 else { return act() };
         let (mut act, mut result) = (Some(act), None);
@@ -86,7 +77,6 @@ impl Disk {
     /// Creates a new file at `path`.
     ///
     /// # Errors
-    ///
     /// Returns the error of the operating system, also if the file already exists.
     pub fn create(&self, path: &Path) -> io::Result<DiskFile> {
         let file = self.step(Step::Create(path), || File::create_new(path))?;
@@ -94,16 +84,11 @@ impl Disk {
     }
 
     /// Wraps `file`, which was opened at `path`.
-    #[must_use]
     pub fn file(&self, file: File, path: &Path) -> DiskFile {
         DiskFile { file, path: path.to_owned(), disk: self.clone() }
     }
 
     /// Creates the directory `path` and its missing parents, and makes each durable in its parent.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
     pub fn create_directories(&self, path: &Path) -> io::Result<()> {
         match self.step(Step::CreateDirectory(path), || fs::create_dir(path)) {
             Ok(()) => path.parent().map_or(Ok(()), |parent| self.sync_directory(parent)),
@@ -117,19 +102,11 @@ impl Disk {
     }
 
     /// Renames a file or directory.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
     pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.step(Step::Rename(from, to), || fs::rename(from, to))
     }
 
     /// Removes the file `path` if it exists.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
     pub fn remove_file(&self, path: &Path) -> io::Result<()> {
         self.step(Step::Remove(path), || absent_is_fine(fs::remove_file(path)))
     }
@@ -137,33 +114,22 @@ impl Disk {
     /// Removes the directory `path` with all its content, if it exists.
     ///
     /// # Errors
-    ///
     /// Returns the error of the operating system. A part of the directory may then be gone.
     pub fn remove_directory(&self, path: &Path) -> io::Result<()> {
         self.step(Step::Remove(path), || absent_is_fine(fs::remove_dir_all(path)))
     }
 
     /// Makes created, renamed and removed files in `path` durable.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    #[cfg(unix)]
     pub fn sync_directory(&self, path: &Path) -> io::Result<()> {
         // A bare name has an empty parent.
         let opened = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         self.step(Step::SyncDirectory(path), || File::open(opened)?.sync_all())
     }
 
-    /// Does nothing. Other systems cannot open directories, and make renames durable by other
-    /// means.
-    ///
-    /// # Errors
-    ///
-    /// Never fails.
-    #[cfg(not(unix))]
-    pub fn sync_directory(&self, _: &Path) -> io::Result<()> {
-        Ok(())
+    pub(crate) fn write(&self, mut file: impl Write, path: &Path, data: &[u8]) -> io::Result<usize> {
+        let accepted = self.0.as_ref().map_or(data.len(), |faults| faults.accept(data.len()));
+        let data = data.get(..accepted).unwrap_or(data);
+        self.step(Step::Write(path, data.len()), || file.write(data))
     }
 }
 
@@ -186,7 +152,6 @@ impl DiskFile {
     /// Makes the content durable.
     ///
     /// # Errors
-    ///
     /// Returns the error of the operating system. It is then unknown which of the bytes since the
     /// last sync are durable.
     pub fn sync(&self) -> io::Result<()> {
@@ -194,10 +159,6 @@ impl DiskFile {
     }
 
     /// Truncates the file to `length` and seeks to its end.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
     pub fn truncate(&mut self, length: u64) -> io::Result<()> {
         let file = &mut self.file;
         self.disk.step(Step::Truncate(&self.path, length), || {
@@ -220,13 +181,5 @@ impl Write for DiskFile {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-impl Disk {
-    pub(crate) fn write(&self, mut file: impl Write, path: &Path, data: &[u8]) -> io::Result<usize> {
-        let accepted = self.0.as_ref().map_or(data.len(), |faults| faults.accept(data.len()));
-        let data = data.get(..accepted).unwrap_or(data);
-        self.step(Step::Write(path, data.len()), || file.write(data))
     }
 }

@@ -1,4 +1,5 @@
-//! Lists the finished archives in the directory of an aggregator, and reads ranges of them.
+//! Lists the finished archives in the directory of an aggregator, reads ranges of them, and packs
+//! what a run in progress has gathered so far.
 //!
 //! The process that reads a range is started again for each one. The digest takes time to compute,
 //! so it is cached in a side file.
@@ -6,16 +7,16 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::atomic::write_atomic;
 use crate::gzip::Sha256Writer;
+use crate::layout::ARCHIVE_EXTENSION;
 use crate::member::{COMPONENT_BYTES, shown};
-
-/// The file extension of a results archive.
-pub const ARCHIVE_EXTENSION: &str = ".tar.gz";
+use crate::pack::{PackError, PackOptions, pack_directory};
 
 /// The maximum number of archives in one directory. Default 1,000: an aggregator writes one per
 /// run, and its directory rarely outlives it.
@@ -23,6 +24,12 @@ pub const MAX_ARCHIVES: usize = 1000;
 
 /// The maximum size in bytes of a side file, which has one line.
 const MAX_SIDE_BYTES: u64 = 4096;
+
+/// The prefix of working directories, which are next to the future archive.
+const WORK_PREFIX: &str = ".plumbline-run-";
+
+/// The directory inside a working directory that becomes the archive.
+const TREE: &str = "tree";
 
 /// A finished archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,18 +49,16 @@ pub struct ArchiveList {
     pub archives: Vec<FinishedArchive>,
 }
 
-/// Error while listing or reading archives.
+/// Error while listing or reading the archives of a directory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FinishedError {
     /// The directory, or a file in it, could not be read.
-    #[error("failed to read `{}`: {source}", path.display())]
-    Read {
-        /// The directory or file.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    #[error("failed to read `{0}`: {1}")]
+    Read(PathBuf, #[source] io::Error),
+    /// An archive could not be read while it was sent with others.
+    #[error("failed to read archive `{0}`: {1}")]
+    ReadArchive(String, #[source] io::Error),
     /// There are more than [`MAX_ARCHIVES`] archives.
     #[error("more than {MAX_ARCHIVES} archives in `{}`", .0.display())]
     TooMany(PathBuf),
@@ -64,6 +69,15 @@ pub enum FinishedError {
     /// The archive changed while it was read, so it is still being written.
     #[error("archive `{}` is still being written: it changed while it was read", .0.display())]
     Changing(PathBuf),
+    /// An archive changed its size while it was sent, so it is still being written. What was sent
+    /// is an incomplete stream.
+    #[error("archive `{name}` is still being written: it had {expected} bytes when it was opened, and has others now")]
+    Resized {
+        /// The name of the archive.
+        name: String,
+        /// The size when it was opened.
+        expected: u64,
+    },
     /// The range starts after the end of the archive.
     #[error("archive `{}` has {size} bytes, and byte {offset} was asked for", path.display())]
     Beyond {
@@ -74,34 +88,38 @@ pub enum FinishedError {
         /// The start of the range.
         offset: u64,
     },
-    /// Writing the bytes to the output failed.
-    #[error("failed to pass on the bytes of archive `{name}`: {source}")]
-    Write {
-        /// The name of the archive.
-        name: String,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    /// Writing the bytes of an archive to the output failed.
+    #[error("failed to pass on the bytes of archive `{0}`: {1}")]
+    Write(String, #[source] io::Error),
+    /// Writing the stream of all archives failed.
+    #[error("failed to pass on the archives: {0}")]
+    WriteAll(#[source] io::Error),
+    /// No run is in progress in the directory. A run removes its working directory once it has
+    /// written its archive.
+    #[error("no run is under way in `{}`", .0.display())]
+    NoRun(PathBuf),
+    /// The tree of a run in progress could not be packed.
+    #[error(transparent)]
+    Pack(#[from] PackError),
 }
 
 /// Returns whether `name` is that of a finished archive: a base name that is not hidden. Unfinished
 /// archives have hidden names.
-#[must_use]
 pub fn is_archive_name(name: &str) -> bool {
-    let plain = |c: char| c != '/' && c != '\\' && !c.is_control();
     name.ends_with(ARCHIVE_EXTENSION)
         && name.len() > ARCHIVE_EXTENSION.len()
         && name.len() <= COMPONENT_BYTES
-        && !name.starts_with('.')
-        && name.chars().all(plain)
+        && is_plain(name)
+}
+
+/// Returns whether `name` is a visible file name without directories and control characters.
+pub(crate) fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.chars().any(|c| matches!(c, '/' | '\\') || c.is_control())
 }
 
 /// Lists the finished archives in `dir`, ordered by name. Each archive is read once to compute its
-/// digest, which is then cached next to it in a hidden file if the directory is writable.
-///
-/// # Errors
-///
-/// Returns a [`FinishedError`], also if an archive is still being written.
+/// digest, which is then cached next to it in a hidden file if the directory is writable. An archive
+/// that is still being written is an error.
 pub fn list_archives(dir: &Path) -> Result<ArchiveList, FinishedError> {
     let mut archives = Vec::new();
     for name in archive_names(dir)? {
@@ -113,16 +131,12 @@ pub fn list_archives(dir: &Path) -> Result<ArchiveList, FinishedError> {
 
 /// Copies up to `length` bytes of the archive `name` in `dir`, starting at `offset`, to `out`.
 /// Returns the number of bytes copied, which is smaller at the end of the archive.
-///
-/// # Errors
-///
-/// Returns a [`FinishedError`].
 pub fn copy_piece(dir: &Path, name: &str, offset: u64, length: u64, out: &mut dyn Write) -> Result<u64, FinishedError> {
     if !is_archive_name(name) {
         return Err(FinishedError::Name(shown(name.as_bytes())));
     }
     let path = dir.join(name);
-    let failed = |source| FinishedError::Read { path: path.clone(), source };
+    let failed = |source| FinishedError::Read(path.clone(), source);
     let mut file = open(&path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
     if offset > size {
@@ -132,7 +146,7 @@ pub fn copy_piece(dir: &Path, name: &str, offset: u64, length: u64, out: &mut dy
     let mut file = file.take(length);
     let mut chunk = vec![0; 64 << 10];
     let mut copied = 0;
-    let passing = |source| FinishedError::Write { name: name.to_owned(), source };
+    let passing = |source| FinishedError::Write(name.to_owned(), source);
     loop {
         let read = file.read(&mut chunk).map_err(failed)?;
         if read == 0 {
@@ -145,10 +159,40 @@ pub fn copy_piece(dir: &Path, name: &str, offset: u64, length: u64, out: &mut dy
     Ok(copied)
 }
 
+/// Packs the tree of the run in progress in `dir` to `out`, streaming.
+///
+/// If there are several because a run was interrupted, the most recently changed one is packed.
+/// Files that are written meanwhile may or may not be included. A file that becomes shorter while
+/// it is packed is an error, and a retry helps.
+///
+/// # Errors
+/// What was already written to `out` is an incomplete archive, which every reader reports.
+pub fn snapshot(dir: &Path, out: impl Write) -> Result<(), FinishedError> {
+    let failed = |source| FinishedError::Read(dir.to_owned(), source);
+    let mut newest: Option<(SystemTime, PathBuf)> = None;
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let tree = entry.path().join(TREE);
+        if !entry.file_name().to_string_lossy().starts_with(WORK_PREFIX) || !tree.is_dir() {
+            continue;
+        }
+        // The status in the directory is replaced all the time, which changes its modification
+        // time.
+        let at = entry.metadata().and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        if newest.as_ref().is_none_or(|(known, _)| at > *known) {
+            newest = Some((at, tree));
+        }
+    }
+    let (_, tree) = newest.ok_or_else(|| FinishedError::NoRun(dir.to_owned()))?;
+    // This runs in the aggregator's pod, next to the aggregator, which needs its cores and memory.
+    pack_directory(&tree, out, &PackOptions::single_threaded(), &mut || false)?;
+    Ok(())
+}
+
 /// Returns the names of the archives in `dir` in order. Entries that are not regular files, or
 /// whose name is not UTF-8, are left out.
 pub(crate) fn archive_names(dir: &Path) -> Result<Vec<String>, FinishedError> {
-    let failed = |source| FinishedError::Read { path: dir.to_owned(), source };
+    let failed = |source| FinishedError::Read(dir.to_owned(), source);
     let mut names = Vec::new();
     for entry in fs::read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -182,7 +226,7 @@ struct Side {
 
 fn digest(dir: &Path, name: &str) -> Result<(u64, String), FinishedError> {
     let path = dir.join(name);
-    let failed = |source| FinishedError::Read { path: path.clone(), source };
+    let failed = |source| FinishedError::Read(path.clone(), source);
     let mut file = open(&path).map_err(failed)?;
     let before = stamp(&file.metadata().map_err(failed)?).map_err(failed)?;
     let side = dir.join(format!(".{name}.sha256.json"));
@@ -211,7 +255,7 @@ fn stamp(metadata: &Metadata) -> io::Result<(u64, Timestamp)> {
     Ok((metadata.len(), modified))
 }
 
-/// Reads a side file. One that cannot be read counts as missing.
+/// A side file that cannot be read counts as missing.
 fn read_side(path: &Path) -> Option<Side> {
     let mut line = Vec::new();
     open(path).ok()?.take(MAX_SIDE_BYTES).read_to_end(&mut line).ok()?;
@@ -220,7 +264,11 @@ fn read_side(path: &Path) -> Option<Side> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::extract::extract_tar_gz;
+    use crate::member::ExtractLimits;
 
     fn write(dir: &Path, name: &str, data: &[u8]) {
         fs::write(dir.join(name), data).unwrap();
@@ -288,5 +336,23 @@ mod tests {
             assert!(matches!(error, FinishedError::Name(_)), "{name}: {error}");
         }
         assert!(is_archive_name("202611201300_plumbline_x.tar.gz"));
+    }
+
+    #[test]
+    fn the_run_under_way_is_packed() {
+        let (dir, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        assert!(matches!(snapshot(dir.path(), io::sink()), Err(FinishedError::NoRun(_))));
+        for (name, text, age) in [(".plumbline-run-old", "old", 60), (".plumbline-run-new", "new", 0)] {
+            let work = dir.path().join(name);
+            fs::create_dir_all(work.join("tree/plugins")).unwrap();
+            fs::write(work.join("tree/plugins/x"), text).unwrap();
+            let at = SystemTime::now() - Duration::from_secs(age);
+            File::open(&work).unwrap().set_modified(at).unwrap();
+        }
+        fs::create_dir_all(dir.path().join("other/tree")).unwrap();
+        let mut out = Vec::new();
+        snapshot(dir.path(), &mut out).unwrap();
+        extract_tar_gz(&out[..], to.path(), &ExtractLimits::default()).unwrap();
+        assert_eq!(fs::read_to_string(to.path().join("plugins/x")).unwrap(), "new");
     }
 }

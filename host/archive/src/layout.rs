@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use plumbline_core::{NodeName, PluginName, RunId};
 
-/// The effective configuration of the run, as JSON.
+/// The effective configuration of the run.
 pub const META_CONFIG: &str = "meta/config.json";
 
 /// The names of the plugins that ran: `{"plugins": [names]}`.
@@ -31,9 +31,6 @@ pub const META_MODULES: &str = "meta/modules.json";
 
 /// The duration of each query of the cluster, as JSON.
 pub const META_QUERY_TIME: &str = "meta/query-time.json";
-
-/// The log of the run, one JSON object per line.
-pub const META_RUN_LOG: &str = "meta/run.log";
 
 /// The health of the cluster, as JSON.
 pub const META_CLUSTER_HEALTH: &str = "meta/clusterhealth.json";
@@ -50,8 +47,7 @@ pub const RESULTS_DIR: &str = "results";
 /// The directory of errors, in a plugin's directory.
 pub const ERRORS_DIR: &str = "errors";
 
-/// The directory of partial results, in a plugin's directory.
-pub const PARTIAL_DIR: &str = "partial";
+const PARTIAL_DIR: &str = "partial";
 
 /// The file with the result tree, in a plugin's directory.
 pub const TREE_FILE: &str = "sonobuoy_results.yaml";
@@ -75,8 +71,8 @@ const TOOL: &str = "plumbline";
 /// The tool names that are recognized in file names of archives.
 const TOOLS: [&str; 2] = [TOOL, "sonobuoy"];
 
-/// The file extension of an archive.
-const EXTENSION: &str = ".tar.gz";
+/// The file extension of a results archive.
+pub const ARCHIVE_EXTENSION: &str = ".tar.gz";
 
 /// The format of the time in an archive's name: UTC, to the minute.
 const TIME: &str = "%Y%m%d%H%M";
@@ -85,59 +81,45 @@ const TIME: &str = "%Y%m%d%H%M";
 const TIME_DIGITS: usize = 12;
 
 /// Returns the directory of a plugin.
-#[must_use]
 pub fn plugin_dir(plugin: &PluginName) -> String {
     format!("{PLUGINS_DIR}/{plugin}")
 }
 
 /// Returns the directory of `plugin`'s result from `node`.
-#[must_use]
 pub fn result_dir(plugin: &PluginName, node: &NodeName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{RESULTS_DIR}/{node}")
 }
 
 /// Returns the directory of `plugin`'s partial result from `node`. It is kept unchanged and never
 /// post-processed.
-#[must_use]
 pub fn partial_dir(plugin: &PluginName, node: &NodeName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{PARTIAL_DIR}/{node}")
 }
 
 /// Returns the directory of the error that replaces `plugin`'s result from `node`.
-#[must_use]
 pub fn errors_dir(plugin: &PluginName, node: &NodeName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{ERRORS_DIR}/{node}")
 }
 
 /// Returns the file with the error that replaces `plugin`'s result from `node`.
-#[must_use]
 pub fn error_file(plugin: &PluginName, node: &NodeName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{ERRORS_DIR}/{node}/{ERROR_FILE}")
 }
 
-/// Returns the file with the result tree of a plugin.
-#[must_use]
-pub fn tree_file(plugin: &PluginName) -> String {
-    format!("{PLUGINS_DIR}/{plugin}/{TREE_FILE}")
-}
-
 /// Returns the file with the verdict on a plugin.
-#[must_use]
 pub fn verdict_file(plugin: &PluginName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{VERDICT_FILE}")
 }
 
 /// Returns the file with the definition of a plugin.
-#[must_use]
 pub fn definition_file(plugin: &PluginName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{DEFINITION_FILE}")
 }
 
 /// Returns the file name of the archive of a run: `202611201300_plumbline_<run>.tar.gz`. It starts
 /// with the time in UTC at which the run started, so that listings are in chronological order.
-#[must_use]
 pub fn archive_name(started: Timestamp, run: &RunId) -> String {
-    format!("{}_{TOOL}_{run}{EXTENSION}", started.strftime(TIME))
+    format!("{}_{TOOL}_{run}{ARCHIVE_EXTENSION}", started.strftime(TIME))
 }
 
 /// The parts of an archive's file name.
@@ -152,9 +134,8 @@ pub struct ArchiveName {
 
 /// Parses the file name of an archive, from Plumbline or Sonobuoy (`..._sonobuoy_...`). Returns
 /// `None` for any other name.
-#[must_use]
 pub fn parse_archive_name(name: &str) -> Option<ArchiveName> {
-    let (time, rest) = name.strip_suffix(EXTENSION)?.split_once('_')?;
+    let (time, rest) = name.strip_suffix(ARCHIVE_EXTENSION)?.split_once('_')?;
     let run = TOOLS.iter().find_map(|tool| rest.strip_prefix(tool)?.strip_prefix('_'))?;
     if time.len() != TIME_DIGITS || !time.bytes().all(|b| b.is_ascii_digit()) || run.is_empty() {
         return None;
@@ -174,7 +155,6 @@ mod tests {
         assert_eq!(result_dir(&plugin, &node), "plugins/e2e/results/kind-worker.local");
         assert_eq!(errors_dir(&plugin, &node), "plugins/e2e/errors/kind-worker.local");
         assert_eq!(error_file(&plugin, &node), "plugins/e2e/errors/kind-worker.local/error.json");
-        assert_eq!(tree_file(&plugin), "plugins/e2e/sonobuoy_results.yaml");
         assert_eq!(definition_file(&plugin), "plugins/e2e/definition.json");
     }
 

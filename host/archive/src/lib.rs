@@ -8,9 +8,8 @@
 //! | [`layout`] | the paths in a results archive |
 //! | [`atomic`] | files that are written completely or not at all |
 //! | [`disk`] | file system steps that tests can fail or interrupt |
-//! | [`finished`] | list the finished archives of an aggregator, and read ranges of them |
-//! | [`splat`], [`receive_archives`] | send and receive all of them as one stream |
-//! | [`snapshot`] | pack what a run has gathered so far |
+//! | [`finished`] | list the finished archives of an aggregator, read ranges of them, and pack a run in progress |
+//! | [`splat`] | send and receive all of them as one stream |
 //! | [`gzip`], [`member`] | the underlying formats |
 //!
 //! All functions block, so call them on a thread of their own.
@@ -24,8 +23,6 @@ pub mod gzip;
 pub mod layout;
 pub mod member;
 pub mod pack;
-pub mod receive_archives;
 pub mod results;
-pub mod snapshot;
 pub mod splat;
 mod walk;

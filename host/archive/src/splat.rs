@@ -1,49 +1,32 @@
 //! Sends all finished archives of a directory as one stream, the form in which clients retrieve
-//! them from an aggregator (docs/protocol.md, "Retrieval").
+//! them from an aggregator (docs/protocol.md, "Retrieval"), and receives such a stream.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use tar::{Builder, Header};
+use tar::{Builder, EntryType};
 
-use crate::finished::{FinishedError, archive_names, open};
-use crate::gzip::ParallelGzip;
+use crate::atomic::AtomicFile;
+use crate::finished::{FinishedArchive, FinishedError, archive_names, is_plain, open};
+use crate::gzip::{ParallelGzip, Sha256Writer};
+use crate::member::{ExtractLimits, Kind, NameLimits, StreamError, each_member};
+use crate::pack::{ExactReader, Fault, header};
 
 /// The level of the outer gzip. The content is already compressed, so a higher level would only
 /// take time.
 const LEVEL: u32 = 0;
 
-/// Error while sending archives.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SplatError {
-    /// The directory could not be read.
-    #[error(transparent)]
-    List(#[from] FinishedError),
-    /// An archive could not be read.
-    #[error("failed to read archive `{name}`: {source}")]
-    Read {
-        /// The name of the archive.
-        name: String,
-        /// The error of the operating system.
-        source: io::Error,
-    },
-    /// An archive changed its size while it was sent, so it is still being written. What was sent
-    /// is an incomplete stream.
-    #[error("archive `{name}` is still being written: it had {expected} bytes when it was opened, and has others now")]
-    Changing {
-        /// The name of the archive.
-        name: String,
-        /// The size when it was opened.
-        expected: u64,
-    },
-    /// The stream could not be written.
-    #[error("failed to pass on the archives: {0}")]
-    Write(#[source] io::Error),
-}
+/// The maximum number of archives in one stream. Default 100: each is an open file until the end of
+/// the stream.
+const MAX_ARCHIVES: u64 = 100;
+
+/// The maximum size of all archives of one stream in bytes. Default 1 TiB, the reading limit of an
+/// archive.
+const MAX_BYTES: u64 = 1 << 40;
 
 /// Writes every finished archive in `dir` as a member of one gzipped tar to `out`, streaming.
 /// Members have base names and are ordered by name. Returns `out` after a flush. Without archives,
@@ -52,86 +35,106 @@ pub enum SplatError {
 /// Archives in progress, which have hidden temporary names, are not included.
 ///
 /// # Errors
-///
-/// Returns a [`SplatError`]. The stream then lacks its end, and every reader reports it as
-/// truncated.
-pub fn splat<W: Write>(dir: &Path, out: W) -> Result<W, SplatError> {
+/// The stream then lacks its end, and every reader reports it as truncated.
+pub fn splat<W: Write>(dir: &Path, out: W) -> Result<W, FinishedError> {
     let mut tar = Builder::new(ParallelGzip::new(out, LEVEL, NonZeroUsize::MIN));
     for name in archive_names(dir)? {
-        let failed = |source| SplatError::Read { name: name.clone(), source };
+        let failed = |source| FinishedError::ReadArchive(name.clone(), source);
         let file = open(&dir.join(&name)).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
-        let size = metadata.len();
         let modified = metadata.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        let mut header = Header::new_gnu();
-        header.set_size(size);
-        header.set_mode(0o644);
-        header.set_mtime(modified.map_or(0, |since| since.as_secs()));
-        header.set_uid(0);
-        header.set_gid(0);
-        let mut content = Steady { file, left: size, fault: None };
-        let appended = tar.append_data(&mut header, &name, &mut content);
-        match content.fault.take() {
-            Some(Fault::Shorter) => return Err(SplatError::Changing { name, expected: size }),
-            Some(Fault::Read(source)) => return Err(SplatError::Read { name, source }),
-            None => appended.map_err(SplatError::Write)?,
-        }
-        if content.grew().map_err(failed)? {
-            return Err(SplatError::Changing { name, expected: size });
-        }
+        send(&mut tar, &name, &file, metadata.len(), modified.map_or(0, |since| since.as_secs()))?;
     }
-    tar.into_inner().and_then(ParallelGzip::finish).map_err(SplatError::Write)
+    tar.into_inner().and_then(ParallelGzip::finish).map_err(FinishedError::WriteAll)
 }
 
-enum Fault {
-    Shorter,
-    Read(io::Error),
-}
-
-/// A reader that returns exactly as many bytes as the file had when it was opened, or an error.
-struct Steady {
-    file: File,
-    left: u64,
-    fault: Option<Fault>,
-}
-
-impl Steady {
-    /// Returns whether the file has grown.
-    fn grew(&mut self) -> io::Result<bool> {
-        Ok(self.file.read(&mut [0])? > 0)
+/// Appends one archive, which must keep its size.
+fn send(tar: &mut Builder<impl Write>, name: &str, file: &File, size: u64, mtime: u64) -> Result<(), FinishedError> {
+    let failed = |source| FinishedError::ReadArchive(name.to_owned(), source);
+    let mut go_on = || false;
+    let mut content = ExactReader::new(file, size, &mut go_on);
+    let appended = tar.append_data(&mut header(EntryType::Regular, size, 0o644, mtime), name, &mut content);
+    match content.fault {
+        Some(Fault::Read(source)) => return Err(failed(source)),
+        Some(_) => return Err(FinishedError::Resized { name: name.to_owned(), expected: size }),
+        None => appended.map_err(FinishedError::WriteAll)?,
+    }
+    match content.file.read(&mut [0]).map_err(failed)? {
+        0 => Ok(()),
+        _ => Err(FinishedError::Resized { name: name.to_owned(), expected: size }),
     }
 }
 
-impl Read for Steady {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(out.len());
-        let Some(out) = out.get_mut(..most).filter(|out| !out.is_empty()) else { return Ok(0) };
-        match self.file.read(out) {
-            Ok(0) => {
-                self.fault = Some(Fault::Shorter);
-                Err(io::ErrorKind::UnexpectedEof.into())
-            }
-            Ok(read) => {
-                self.left = self.left.saturating_sub(read as u64);
-                Ok(read)
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
-            Err(error) => {
-                let kind = error.kind();
-                self.fault = Some(Fault::Read(error));
-                Err(kind.into())
-            }
-        }
-    }
+/// A completely received archive. [`AtomicFile::commit`] moves it into place, and dropping it
+/// removes it.
+#[derive(Debug)]
+pub struct Arrived {
+    /// The archive, with the name of the member.
+    pub archive: FinishedArchive,
+    /// The temporary file.
+    pub file: AtomicFile,
+    /// The path to which it will be moved.
+    pub target: PathBuf,
+}
+
+/// Error while receiving archives.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnsplatError {
+    /// The stream is damaged or truncated, or it exceeds the limits.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    /// A member is not an archive: its name is unsafe or hidden, or it is not a file.
+    #[error("member `{0}` is refused: it is not a file with a plain name")]
+    Refused(String),
+    /// An archive could not be written.
+    #[error("failed to write `{}`: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+}
+
+/// Reads the archives of an untrusted stream into temporary files. Each is next to the target that
+/// `place` returns for its name and number, counted from 0.
+///
+/// No archive is in place on return: the caller checks and then commits each of them. Data after
+/// the end of the stream is ignored.
+///
+/// # Errors
+/// No files are then left behind.
+pub fn receive_archives(
+    stream: impl Read,
+    place: &mut dyn FnMut(&str, usize) -> PathBuf,
+) -> Result<Vec<Arrived>, UnsplatError> {
+    let names = NameLimits::default();
+    let limits = ExtractLimits { unpacked_bytes: MAX_BYTES, entries: MAX_ARCHIVES, names, name_bytes: u64::MAX };
+    let mut arrived = Vec::new();
+    each_member(stream, &limits, false, |member| -> Result<_, UnsplatError> {
+        let name = match (&member.name, member.kind) {
+            (Ok(name), Kind::File { .. }) if is_plain(name.as_str()) => name.as_str().to_owned(),
+            _ => return Err(UnsplatError::Refused(member.shown.clone())),
+        };
+        let target = place(&name, arrived.len());
+        let failed = |source| UnsplatError::Write { path: target.clone(), source };
+        let mut out = Sha256Writer::new(AtomicFile::create(&target).map_err(failed)?);
+        member.copy_to(|data| out.write_all(data).map_err(failed))?;
+        let (file, digest) = out.finish();
+        let archive = FinishedArchive { name, size: digest.bytes, sha256: digest.sha256 };
+        arrived.push(Arrived { archive, file, target });
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(arrived)
 }
 
 #[cfg(test)]
-mod tests {
+mod splat_tests {
     use std::fs;
     use std::io::Seek;
 
     use super::*;
-    use crate::receive_archives::{UnsplatError, receive_archives};
 
     #[test]
     fn every_finished_archive_goes_through() {
@@ -178,12 +181,51 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"0123456789").unwrap();
         file.rewind().unwrap();
-        let mut longer = Steady { file: file.try_clone().unwrap(), left: 8, fault: None };
-        assert_eq!(io::copy(&mut longer, &mut io::sink()).unwrap(), 8);
-        assert!(longer.grew().unwrap());
-        file.rewind().unwrap();
-        let mut shorter = Steady { file, left: 11, fault: None };
-        io::copy(&mut shorter, &mut io::sink()).unwrap_err();
-        assert!(matches!(shorter.fault, Some(Fault::Shorter)));
+        let send = |size| send(&mut Builder::new(Vec::new()), "x", &file, size, 0);
+        assert!(send(10).is_ok());
+        for size in [8, 11] {
+            (&file).rewind().unwrap();
+            assert!(matches!(send(size), Err(FinishedError::Resized { expected, .. }) if expected == size));
+        }
+    }
+}
+
+#[cfg(test)]
+mod receive_archives_tests {
+    use std::fs;
+
+    use flate2::write::GzEncoder;
+    use tar::{Builder, EntryType, Header};
+
+    use super::*;
+
+    fn stream(name: &str, entry_type: EntryType) -> Vec<u8> {
+        let mut tar = Builder::new(GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+        let mut header = Header::new_gnu();
+        // Written by hand, because the crate refuses to write invalid names.
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(entry_type);
+        header.set_size(0);
+        header.set_cksum();
+        tar.append(&header, io::empty()).unwrap();
+        tar.into_inner().unwrap().finish().unwrap()
+    }
+
+    #[test]
+    fn members_that_lead_elsewhere_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, kind) in [
+            ("../x.tar.gz", EntryType::Regular),
+            ("/x.tar.gz", EntryType::Regular),
+            ("a/x.tar.gz", EntryType::Regular),
+            ("a\\x.tar.gz", EntryType::Regular),
+            (".x.tar.gz", EntryType::Regular),
+            ("x.tar.gz", EntryType::Symlink),
+            ("x.tar.gz", EntryType::Directory),
+        ] {
+            let error = receive_archives(&stream(name, kind)[..], &mut |name, _| dir.path().join(name)).unwrap_err();
+            assert!(matches!(error, UnsplatError::Refused(_)), "{name}: {error}");
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

@@ -4,15 +4,20 @@
 
 pub mod build;
 pub mod check;
-pub mod embedded;
+mod error;
 pub mod fuzz;
 pub mod golden;
 pub mod inspect;
-pub mod new;
+mod language;
+mod manifest;
+mod new;
 pub mod project;
+mod snapshot;
 pub mod watch;
 
 pub use build::{Built, build};
 pub use check::{Checked, Host, check};
-pub use new::{NewProject, new_project};
-pub use project::{AuthorError, ErrorKind, Language, Project, stale};
+pub use error::{AuthorError, ErrorKind};
+pub use language::Language;
+pub use new::{NewProject, new_project, template_languages};
+pub use project::{Project, stale};

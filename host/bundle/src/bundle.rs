@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use plumbline_core::definition::{Definition, is_module_name};
 use plumbline_sandbox::{ModuleInfo, inspect};
 
-use crate::digest::{Digest, DigestWriter};
-use crate::error::BundleError;
+use crate::digest::Digest;
+use crate::error::{BundleError, BundleWarning};
 use crate::limits::{MAX_BUNDLE_BYTES, MAX_MODULES, MAX_WARNINGS};
 use crate::selection::{DEFINITION_FILES, Selection, beside};
-use crate::ustar::Writer;
+use crate::ustar::{Packed, Writer};
 use crate::walk;
-use crate::warning::BundleWarning;
 
 /// A bundle in a directory: the definition of a plugin, its modules, and its other files.
 #[derive(Debug, Clone)]
@@ -31,8 +30,7 @@ pub struct Bundle {
     /// All files including modules, sorted by name. Other files in the directory are not part of
     /// the bundle.
     pub files: Vec<BundleFile>,
-    digest: Digest,
-    packed_bytes: u64,
+    packed: Packed,
 }
 
 /// A file of a bundle.
@@ -59,21 +57,12 @@ pub struct ModuleFile {
     pub info: ModuleInfo,
 }
 
-/// Digest and size of a tar that [`Bundle::pack`] wrote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Packed {
-    /// Digest of the tar, which is also the digest of the bundle.
-    pub digest: Digest,
-    /// Size of the tar in bytes.
-    pub bytes: u64,
-}
-
 impl Bundle {
     /// Opens the bundle in `dir`: reads the definition, selects files, inspects modules, and
     /// computes the digest. Every file is read once (about 50 ms for 20 MiB).
     ///
     /// # Errors
-    /// [`BundleError`], with the name of the file, also when a `NAME.wasm` is not a component.
+    /// Also when a `NAME.wasm` is not a component.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self, BundleError> {
         let dir = dir.as_ref();
         let is_there = |name: &&str| dir.join(name).symlink_metadata().is_ok();
@@ -86,7 +75,7 @@ impl Bundle {
         let selection = Selection::of(file, &parsed.definition).map_err(|why| BundleError::Pattern { path, why })?;
         let names = walk::walk(dir, &selection)?;
         let mut content = Content { dir, bytes: 0, files: Vec::new(), modules: Vec::new() };
-        let writer = write(&names, io::sink(), &mut |name| content.take(name))?;
+        let packed = write(&names, io::sink(), &mut |name| content.take(name))?;
         let Content { files, modules, .. } = content;
 
         let mut bundle = Self {
@@ -96,8 +85,7 @@ impl Bundle {
             warnings: parsed.warnings.into_iter().map(BundleWarning::Definition).collect(),
             modules,
             files,
-            digest: writer.digest(),
-            packed_bytes: writer.bytes(),
+            packed,
         };
         bundle.look_for_oddities(&selection);
         Ok(bundle)
@@ -105,25 +93,21 @@ impl Bundle {
 
     /// Returns the digest of the tar that [`Bundle::pack`] writes. It depends only on file names,
     /// file contents and execute permissions.
-    #[must_use]
     pub fn digest(&self) -> Digest {
-        self.digest
+        self.packed.digest
     }
 
     /// Returns the size of the tar in bytes.
-    #[must_use]
     pub fn packed_bytes(&self) -> u64 {
-        self.packed_bytes
+        self.packed.bytes
     }
 
     /// Returns the name of the plugin.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.definition.name.as_str()
     }
 
     /// Returns the file name of the tar: `NAME.bundle.tar`.
-    #[must_use]
     pub fn file_name(&self) -> String {
         format!("{}.bundle.tar", self.name())
     }
@@ -131,16 +115,11 @@ impl Bundle {
     /// Writes the bundle to `to` as a tar. The same content always yields the same bytes.
     ///
     /// # Errors
-    /// [`BundleError`], in particular [`BundleError::Changed`] when a file has changed since the
-    /// bundle was opened.
+    /// [`BundleError::Changed`] when a file has changed since the bundle was opened.
     pub fn pack(&self, to: impl Write) -> Result<Packed, BundleError> {
         let names: Vec<String> = self.files.iter().map(|file| file.name.clone()).collect();
-        let writer = write(&names, to, &mut |name| walk::read(&self.dir, name))?;
-        let packed = Packed { digest: writer.digest(), bytes: writer.bytes() };
-        match packed.digest == self.digest {
-            true => Ok(packed),
-            false => Err(BundleError::Changed(self.dir.clone())),
-        }
+        let packed = write(&names, to, &mut |name| walk::read(&self.dir, name))?;
+        if packed == self.packed { Ok(packed) } else { Err(BundleError::Changed(self.dir.clone())) }
     }
 
     fn look_for_oddities(&mut self, selection: &Selection) {
@@ -155,8 +134,7 @@ impl Bundle {
         let unnamed = self.modules.iter().filter(|module| !is_module_name(&module.name));
         odd.extend(unnamed.map(|module| BundleWarning::ModuleName(module.file.clone())));
         odd.extend(selection.idle(&names).into_iter().map(|pattern| BundleWarning::Idle(pattern.to_owned())));
-        let mut words = self.definition.spec.command().iter().chain(self.definition.spec.args());
-        words.next();
+        let words = self.definition.spec.command().iter().chain(self.definition.spec.args()).skip(1);
         if let Some(command) = selection.command() {
             match self.files.iter().find(|file| file.name == command) {
                 None => odd.push(BundleWarning::NoCommand(command.to_owned())),
@@ -184,8 +162,8 @@ impl Bundle {
 type ReadFile<'a> = dyn FnMut(&str) -> Result<(Vec<u8>, bool), BundleError> + 'a;
 
 /// Writes a tar of the files `names`, with their content from `read`.
-fn write<W: Write>(names: &[String], to: W, read: &mut ReadFile<'_>) -> Result<DigestWriter<W>, BundleError> {
-    let mut writer = Writer::new(DigestWriter::new(to));
+fn write(names: &[String], to: impl Write, read: &mut ReadFile<'_>) -> Result<Packed, BundleError> {
+    let mut writer = Writer::new(to);
     for name in names {
         let (content, executable) = read(name)?;
         writer.file(name, executable, &content).map_err(BundleError::Write)?;

@@ -9,9 +9,8 @@ use std::time::{Duration, SystemTime};
 use crate::bundle::Bundle;
 use crate::digest::Digest;
 use crate::dirs;
-use crate::error::BundleError;
+use crate::error::{BundleError, UnpackError};
 use crate::unpack::{Access, unpack_as};
-use crate::unpack_error::UnpackError;
 
 /// Number of bundles to keep regardless of their age.
 const KEPT: usize = 32;
@@ -52,9 +51,6 @@ pub struct Cache {
 impl Cache {
     /// Returns the user's cache: `$XDG_CACHE_HOME/plumbline/bundles`, or
     /// `~/.cache/plumbline/bundles`.
-    ///
-    /// # Errors
-    /// [`CacheError::NoHome`].
     pub fn user() -> Result<Self, CacheError> {
         let cache = dirs::xdg("XDG_CACHE_HOME", ".cache").ok_or(CacheError::NoHome)?;
         Ok(Self::at(cache.join("plumbline/bundles")))
@@ -63,22 +59,17 @@ impl Cache {
     /// Returns the directory that holds the user's downloads before they are unpacked:
     /// `$XDG_CACHE_HOME/plumbline/downloads`, or `~/.cache/plumbline/downloads`. `None` if the user
     /// has no home directory.
-    #[must_use]
     pub fn downloads() -> Option<PathBuf> {
         Some(dirs::xdg("XDG_CACHE_HOME", ".cache")?.join("plumbline/downloads"))
     }
 
     /// Returns the cache in `dir`.
-    #[must_use]
     pub fn at(dir: PathBuf) -> Self {
         Self { dir }
     }
 
     /// Returns the bundle in `tar`, unpacked. A copy in the cache is reused if its digest is still
     /// correct, and replaced otherwise.
-    ///
-    /// # Errors
-    /// [`CacheError`].
     pub fn unpacked(&self, mut tar: impl Read + Seek) -> Result<Bundle, CacheError> {
         let digest = Digest::of_reader(&mut tar).map_err(UnpackError::Source)?;
         let dir = self.dir.join(digest.hex());

@@ -1,9 +1,9 @@
 //! Names of files in a bundle. Each has one spelling and is safe to join to a directory.
 
+pub(crate) use plumbline_archive::member::shown;
 use plumbline_archive::member::{MemberName, NameFault, NameLimits};
 
 use crate::limits::{MAX_DEPTH, MAX_PATH_BYTES};
-use crate::ustar;
 
 /// Reason why a file cannot be part of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -77,25 +77,42 @@ pub(crate) fn check(raw: &[u8]) -> Result<&str, EntryFault> {
     if name.chars().any(|c| c == '\\' || c.is_control()) {
         return Err(EntryFault::Character);
     }
-    if !ustar::fits(name) {
+    if split(name).is_none() {
         return Err(EntryFault::DoesNotFit);
     }
     Ok(name)
 }
 
-/// Returns a name for display, with control characters escaped, truncated to 120 characters.
-pub(crate) fn shown(raw: &[u8]) -> String {
-    let text = String::from_utf8_lossy(raw);
-    let mut short: String = text.chars().take(120).collect::<String>().escape_debug().collect();
-    if text.chars().nth(120).is_some() {
-        short.push_str("...");
+/// Size of the field for the last part of a name in a tar header, in bytes.
+pub(crate) const NAME_BYTES: usize = 100;
+/// Size of the field for the directories before it, in bytes.
+pub(crate) const PREFIX_BYTES: usize = 155;
+
+/// Splits a name into the directories for the prefix field of a tar header and the rest. The prefix
+/// is as short as possible, so that the split is unique. `None` if the name does not fit.
+pub(crate) fn split(name: &str) -> Option<(&str, &str)> {
+    if name.len() <= NAME_BYTES {
+        return Some(("", name));
     }
-    short
+    let (prefix, rest) = name
+        .match_indices('/')
+        .filter_map(|(at, _)| Some((name.get(..at)?, name.get(at + 1..)?)))
+        .find(|(_, rest)| rest.len() <= NAME_BYTES)?;
+    (!prefix.is_empty() && prefix.len() <= PREFIX_BYTES && !rest.is_empty()).then_some((prefix, rest))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_are_split_in_one_way() {
+        let long = format!("{}/{}/{}", "a".repeat(60), "b".repeat(60), "c".repeat(60));
+        let (prefix, rest) = split(&long).unwrap();
+        assert_eq!((prefix.len(), rest.len()), (121, 60));
+        assert_eq!(split("a/b"), Some(("", "a/b")));
+        assert_eq!(split(&format!("/{}", "b".repeat(100))), None);
+    }
 
     #[test]
     fn names_have_one_spelling_and_stay_inside() {

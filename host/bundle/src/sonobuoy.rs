@@ -1,10 +1,10 @@
 //! Plugin definitions that Sonobuoy has installed: YAML files in one directory.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::PathBuf;
 
-use plumbline_archive::atomic::AtomicFile;
+use plumbline_archive::atomic::write_atomic;
 use plumbline_core::definition::MAX_YAML_BYTES;
 
 use crate::dirs;
@@ -31,7 +31,6 @@ pub struct SonobuoyError {
 
 impl SonobuoyCache {
     /// Returns the user's directory. `None` if the user has no home directory.
-    #[must_use]
     pub fn user() -> Option<Self> {
         let home = || dirs::absolute("HOME").map(|home| home.join(".sonobuoy"));
         let named = std::env::var_os("SONOBUOY_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
@@ -39,16 +38,12 @@ impl SonobuoyCache {
     }
 
     /// Returns the directory `dir`.
-    #[must_use]
     pub fn at(dir: PathBuf) -> Self {
         Self { dir }
     }
 
     /// Returns the names of the installed plugins, sorted, with their files. Empty if the directory
     /// does not exist.
-    ///
-    /// # Errors
-    /// [`SonobuoyError`] when the directory exists but is not readable.
     pub fn list(&self) -> Result<Vec<(String, PathBuf)>, SonobuoyError> {
         let failed = |source| SonobuoyError { path: self.dir.clone(), source };
         let entries = match fs::read_dir(&self.dir) {
@@ -75,9 +70,6 @@ impl SonobuoyCache {
 
     /// Returns the path and content of the plugin `name` (with or without `.yaml`). It reads at
     /// most one byte more than a definition may have.
-    ///
-    /// # Errors
-    /// [`SonobuoyError`] when the file exists but is not readable.
     pub fn find(&self, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>, SonobuoyError> {
         let name = name.strip_suffix(".yaml").unwrap_or(name);
         if !is_plain(name) {
@@ -94,14 +86,9 @@ impl SonobuoyCache {
             Err(source) => Err(SonobuoyError { path, source }),
         }
     }
-}
 
-impl SonobuoyCache {
     /// Writes the definition `text` as the plugin `name` (with or without `.yaml`) and returns its
     /// path. An existing definition is replaced.
-    ///
-    /// # Errors
-    /// [`SonobuoyError`] when `name` is not a valid file name, or the file cannot be written.
     pub fn install(&self, name: &str, text: &[u8]) -> Result<PathBuf, SonobuoyError> {
         let name = name.strip_suffix(".yaml").unwrap_or(name);
         let path = self.dir.join(format!("{name}.yaml"));
@@ -110,9 +97,7 @@ impl SonobuoyCache {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "the name is not that of a file")));
         }
         fs::create_dir_all(&self.dir).map_err(failed)?;
-        let mut file = AtomicFile::create(&path).map_err(failed)?;
-        file.write_all(text).map_err(failed)?;
-        file.commit().map_err(failed)?;
+        write_atomic(&path, text).map_err(failed)?;
         Ok(path)
     }
 }

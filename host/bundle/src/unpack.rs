@@ -2,21 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use plumbline_archive::atomic::{TEMPORARY_PREFIX, parent_directory};
+use plumbline_archive::disk::Disk;
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
 
 use crate::digest::Digest;
+use crate::error::UnpackError;
 use crate::name::{EntryFault, shown};
 use crate::selection::{DEFINITION_FILES, Selection};
-use crate::unpack_error::UnpackError;
 use crate::ustar::Reader;
-
-/// Name prefix of temporary directories. It identifies directories that a killed process left
-/// behind.
-pub(crate) const TEMPORARY_PREFIX: &str = ".plumbline-";
 
 /// Permissions of unpacked files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,15 +44,12 @@ pub(crate) enum Access {
 /// Modes do not depend on the umask: 0644, or 0755 for executable files.
 ///
 /// # Errors
-/// [`UnpackError`]. No files are left behind.
+/// No files are left behind.
 pub fn unpack(tar: impl Read, into: &Path) -> Result<Digest, UnpackError> {
     unpack_as(tar, into, None, Access::Writable)
 }
 
 /// Unpacks a tar like [`unpack`], and requires that it has the digest `expected`.
-///
-/// # Errors
-/// [`UnpackError`], also [`UnpackError::Digest`].
 pub fn unpack_verified(tar: impl Read, into: &Path, expected: &Digest) -> Result<(), UnpackError> {
     unpack_as(tar, into, Some(expected), Access::Writable).map(drop)
 }
@@ -68,33 +63,55 @@ pub(crate) fn unpack_as(
     if fs::symlink_metadata(into).is_ok() {
         return Err(UnpackError::Exists(into.to_owned()));
     }
-    let parent = match into.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let parent = parent_directory(into);
     let staging = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in(parent);
     let staging = staging.map_err(|source| UnpackError::Write { path: parent.to_owned(), source })?;
     let mut reader = Reader::new(tar);
-    let mut sink = Sink { root: staging.path(), dirs: BTreeSet::new(), access };
+    // The directory is new and private. It never contains links, and names were checked to be plain,
+    // so joined paths stay inside.
+    let root = staging.path();
+    let mut dirs = BTreeSet::from([root.to_owned()]);
     while let Some(header) = reader.next()? {
-        let (path, mut file) = sink.create(&header.name, header.executable)?;
+        let path = root.join(&header.name);
+        dirs.extend(path.ancestors().skip(1).take_while(|above| *above != root).map(Path::to_owned));
         let failed = |source| UnpackError::Write { path: path.clone(), source };
+        let mut file = create(&path, access, header.executable).map_err(failed)?;
         reader.content(&header.name, |piece| file.write_all(piece).map_err(failed))?;
         file.sync_all().map_err(failed)?;
     }
-    let digest = reader.digest();
+    let (digest, files) = reader.finish();
     if let Some(expected) = expected.filter(|&expected| *expected != digest) {
         return Err(UnpackError::Digest { expected: *expected, actual: digest });
     }
-    check_files(staging.path(), reader.files())?;
-    sink.finish()?;
+    check_files(root, &files)?;
+    let disk = Disk::default();
+    // Children before their parents.
+    for dir in dirs.into_iter().rev() {
+        let done = fs::set_permissions(&dir, Permissions::from_mode(0o755)).and_then(|()| disk.sync_directory(&dir));
+        done.map_err(|source| UnpackError::Write { path: dir, source })?;
+    }
 
     let failed = |source| UnpackError::Write { path: into.to_owned(), source };
-    fs::rename(staging.path(), into).map_err(failed)?;
+    fs::rename(root, into).map_err(failed)?;
     // The directory was renamed, so there is nothing to remove at its old path.
     let _ = staging.keep();
-    sync_directory(parent).map_err(failed)?;
+    disk.sync_directory(parent).map_err(failed)?;
     Ok(digest)
+}
+
+fn create(path: &Path, access: Access, executable: bool) -> std::io::Result<File> {
+    fs::create_dir_all(parent_directory(path))?;
+    // Create exclusively. If a file system treats two names as the same file, the second must not
+    // replace the first.
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mode = match (access, executable) {
+        (Access::Writable, false) => 0o644,
+        (Access::Writable, true) => 0o755,
+        (Access::ReadOnly, false) => 0o444,
+        (Access::ReadOnly, true) => 0o555,
+    };
+    file.set_permissions(Permissions::from_mode(mode))?;
+    Ok(file)
 }
 
 /// Checks that the definition is valid and selects all files.
@@ -109,50 +126,4 @@ fn check_files(root: &Path, files: &BTreeSet<String>) -> Result<(), UnpackError>
         Some(other) => Err(UnpackError::Refused { entry: shown(other.as_bytes()), why: EntryFault::NotSelected }),
         None => Ok(()),
     }
-}
-
-/// Writes files to a new, private directory. It never contains links, and names were checked to be
-/// plain, so joined paths stay inside.
-struct Sink<'a> {
-    root: &'a Path,
-    dirs: BTreeSet<PathBuf>,
-    access: Access,
-}
-
-impl Sink<'_> {
-    fn create(&mut self, name: &str, executable: bool) -> Result<(PathBuf, File), UnpackError> {
-        let path = self.root.join(name);
-        let failed = |source| UnpackError::Write { path: path.clone(), source };
-        for above in path.ancestors().skip(1).take_while(|above| *above != self.root) {
-            self.dirs.insert(above.to_owned());
-        }
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
-        }
-        // Create exclusively. If a file system treats two names as the same file, the second must
-        // not replace the first.
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
-        let mode = match (self.access, executable) {
-            (Access::Writable, false) => 0o644,
-            (Access::Writable, true) => 0o755,
-            (Access::ReadOnly, false) => 0o444,
-            (Access::ReadOnly, true) => 0o555,
-        };
-        file.set_permissions(Permissions::from_mode(mode)).map_err(failed)?;
-        Ok((path, file))
-    }
-
-    /// Syncs the directories to disk and sets their modes.
-    fn finish(self) -> Result<(), UnpackError> {
-        for dir in self.dirs.iter().map(PathBuf::as_path).chain([self.root]) {
-            let done = fs::set_permissions(dir, Permissions::from_mode(0o755)).and_then(|()| sync_directory(dir));
-            done.map_err(|source| UnpackError::Write { path: dir.to_owned(), source })?;
-        }
-        Ok(())
-    }
-}
-
-/// Syncs the entries of `dir` to disk.
-pub(crate) fn sync_directory(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
 }

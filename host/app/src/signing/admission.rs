@@ -9,8 +9,8 @@ use plumbline_bundle::{Bundle, Digest, Lock, Subject};
 use plumbline_core::PluginName;
 use plumbline_registry::Reference;
 
-use super::policy::policy;
-use super::target::{file_error, readable, subject};
+use super::policy::{key_error, policy};
+use super::target::{readable, subject};
 use crate::context::Context;
 use crate::error::AppError;
 use crate::sources::{ResolvedPlugin, SourceKind, is_packed, store, store_error};
@@ -80,7 +80,7 @@ fn proof(context: &Context, found: &ResolvedPlugin) -> Result<Proof, AppError> {
         SourceKind::Url => Proof::Signatures { envelopes: attached(context, found)?, reference: None },
         SourceKind::Named if is_tar(found) => {
             let envelopes =
-                SignatureFile::beside(Path::new(&found.origin)).read().map_err(|error| file_error(&error))?;
+                SignatureFile::beside(Path::new(&found.origin)).read().map_err(|error| key_error(&error))?;
             Proof::Signatures { envelopes, reference: None }
         }
         SourceKind::Named if found.source.bundle.is_some() => Proof::None("a directory"),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use plumbline_bundle::signing::{
-    Envelope, KeyFileError, Policy, PolicyError, PrivateKey, Subject, Verified, default_policy_path, is_open_to_others,
+    Envelope, Policy, PrivateKey, SigningError, Subject, Verified, default_policy_path, is_open_to_others,
     read_private, read_public, verify,
 };
 
@@ -45,19 +45,19 @@ fn from_file(context: &Context, file: &Path) -> Result<PrivateKey, AppError> {
     Ok(key)
 }
 
-/// An error of a key file. An error while writing is one of the system, every other one of the
-/// caller.
-pub fn key_error(error: &KeyFileError) -> AppError {
-    let failed = match error {
-        KeyFileError::Write { .. } | KeyFileError::Generate(_) => AppError::system(error.to_string()),
-        _ => AppError::usage(error.to_string()),
+/// An error of a file of keys, signatures or rules. An error while writing is one of the system,
+/// every other one of the caller.
+pub fn key_error(error: &SigningError) -> AppError {
+    let failed = match error.is_systems() {
+        true => AppError::system(error.to_string()),
+        false => AppError::usage(error.to_string()),
     };
     let failed = match std::error::Error::source(error) {
         Some(source) => failed.because(source),
         None => failed,
     };
     match error {
-        KeyFileError::Exists(_) => failed.hint("choose another name, or replace it with `--force`"),
+        SigningError::Exists(_) => failed.hint("choose another name, or replace it with `--force`"),
         _ => failed,
     }
 }
@@ -88,11 +88,8 @@ pub fn policy(file: Option<&Path>) -> Result<Trust, AppError> {
         }
     };
     let policy = Policy::load(&path).map_err(|error| {
-        let failed = match &error {
-            PolicyError::Read { source, .. } => AppError::usage(error.to_string()).because(source),
-            PolicyError::Wrong { .. } => AppError::usage(error.to_string()),
-        };
-        failed.hint("docs/signing.md shows a policy; one that is not understood as a whole is not used at all")
+        key_error(&error)
+            .hint("docs/signing.md shows a policy; one that is not understood as a whole is not used at all")
     })?;
     Ok(Trust { policy, name: format!("policy `{}`", path.display()) })
 }
@@ -134,6 +131,5 @@ impl Trust {
             return Err(vec![format!("no rule of {} is for this name, so nobody may sign it", self.name)]);
         };
         verify(envelopes, subject, &keys, Timestamp::now())
-            .map_err(|not| not.reasons.iter().map(ToString::to_string).collect())
     }
 }

@@ -4,13 +4,12 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use plumbline_bundle::signing::{
-    Envelope, ModuleDigest, SignatureFile, SignatureFileError, Subject, readable_envelopes,
-};
+use plumbline_bundle::signing::{Envelope, ModuleDigest, SignatureFile, Subject, readable_envelopes};
 use plumbline_bundle::{Bundle, Digest, unpack};
 use plumbline_core::shell_path;
 use plumbline_registry::{Kind, Reference, media};
 
+use super::policy::key_error;
 use crate::context::Context;
 use crate::error::AppError;
 use crate::sources::registry::{self, Artifact};
@@ -145,7 +144,7 @@ impl Target {
     /// They cannot be read.
     pub fn envelopes(&self, context: &Context) -> Result<Vec<Envelope>, AppError> {
         match &self.signatures {
-            SignatureStore::File(file) => file.read().map_err(|error| file_error(&error)),
+            SignatureStore::File(file) => file.read().map_err(|error| key_error(&error)),
             SignatureStore::Registry { signatures, .. } => readable(context, signatures.as_deref(), &self.shown),
         }
     }
@@ -156,7 +155,7 @@ impl Target {
     /// It cannot be written.
     pub fn add(&self, context: &Context, envelope: Envelope) -> Result<(), AppError> {
         match &self.signatures {
-            SignatureStore::File(file) => file.append(envelope).map(drop).map_err(|error| file_error(&error)),
+            SignatureStore::File(file) => file.append(envelope).map(drop).map_err(|error| key_error(&error)),
             SignatureStore::Registry { reference, manifest, .. } => {
                 let client = registry::client(context)?;
                 let content = envelope.to_json().into_bytes().into();
@@ -199,15 +198,4 @@ fn opened(path: &Path, shown: &str) -> Result<Bundle, AppError> {
 /// The subject of the signatures of a bundle.
 pub(super) fn subject(name: &str, digest: Digest) -> Subject {
     Subject { name: name.to_owned(), sha256: *digest.as_bytes() }
-}
-
-pub(super) fn file_error(error: &SignatureFileError) -> AppError {
-    let failed = match error {
-        SignatureFileError::Write { .. } => AppError::system(error.to_string()),
-        _ => AppError::usage(error.to_string()),
-    };
-    match std::error::Error::source(error) {
-        Some(source) => failed.because(source),
-        None => failed,
-    }
 }

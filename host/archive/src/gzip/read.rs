@@ -17,7 +17,6 @@ const TAR_MAGIC: (std::ops::Range<usize>, &[u8]) = (257..262, b"ustar");
 
 /// Returns whether a file that starts with these bytes is gzip or a tar archive. `head` has at
 /// least 512 bytes, unless the file is shorter.
-#[must_use]
 pub fn is_archive(head: &[u8]) -> bool {
     head.starts_with(&[MAGIC, 0x8b]) || is_tar(head)
 }
@@ -80,13 +79,11 @@ impl<R: Read> Gunzip<R> {
 
     /// Returns the number of bytes after the last member, from the first nonzero byte on. The value
     /// is final once the end was read.
-    #[must_use]
     pub fn trailing(&self) -> u64 {
         self.trailing
     }
 
     /// Returns why reading failed, if it did.
-    #[must_use]
     pub fn fault(&self) -> Option<GzipFault> {
         self.fault
     }

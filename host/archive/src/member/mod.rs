@@ -3,7 +3,6 @@
 mod name;
 mod stream;
 
-pub(crate) use name::shown;
-pub use name::{COMPONENT_BYTES, MemberName, NameFault, NameLimits};
-pub(crate) use stream::{Kind, Member, StreamLimits, each_member};
-pub use stream::{Layer, SkipKind, StreamError};
+pub use name::{COMPONENT_BYTES, MemberName, NameFault, NameLimits, shown};
+pub use stream::{ExtractLimits, Layer, MAX_SKIPPED_LISTED, SkipReason, Skipped, StreamError};
+pub(crate) use stream::{Kind, Member, each_member, skip};

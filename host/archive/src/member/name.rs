@@ -69,7 +69,6 @@ impl MemberName {
     /// removed, as in tar.
     ///
     /// # Errors
-    ///
     /// Returns a [`NameFault`]. Nothing ambiguous is repaired.
     pub fn parse(raw: &[u8], limits: &NameLimits) -> Result<Self, NameFault> {
         if raw.contains(&0) {
@@ -103,20 +102,17 @@ impl MemberName {
     }
 
     /// Returns the name without leading and trailing slashes. It is empty for the root.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Returns whether this is the directory itself into which the archive is unpacked.
-    #[must_use]
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns the directory (empty for the root) and the last component, or `None` for the root
     /// itself.
-    #[must_use]
     pub fn split(&self) -> Option<(&str, &str)> {
         if self.is_root() { None } else { Some(self.0.rsplit_once('/').unwrap_or(("", &self.0))) }
     }
@@ -135,7 +131,7 @@ impl AsRef<str> for MemberName {
 }
 
 /// Formats a name for display: control characters escaped, cut to 120 characters.
-pub(crate) fn shown(raw: &[u8]) -> String {
+pub fn shown(raw: &[u8]) -> String {
     let text = String::from_utf8_lossy(raw);
     let mut short: String = text.chars().take(SHOWN_CHARS).collect::<String>().escape_debug().collect();
     if text.chars().nth(SHOWN_CHARS).is_some() {

@@ -16,6 +16,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::mem;
 use std::ops::ControlFlow;
 
+use plumbline_core::ReceiveLimits;
+use plumbline_core::limits::RESULT_NAME_BYTES;
 use tar::EntryType;
 
 use super::name::{MemberName, NameFault, NameLimits, shown};
@@ -37,35 +39,44 @@ const BLOCK_BYTES: u64 = 512;
 /// The number of bytes unpacked at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// The limits of a stream.
-#[derive(Debug, Clone)]
-pub(crate) struct StreamLimits {
-    /// The total size of all members in bytes.
+/// The limits for unpacking one archive. They are checked while streaming, and a size is checked
+/// before its bytes are read. A compression bomb or a false size therefore costs no more than the
+/// limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtractLimits {
+    /// The total size of all members in bytes, written or not. Default 16 GiB.
     pub unpacked_bytes: u64,
-    /// The number of members.
+    /// The number of members, written or not. Also limits the number of written files and
+    /// directories, including directories that only occur in names of files. Default 100,000.
     pub entries: u64,
-    /// The limits on names.
+    /// The limits on names. Default [`NameLimits::RESULT`].
     pub names: NameLimits,
-    /// Whether the archive may be an uncompressed tar archive.
-    pub plain_tar: bool,
+    /// The total length of all names in bytes. Default [`RESULT_NAME_BYTES`].
+    pub name_bytes: u64,
+}
+
+impl Default for ExtractLimits {
+    fn default() -> Self {
+        Self::from(&ReceiveLimits::default())
+    }
+}
+
+impl From<&ReceiveLimits> for ExtractLimits {
+    fn from(limits: &ReceiveLimits) -> Self {
+        let ReceiveLimits { unpacked_bytes, entries, .. } = *limits;
+        Self { unpacked_bytes, entries, names: NameLimits::RESULT, name_bytes: RESULT_NAME_BYTES }
+    }
 }
 
 /// The outer or inner format of a `.tar.gz`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Layer {
     /// The compression.
+    #[error("gzip")]
     Gzip,
     /// The archive inside.
+    #[error("tar")]
     Tar,
-}
-
-impl fmt::Display for Layer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Gzip => "gzip",
-            Self::Tar => "tar",
-        })
-    }
 }
 
 /// Error while reading a `.tar.gz` to its end.
@@ -114,33 +125,66 @@ pub enum StreamError {
     TooMuchMetadata,
 }
 
-/// The kind of a skipped member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SkipKind {
-    /// A symbolic link.
+/// Why an entry is neither packed nor unpacked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// A symbolic link, wherever it points.
+    #[error("a symbolic link")]
     Symlink,
     /// A hard link.
+    #[error("a hard link")]
     HardLink,
     /// A character or block device.
+    #[error("a device")]
     Device,
     /// A named pipe.
+    #[error("a named pipe")]
     Fifo,
+    /// A socket.
+    #[error("a socket")]
+    Socket,
     /// A sparse file in any of the sparse formats.
+    #[error("a sparse file")]
     Sparse,
-    /// An unknown type, with its byte from the header.
-    Other(u8),
+    /// A member of an unknown type, with its byte from the header.
+    #[error("a member of type {:?}", char::from(*.0))]
+    Type(u8),
+    /// An unknown kind that is neither a file nor a directory.
+    #[error("neither a file nor a directory")]
+    Other,
+    /// A name that could not be unpacked again.
+    #[error(transparent)]
+    Name(#[from] NameFault),
+    /// The entry was removed before it was read.
+    #[error("removed meanwhile")]
+    Vanished,
 }
 
-impl fmt::Display for SkipKind {
+/// The maximum number of skipped entries that are listed. All of them are counted. 100 are enough
+/// to see a pattern.
+pub const MAX_SKIPPED_LISTED: usize = 100;
+
+/// A skipped entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its name for display, relative to the directory or archive, escaped and cut.
+    pub member: String,
+    /// The reason.
+    pub why: SkipReason,
+}
+
+impl fmt::Display for Skipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Symlink => f.write_str("a symbolic link"),
-            Self::HardLink => f.write_str("a hard link"),
-            Self::Device => f.write_str("a device"),
-            Self::Fifo => f.write_str("a named pipe"),
-            Self::Sparse => f.write_str("a sparse file"),
-            Self::Other(byte) => write!(f, "a member of type {:?}", char::from(*byte)),
-        }
+        write!(f, "`{}`: {}", self.member, self.why)
+    }
+}
+
+/// Counts a skipped entry, and lists it if it is one of the first.
+pub(crate) fn skip(listed: &mut Vec<Skipped>, total: &mut u64, member: String, why: SkipReason) {
+    *total = total.saturating_add(1);
+    if listed.len() < MAX_SKIPPED_LISTED {
+        listed.push(Skipped { member, why });
     }
 }
 
@@ -152,7 +196,7 @@ pub(crate) enum Kind {
     /// A directory.
     Dir,
     /// A kind that is never written.
-    Skip(SkipKind),
+    Skip(SkipReason),
     /// A global extended header, which describes the archive and is not a member.
     Note,
 }
@@ -220,19 +264,21 @@ pub(crate) struct Seen {
 }
 
 /// Calls `each` for every member in order, until it breaks or the archive ends. Content that `each`
-/// does not read is skipped.
+/// does not read is skipped. `allows_plain_tar` also accepts an archive that is not compressed.
 ///
 /// Data after the archive's end marker is read to the end of the source and counted, but not
 /// interpreted.
 pub(crate) fn each_member<R: Read, E: From<StreamError>>(
     source: R,
-    limits: &StreamLimits,
+    limits: &ExtractLimits,
+    allows_plain_tar: bool,
     mut each: impl FnMut(&mut Member<'_>) -> Result<ControlFlow<()>, E>,
 ) -> Result<Seen, E> {
-    let stream = Metered::new(source, limits);
+    let stream = Metered::new(source, limits, allows_plain_tar);
     let classify = |error| stream.classify(error);
     let mut archive = tar::Archive::new(&stream);
     let mut bytes_left = limits.unpacked_bytes;
+    let mut name_bytes = 0_u64;
     let mut seen = Seen::default();
     let mut entries = archive.entries().map_err(classify)?;
     let mut passed_over = 0;
@@ -249,14 +295,20 @@ pub(crate) fn each_member<R: Read, E: From<StreamError>>(
         let raw = entry.path_bytes();
         let (name, shown) = (MemberName::parse(&raw, &limits.names), shown(&raw));
         drop(raw);
+        name_bytes = name_bytes.saturating_add(name.as_ref().map_or(0, |name| name.as_str().len() as u64));
         let offset = entry.raw_file_position();
         // The crate would not return the raw content of a sparse file, but it skips it by itself.
         let is_sparse = entry.header().entry_type().is_gnu_sparse();
         passed_over = if is_sparse { size } else { 0 };
         let left = if is_sparse { 0 } else { size };
         let mut member = Member { name, shown, kind, size, offset, content: &mut entry, left, classify: &classify };
-        if kind != Kind::Note && each(&mut member)?.is_break() {
-            return Ok(seen);
+        if kind != Kind::Note {
+            if name_bytes > limits.name_bytes {
+                return Err(StreamError::TooManyNameBytes(limits.name_bytes).into());
+            }
+            if each(&mut member)?.is_break() {
+                return Ok(seen);
+            }
         }
         member.copy_to(|_| Ok::<(), StreamError>(()))?;
         seen.entries += 1;
@@ -300,8 +352,8 @@ fn examine<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<(Kind, u64), String
         None => entry.size(),
     };
     let kind = match entry_type {
-        EntryType::GNUSparse => Kind::Skip(SkipKind::Sparse),
-        _ if sparse => Kind::Skip(SkipKind::Sparse),
+        EntryType::GNUSparse => Kind::Skip(SkipReason::Sparse),
+        _ if sparse => Kind::Skip(SkipReason::Sparse),
         // Before POSIX had a type for directories, they were files whose name ends with a slash.
         // Readers still accept that.
         EntryType::Regular | EntryType::Continuous if entry.path_bytes().ends_with(b"/") => Kind::Dir,
@@ -309,16 +361,16 @@ fn examine<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<(Kind, u64), String
             Kind::File { executable: entry.header().mode().is_ok_and(|mode| mode & 0o111 != 0) }
         }
         EntryType::Directory => Kind::Dir,
-        EntryType::Symlink => Kind::Skip(SkipKind::Symlink),
-        EntryType::Link => Kind::Skip(SkipKind::HardLink),
-        EntryType::Char | EntryType::Block => Kind::Skip(SkipKind::Device),
-        EntryType::Fifo => Kind::Skip(SkipKind::Fifo),
+        EntryType::Symlink => Kind::Skip(SkipReason::Symlink),
+        EntryType::Link => Kind::Skip(SkipReason::HardLink),
+        EntryType::Char | EntryType::Block => Kind::Skip(SkipReason::Device),
+        EntryType::Fifo => Kind::Skip(SkipReason::Fifo),
         unknown => return Ok((other(unknown), size)),
     };
     // Readers disagree on whether such content exists: what one reads as content, another reads as
     // the next member.
     match kind {
-        Kind::File { .. } | Kind::Skip(SkipKind::Sparse) => Ok((kind, size)),
+        Kind::File { .. } | Kind::Skip(SkipReason::Sparse) => Ok((kind, size)),
         _ if size == 0 => Ok((kind, size)),
         Kind::Skip(skip) => Err(format!("{skip} with content")),
         _ => Err("a directory with content".to_owned()),
@@ -331,7 +383,7 @@ fn parse_size(value: &[u8]) -> Result<u64, String> {
 }
 
 fn other(entry_type: EntryType) -> Kind {
-    Kind::Skip(SkipKind::Other(entry_type.as_byte()))
+    Kind::Skip(SkipReason::Type(entry_type.as_byte()))
 }
 
 /// The unpacked stream, with metering.
@@ -355,8 +407,8 @@ enum Over {
 }
 
 impl<R: Read> Metered<R> {
-    fn new(source: R, limits: &StreamLimits) -> Self {
-        let stream = if limits.plain_tar { Gunzip::or_tar(source) } else { Gunzip::new(source) };
+    fn new(source: R, limits: &ExtractLimits, allows_plain_tar: bool) -> Self {
+        let stream = if allows_plain_tar { Gunzip::or_tar(source) } else { Gunzip::new(source) };
         let overhead = limits.entries.saturating_mul(OVERHEAD_BYTES).saturating_add(METADATA_BYTES);
         Self {
             inner: RefCell::new(BufReader::with_capacity(CHUNK_BYTES, stream)),

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use plumbline_core::limits::ARCHIVE_ENTRIES;
 
-use super::error::ReadError;
-use super::index::{Index, MemberLocation};
-use super::info::{ArchiveInfo, OLD_CONFIG, read_info};
-use super::limits::{MAX_META_BYTES, ReadLimits};
+use super::index::{ArchiveInfo, Index, MemberLocation, OLD_CONFIG, read_info};
 use super::reader::{Cursor, FileReader};
+use crate::extract::ExtractError;
 use crate::layout::{DEFINITION_FILE, PLUGINS_DIR, TREE_FILE};
+use crate::member::{ExtractLimits, NameFault, NameLimits, StreamError};
 use crate::walk::to_read;
 
 /// The misspelt name of `definition.json` before v0.56.6.
@@ -42,7 +42,6 @@ const MISSPELT_DEFINITION_FILE: &str = "defintion.json";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ResultsArchive {
-    path: PathBuf,
     source: Source,
     pub(super) index: Index,
     info: ArchiveInfo,
@@ -55,31 +54,22 @@ enum Source {
 
 impl ResultsArchive {
     /// Opens the archive at `path` with the default limits.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`ReadError`] if the archive is missing, not a results archive, damaged or unsafe,
-    /// or if it exceeds the limits.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         Self::open_with(path, &ReadLimits::default())
     }
 
     /// Opens the archive at `path`.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`ResultsArchive::open`].
     pub fn open_with(path: &Path, limits: &ReadLimits) -> Result<Self, ReadError> {
-        let failed = |source| ReadError::Open { path: path.to_owned(), source };
+        let failed = |source| ReadError::Open(path.to_owned(), source);
         let metadata = fs::metadata(path).map_err(failed)?;
         let (mut source, index) = if metadata.is_dir() {
             let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(failed)?;
-            let index = Index::of_directory(&dir, limits).map_err(|error| error.of(path.to_owned()))?;
+            let index = Index::of_directory(&dir, path, limits)?;
             (Source::Directory(dir), index)
         } else if metadata.is_file() {
             let cursor = Cursor::new(File::open(path).map_err(failed)?);
             let begin = cursor.rewound().map_err(failed)?;
-            let index = Index::of_stream(begin, limits).map_err(|error| error.of(path.to_owned()))?;
+            let index = Index::of_stream(begin, path, limits)?;
             (Source::Stream(cursor), index)
         } else {
             return Err(ReadError::Special(path.to_owned()));
@@ -92,19 +82,12 @@ impl ResultsArchive {
             None => Ok(None),
             Some(place) => source.read(member, *place, MAX_META_BYTES).map(Some),
         })?;
-        Ok(Self { path: path.to_owned(), source, index, info })
+        Ok(Self { source, index, info })
     }
 
     /// Returns the metadata of the archive.
-    #[must_use]
     pub fn info(&self) -> &ArchiveInfo {
         &self.info
-    }
-
-    /// Returns the path that was opened.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Returns all files with their sizes, ordered by name.
@@ -119,19 +102,16 @@ impl ResultsArchive {
     }
 
     /// Returns the size of a file, or `None` if it does not exist.
-    #[must_use]
     pub fn size(&self, file: &str) -> Option<u64> {
         self.index.files.get(file).map(|place| place.size)
     }
 
     /// Returns the name of `plugin`'s result tree, if there is one. Layouts before v0.15 have none.
-    #[must_use]
     pub fn tree(&self, plugin: &str) -> Option<String> {
         self.of_plugin(plugin, TREE_FILE)
     }
 
     /// Returns the name of `plugin`'s definition in either spelling, if there is one.
-    #[must_use]
     pub fn definition(&self, plugin: &str) -> Option<String> {
         self.of_plugin(plugin, DEFINITION_FILE).or_else(|| self.of_plugin(plugin, MISSPELT_DEFINITION_FILE))
     }
@@ -142,7 +122,6 @@ impl ResultsArchive {
     /// It accepts Windows separators, for trees that were written there. It also maps names from a
     /// tree that was computed from an old layout ([`ResultsArchive::extract_plugin`]). Returns
     /// `None` if the archive has no such file.
-    #[must_use]
     pub fn item_file(&self, plugin: &str, file: &str) -> Option<String> {
         self.of_plugin(plugin, file)
             .or_else(|| self.of_plugin(plugin, &file.replace('\\', "/")))
@@ -157,7 +136,6 @@ impl ResultsArchive {
     /// Opens a file by its name in the archive.
     ///
     /// # Errors
-    ///
     /// Returns [`ReadError::Missing`], or [`ReadError::File`] if the archive has changed since it
     /// was opened.
     pub fn file(&mut self, name: &str) -> Result<FileReader<'_>, ReadError> {
@@ -168,7 +146,6 @@ impl ResultsArchive {
     /// Reads a whole file of at most `limit` bytes.
     ///
     /// # Errors
-    ///
     /// Returns the same errors as [`ResultsArchive::file`], and [`ReadError::TooLarge`].
     pub fn read(&mut self, name: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         let place = *self.index.files.get(name).ok_or_else(|| ReadError::Missing(name.to_owned()))?;
@@ -179,7 +156,6 @@ impl ResultsArchive {
     /// files are visited in the order of the archive, so in one pass.
     ///
     /// # Errors
-    ///
     /// Returns the same errors as [`ResultsArchive::file`]. An error of `each` becomes
     /// [`ReadError::File`].
     pub fn visit(
@@ -196,7 +172,7 @@ impl ResultsArchive {
         files.sort_unstable_by_key(|(_, place)| place.offset);
         for (name, place) in files {
             let mut reader = self.source.open(name, place)?;
-            let flow = each(name, &mut reader).map_err(|source| ReadError::File { member: name.to_owned(), source })?;
+            let flow = each(name, &mut reader).map_err(|source| ReadError::File(name.to_owned(), source))?;
             if flow.is_break() {
                 break;
             }
@@ -211,7 +187,7 @@ impl Source {
             Self::Stream(cursor) => FileReader::of_stream(cursor, place),
             Self::Directory(dir) => dir.open_with(name, &to_read()).and_then(FileReader::of_file),
         };
-        opened.map_err(|source| ReadError::File { member: name.to_owned(), source })
+        opened.map_err(|source| ReadError::File(name.to_owned(), source))
     }
 
     fn read(&mut self, name: &str, place: MemberLocation, limit: u64) -> Result<Vec<u8>, ReadError> {
@@ -221,7 +197,104 @@ impl Source {
             return Err(ReadError::TooLarge { member: name.to_owned(), bytes, limit });
         }
         let mut content = Vec::new();
-        reader.read_to_end(&mut content).map_err(|source| ReadError::File { member: name.to_owned(), source })?;
+        reader.read_to_end(&mut content).map_err(|source| ReadError::File(name.to_owned(), source))?;
         Ok(content)
     }
+}
+
+/// The maximum size of `meta/config.json` and `meta/info.json` in bytes, which are read completely.
+/// Default 16 MiB: typical names of 10,000 plugins take less than 1 MiB.
+const MAX_META_BYTES: u64 = 16 << 20;
+
+/// The limits of a results archive. Reading takes memory per file (its name and about 100 bytes),
+/// but not for its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadLimits {
+    /// The number of files and directories. Default [`ARCHIVE_ENTRIES`], the limit of packing.
+    pub entries: u64,
+    /// The total unpacked size of all files in bytes. Default 1 TiB: an archive with 100 GiB of
+    /// logs at a compression ratio of ten to one.
+    pub unpacked_bytes: u64,
+}
+
+impl Default for ReadLimits {
+    fn default() -> Self {
+        Self { entries: ARCHIVE_ENTRIES, unpacked_bytes: 1 << 40 }
+    }
+}
+
+impl ReadLimits {
+    /// Returns the limits for unpacking what these limits allow to read.
+    pub fn extract(&self) -> ExtractLimits {
+        ExtractLimits {
+            unpacked_bytes: self.unpacked_bytes,
+            entries: self.entries,
+            names: NameLimits::default(),
+            name_bytes: u64::MAX,
+        }
+    }
+}
+
+/// Error while reading a results archive.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The archive could not be opened.
+    #[error("failed to open `{0}`: {1}")]
+    Open(PathBuf, #[source] io::Error),
+    /// The path is neither a file nor a directory.
+    #[error("`{}` is neither a file nor a directory", .0.display())]
+    Special(PathBuf),
+    /// The archive is damaged, truncated or not a `.tar.gz`, or it exceeds the limits.
+    #[error("failed to read archive `{}`: {source}", path.display())]
+    Stream {
+        /// The path of the archive.
+        path: PathBuf,
+        /// The reason.
+        source: StreamError,
+    },
+    /// A directory with the content of an archive could not be traversed. The reason has the name
+    /// of the file.
+    #[error("failed to read directory `{0}`: {1}")]
+    Walk(PathBuf, String),
+    /// A member has an unsafe name. Such an archive is not trusted at all.
+    #[error("archive `{}` holds member `{member}`, {why}", path.display())]
+    Hostile {
+        /// The path of the archive.
+        path: PathBuf,
+        /// The name of the member, escaped and cut.
+        member: String,
+        /// What is wrong with it.
+        why: NameFault,
+    },
+    /// The archive contains nothing that every results archive contains.
+    #[error("`{}` is not a results archive: neither `meta` nor `plugins` is at its root", .0.display())]
+    NotResults(PathBuf),
+    /// A metadata file of the archive is invalid.
+    #[error("`{member}` of the archive cannot be used: {reason}")]
+    Meta {
+        /// The name of the file.
+        member: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The archive does not contain this file.
+    #[error("the archive holds no file `{0}`")]
+    Missing(String),
+    /// A file exceeds the size that the caller wants to hold in memory.
+    #[error("`{member}` of the archive has {bytes} bytes, more than {limit}")]
+    TooLarge {
+        /// The name of the file.
+        member: String,
+        /// The size in bytes.
+        bytes: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A file could not be read, or the caller's callback failed.
+    #[error("failed to read `{0}` of the archive: {1}")]
+    File(String, #[source] io::Error),
+    /// The results of a plugin could not be unpacked.
+    #[error("failed to unpack the results of plugin `{0}`: {1}")]
+    Extract(String, #[source] ExtractError),
 }

@@ -5,15 +5,12 @@ use std::io::{Read, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
 use plumbline_core::GLOBAL;
 
-use super::archive::ResultsArchive;
-use super::error::ReadError;
+use super::archive::{ReadError, ResultsArchive};
 use crate::extract::{ExtractError, ExtractLimits, Extracted, Sink};
 use crate::layout::{ERRORS_DIR, PLUGINS_DIR, RESULTS_DIR};
-use crate::member::{MemberName, StreamError};
+use crate::member::{MemberName, StreamError, shown};
 
 /// The directory with one directory per node.
 const HOSTS_DIR: &str = "hosts";
@@ -31,17 +28,15 @@ impl ResultsArchive {
     /// link in it is followed.
     ///
     /// # Errors
-    ///
-    /// Returns [`ReadError::Extract`] if a file cannot be written, or exceeds the limits, which are
-    /// checked before the first byte is written. Otherwise returns the same errors as
-    /// [`ResultsArchive::file`].
+    /// [`ReadError::Extract`] if a file cannot be written, or exceeds the limits, which are checked
+    /// before the first byte is written.
     pub fn extract_plugin(
         &mut self,
         plugin: &str,
         dest: &Path,
         limits: &ExtractLimits,
     ) -> Result<Extracted, ReadError> {
-        let failed = |source| ReadError::Extract { plugin: plugin.to_owned(), source };
+        let failed = |source| ReadError::Extract(plugin.to_owned(), source);
         let nodes = self.nodes();
         let base = format!("{PLUGINS_DIR}/{plugin}/");
         let (mut entries, mut bytes) = (0_u64, 0_u64);
@@ -57,10 +52,7 @@ impl ResultsArchive {
         if bytes > limits.unpacked_bytes {
             return Err(failed(StreamError::TooManyBytes(limits.unpacked_bytes).into()));
         }
-        let root = Dir::open_ambient_dir(dest, ambient_authority())
-            .map_err(|source| failed(ExtractError::Open { dir: dest.to_owned(), source }))?;
-
-        let mut sink = Sink::new(root);
+        let mut sink = Sink::open(dest).map_err(failed)?;
         let mut extracted = Extracted::default();
         let mut refused = None;
         let mut chunk = vec![0; CHUNK_BYTES];
@@ -68,16 +60,15 @@ impl ResultsArchive {
             let Some(place) = placed(name, &base, plugin, &nodes) else { return Ok(ControlFlow::Continue(())) };
             let file = match MemberName::parse(place.as_bytes(), &limits.names) {
                 Ok(place) => sink.file(&place, false),
-                Err(fault) => {
-                    Err(ExtractError::Hostile { member: crate::member::shown(name.as_bytes()), why: fault.into() })
-                }
+                Err(fault) => Err(ExtractError::Hostile { member: shown(name.as_bytes()), why: fault.into() }),
+            };
+            let mut refuse = |error| {
+                refused = Some(error);
+                Ok(ControlFlow::Break(()))
             };
             let mut file = match file {
                 Ok(file) => file,
-                Err(error) => {
-                    refused = Some(error);
-                    return Ok(ControlFlow::Break(()));
-                }
+                Err(error) => return refuse(error),
             };
             loop {
                 let read = reader.read(&mut chunk)?;
@@ -85,8 +76,7 @@ impl ResultsArchive {
                     break;
                 }
                 if let Err(source) = file.write_all(chunk.get(..read).unwrap_or_default()) {
-                    refused = Some(ExtractError::Write { member: crate::member::shown(place.as_bytes()), source });
-                    return Ok(ControlFlow::Break(()));
+                    return refuse(ExtractError::Write(shown(place.as_bytes()), source));
                 }
             }
             extracted.files += 1;

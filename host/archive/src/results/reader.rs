@@ -1,7 +1,7 @@
 //! Readers for the files of an archive in sequence.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek};
 
 use super::index::MemberLocation;
 use crate::gzip::Gunzip;
@@ -25,43 +25,30 @@ impl Cursor {
     /// Returns a reader at the start of the file.
     pub(super) fn rewound(&self) -> io::Result<File> {
         let mut file = self.file.try_clone()?;
-        file.seek(SeekFrom::Start(0))?;
+        file.rewind()?;
         Ok(file)
     }
 
-    /// Moves to the start of `place`.
-    fn go(&mut self, place: MemberLocation) -> io::Result<()> {
-        if self.stream.is_none() || self.at > place.offset {
+    /// Moves to this offset.
+    fn go(&mut self, offset: u64) -> io::Result<()> {
+        if self.stream.is_none() || self.at > offset {
             // A clone shares its position with the original, so only one stream exists at a time.
             self.stream = None;
             self.stream = Some(BufReader::with_capacity(CHUNK_BYTES, Gunzip::or_tar(self.rewound()?)));
             self.at = 0;
         }
-        while self.at < place.offset {
-            let skipped = self.take(place.offset - self.at, |_| ())?.1;
-            if skipped == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-        Ok(())
+        let distance = offset - self.at;
+        let skipped = self.advance(|stream| io::copy(&mut stream.take(distance), &mut io::sink()))?;
+        if skipped < distance { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
     }
 
-    /// Passes at most `most` of the next bytes to `look` and skips them.
-    fn take<T>(&mut self, most: u64, look: impl FnOnce(&[u8]) -> T) -> io::Result<(T, u64)> {
+    /// Calls `read`, which returns how many bytes it has read.
+    fn advance(&mut self, read: impl FnOnce(&mut BufReader<Gunzip<File>>) -> io::Result<u64>) -> io::Result<u64> {
         let Some(stream) = &mut self.stream else { return Err(io::Error::other("the archive is not open")) };
-        let data = match stream.fill_buf() {
-            Ok(data) => data,
-            Err(error) => {
-                // A failed stream stays failed, so the next one starts again.
-                self.stream = None;
-                return Err(error);
-            }
-        };
-        let data = data.get(..usize::try_from(most).unwrap_or(usize::MAX).min(data.len())).unwrap_or_default();
-        let (seen, taken) = (look(data), data.len());
-        stream.consume(taken);
-        self.at += taken as u64;
-        Ok((seen, taken as u64))
+        // A failed stream stays failed, so the next one starts again.
+        let taken = read(stream).inspect_err(|_| self.stream = None)?;
+        self.at += taken;
+        Ok(taken)
     }
 }
 
@@ -80,7 +67,7 @@ enum Source<'a> {
 
 impl<'a> FileReader<'a> {
     pub(super) fn of_stream(cursor: &'a mut Cursor, place: MemberLocation) -> io::Result<Self> {
-        cursor.go(place)?;
+        cursor.go(place.offset)?;
         Ok(Self { source: Source::Stream(cursor), size: place.size, left: place.size })
     }
 
@@ -93,7 +80,6 @@ impl<'a> FileReader<'a> {
     }
 
     /// Returns the size of the whole file in bytes.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -101,23 +87,16 @@ impl<'a> FileReader<'a> {
 
 impl Read for FileReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let most = self.left.min(out.len() as u64);
-        let fits = usize::try_from(most).unwrap_or(usize::MAX).min(out.len());
-        let Some(out) = out.get_mut(..fits).filter(|out| !out.is_empty()) else { return Ok(0) };
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(out.len());
+        let Some(out) = out.get_mut(..most).filter(|out| !out.is_empty()) else { return Ok(0) };
         let read = match &mut self.source {
-            Source::File(file) => file.read(out)?,
-            Source::Stream(cursor) => {
-                let copy = |data: &[u8]| {
-                    let filled = out.get_mut(..data.len()).map(|out| out.copy_from_slice(data));
-                    filled.map_or(0, |()| data.len())
-                };
-                cursor.take(most, copy)?.0
-            }
+            Source::File(file) => file.read(out)? as u64,
+            Source::Stream(cursor) => cursor.advance(|stream| stream.read(out).map(|read| read as u64))?,
         };
         if read == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        self.left = self.left.saturating_sub(read as u64);
-        Ok(read)
+        self.left = self.left.saturating_sub(read);
+        Ok(usize::try_from(read).unwrap_or(most))
     }
 }

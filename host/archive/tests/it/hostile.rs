@@ -4,7 +4,7 @@
 use std::fs;
 
 use plumbline_archive::extract::{Blame, ExtractError, ExtractLimits, MemberError};
-use plumbline_archive::member::{NameFault, SkipKind, StreamError};
+use plumbline_archive::member::{NameFault, SkipReason, StreamError};
 use plumbline_core::limits::{RESULT_DEPTH, RESULT_PATH_BYTES};
 
 use crate::make::*;
@@ -86,12 +86,12 @@ fn what_is_neither_file_nor_directory_is_left_out_and_named() {
     assert_eq!(
         left_out,
         [
-            ("symlink", SkipKind::Symlink),
-            ("hardlink", SkipKind::HardLink),
-            ("tty", SkipKind::Device),
-            ("disk", SkipKind::Device),
-            ("pipe", SkipKind::Fifo),
-            ("volume", SkipKind::Other(b'V')),
+            ("symlink", SkipReason::Symlink),
+            ("hardlink", SkipReason::HardLink),
+            ("tty", SkipReason::Device),
+            ("disk", SkipReason::Device),
+            ("pipe", SkipReason::Fifo),
+            ("volume", SkipReason::Type(b'V')),
         ]
     );
     assert_eq!((extracted.skipped_total, extracted.files), (6, 1));
@@ -129,7 +129,7 @@ fn sparse_files_are_left_out_whatever_they_claim() {
     for tar in [gnu, pax] {
         let (extracted, tree) = extract(&tar.gz()).unwrap();
         assert_eq!(files(&tree), [("after", "ok")]);
-        assert_eq!(extracted.skipped[0].why, SkipKind::Sparse);
+        assert_eq!(extracted.skipped[0].why, SkipReason::Sparse);
     }
 }
 

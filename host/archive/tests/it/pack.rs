@@ -96,8 +96,14 @@ fn the_same_directory_is_the_same_bytes() {
     for (name, data) in tree(dir.path()).into_iter().rev() {
         write_tree(copy.path(), &Tree::from([(name, data)]));
     }
-    let fixed = PackOptions { mtime: Some(1_000_000_000), ..PackOptions::default() };
-    assert!(pack(dir.path(), &fixed).unwrap() == pack(copy.path(), &fixed).unwrap());
+    let aged = |dir: &Path| {
+        let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        for name in tree(dir).into_keys() {
+            File::open(dir.join(name)).unwrap().set_modified(at).unwrap();
+        }
+        pack(dir, &PackOptions::default()).unwrap()
+    };
+    assert!(aged(dir.path()) == aged(copy.path()));
     let old = File::options().append(true).open(dir.path().join("Z")).unwrap();
     old.set_modified(std::time::UNIX_EPOCH + std::time::Duration::new(86_400, 999)).unwrap();
     let times = members(&pack(dir.path(), &PackOptions::default()).unwrap());
@@ -222,7 +228,7 @@ fn the_archive_is_not_packed_into_itself_but_its_namesakes_are() {
     let packed = write_archive(dir.path(), &out, &PackOptions::default()).unwrap();
     let names: Vec<_> = members(&fs::read(&out).unwrap()).into_iter().map(|m| m.0).collect();
     assert_eq!(names, ["done", "nested", "nested/results.tar.gz"]);
-    assert_eq!((packed.entries, packed.skipped_total), (3, 0));
+    assert_eq!((packed.entries, packed.skipped.len()), (3, 0));
 }
 
 #[test]
@@ -290,10 +296,10 @@ fn limits_hold_and_leave_nothing_behind() {
 fn a_full_disk_is_called_by_its_name() {
     let dir = sample();
     for threads in [1, 2] {
-        let options = PackOptions { threads: NonZeroUsize::new(threads).unwrap(), level: 0, ..PackOptions::default() };
+        let options = PackOptions { threads: NonZeroUsize::new(threads).unwrap(), ..PackOptions::default() };
         let full = File::options().write(true).open("/dev/full").unwrap();
         let error = pack_directory(dir.path(), full, &options, &mut go_on).unwrap_err();
-        assert!(matches!(error, PackError::Full { .. }), "{error}");
+        assert!(matches!(error, PackError::Full(..)), "{error}");
         assert!(error.to_string().starts_with("no space left for the packed data: "), "{error}");
     }
     let error = write_archive(dir.path(), Path::new("/nowhere/x.tar.gz"), &PackOptions::default()).unwrap_err();

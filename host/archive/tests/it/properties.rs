@@ -69,10 +69,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn any_tree_comes_back(tree in trees(), threads in 1usize..4, level in 0u32..10) {
+    fn any_tree_comes_back(tree in trees(), threads in 1usize..4) {
         let (from, to) = (tempfile::tempdir().unwrap(), Place::new());
         write_tree(from.path(), &tree);
-        let options = PackOptions { threads: NonZeroUsize::new(threads).unwrap(), level, ..PackOptions::default() };
+        let options = PackOptions { threads: NonZeroUsize::new(threads).unwrap(), ..PackOptions::default() };
         let (packed, packing) = pack_directory(from.path(), Vec::new(), &options, &mut || false).unwrap();
         let want = with_directories(&tree);
         prop_assert_eq!(packing.entries, want.len() as u64);

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use plumbline_archive::extract::{ExtractLimits, extract_tar_gz};
-use plumbline_archive::results::{Layout, ResultsArchive};
+use plumbline_archive::results::ResultsArchive;
 
 use crate::make::*;
 
@@ -25,17 +25,17 @@ fn they_say_what_they_are() {
         .iter()
         .map(|name| {
             let info = open(name).info().clone();
-            (info.layout, info.version.unwrap(), info.plugins.join(" "), info.trailing)
+            (info.version.unwrap(), info.plugins.join(" "), info.trailing)
         })
         .collect();
-    let of = |layout, version: &str, plugins: &str| (layout, version.to_owned(), plugins.to_owned(), 0);
+    let of = |version: &str, plugins: &str| (version.to_owned(), plugins.to_owned(), 0);
     assert_eq!(
         said,
         [
-            of(Layout::V08, "v0.8.2", "e2e"),
-            of(Layout::V09, "v0.9.0", "e2e systemd_logs"),
-            of(Layout::V010, "v0.10.0-4-g8100397", "e2e systemd_logs"),
-            of(Layout::V015, "v0.53.2", "systemd-logs e2e"),
+            of("v0.8.2", "e2e"),
+            of("v0.9.0", "e2e systemd_logs"),
+            of("v0.10.0-4-g8100397", "e2e systemd_logs"),
+            of("v0.53.2", "systemd-logs e2e"),
         ]
     );
     assert_eq!(open("quick-no-failures").info().run.as_deref(), Some("ad132b06-741d-4f18-9abe-e143fea07ca9"));

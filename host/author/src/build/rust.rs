@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::step::{Say, describe, failed};
-use super::tool::CARGO;
-use crate::project::{AuthorError, Project, read_text};
+use super::tool::{CARGO, Say, describe, failed};
+use crate::error::AuthorError;
+use crate::project::{Project, read_text};
 
 /// The target of modules. It has no WASI, so a module cannot import it.
 const TARGET: &str = "wasm32-unknown-unknown";

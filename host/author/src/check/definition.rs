@@ -3,20 +3,28 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use plumbline_core::Driver;
 use plumbline_core::definition::{AUTO_FORMAT, Definition, MAX_YAML_BYTES, effective_limits};
-use plumbline_sandbox::{ModuleInfo, Roles, check_options};
+use plumbline_core::{Driver, closest};
+use plumbline_sandbox::{Roles, check_options};
 use serde_json::Value;
 
-use super::finding::Checked;
-use super::host::Host;
+use super::finding::{Checked, Host};
 use super::modules::Answer;
-use crate::project::read_bounded;
-use plumbline_core::closest;
+use crate::project::{file_name, read_bounded};
 
-/// Checks the definition in `file`. `answers` are the modules of its bundle.
-pub(super) fn check(file: &Path, bundle: Option<&Path>, answers: &[Answer], host: &Host<'_>, checked: &mut Checked) {
-    let place = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+/// Whether a module has a role.
+type Plays = fn(Roles) -> bool;
+
+/// Checks the definition in `file` of the bundle in `directory`. `answers` are the modules of the
+/// bundle.
+pub(super) fn check_definition(
+    file: &Path,
+    directory: &Path,
+    answers: &[Answer],
+    host: &Host<'_>,
+    checked: &mut Checked,
+) {
+    let place = file_name(file);
     let text = match read_bounded(file, MAX_YAML_BYTES as u64) {
         Ok(text) => text,
         Err(error) => return checked.error(&place, error, None),
@@ -29,210 +37,136 @@ pub(super) fn check(file: &Path, bundle: Option<&Path>, answers: &[Answer], host
         checked.warning(&place, warning, None);
     }
     let definition = &parsed.definition;
-    let mut named = Named { place: &place, answers, host, used: Vec::new() };
-    named.post_processor(definition, checked);
-    named.expectations(definition, checked);
-    named.summarizer(definition, checked);
-    named.judges(definition, checked);
-    named.options(definition, checked);
-    named.limits(definition, checked);
-    for answer in answers.iter().filter(|answer| !named.used.contains(&answer.file.as_str())) {
+    let built_in = Answer::built_in(host);
+    let mut named = Named { place: &place, answers, built_in: &built_in, used: Vec::new(), checked };
+    let format = definition.result_format.as_deref().filter(|format| *format != AUTO_FORMAT);
+    if let Some(format) = format {
+        named.resolve("result-format", format, |roles| roles.post_processor);
+    }
+    named.resolve("plumbline.expectations", definition.expectations_module(), |roles| roles.expectations);
+    if let Some(name) = &definition.plumbline.summarizer {
+        named.resolve("plumbline.summarizer", name, |roles| roles.summarizer);
+    }
+    named.judges(definition);
+    named.options(definition);
+    named.limits(definition, host);
+    let Named { used, checked, .. } = named;
+    for answer in answers.iter().filter(|answer| !used.contains(&answer.file.as_str())) {
         checked.warning(
             &answer.file,
             "the definition does not name this module: it is not used",
             Some("name it as `result-format`, `plumbline.expectations`, `plumbline.summarizer` or in `plumbline.verdict`"),
         );
     }
-    if let Some(bundle) = bundle {
-        command(definition, bundle, &place, checked);
-    }
+    check_command(definition, directory, &place, checked);
 }
 
 /// The modules that a definition refers to.
 struct Named<'a> {
     place: &'a str,
     answers: &'a [Answer],
-    host: &'a Host<'a>,
+    built_in: &'a [Answer],
     /// The files of the bundle's modules that are referred to.
     used: Vec<&'a str>,
-}
-
-/// The module that a name resolves to.
-enum Found<'a> {
-    Bundle(&'a Answer),
-    BuiltIn(&'a ModuleInfo),
-}
-
-impl Found<'_> {
-    fn schema(&self) -> Option<&Value> {
-        match self {
-            Self::Bundle(answer) => answer.schema.as_ref(),
-            Self::BuiltIn(info) => info.schema.as_ref(),
-        }
-    }
+    checked: &'a mut Checked,
 }
 
 impl<'a> Named<'a> {
     /// Resolves a name as a run does: in the bundle first, then among the built-in modules.
-    fn find(&self, name: &str, plays: impl Fn(Roles) -> bool) -> Option<Found<'a>> {
-        if let Some(answer) = self.answers.iter().find(|answer| answer.is(name) && plays(answer.roles)) {
-            return Some(Found::Bundle(answer));
-        }
-        let built_in = self.host.built_in.iter().copied().find(|info| {
-            plays(info.roles)
-                && (info.name.as_deref() == Some(name) || info.formats.iter().any(|format| format == name))
-        });
-        built_in.map(Found::BuiltIn)
+    fn find(&self, name: &str, plays: Plays) -> Option<&'a Answer> {
+        self.answers.iter().chain(self.built_in).find(|answer| answer.is(name) && plays(answer.roles))
     }
 
-    fn take(&mut self, found: &Option<Found<'a>>) {
-        if let Some(Found::Bundle(answer)) = found {
-            self.used.push(&answer.file);
-        }
-    }
-
-    /// Returns all names with that role, for messages.
-    fn known(&self, plays: impl Fn(Roles) -> bool) -> Vec<&'a str> {
-        let bundle = self.answers.iter().filter(|answer| plays(answer.roles)).flat_map(|answer| &answer.names);
-        let built_in = self.host.built_in.iter().filter(|info| plays(info.roles)).flat_map(|info| &info.formats);
-        let built_in_names =
-            self.host.built_in.iter().filter(|info| plays(info.roles)).filter_map(|info| info.name.as_ref());
-        let mut known: Vec<&str> = bundle.chain(built_in).chain(built_in_names).map(String::as_str).collect();
-        known.sort_unstable();
-        known.dedup();
-        known
-    }
-
-    fn hint(&self, name: &str, plays: impl Fn(Roles) -> bool) -> String {
-        let known = self.known(plays);
-        match closest(name, known.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`? There are: {}", known.join(", ")),
-            None => format!("there are: {}", known.join(", ")),
-        }
-    }
-
-    fn post_processor(&mut self, definition: &Definition, checked: &mut Checked) {
-        let plays = |roles: Roles| roles.post_processor;
-        let Some(format) = definition.result_format.as_ref().filter(|format| *format != AUTO_FORMAT) else { return };
-        let found = self.find(format, plays);
-        if found.is_none() {
-            let what = format!("`result-format: {format}` names no module: a run does not start");
-            checked.error(self.place, what, Some(&self.hint(format, plays)));
-        }
-        self.take(&found);
-    }
-
-    fn expectations(&mut self, definition: &Definition, checked: &mut Checked) {
-        let plays = |roles: Roles| roles.expectations;
-        let name = definition.expectations_module();
+    /// Resolves the name under `key`, and reports a name that no module has.
+    fn resolve(&mut self, key: &str, name: &str, plays: Plays) -> Option<&'a Answer> {
         let found = self.find(name, plays);
-        if found.is_none() {
-            let what = format!("`plumbline.expectations: {name}` names no module: a run does not start");
-            checked.error(self.place, what, Some(&self.hint(name, plays)));
+        match found {
+            Some(answer) => self.used.push(&answer.file),
+            None => {
+                let all = self.answers.iter().chain(self.built_in).filter(|answer| plays(answer.roles));
+                let mut known: Vec<&str> = all.flat_map(|answer| &answer.names).map(String::as_str).collect();
+                known.sort_unstable();
+                known.dedup();
+                let hint = match closest(name, known.iter().copied()) {
+                    Some(meant) => format!("did you mean `{meant}`? There are: {}", known.join(", ")),
+                    None => format!("there are: {}", known.join(", ")),
+                };
+                let what = format!("`{key}: {name}` names no module: a run does not start");
+                self.checked.error(self.place, what, Some(&hint));
+            }
         }
-        self.take(&found);
-    }
-
-    fn summarizer(&mut self, definition: &Definition, checked: &mut Checked) {
-        let plays = |roles: Roles| roles.summarizer;
-        let Some(name) = &definition.plumbline.summarizer else { return };
-        let found = self.find(name, plays);
-        if found.is_none() {
-            let what = format!("`plumbline.summarizer: {name}` names no module: a run does not start");
-            checked.error(self.place, what, Some(&self.hint(name, plays)));
-        }
-        self.take(&found);
+        found
     }
 
     /// Checks the chain: its judges, their data and their options.
-    fn judges(&mut self, definition: &Definition, checked: &mut Checked) {
-        let plays = |roles: Roles| roles.judge;
+    fn judges(&mut self, definition: &Definition) {
         for (at, entry) in definition.plumbline.verdict.iter().enumerate() {
             let (name, path) = (&entry.judge, format!("plumbline.verdict[{at}]"));
-            let found = self.find(name, plays);
-            if found.is_none() {
-                let what = format!("`{path}.judge: {name}` names no module: a run does not start");
-                checked.error(self.place, what, Some(&self.hint(name, plays)));
-            }
+            let found = self.resolve(&format!("{path}.judge"), name, |roles| roles.judge);
             for key in entry.data.iter().filter(|key| !definition.config_map.contains_key(*key)) {
                 let what = format!("`{path}.data`: `{key}` is not a key of `config-map`: a run does not start");
-                checked.error(self.place, what, None);
+                self.checked.error(self.place, what, None);
             }
-            let schema = found.as_ref().and_then(Found::schema);
+            let schema = found.and_then(|found| found.schema.as_ref());
             let schemas: Vec<(&str, &Value)> = schema.map(|schema| (name.as_str(), schema)).into_iter().collect();
             for mut problem in check_options(&entry.options, &schemas).problems {
                 let below = problem.path.strip_prefix("plumbline.").unwrap_or(&problem.path);
                 problem.path = format!("{path}.{below}");
-                checked.error(
-                    self.place,
-                    problem,
-                    Some("the judge's schema of options says what it takes; a run does not start"),
-                );
+                let hint = "the judge's schema of options says what it takes; a run does not start";
+                self.checked.error(self.place, problem, Some(hint));
             }
-            self.take(&found);
         }
     }
 
-    /// Returns the referenced modules, each once and with its schema.
-    fn options(&self, definition: &Definition, checked: &mut Checked) {
-        let options = &definition.plumbline.options;
-        let names = [
-            (definition.result_format.as_deref(), (|roles: Roles| roles.post_processor) as fn(Roles) -> bool),
-            (definition.plumbline.summarizer.as_deref(), |roles| roles.summarizer),
-            (definition.plumbline.expectations.as_deref(), |roles| roles.expectations),
+    /// Checks the options against the schemas of the modules that get them, each schema once.
+    fn options(&mut self, definition: &Definition) {
+        let plumbline = &definition.plumbline;
+        let names: [(Option<&str>, Plays); 3] = [
+            (definition.result_format.as_deref(), |roles| roles.post_processor),
+            (plumbline.summarizer.as_deref(), |roles| roles.summarizer),
+            (plumbline.expectations.as_deref(), |roles| roles.expectations),
         ];
-        let found: Vec<(&str, Found<'_>)> =
-            names.into_iter().filter_map(|(name, plays)| Some((name?, self.find(name?, plays)?))).collect();
         let mut schemas: Vec<(&str, &Value)> = Vec::new();
-        for (name, found) in &found {
-            if let Some(schema) = found.schema()
+        for (name, plays) in names {
+            if let Some(name) = name
+                && let Some(schema) = self.find(name, plays).and_then(|found| found.schema.as_ref())
                 && !schemas.iter().any(|(_, known)| *known == schema)
             {
                 schemas.push((name, schema));
             }
         }
         // Invalid schemas are reported with their modules.
-        for problem in check_options(options, &schemas).problems {
-            checked.error(
-                self.place,
-                problem,
-                Some("the module's schema of options says what it takes; a run does not start"),
-            );
+        for problem in check_options(&plumbline.options, &schemas).problems {
+            let hint = "the module's schema of options says what it takes; a run does not start";
+            self.checked.error(self.place, problem, Some(hint));
         }
     }
 
-    fn limits(&self, definition: &Definition, checked: &mut Checked) {
+    fn limits(&mut self, definition: &Definition, host: &Host<'_>) {
         let format = definition.result_format.as_deref().unwrap_or_default();
-        let wish = match self.find(format, |roles| roles.post_processor) {
-            Some(Found::Bundle(answer)) => answer.limits.clone(),
-            Some(Found::BuiltIn(info)) => info.limits.clone(),
-            None => Default::default(),
-        };
+        let found = self.find(format, |roles| roles.post_processor);
+        let wish = found.map(|found| found.limits.clone()).unwrap_or_default();
         let request = definition.plumbline.limits.clone().or(&wish);
-        if let Err(error) = effective_limits(&request, &self.host.limits.default, &self.host.limits.cap) {
-            checked.error(
-                self.place,
-                error,
-                Some("`plumbline.limits` may ask for less; docs/limits.md is for operators"),
-            );
+        if let Err(error) = effective_limits(&request, &host.limits.default, &host.limits.cap) {
+            let hint = "`plumbline.limits` may ask for less; docs/limits.md is for operators";
+            self.checked.error(self.place, error, Some(hint));
         }
     }
 }
 
 /// Checks that a program of the bundle exists in it. The content of an image is only known in the
 /// cluster.
-fn command(definition: &Definition, bundle: &Path, place: &str, checked: &mut Checked) {
+fn check_command(definition: &Definition, directory: &Path, place: &str, checked: &mut Checked) {
     if definition.driver != Driver::Process {
         return;
     }
-    let words = definition.spec.command().iter().chain(definition.spec.args());
-    let Some(program) = words.into_iter().next() else {
+    let Some(program) = definition.spec.command().iter().chain(definition.spec.args()).next() else {
         return checked.error(place, "`spec.command` is missing: a process cannot be started without it", None);
     };
-    let directory = bundle.join(definition.spec.working_dir().unwrap_or_default());
     if Path::new(program).is_absolute() || !program.contains('/') {
         return;
     }
+    let directory = directory.join(definition.spec.working_dir().unwrap_or_default());
     match directory.join(program).metadata() {
         Err(error) => checked.error(place, format!("`spec.command` names `{program}`: {error}"), None),
         Ok(metadata) if !metadata.is_file() => {

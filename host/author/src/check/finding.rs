@@ -1,11 +1,23 @@
-//! The findings of a check.
+//! The findings of a check, and the host that it assumes.
 
 use std::fmt::Display;
 
+use plumbline_aggregator::LimitPolicy;
+use plumbline_sandbox::{ModuleInfo, Sandbox};
 use serde::Serialize;
 
 /// Maximum number of findings of one check.
 const MAX_FINDINGS: usize = 200;
+
+/// The host that the plugin would run on.
+pub struct Host<'a> {
+    /// The sandbox that loads modules.
+    pub sandbox: &'a Sandbox,
+    /// The metadata of its built-in modules.
+    pub built_in: Vec<&'a ModuleInfo>,
+    /// Its limits.
+    pub limits: &'a LimitPolicy,
+}
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -63,7 +75,6 @@ pub struct Checked {
 
 impl Checked {
     /// Returns the number of findings of this level.
-    #[must_use]
     pub fn count(&self, level: Level) -> usize {
         self.findings.iter().filter(|finding| finding.level == level).count()
     }

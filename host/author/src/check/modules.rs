@@ -1,16 +1,21 @@
-//! Checks modules: whether a host accepts them, and their metadata.
+//! Checks modules, their names, and the project that they are built from.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use plumbline_core::closest;
 use plumbline_core::definition::{LimitsRequest, effective_limits};
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
+use plumbline_sandbox::componentize::{CONTRACT, worlds};
 use plumbline_sandbox::{ModuleInfo, Roles, check_options, inspect};
 use serde_json::{Map, Value};
 
-use super::finding::{Checked, CheckedModule};
-use super::host::Host;
+use super::finding::{Checked, CheckedModule, Host};
 use crate::build::role_names;
-use crate::project::read_bounded;
+use crate::error::AuthorError;
+use crate::language::Language;
+use crate::manifest::MANIFEST_FILE;
+use crate::project::{Project, file_name, read_bounded, stale};
 
 /// Maximum number of modules in a bundle, as in a run.
 const MAX_MODULES: usize = 64;
@@ -18,7 +23,7 @@ const MAX_MODULES: usize = 64;
 /// The names and roles of a module, whether it is built or only planned.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
-    /// The file of the module, for messages.
+    /// The file of the module, for messages. Empty for a built-in module.
     pub(super) file: String,
     /// The stem of the file, the module's name, and its formats.
     pub(super) names: Vec<String>,
@@ -33,8 +38,8 @@ impl Answer {
     }
 
     /// Returns the names and roles of the module in this file.
-    pub(super) fn of(file: String, stem: &str, info: &ModuleInfo) -> Self {
-        let mut names = vec![stem.to_owned()];
+    fn of(file: String, stem: Option<&str>, info: &ModuleInfo) -> Self {
+        let mut names: Vec<String> = stem.map(str::to_owned).into_iter().collect();
         for name in info.name.iter().chain(&info.formats) {
             if !names.contains(name) {
                 names.push(name.clone());
@@ -42,10 +47,15 @@ impl Answer {
         }
         Self { file, names, roles: info.roles, limits: info.limits.clone(), schema: info.schema.clone() }
     }
+
+    /// Returns the names and roles of the built-in modules.
+    pub(super) fn built_in(host: &Host<'_>) -> Vec<Self> {
+        host.built_in.iter().map(|info| Self::of(String::new(), None, info)).collect()
+    }
 }
 
 /// Returns the modules directly in a directory, in the order in which a run examines them.
-pub(super) fn all(directory: &Path, host: &Host<'_>, checked: &mut Checked) -> Vec<Answer> {
+pub(super) fn check_modules(directory: &Path, host: &Host<'_>, checked: &mut Checked) -> Vec<Answer> {
     let entries = match directory.read_dir() {
         Ok(entries) => entries,
         Err(error) => {
@@ -61,47 +71,40 @@ pub(super) fn all(directory: &Path, host: &Host<'_>, checked: &mut Checked) -> V
         checked.error(".", format!("there are more than {MAX_MODULES} modules"), Some("a run refuses such a bundle"));
         files.truncate(MAX_MODULES);
     }
-    files.iter().filter_map(|file| self::file(file, host, checked)).collect()
+    files.iter().filter_map(|file| check_module(file, host, checked)).collect()
 }
 
-/// Checks one module.
-pub(super) fn file(path: &Path, host: &Host<'_>, checked: &mut Checked) -> Option<Answer> {
-    let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
-    // Reads one byte more than the limit, so that the sandbox itself reports that the file is too
-    // large.
+/// Checks one module: whether a host accepts it, and its metadata.
+pub(super) fn check_module(path: &Path, host: &Host<'_>, checked: &mut Checked) -> Option<Answer> {
+    let file = file_name(path);
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let bytes = match read_bounded(path, MAX_COMPONENT_BYTES) {
         Ok(bytes) => bytes,
         Err(error) => {
-            checked.error(file, error, error_hint_size());
+            checked.error(file, error, Some("build it without debug information, and optimised for size"));
             return None;
         }
     };
-    if let Err(error) = host.sandbox.load(&stem, &bytes) {
+    if let Err(error) = host.sandbox.load(stem, &bytes) {
         checked.error(&file, &error, error.hint());
         return None;
     }
     // The metadata in the file itself, without the defaults that loading adds.
     let info = inspect(&bytes).ok()?;
-    said(&file, &stem, &info, host, checked);
+    check_metadata(&file, stem, &info, host, checked);
     checked.modules.push(CheckedModule {
         file: file.clone(),
-        name: info.name.clone().unwrap_or_else(|| stem.clone()),
+        name: info.name.clone().unwrap_or_else(|| stem.to_owned()),
         size: info.size,
         roles: role_names(info.roles),
         generation: info.generation.clone(),
         imports: info.imports.clone(),
         digest: format!("sha256:{}", info.digest),
     });
-    Some(Answer::of(file, &stem, &info))
+    Some(Answer::of(file, Some(stem), &info))
 }
 
-fn error_hint_size() -> Option<&'static str> {
-    Some("build it without debug information, and optimised for size")
-}
-
-/// Checks the module's metadata.
-fn said(file: &str, stem: &str, info: &ModuleInfo, host: &Host<'_>, checked: &mut Checked) {
+fn check_metadata(file: &str, stem: &str, info: &ModuleInfo, host: &Host<'_>, checked: &mut Checked) {
     match &info.name {
         None => checked.warning(
             file,
@@ -120,11 +123,121 @@ fn said(file: &str, stem: &str, info: &ModuleInfo, host: &Host<'_>, checked: &mu
     }
     if let Some(schema) = &info.schema {
         for warning in check_options(&Map::new(), &[(stem, schema)]).warnings {
-            checked.warning(
-                file,
-                warning,
-                Some("the schema of options is JSON Schema, draft 2020-12, without other documents"),
-            );
+            let hint = "the schema of options is JSON Schema, draft 2020-12, without other documents";
+            checked.warning(file, warning, Some(hint));
         }
     }
+}
+
+/// Reports a name that more than one module has. A run takes the first, and authors should not have
+/// to know which one that is.
+pub(super) fn check_names(answers: &[Answer], host: &Host<'_>, checked: &mut Checked) {
+    let built_in = Answer::built_in(host);
+    let mut taken: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+    for answer in answers {
+        let roles = role_names(answer.roles);
+        for role in &roles {
+            for name in &answer.names {
+                let first = *taken.entry((*role, name.as_str())).or_insert(&answer.file);
+                if first != answer.file {
+                    checked.error(
+                        &answer.file,
+                        format!("`{name}` names a {role} in `{first}` too"),
+                        Some("a run takes the first by the order of their files: give each a name of its own"),
+                    );
+                }
+            }
+        }
+        for name in &answer.names {
+            let shares = |other: &Answer| role_names(other.roles).iter().any(|role| roles.contains(role));
+            if built_in.iter().any(|other| other.is(name) && shares(other)) {
+                checked.warning(
+                    &answer.file,
+                    format!("`{name}` is the name of a built-in module, which this one takes the place of"),
+                    Some("for plugins of this bundle only; choose another name if that is not meant"),
+                );
+            }
+        }
+    }
+}
+
+/// Checks the project in `directory`: its manifest, and whether the built module is up to date.
+/// Returns the planned module if it is not built yet.
+pub(super) fn check_project(directory: &Path, built: &[Answer], checked: &mut Checked) -> Option<Answer> {
+    const REBUILD: Option<&str> = Some("build it again: `plumbline plugin build`");
+    let project = match Project::open(directory) {
+        Ok(project) => project,
+        Err(AuthorError { what, cause, hint, .. }) => {
+            checked.error(MANIFEST_FILE, cause.unwrap_or(what), hint.as_deref());
+            return None;
+        }
+    };
+    check_world(&project, checked);
+    if let Err(error) = project.schema() {
+        checked.error(MANIFEST_FILE, format!("`schema`: {error}"), None);
+    }
+    let (manifest, sdk) = (&project.manifest, project.sdk());
+    if manifest.command.is_empty() && manifest.language != Language::Rust && !sdk.is_dir() {
+        let what =
+            format!("the SDK is not there: `{}`", sdk.strip_prefix(&project.directory).unwrap_or(&sdk).display());
+        checked.error(MANIFEST_FILE, what, Some("`sdk` names its directory; `plumbline plugin new` writes a copy"));
+    }
+    let file = format!("{}.wasm", project.name());
+    if !project.module().exists() {
+        checked.warning(&file, "the module is not built", Some("`plumbline plugin build`"));
+        return planned(&project, file);
+    }
+    let built = built.iter().find(|answer| answer.file == file)?;
+    for format in manifest.formats.iter().flatten().filter(|format| !built.is(format)) {
+        let what = format!("the module does not answer to `{format}`, which `formats` in `{MANIFEST_FILE}` names");
+        checked.warning(&file, what, REBUILD);
+    }
+    match stale(&project) {
+        Ok(Some(reason)) => checked.warning(&file, reason, REBUILD),
+        Ok(None) => {}
+        Err(error) => checked.error(&file, error, None),
+    }
+    None
+}
+
+/// Checks that the world is in the contract. The project's own contract may define other worlds. If
+/// it has another version, that is allowed, but the author should know.
+fn check_world(project: &Project, checked: &mut Checked) {
+    if let Some(wit) = project.wit() {
+        let differs =
+            |(name, text): &(&str, &str)| std::fs::read(wit.join(name)).ok().is_none_or(|own| own != text.as_bytes());
+        if let Some((name, _)) = CONTRACT.iter().find(|file| differs(file)) {
+            checked.warning(
+                format!("wit/{name}"),
+                "the contract here is not the one of this program",
+                Some("within 0.1.x both work; without `wit/` the program's own is taken"),
+            );
+        }
+        return;
+    }
+    let known = worlds().unwrap_or_default();
+    let world = project.world();
+    if !known.iter().any(|known| known == world) {
+        let meant = closest(world, known.iter().map(String::as_str));
+        let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+        let hint = format!("{meant}there are: {}", known.join(", "));
+        checked.error(MANIFEST_FILE, format!("`world: {world}` is not in the contract"), Some(&hint));
+    }
+}
+
+/// Returns the names and roles of the planned module, as far as the manifest says.
+fn planned(project: &Project, file: String) -> Option<Answer> {
+    let world = project.world();
+    let every = world == "every-role-module";
+    let roles = Roles {
+        post_processor: every || matches!(world, "post-processor-module" | "full-module"),
+        expectations: every || matches!(world, "expectations-module" | "full-module"),
+        summarizer: every || world == "summarizer-module",
+        // The world `every-role-module` does not include `judge`, because it is older.
+        judge: world == "judge-module",
+    };
+    let metadata = project.metadata(roles).ok()?;
+    let limits = serde_json::from_value(Value::Object(metadata.limits)).unwrap_or_default();
+    let names = std::iter::once(metadata.name).chain(metadata.formats).collect();
+    Some(Answer { file, names, roles, limits, schema: metadata.schema })
 }

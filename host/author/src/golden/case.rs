@@ -1,14 +1,22 @@
-//! Finds the cases of a project.
+//! A plugin and its golden cases.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
-use super::error::GoldenError;
-use super::project::Project;
+use plumbline_aggregator::Source;
+use plumbline_bundle::DEFINITION_FILES;
+use plumbline_core::definition::{Definition, MAX_YAML_BYTES, Warning};
+use plumbline_core::{Node, NodeName, Taint};
+use serde::Deserialize;
+
+use crate::error::AuthorError;
+use crate::snapshot::read;
 
 /// The directory of a project's cases.
-pub const TESTS_DIR: &str = "tests";
+pub(crate) const TESTS_DIR: &str = "tests";
 /// The directory below [`TESTS_DIR`] for damaged inputs that made a module fail.
 pub(crate) const FINDINGS_DIR: &str = ".fuzz";
 /// The file with the definition of one case, which replaces that of the project.
@@ -24,11 +32,43 @@ pub(super) const TREE: &str = "tree.yaml";
 /// The directory with other files of the archive that judges may read as evidence.
 pub(super) const ARCHIVE: &str = "archive";
 /// The directories of results and errors.
-const RESULTS: [&str; 2] = ["results", "errors"];
-/// The entries that a case with [`TREE`] must not have.
-pub(super) const EXCLUSIVE: [&str; 3] = ["results", "errors", NODES];
+pub(super) const RESULTS: [&str; 2] = ["results", "errors"];
 /// Maximum number of cases in a project, which bounds the work on a wrong directory.
 const MAX_CASES: usize = 10_000;
+
+/// A directory with a definition, its modules and its cases.
+#[derive(Debug, Clone)]
+pub struct Project {
+    /// The directory, as an absolute path.
+    pub dir: PathBuf,
+    /// The plugin.
+    pub source: Source,
+    /// Warnings about the definition.
+    pub warnings: Vec<Warning>,
+}
+
+impl Project {
+    /// Reads the definition in `dir`.
+    pub fn open(dir: &Path) -> Result<Self, AuthorError> {
+        let absolute = dir.canonicalize().map_err(AuthorError::unreadable(dir))?;
+        let path = DEFINITION_FILES.iter().map(|name| absolute.join(name)).find(|path| path.is_file());
+        let path = path.ok_or_else(|| {
+            AuthorError::input(format!("directory `{}` has no `plugin.yaml`", dir.display()))
+                .hint("name the directory of a plugin: it holds the definition, and its modules next to it")
+        })?;
+        let (definition, warnings) = definition(&path)?;
+        let source = Source { definition: Arc::new(definition), bundle: Some(absolute.clone()) };
+        Ok(Self { dir: absolute, source, warnings })
+    }
+}
+
+/// Reads the definition in the file at `path`.
+pub(super) fn definition(path: &Path) -> Result<(Definition, Vec<Warning>), AuthorError> {
+    let text = read(path, MAX_YAML_BYTES as u64).map_err(AuthorError::unreadable(path))?;
+    let parsed = Definition::parse_bytes(&text)
+        .map_err(|error| AuthorError::input(format!("invalid definition `{}`", path.display())).because(error))?;
+    Ok((parsed.definition, parsed.warnings))
+}
 
 /// One golden case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +104,6 @@ impl CaseKind {
     }
 
     /// Returns the kind as one word, for machine-readable output.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Results => "results",
@@ -83,17 +122,23 @@ impl Case {
 }
 
 /// Returns the cases of `project` with these names, in the given order. Without names, it returns
-/// all cases in lexical order.
+/// all cases in lexical order. It is an error if there is none.
 ///
 /// Cases below a directory whose name starts with a dot are run only if they are named (`.fuzz/…`).
-///
-/// # Errors
-/// There is no case, or none with a given name.
-pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, GoldenError> {
+pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, AuthorError> {
     let tests = project.dir.join(TESTS_DIR);
     let all = all(&tests)?;
+    if names.is_empty() && all.is_empty() {
+        let what = format!(
+            "`{}` has no case: a case is a directory with `results`, `errors`, `nodes.yaml` or `tree.yaml` in it",
+            tests.display()
+        );
+        return Err(AuthorError::input(what).hint(
+            "put files as the plugin makes them below `tests/NAME/results/global/`, or for judges a result tree into `tests/NAME/tree.yaml`; `plumbline plugin test --bless` writes what is expected",
+        ));
+    }
     if names.is_empty() {
-        return if all.is_empty() { Err(GoldenError::NoCase(tests)) } else { Ok(all) };
+        return Ok(all);
     }
     let named = names.iter().map(|name| {
         // Accept the path that a shell completes.
@@ -108,22 +153,21 @@ pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, GoldenErro
             .ok_or_else(|| {
                 let known: Vec<&str> = all.iter().map(|case| case.name.as_str()).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                GoldenError::UnknownCase { name: name.clone(), known }
+                AuthorError::input(format!("there is no case `{name}` (there are: {known})"))
             })
     });
     named.collect()
 }
 
-fn all(tests: &Path) -> Result<Vec<Case>, GoldenError> {
-    let failed = |source| GoldenError::Read { path: tests.to_owned(), source };
+fn all(tests: &Path) -> Result<Vec<Case>, AuthorError> {
+    let failed = AuthorError::unreadable(tests);
     let entries = match fs::read_dir(tests) {
-        Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
+        entries => entries.map_err(&failed)?,
     };
     let mut cases = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(failed)?;
+        let entry = entry.map_err(&failed)?;
         let (dir, Ok(name)) = (entry.path(), entry.file_name().into_string()) else { continue };
         // Skip directories that are not cases: the tests of the module's language are here too.
         if name.starts_with('.') {
@@ -133,9 +177,62 @@ fn all(tests: &Path) -> Result<Vec<Case>, GoldenError> {
             cases.push(Case { name, dir, kind });
         }
         if cases.len() > MAX_CASES {
-            return Err(GoldenError::TooMany { path: tests.to_owned(), limit: MAX_CASES });
+            return Err(AuthorError::input(format!("`{}` has more than {MAX_CASES} cases", tests.display())));
         }
     }
     cases.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(cases)
+}
+
+/// A node in `nodes.yaml`. The defaults are those of most nodes: ready, schedulable, Linux on amd64.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: NodeName,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    #[serde(default)]
+    taints: Vec<Taint>,
+    ready: Option<bool>,
+    #[serde(default)]
+    unschedulable: bool,
+    os: Option<String>,
+    arch: Option<String>,
+}
+
+/// Parses `nodes.yaml`, the nodes of a case. The error is a sentence.
+pub(super) fn parse_nodes(text: &[u8]) -> Result<Vec<Node>, String> {
+    let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let written: Vec<Written> = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+    let node = |node: Written| Node {
+        name: node.name,
+        labels: node.labels,
+        taints: node.taints,
+        ready: node.ready.unwrap_or(true),
+        unschedulable: node.unschedulable,
+        os: node.os.unwrap_or_else(|| "linux".to_owned()),
+        arch: node.arch.unwrap_or_else(|| "amd64".to_owned()),
+    };
+    Ok(written.into_iter().map(node).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_enough_and_a_misspelt_key_is_named() {
+        let nodes = parse_nodes(
+            b"- name: a\n- {name: b, ready: false, labels: {zone: x}, taints: [{key: k, effect: NoSchedule}]}\n",
+        )
+        .unwrap();
+        assert!(nodes[0].ready && nodes[0].os == "linux" && nodes[0].arch == "amd64");
+        assert!(!nodes[1].ready && nodes[1].labels["zone"] == "x" && nodes[1].taints[0].value.is_empty());
+        assert!(parse_nodes(b"- {name: a, redy: true}").unwrap_err().contains("redy"));
+        assert!(parse_nodes(b"").unwrap().is_empty());
+        assert!(parse_nodes(b"- name: Not A Name").is_err());
+    }
 }

@@ -10,24 +10,11 @@
 
 mod actual;
 mod case;
-mod compare;
-mod error;
-mod judgement;
-mod nodes;
-mod output;
-mod project;
 mod report;
 mod run;
-mod runner;
-
-pub use case::{Case, CaseKind, TESTS_DIR, find};
-pub use compare::{Diff, DiffLine};
-pub use error::GoldenError;
-pub use project::Project;
-pub use report::{CaseReport, CaseResult, Report};
-pub use run::run;
-pub use runner::Runner;
-pub use runner::{Bless, DEFAULT_TIMEOUT};
 
 pub(crate) use actual::planned;
-pub(crate) use case::{DEFINITION, FINDINGS_DIR, OPTIONS};
+pub use case::{Case, CaseKind, Project, find};
+pub(crate) use case::{DEFINITION, FINDINGS_DIR, OPTIONS, TESTS_DIR};
+pub use report::{CaseReport, CaseResult, Diff, DiffLine, Report};
+pub use run::{Bless, DEFAULT_TIMEOUT, Runner, run};

@@ -1,28 +1,61 @@
 //! Runs cases, several at a time.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use super::actual::actual;
-use super::case::{Case, EXPECTED};
-use super::compare::compare;
-use super::output::{Actual, MAX_TREE};
-use super::project::{Project, read};
-use super::report::{CaseReport, CaseResult, Report};
-use super::runner::{Bless, Runner};
+use plumbline_aggregator::{LimitPolicy, Modules};
+use plumbline_archive::atomic::AtomicFile;
 
+use super::actual::{Actual, MAX_TREE, actual};
+use super::case::{Case, EXPECTED, Project};
+use super::report::{CaseReport, CaseResult, Report, compare};
+use crate::snapshot::read;
+
+/// The default timeout of one call of a module.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time after which a running case is reported as slow.
 const SLOW: Duration = Duration::from_secs(2);
 
+/// The settings of a test run.
+pub struct Runner<'a> {
+    /// The built-in modules, and the sandbox. Modules of bundles are read only once, so a rebuilt
+    /// project needs a new value.
+    pub modules: &'a Modules,
+    /// The limits of modules.
+    pub limits: &'a LimitPolicy,
+    /// The timeout of one call of a module, if its limits do not set a lower one.
+    pub timeout: Duration,
+    /// Which outputs become expectations.
+    pub bless: Bless,
+    /// Called with the name of a case that has been running for two seconds.
+    pub slow: &'a (dyn Fn(&str) + Sync),
+}
+
+impl<'a> Runner<'a> {
+    /// Creates a runner with the default timeout that blesses nothing.
+    pub fn new(modules: &'a Modules, limits: &'a LimitPolicy) -> Self {
+        Self { modules, limits, timeout: DEFAULT_TIMEOUT, bless: Bless::Nothing, slow: &|_| {} }
+    }
+}
+
+/// Which outputs are written to `expected.yaml`. Outputs of crashes and exceeded limits are never
+/// written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bless {
+    /// No output.
+    Nothing,
+    /// Outputs without an error.
+    Results,
+    /// Also outputs in which a module returned an error, such as a caught exception.
+    Errors,
+}
+
 /// Runs the cases, as many at a time as there are cores. The call blocks.
-#[must_use]
 pub fn run(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Report {
     let (begin, watched) = mpsc::channel::<(usize, Instant)>();
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(cases.len()).max(1);
@@ -36,7 +69,7 @@ pub fn run(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Report {
                     let Some(case) = cases.get(at) else { return };
                     // Sending fails only if the receiver has panicked.
                     let _ = begin.send((at, Instant::now()));
-                    let report = one(project, case, runner);
+                    let report = run_case(project, case, runner);
                     if let Some(slot) = done.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
                         *slot = Some(report);
                     }
@@ -46,8 +79,8 @@ pub fn run(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Report {
         drop(begin);
         let is_done =
             |at: usize| done.lock().unwrap_or_else(PoisonError::into_inner).get(at).is_none_or(Option::is_some);
-        report_slow(&watched, &is_done, &|at| {
-            if let Some(case) = cases.get(at) {
+        report_slow(&watched, |at| {
+            if let Some(case) = cases.get(at).filter(|_| !is_done(at)) {
                 (runner.slow)(&case.name);
             }
         });
@@ -56,18 +89,15 @@ pub fn run(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Report {
     Report { cases: done.into_iter().flatten().collect() }
 }
 
-/// Reports every case that is still running two seconds after its start. Returns when all threads
-/// have ended.
-fn report_slow(started: &mpsc::Receiver<(usize, Instant)>, is_done: &dyn Fn(usize) -> bool, report: &dyn Fn(usize)) {
+/// Calls `report` for every case two seconds after its start. Returns when all threads have ended.
+fn report_slow(started: &mpsc::Receiver<(usize, Instant)>, report: impl Fn(usize)) {
     let mut running: VecDeque<(usize, Instant)> = VecDeque::new();
     loop {
         let due = running.front().map_or(SLOW, |(_, start)| SLOW.saturating_sub(start.elapsed()));
         match started.recv_timeout(due) {
             Ok(case) => running.push_back(case),
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                if let Some((at, _)) = running.pop_front()
-                    && !is_done(at)
-                {
+                if let Some((at, _)) = running.pop_front() {
                     report(at);
                 }
             }
@@ -76,12 +106,11 @@ fn report_slow(started: &mpsc::Receiver<(usize, Instant)>, is_done: &dyn Fn(usiz
     }
 }
 
-fn one(project: &Project, case: &Case, runner: &Runner<'_>) -> CaseReport {
-    let report = |result, wall, memory| CaseReport { name: case.name.clone(), kind: case.kind, result, wall, memory };
-    match actual(project, case, runner) {
-        Err(reason) => report(CaseResult::Broken(reason), Duration::ZERO, 0),
+fn run_case(project: &Project, case: &Case, runner: &Runner<'_>) -> CaseReport {
+    let (result, wall, memory) = match actual(project, case, runner) {
+        Err(reason) => (CaseResult::Broken(reason), Duration::ZERO, 0),
         Ok(actual) => {
-            let result = match &actual.broken {
+            let result = match actual.usage.broken.first() {
                 Some(reason) if reason.contains("`wall-seconds`") => {
                     CaseResult::Broken(format!("{reason}; `--timeout` allows more"))
                 }
@@ -91,9 +120,10 @@ fn one(project: &Project, case: &Case, runner: &Runner<'_>) -> CaseReport {
                 Some(reason) => CaseResult::Broken(reason.clone()),
                 None => judge(case, &actual, runner.bless),
             };
-            report(result, actual.wall, actual.memory)
+            (result, actual.wall, actual.usage.memory)
         }
-    }
+    };
+    CaseReport { name: case.name.clone(), kind: case.kind, result, wall, memory }
 }
 
 fn judge(case: &Case, actual: &Actual, bless: Bless) -> CaseResult {
@@ -110,7 +140,7 @@ fn judge(case: &Case, actual: &Actual, bless: Bless) -> CaseResult {
         Some(None) => CaseResult::Passed,
         // A damaged input has no correct tree. The case passes if the module does not fail.
         None if case.is_finding() => CaseResult::Passed,
-        _ if bless != Bless::Nothing => match (&actual.refused, bless) {
+        _ if bless != Bless::Nothing => match (actual.usage.refused.first(), bless) {
             (Some(error), Bless::Results) => CaseResult::Broken(format!(
                 "not blessed, because the module returned an error: {error}; `--bless-errors` expects it"
             )),
@@ -124,12 +154,8 @@ fn judge(case: &Case, actual: &Actual, bless: Bless) -> CaseResult {
     }
 }
 
-/// Writes the file atomically, so that concurrent readers see the old or the new version.
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".expected-").tempfile_in(dir)?;
+    let mut file = AtomicFile::create(path)?.readable_by_all()?;
     file.write_all(text.as_bytes())?;
-    fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644))?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    file.commit()
 }

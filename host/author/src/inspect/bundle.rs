@@ -3,19 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use plumbline_bundle::{Bundle, InstallRecord, Installed, unpack};
-use plumbline_core::definition::Definition;
+use plumbline_bundle::signing::SignatureFile;
+use plumbline_bundle::{Bundle, Installed, unpack};
 use serde::Serialize;
 
-use super::component::{ModuleInspection, module_file};
-use super::error::InspectionError;
+use super::module::{ModuleInspection, NamedSize, module_file};
+use crate::error::AuthorError;
 use crate::golden::Project;
 
 /// Maximum number of modules to inspect, which is also the host's limit.
 const MAX_MODULES: usize = 64;
-/// The suffix of the file with a packed bundle's signatures. Its name is that of the tar with this
-/// suffix.
-const SIGNATURES: &str = ".dsse.json";
 
 /// A description of a bundle.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,7 +32,7 @@ pub struct BundleInspection {
     /// Why the bundle cannot be packed.
     pub unfit: Option<String>,
     /// The files that packing includes.
-    pub files: Vec<FileSize>,
+    pub files: Vec<NamedSize>,
     /// The origin of an installed bundle.
     pub source: Option<Source>,
     /// The size in bytes of the signatures that came with the bundle. Their presence does not mean
@@ -52,12 +49,6 @@ pub struct Source {
     pub installed: String,
     /// The version, if it is known.
     pub version: Option<String>,
-}
-
-impl From<&InstallRecord> for Source {
-    fn from(record: &InstallRecord) -> Self {
-        Self { reference: record.source.clone(), installed: record.when.to_string(), version: record.version.clone() }
-    }
 }
 
 /// The keys of a definition that identify the plugin.
@@ -78,67 +69,39 @@ pub struct DefinitionSummary {
     pub summarizer: Option<String>,
 }
 
-impl DefinitionSummary {
-    /// Summarizes this definition.
-    #[must_use]
-    pub fn of(definition: &Definition) -> Self {
-        Self {
-            name: definition.name.to_string(),
-            description: definition.description.clone(),
-            driver: definition.driver.as_str().to_owned(),
-            result_format: definition.result_format.clone(),
-            expectations: definition.expectations_module().to_owned(),
-            summarizer: definition.plumbline.summarizer.clone(),
-        }
-    }
-}
-
-/// A file and its size.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FileSize {
-    /// The name.
-    pub name: String,
-    /// The size in bytes.
-    pub bytes: u64,
-}
-
 /// Inspects the packed bundle in the file `tar`. It is unpacked into a temporary directory, with
 /// the limits for untrusted bundles.
-///
-/// # Errors
-/// The bundle cannot be unpacked, or [`bundle`] fails.
-pub fn packed(tar: &Path) -> Result<BundleInspection, InspectionError> {
-    let failed = |source| InspectionError::Read { path: tar.to_owned(), source };
-    let file = fs::File::open(tar).map_err(failed)?;
-    let scratch = tempfile::tempdir().map_err(failed)?;
+pub fn packed(tar: &Path) -> Result<BundleInspection, AuthorError> {
+    let failed = AuthorError::unreadable(tar);
+    let file = fs::File::open(tar).map_err(&failed)?;
+    let scratch = tempfile::tempdir().map_err(&failed)?;
     let dir = scratch.path().join("bundle");
     let digest = unpack(file, &dir)
-        .map_err(|error| InspectionError::Broken { path: tar.to_owned(), reason: error.to_string() })?;
-    let mut beside = tar.as_os_str().to_owned();
-    beside.push(SIGNATURES);
-    let signatures = fs::metadata(beside).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
+        .map_err(|error| AuthorError::input(format!("`{}` is broken", tar.display())).because(error))?;
+    let beside = SignatureFile::beside(tar);
+    let signatures = fs::metadata(beside.path()).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
     Ok(BundleInspection { digest: Some(digest.to_string()), signatures, ..bundle(&dir)? })
 }
 
 /// Inspects an installed bundle.
-///
-/// # Errors
-/// The same as for [`bundle`].
-pub fn installed(installed: &Installed) -> Result<BundleInspection, InspectionError> {
+pub fn installed(installed: &Installed) -> Result<BundleInspection, AuthorError> {
+    let record = &installed.record;
+    let source = Source {
+        reference: record.source.clone(),
+        installed: record.when.to_string(),
+        version: record.version.clone(),
+    };
     let signatures = installed.signatures.as_ref().map(|bytes| bytes.len() as u64);
-    Ok(BundleInspection { source: Some((&installed.record).into()), signatures, ..bundle(&installed.bundle.dir)? })
+    Ok(BundleInspection { source: Some(source), signatures, ..bundle(&installed.bundle.dir)? })
 }
 
 /// Inspects the bundle in `dir`. Modules with errors are listed, and the others are described.
-///
-/// # Errors
-/// There is no definition, or the directory cannot be read.
-pub fn bundle(dir: &Path) -> Result<BundleInspection, InspectionError> {
+pub fn bundle(dir: &Path) -> Result<BundleInspection, AuthorError> {
     let project = Project::open(dir)?;
-    let failed = |source| InspectionError::Read { path: dir.to_owned(), source };
+    let failed = AuthorError::unreadable(dir);
     let mut names = Vec::new();
-    for entry in fs::read_dir(&project.dir).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
+    for entry in fs::read_dir(&project.dir).map_err(&failed)? {
+        let name = entry.map_err(&failed)?.file_name();
         if Path::new(&name).extension().is_some_and(|extension| extension == "wasm") && names.len() < MAX_MODULES {
             names.push(name);
         }
@@ -151,11 +114,17 @@ pub fn bundle(dir: &Path) -> Result<BundleInspection, InspectionError> {
             Err(error) => broken.push(error.to_string()),
         }
     }
-    let warnings = project.warnings.iter().map(ToString::to_string).collect();
-    let definition = DefinitionSummary::of(&project.source.definition);
+    let definition = &project.source.definition;
     let mut inspection = BundleInspection {
-        definition,
-        warnings,
+        definition: DefinitionSummary {
+            name: definition.name.to_string(),
+            description: definition.description.clone(),
+            driver: definition.driver.as_str().to_owned(),
+            result_format: definition.result_format.clone(),
+            expectations: definition.expectations_module().to_owned(),
+            summarizer: definition.plumbline.summarizer.clone(),
+        },
+        warnings: project.warnings.iter().map(ToString::to_string).collect(),
         modules,
         broken,
         digest: None,
@@ -170,7 +139,7 @@ pub fn bundle(dir: &Path) -> Result<BundleInspection, InspectionError> {
         Ok(bundle) => {
             inspection.digest = Some(bundle.digest().to_string());
             inspection.files =
-                bundle.files.into_iter().map(|file| FileSize { name: file.name, bytes: file.bytes }).collect();
+                bundle.files.into_iter().map(|file| NamedSize { name: file.name, bytes: file.bytes }).collect();
         }
         Err(error) => inspection.unfit = Some(error.to_string()),
     }

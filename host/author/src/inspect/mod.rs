@@ -1,12 +1,7 @@
 //! Describes a module or a bundle from its files, without running anything.
 
 mod bundle;
-mod component;
-mod core_module;
-mod error;
-mod sections;
+mod module;
 
-pub use bundle::{BundleInspection, DefinitionSummary, FileSize, Source, bundle, installed, packed};
-pub use component::{Imports, Kind, Metadata, ModuleInspection, module, module_file};
-pub use error::InspectionError;
-pub use sections::{CustomSection, Producer, Sections};
+pub use bundle::{BundleInspection, DefinitionSummary, Source, bundle, installed, packed};
+pub use module::{Imports, Kind, Metadata, ModuleInspection, NamedSize, Producer, Sections, module, module_file};

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::{LimitPolicy, Modules};
-use plumbline_author::golden::{self, Bless, GoldenError, Project, Report, Runner};
+use plumbline_author::AuthorError;
+use plumbline_author::golden::{self, Bless, Project, Report, Runner};
 use plumbline_sandbox::componentize::{Recipe, component};
 use tempfile::TempDir;
 
@@ -81,7 +82,7 @@ impl Bed {
     }
 
     /// Runs the cases with these names, or all.
-    pub(crate) fn run(&self, names: &[&str], bless: bool) -> Result<Report, GoldenError> {
+    pub(crate) fn run(&self, names: &[&str], bless: bool) -> Result<Report, AuthorError> {
         let project = self.project();
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let cases = golden::find(&project, &names)?;

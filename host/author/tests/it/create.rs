@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use plumbline_author::embedded::template_languages;
-use plumbline_author::{Language, Project, new_project};
+use plumbline_author::{Language, Project, new_project, template_languages};
 
 /// Returns all files below a directory.
 fn files(directory: &Path) -> Vec<std::path::PathBuf> {

@@ -12,23 +12,18 @@
 //! All input (keys, envelopes, policies) is untrusted, and its size is limited.
 
 mod dsse;
-mod file;
+mod error;
 mod key;
 mod policy;
-mod sign;
 mod statement;
 mod verify;
 
 pub use dsse::{
-    Envelope, EnvelopeError, MAX_ENVELOPES, PAYLOAD_TYPE, Signature, pae, parse_envelopes, readable_envelopes,
+    Envelope, MAX_ENVELOPES, PAYLOAD_TYPE, Signature, SignatureFile, pae, parse_envelopes, readable_envelopes,
     write_envelopes,
 };
-pub use file::{SignatureFile, SignatureFileError};
-pub use key::{
-    KeyError, KeyFileError, KeyId, PrivateKey, PublicKey, WrittenPair, is_open_to_others, read_private, read_public,
-    write_pair,
-};
-pub use policy::{Policy, PolicyError, Rule, TrustedKey, default_policy_path};
-pub use sign::{SignError, sign};
-pub use statement::{ModuleDigest, PREDICATE_TYPE, Predicate, STATEMENT_TYPE, Statement, StatementError, Subject};
-pub use verify::{NotVerified, Refusal, Verified, verify};
+pub use error::{EnvelopeError, KeyError, SigningError};
+pub use key::{PrivateKey, PublicKey, WrittenPair, is_open_to_others, read_private, read_public, write_pair};
+pub use policy::{Policy, TrustedKey, default_policy_path};
+pub use statement::{ModuleDigest, Predicate, Subject, sign};
+pub use verify::{Verified, verify};

@@ -3,12 +3,16 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::dsse::{Envelope, PAYLOAD_TYPE, Signature, pae};
+use super::error::SigningError;
+use super::key::PrivateKey;
+
 /// Type of a statement.
-pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 /// Predicate type that means "this is the bundle of that name, released by the owner of the key". A
 /// statement with another predicate type says something else about the same bytes, possibly that
 /// they are bad.
-pub const PREDICATE_TYPE: &str = "https://plumbline.dev/attestations/bundle/v1";
+const PREDICATE_TYPE: &str = "https://plumbline.dev/attestations/bundle/v1";
 /// Maximum number of subjects in one statement.
 const MAX_SUBJECTS: usize = 256;
 /// Maximum length of untrusted text in a message, in characters.
@@ -25,7 +29,6 @@ pub struct Subject {
 
 impl Subject {
     /// Returns the digest in its usual form: `sha256:` and hexadecimal digits.
-    #[must_use]
     pub fn digest(&self) -> String {
         format!("sha256:{}", hex::encode(self.sha256))
     }
@@ -57,34 +60,7 @@ pub struct ModuleDigest {
     pub sha256: String,
 }
 
-/// The parts of a statement that this crate uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Statement {
-    subjects: Vec<(String, Option<String>)>,
-    /// Additional information from the signer.
-    pub predicate: Predicate,
-}
-
-/// Reason why a payload does not count as a statement about a bundle.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StatementError {
-    /// The payload is not JSON of the expected structure.
-    #[error("its payload is not an in-toto statement: {0}")]
-    Json(String),
-    /// The payload has another type or version.
-    #[error("its payload is of type `{0}`, not `{STATEMENT_TYPE}`")]
-    Type(String),
-    /// The statement has another predicate type.
-    #[error("it is a statement of type `{0}`, not one that releases a bundle")]
-    Predicate(String),
-    /// The statement has too many subjects.
-    #[error("its statement has more than {MAX_SUBJECTS} subjects")]
-    Subjects,
-    /// The statement has no subject with a SHA-256.
-    #[error("its statement names no SHA-256 of anything")]
-    NoSubject,
-}
-
+/// The JSON form of a statement.
 #[derive(Serialize, Deserialize)]
 struct Document {
     #[serde(rename = "_type")]
@@ -110,46 +86,49 @@ struct Digests {
     sha256: Option<String>,
 }
 
-impl Statement {
-    /// Returns the payload that states `predicate` about `subject`.
-    pub(crate) fn payload(subject: &Subject, predicate: &Predicate) -> Result<Vec<u8>, serde_json::Error> {
-        let digest = Digests { sha256: Some(hex::encode(subject.sha256)) };
-        serde_json::to_vec(&Document {
-            statement_type: STATEMENT_TYPE.to_owned(),
-            subject: vec![SubjectDocument { name: subject.name.clone(), digest }],
-            predicate_type: PREDICATE_TYPE.to_owned(),
-            predicate: serde_json::to_value(predicate)?,
-        })
-    }
+/// Signs a statement with `key` that `subject` has its digest, with `predicate` as additional
+/// information.
+pub fn sign(subject: &Subject, predicate: &Predicate, key: &PrivateKey) -> Result<Envelope, SigningError> {
+    let digest = Digests { sha256: Some(hex::encode(subject.sha256)) };
+    let payload = serde_json::to_vec(&Document {
+        statement_type: STATEMENT_TYPE.to_owned(),
+        subject: vec![SubjectDocument { name: subject.name.clone(), digest }],
+        predicate_type: PREDICATE_TYPE.to_owned(),
+        predicate: serde_json::to_value(predicate)?,
+    })?;
+    let bytes = key.sign(&pae(PAYLOAD_TYPE, &payload))?;
+    let signature = Signature { key_id: key.public().id().to_owned(), bytes };
+    Ok(Envelope { payload_type: PAYLOAD_TYPE.to_owned(), payload, signatures: vec![signature] })
+}
 
-    /// Parses a payload. Call it only for a payload that a trusted key has signed.
-    pub(crate) fn parse(payload: &[u8]) -> Result<Self, StatementError> {
-        let wrong = |error: serde_json::Error| StatementError::Json(error.to_string());
-        let document: Document = serde_json::from_slice(payload).map_err(wrong)?;
-        if document.statement_type != STATEMENT_TYPE {
-            return Err(StatementError::Type(shown(&document.statement_type)));
-        }
-        if document.predicate_type != PREDICATE_TYPE {
-            return Err(StatementError::Predicate(shown(&document.predicate_type)));
-        }
-        if document.subject.len() > MAX_SUBJECTS {
-            return Err(StatementError::Subjects);
-        }
-        let predicate = match document.predicate {
-            Value::Null => Predicate::default(),
-            predicate => serde_json::from_value(predicate).map_err(wrong)?,
-        };
-        let subjects = document.subject.into_iter().map(|subject| (subject.name, subject.digest.sha256)).collect();
-        Ok(Self { subjects, predicate })
-    }
+/// Reason why a statement without a subject that has a SHA-256 does not count.
+pub(super) const NO_SUBJECT: &str = "its statement names no SHA-256 of anything";
 
-    /// Returns the names and hexadecimal digests of the subjects.
-    pub(crate) fn subjects(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.subjects.iter().filter_map(|(name, digest)| Some((name.as_str(), digest.as_deref()?)))
+/// Parses a payload, and returns the names and hexadecimal digests of the subjects, and the
+/// predicate. Call it only for a payload that a trusted key has signed. The error is a sentence.
+pub(super) fn parse_statement(payload: &[u8]) -> Result<(Vec<(String, String)>, Predicate), String> {
+    let wrong = |error: serde_json::Error| format!("its payload is not an in-toto statement: {error}");
+    let document: Document = serde_json::from_slice(payload).map_err(wrong)?;
+    if document.statement_type != STATEMENT_TYPE {
+        let found = shown(&document.statement_type);
+        return Err(format!("its payload is of type `{found}`, not `{STATEMENT_TYPE}`"));
     }
+    if document.predicate_type != PREDICATE_TYPE {
+        let found = shown(&document.predicate_type);
+        return Err(format!("it is a statement of type `{found}`, not one that releases a bundle"));
+    }
+    if document.subject.len() > MAX_SUBJECTS {
+        return Err(format!("its statement has more than {MAX_SUBJECTS} subjects"));
+    }
+    let predicate = match document.predicate {
+        Value::Null => Predicate::default(),
+        predicate => serde_json::from_value(predicate).map_err(wrong)?,
+    };
+    let subjects = document.subject.into_iter().filter_map(|subject| Some((subject.name, subject.digest.sha256?)));
+    Ok((subjects.collect(), predicate))
 }
 
 /// Truncates untrusted text for a message.
-pub(crate) fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     text.chars().take(MAX_SHOWN).collect()
 }

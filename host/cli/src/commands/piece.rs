@@ -4,8 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use plumbline_app::AppError;
-use plumbline_archive::finished::{copy_piece, list_archives};
-use plumbline_archive::snapshot::snapshot;
+use plumbline_archive::finished::{copy_piece, list_archives, snapshot};
 
 use crate::args::PieceArgs;
 

@@ -4,7 +4,7 @@
 use std::fs;
 
 use plumbline_archive::gzip::Digest;
-use plumbline_archive::receive_archives::{Arrived, UnsplatError, receive_archives};
+use plumbline_archive::splat::{Arrived, UnsplatError, receive_archives};
 use plumbline_core::run_status::TarInfo;
 
 use super::bridge::{bridge, pump};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use plumbline_bundle::signing::{MAX_ENVELOPES, SignatureFile, SignatureFileError};
+use plumbline_bundle::signing::{MAX_ENVELOPES, SignatureFile, SigningError};
 
 use crate::signing::signed::{envelope, key, look};
 
@@ -45,7 +45,7 @@ fn a_file_of_something_else_is_neither_read_nor_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let file = SignatureFile::at(dir.path().join("s.json"));
     fs::write(file.path(), "precious").unwrap();
-    assert!(matches!(file.append(envelope(&key())), Err(SignatureFileError::Envelopes { .. })));
+    assert!(matches!(file.append(envelope(&key())), Err(SigningError::Envelopes(..))));
     assert_eq!(fs::read_to_string(file.path()).unwrap(), "precious");
 }
 
@@ -57,6 +57,6 @@ fn a_full_file_says_so() {
     for _ in 0..MAX_ENVELOPES {
         file.append(envelope.clone()).unwrap();
     }
-    assert!(matches!(file.append(envelope), Err(SignatureFileError::Full(_))));
+    assert!(matches!(file.append(envelope), Err(SigningError::Full(_))));
     assert_eq!(file.read().unwrap().len(), MAX_ENVELOPES);
 }

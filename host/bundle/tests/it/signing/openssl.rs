@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use plumbline_bundle::signing::{
-    Envelope, KeyError, KeyFileError, PAYLOAD_TYPE, Signature, pae, read_private, read_public, write_pair,
+    Envelope, KeyError, PAYLOAD_TYPE, Signature, SigningError, pae, read_private, read_public, write_pair,
 };
 
 use crate::signing::signed::{envelope, key, look};
@@ -65,7 +65,7 @@ fn our_signature_is_verified_by_openssl() {
     openssl(dir.path(), &["dgst", "-sha256", "-out", "id", "der"]);
     let id = std::fs::read_to_string(dir.path().join("id")).unwrap();
     let id = id.trim().rsplit(' ').next().unwrap();
-    assert_eq!(pair.key.id().as_str(), format!("sha256:{id}"));
+    assert_eq!(pair.key.id(), format!("sha256:{id}"));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn keys_of_other_kinds_are_named() {
         openssl(dir.path(), &[&["genpkey", "-out", "k.key"], args].concat());
         openssl(dir.path(), &["pkey", "-in", "k.key", "-pubout", "-out", "k.pub"]);
         let source = |error| match error {
-            KeyFileError::Key { source, .. } => source,
+            SigningError::Key(_, source) => source,
             other => panic!("{other}"),
         };
         assert_eq!(source(read_public(&dir.path().join("k.pub")).unwrap_err()), KeyError::Algorithm(name));

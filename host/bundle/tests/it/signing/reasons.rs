@@ -1,6 +1,6 @@
 //! Tests that every signature that does not count has its reason.
 
-use plumbline_bundle::signing::{Envelope, PAYLOAD_TYPE, PrivateKey, Refusal, Signature, Subject, pae, verify};
+use plumbline_bundle::signing::{Envelope, PAYLOAD_TYPE, PrivateKey, Signature, Subject, pae, verify};
 use serde_json::{Value, json};
 
 use crate::signing::signed::{envelope, key, look, now, subject, trusted};
@@ -23,7 +23,7 @@ fn changed(key: &PrivateKey, change: impl FnOnce(&mut Value)) -> Envelope {
 fn what_a_trusted_key_has_signed_counts() {
     let key = key();
     let verified = look(&[envelope(&key)], key.public()).unwrap();
-    assert_eq!((verified.key.as_str(), verified.key_id.as_str()), ("release", key.public().id().as_str()));
+    assert_eq!((verified.key.as_str(), verified.key_id.as_str()), ("release", key.public().id()));
     assert_eq!(verified.predicate.version.as_deref(), Some("1.2.0"));
 }
 
@@ -45,8 +45,8 @@ fn the_payload_is_an_in_toto_statement() {
 fn every_reason_is_told() {
     let (key, stranger) = (key(), key());
     let told = |envelopes: &[Envelope]| {
-        let told = look(envelopes, key.public()).unwrap_err().to_string();
-        told.replace(stranger.public().id().as_str(), "STRANGER")
+        let told = look(envelopes, key.public()).unwrap_err().join("; ");
+        told.replace(stranger.public().id(), "STRANGER")
     };
     let nameless = |mut envelope: Envelope| {
         envelope.signatures[0].key_id.clear();
@@ -88,7 +88,7 @@ fn every_reason_is_told() {
         the signature by key `release` does not count: its statement names no SHA-256 of anything
         what key `release` has signed is of type `text/plain`, not `application/vnd.in-toto+json`
         the signature by key `release` does not count: its payload is not an in-toto statement: invalid type: integer `7`, expected struct Document at line 1 column 1
-        it is signed by the key `STRANGER`, which is not trusted for this name; what key `release` has signed has the digest sha256:ff; this is sha256:0707070707070707070707070707070707070707070707070707070707070707; what key `release` has signed is of type `a`, not `application/vnd.in-toto+json`; what key `release` has signed is of type `b`, not `application/vnd.in-toto+json`; and 1 more
+        it is signed by the key `STRANGER`, which is not trusted for this name; what key `release` has signed has the digest sha256:ff; this is sha256:0707070707070707070707070707070707070707070707070707070707070707; what key `release` has signed is of type `a`, not `application/vnd.in-toto+json`; what key `release` has signed is of type `b`, not `application/vnd.in-toto+json`; what key `release` has signed is of type `c`, not `application/vnd.in-toto+json`
         "
     );
 }
@@ -99,10 +99,8 @@ fn an_upper_case_digest_is_another_digest() {
     let subject = Subject { sha256: [0xab; 32], ..subject() };
     let upper = changed(&key, |statement| statement["subject"][0]["digest"]["sha256"] = json!("AB".repeat(32)));
     let release = trusted("release", key.public());
-    assert!(matches!(
-        verify(&[upper], &subject, &[&release], now()).unwrap_err().reasons[..],
-        [Refusal::OtherDigest { .. }]
-    ));
+    let reasons = verify(&[upper], &subject, &[&release], now()).unwrap_err();
+    assert!(matches!(&reasons[..], [reason] if reason.contains("has the digest sha256:ABAB")), "{reasons:?}");
 }
 
 #[test]
@@ -124,7 +122,7 @@ fn a_signature_need_not_name_its_key_and_others_name_it_otherwise() {
     let (key, other) = (key(), key());
     let mut envelope = envelope(&key);
     let (one, two) = (trusted("other", other.public()), trusted("release", key.public()));
-    let bare = key.public().id().as_str().replace("sha256:", "");
+    let bare = key.public().id().replace("sha256:", "");
     for hint in [String::new(), bare.clone(), bare.to_uppercase(), format!("SHA256:{bare}")] {
         envelope.signatures[0].key_id = hint;
         let verified = verify(std::slice::from_ref(&envelope), &subject(), &[&one, &two], now()).unwrap();
@@ -140,6 +138,6 @@ fn a_key_counts_until_its_time_is_over() {
     release.not_after = Some(at("2026-12-31T00:00:00Z"));
     let look = |now| verify(&[envelope(&key)], &subject(), &[&release], now);
     assert!(look(at("2026-12-31T00:00:00Z")).is_ok());
-    let told = look(at("2026-12-31T00:00:01Z")).unwrap_err().to_string();
+    let told = look(at("2026-12-31T00:00:01Z")).unwrap_err().join("; ");
     assert_eq!(told, "the signature is by key `release`, which counted until 2026-12-31T00:00:00Z");
 }

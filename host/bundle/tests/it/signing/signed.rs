@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use plumbline_bundle::signing::{
-    Envelope, NotVerified, Policy, Predicate, PrivateKey, PublicKey, Subject, TrustedKey, Verified, sign, verify,
+    Envelope, Policy, Predicate, PrivateKey, PublicKey, Subject, TrustedKey, Verified, sign, verify,
 };
 
 pub(crate) fn key() -> PrivateKey {
@@ -27,7 +27,7 @@ pub(crate) fn trusted(name: &str, key: &PublicKey) -> TrustedKey {
 }
 
 /// Verifies that there is a signature by `key` over [`subject`].
-pub(crate) fn look(envelopes: &[Envelope], key: &PublicKey) -> Result<Verified, NotVerified> {
+pub(crate) fn look(envelopes: &[Envelope], key: &PublicKey) -> Result<Verified, Vec<String>> {
     let policy = Policy::of_key("release", key.clone());
     verify(envelopes, &subject(), &policy.keys_for("tap", None).unwrap(), now())
 }

@@ -11,7 +11,7 @@ use plumbline_app::{AppError, modules};
 use plumbline_author::AuthorError;
 use plumbline_author::golden::Project;
 use plumbline_author::project::{MANIFEST_FILE, Project as Sources};
-use plumbline_author::watch::{Built, QUIET, Round, RoundReport, Watch, WatchError, try_out};
+use plumbline_author::watch::{Built, QUIET, Round, RoundReport, Watch, try_out};
 use plumbline_core::size::Bytes;
 use plumbline_sandbox::Sandbox;
 
@@ -73,9 +73,9 @@ fn build(dir: &Path, sandbox: &Sandbox) -> Built {
     Ok(format!("{what}: {}.wasm, {}, {:.1} s", built.name, Bytes(built.size), built.seconds))
 }
 
-fn watching(error: &WatchError) -> AppError {
+fn watching(error: &AuthorError) -> AppError {
     let told = AppError::system("failed to watch the project").because(error);
-    match error.hint() {
+    match &error.hint {
         Some(hint) => told.hint(hint),
         None => told,
     }
@@ -99,7 +99,7 @@ fn show(round: &Round, report: &RoundReport, out: &mut impl Write) -> io::Result
         Some(Ok(cases)) => print(cases, out)?,
         Some(Err(error)) => {
             writeln!(out, "no case can be run: {error}")?;
-            if let Some(hint) = error.hint() {
+            if let Some(hint) = &error.hint {
                 writeln!(out, "hint: {hint}")?;
             }
         }

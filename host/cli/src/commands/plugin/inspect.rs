@@ -7,9 +7,8 @@ use std::process::ExitCode;
 use plumbline_app::report::print_json;
 use plumbline_app::sources::registry;
 use plumbline_app::{AppError, Context};
-use plumbline_author::inspect::{
-    self, BundleInspection, Imports, InspectionError, Kind, Metadata, ModuleInspection, Sections,
-};
+use plumbline_author::AuthorError;
+use plumbline_author::inspect::{self, BundleInspection, Imports, Kind, Metadata, ModuleInspection, Sections};
 use plumbline_bundle::{Installed, Store, StoreError};
 use plumbline_core::size::Bytes;
 use plumbline_registry::Kind as RemoteKind;
@@ -55,11 +54,11 @@ fn look(context: &Context, what: &str) -> Result<Inspected, AppError> {
     bundle(inspect::installed(&installed(what)?))
 }
 
-fn bundle(inspected: Result<BundleInspection, InspectionError>) -> Result<Inspected, AppError> {
+fn bundle(inspected: Result<BundleInspection, AuthorError>) -> Result<Inspected, AppError> {
     inspected.map(|bundle| Inspected::Bundle(Box::new(bundle))).map_err(|error| wrong(&error))
 }
 
-fn module(inspected: Result<ModuleInspection, InspectionError>) -> Result<Inspected, AppError> {
+fn module(inspected: Result<ModuleInspection, AuthorError>) -> Result<Inspected, AppError> {
     inspected.map(|module| Inspected::Module(Box::new(module))).map_err(|error| wrong(&error))
 }
 
@@ -88,7 +87,7 @@ fn installed(name: &str) -> Result<Installed, AppError> {
     })
 }
 
-fn wrong(error: &InspectionError) -> AppError {
+fn wrong(error: &AuthorError) -> AppError {
     AppError::usage("it cannot be inspected").because(error)
 }
 

@@ -18,7 +18,7 @@ pub(super) fn keygen(args: &KeygenArgs, global: &Global) -> Result<ExitCode, App
     let pair = write_pair(&args.out, args.force).map_err(|error| key_error(&error))?;
     let (private, public) = (pair.private.display(), pair.public.display());
     let data = json!({
-        "key-id": pair.key.id().as_str(),
+        "key-id": pair.key.id(),
         "private-key": private.to_string(),
         "public-key": public.to_string(),
     });

@@ -33,7 +33,7 @@ pub(super) fn sign(args: &SignArgs, global: &Global) -> Result<ExitCode, AppErro
     let data = json!({
         "name": name,
         "digest": digest,
-        "key-id": key.public().id().as_str(),
+        "key-id": key.public().id(),
         "signatures": place,
     });
     let text = format!("signed `{name}` {digest}\nkey:        {}\nsignatures: {place}", key.public().id());

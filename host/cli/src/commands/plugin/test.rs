@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use plumbline_app::limits::Limits;
 use plumbline_app::report::print_json;
 use plumbline_app::{AppError, modules};
-use plumbline_author::fuzz::{self, FuzzError, FuzzOptions, FuzzReport};
-use plumbline_author::golden::{self, Bless, CaseReport, CaseResult, DiffLine, GoldenError, Project, Report, Runner};
+use plumbline_author::fuzz::{self, FuzzOptions, FuzzReport};
+use plumbline_author::golden::{self, Bless, CaseReport, CaseResult, DiffLine, Project, Report, Runner};
 use plumbline_author::project::{MANIFEST_FILE, Project as Sources};
+use plumbline_author::{AuthorError, ErrorKind};
 use plumbline_core::size::Bytes;
 use serde_json::json;
 
@@ -80,23 +81,21 @@ fn fresh(dir: &Path) -> Result<(), AppError> {
 }
 
 /// Converts the reason why no case could run.
-pub(super) fn refused(error: &GoldenError) -> AppError {
+pub(super) fn refused(error: &AuthorError) -> AppError {
     let told = AppError::usage("no case can be run").because(error);
-    match error.hint() {
+    match &error.hint {
         Some(hint) => told.hint(hint),
         None => told,
     }
 }
 
-fn fuzzing(error: &FuzzError) -> AppError {
-    match error {
-        FuzzError::NothingToDamage | FuzzError::Case { .. } => {
-            AppError::usage("the module cannot be tried with damaged inputs").because(error)
-        }
-        FuzzError::Host(_) | FuzzError::Keep { .. } => {
-            AppError::system("the module cannot be tried with damaged inputs").because(error)
-        }
-    }
+fn fuzzing(error: &AuthorError) -> AppError {
+    let what = "the module cannot be tried with damaged inputs";
+    let told = match error.kind {
+        ErrorKind::Input => AppError::usage(what),
+        ErrorKind::System => AppError::system(what),
+    };
+    told.because(error)
 }
 
 /// Prints one line for each case, with its problems below it, and the summary.

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use plumbline_apidouble::{ApiDouble, ExecReply, ExecRequest};
-use plumbline_archive::finished::{copy_piece, list_archives};
+use plumbline_archive::finished::{copy_piece, list_archives, snapshot};
 use plumbline_archive::gzip::Sha256Writer;
-use plumbline_archive::snapshot::snapshot;
+
 use plumbline_archive::splat::splat;
 use plumbline_kubernetes::retrieve::{
     Progress, Retries, RetrieveError, RetrieveOptions, Retrieved, retrieve, retrieve_snapshot,

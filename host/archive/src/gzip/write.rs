@@ -1,0 +1,547 @@
+//! Writes one gzip member whose blocks are compressed on several threads, and computes digests.
+
+use std::io::{self, Write};
+use std::mem;
+use std::num::NonZeroUsize;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use flate2::{Compress, CompressError, Compression, Crc, FlushCompress, Status};
+use sha2::{Digest as _, Sha256};
+
+/// The number of input bytes that one thread compresses at a time: 1 MiB. At this size, the five
+/// bytes of the sync marker and the handover are negligible, and so is the memory of a dozen blocks
+/// in flight.
+pub const BLOCK_BYTES: usize = 1 << 20;
+
+/// The default compression level of gzip.
+pub const DEFAULT_LEVEL: u32 = 6;
+
+/// The maximum distance of a deflate reference (RFC 1951, section 2): how much of the previous
+/// block a block may reuse.
+const WINDOW_BYTES: usize = 32 << 10;
+
+/// The maximum number of blocks per thread: one being compressed and one waiting, so that the
+/// thread does not idle while the caller writes.
+const BLOCKS_PER_THREAD: usize = 2;
+
+/// The maximum number of threads. One caller cannot feed more.
+const MAX_THREADS: usize = 8;
+
+/// The header from RFC 1952, section 2.3: magic, deflate, no flags, no time, no level hint, unknown
+/// system. It does not depend on the machine or the time.
+const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+
+/// Returns the number of threads that this process can run in parallel, at most eight.
+pub fn default_threads() -> NonZeroUsize {
+    let most = NonZeroUsize::MIN.saturating_add(MAX_THREADS - 1);
+    thread::available_parallelism().map_or(NonZeroUsize::MIN, |n| n.min(most))
+}
+
+/// Compresses the data written to it into one gzip member (RFC 1952) on `out`.
+///
+/// The input is split every [`BLOCK_BYTES`]. Blocks are compressed in parallel, each with the end
+/// of the previous one as its dictionary, and joined in order. The output depends only on the input
+/// and the level, and not on the number of threads, their timing, or the sizes of the writes.
+///
+/// Threads start when the first block is full. With one thread, or an input smaller than a block,
+/// the caller's thread compresses. Memory is limited to two blocks per thread and the current one,
+/// each with its output.
+///
+/// [`ParallelGzip::finish`] completes the member. If the writer is dropped without it, the stream
+/// lacks its end, and every reader reports it as truncated. An interrupted archive therefore never
+/// looks complete.
+#[must_use = "without `finish` the stream has no end"]
+pub struct ParallelGzip<W> {
+    out: W,
+    level: Compression,
+    threads: usize,
+    filling: Block,
+    pool: Option<Pool>,
+    spare: Vec<Block>,
+    crc: Crc,
+    header_written: bool,
+    failed: bool,
+}
+
+impl<W: Write> ParallelGzip<W> {
+    /// Compresses to `out` at `level` (0 to 9, higher ones count as 9, see [`DEFAULT_LEVEL`]). It
+    /// uses up to `threads` threads besides the caller's, which writes.
+    pub fn new(out: W, level: u32, threads: NonZeroUsize) -> Self {
+        Self {
+            out,
+            level: Compression::new(level.min(9)),
+            threads: threads.get(),
+            filling: Block::default(),
+            pool: None,
+            spare: Vec::new(),
+            crc: Crc::new(),
+            header_written: false,
+            failed: false,
+        }
+    }
+
+    /// Completes the member, flushes `out` and returns it.
+    ///
+    /// # Errors
+    /// Returns the error of `out`, including one from an earlier write that the caller ignored.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.check()?;
+        self.filling.last = true;
+        self.dispatch()?;
+        while self.collect()? {}
+        let mut trailer = [0; 8];
+        let (sum, size) = trailer.split_at_mut(4);
+        sum.copy_from_slice(&self.crc.sum().to_le_bytes());
+        size.copy_from_slice(&self.crc.amount().to_le_bytes());
+        self.out.write_all(&trailer)?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn check(&self) -> io::Result<()> {
+        if self.failed { Err(io::Error::other("an earlier write to this gzip stream failed")) } else { Ok(()) }
+    }
+
+    /// Submits the full block and starts the next one.
+    fn dispatch(&mut self) -> io::Result<()> {
+        if self.pool.is_none() && self.threads > 1 && !self.filling.last {
+            self.pool = Pool::start(self.threads, self.level);
+        }
+        if self.pool.as_ref().is_some_and(Pool::is_full) {
+            self.collect()?;
+        }
+        let mut next = self.spare.pop().unwrap_or_default();
+        next.begin_after(&self.filling);
+        let mut block = mem::replace(&mut self.filling, next);
+        match &mut self.pool {
+            Some(pool) => pool.submit(block),
+            None => {
+                block.compress(self.level).map_err(io::Error::other)?;
+                self.write_out(block)
+            }
+        }
+    }
+
+    /// Waits for the oldest block in flight and writes it. Returns `false` if no block is in
+    /// flight.
+    fn collect(&mut self) -> io::Result<bool> {
+        match self.pool.as_mut().map(Pool::take_oldest) {
+            None => Ok(false),
+            Some(oldest) => match oldest? {
+                None => Ok(false),
+                Some(block) => self.write_out(block).map(|()| true),
+            },
+        }
+    }
+
+    fn write_out(&mut self, block: Block) -> io::Result<()> {
+        if !self.header_written {
+            self.out.write_all(&HEADER)?;
+            self.header_written = true;
+        }
+        self.out.write_all(&block.output)?;
+        self.crc.combine(&block.crc);
+        self.spare.push(block);
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for ParallelGzip<W> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.check()?;
+        let taken = self.filling.fill(data);
+        if self.filling.is_full() {
+            self.dispatch().inspect_err(|_| self.failed = true)?;
+        }
+        Ok(taken)
+    }
+
+    /// Writes all full blocks to `out` and flushes it. A partial block waits for more input: ending
+    /// it here would make the output depend on flushes.
+    fn flush(&mut self) -> io::Result<()> {
+        self.check()?;
+        let mut flush = || -> io::Result<()> {
+            while self.collect()? {}
+            self.out.flush()
+        };
+        flush().inspect_err(|_| self.failed = true)
+    }
+}
+
+/// A part of the input on its way through a thread and back.
+#[derive(Default)]
+struct Block {
+    input: Vec<u8>,
+    dictionary: Vec<u8>,
+    output: Vec<u8>,
+    crc: Crc,
+    last: bool,
+}
+
+impl Block {
+    fn begin_after(&mut self, before: &Block) {
+        self.input.clear();
+        self.output.clear();
+        self.last = false;
+        self.dictionary.clear();
+        let window = before.input.len().saturating_sub(WINDOW_BYTES);
+        self.dictionary.extend_from_slice(before.input.get(window..).unwrap_or_default());
+    }
+
+    fn is_full(&self) -> bool {
+        self.input.len() >= BLOCK_BYTES
+    }
+
+    /// Takes as much of `data` as fits and returns its length.
+    fn fill(&mut self, data: &[u8]) -> usize {
+        let taken = data.len().min(BLOCK_BYTES.saturating_sub(self.input.len()));
+        self.input.extend_from_slice(data.get(..taken).unwrap_or_default());
+        taken
+    }
+
+    fn compress(&mut self, level: Compression) -> Result<(), CompressError> {
+        // Every block gets a new compressor. After `reset` and `set_dictionary`, the output of a
+        // short block depends on what the compressor saw before, and so on the assignment of blocks
+        // to threads. The cost is one allocation per MiB.
+        let mut compressor = Compress::new(level, false);
+        if !self.dictionary.is_empty() {
+            compressor.set_dictionary(&self.dictionary)?;
+        }
+        self.crc = Crc::new();
+        self.crc.update(&self.input);
+        // A block other than the last ends with a sync marker (an empty stored block). It therefore
+        // ends at a byte boundary, where the next one can be appended.
+        let flush = if self.last { FlushCompress::Finish } else { FlushCompress::Sync };
+        self.output.clear();
+        self.output.reserve(self.input.len() + self.input.len() / 8 + 64);
+        loop {
+            let consumed = usize::try_from(compressor.total_in()).unwrap_or(usize::MAX);
+            let rest = self.input.get(consumed..).unwrap_or_default();
+            let status = compressor.compress_vec(rest, &mut self.output, flush)?;
+            let all_taken = compressor.total_in() == self.input.len() as u64;
+            // Free space in the output means that the compressor holds nothing back.
+            let all_given = self.output.len() < self.output.capacity();
+            if if self.last { status == Status::StreamEnd } else { all_taken && all_given } {
+                return Ok(());
+            }
+            self.output.reserve(WINDOW_BYTES);
+        }
+    }
+}
+
+/// The threads of a compressor. Block number n goes to thread n modulo the number of threads and is
+/// collected from there, so the order needs no bookkeeping.
+struct Pool {
+    lanes: Vec<Lane>,
+    submitted: usize,
+    taken: usize,
+}
+
+struct Lane {
+    jobs: SyncSender<Block>,
+    done: Receiver<Result<Block, CompressError>>,
+    thread: JoinHandle<()>,
+}
+
+impl Pool {
+    /// Starts up to `threads` threads. Returns `None` if the system refuses to start any. The
+    /// caller then compresses itself, with the same output.
+    fn start(threads: usize, level: Compression) -> Option<Self> {
+        let lanes: Vec<_> = (0..threads).map_while(|_| Lane::start(level).ok()).collect();
+        (!lanes.is_empty()).then_some(Self { lanes, submitted: 0, taken: 0 })
+    }
+
+    fn is_full(&self) -> bool {
+        self.submitted - self.taken >= self.lanes.len() * BLOCKS_PER_THREAD
+    }
+
+    fn submit(&mut self, block: Block) -> io::Result<()> {
+        let lane = self.lanes.get(self.submitted % self.lanes.len()).ok_or_else(thread_lost)?;
+        lane.jobs.send(block).map_err(|_| thread_lost())?;
+        self.submitted += 1;
+        Ok(())
+    }
+
+    fn take_oldest(&mut self) -> io::Result<Option<Block>> {
+        if self.taken == self.submitted {
+            return Ok(None);
+        }
+        let lane = self.lanes.get(self.taken % self.lanes.len()).ok_or_else(thread_lost)?;
+        let block = lane.done.recv().map_err(|_| thread_lost())?.map_err(io::Error::other)?;
+        self.taken += 1;
+        Ok(Some(block))
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for Lane { jobs, done, thread } in self.lanes.drain(..) {
+            drop((jobs, done));
+            // A thread that panicked was already reported as lost.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Lane {
+    fn start(level: Compression) -> io::Result<Self> {
+        let (jobs, todo) = sync_channel::<Block>(BLOCKS_PER_THREAD);
+        let (results, done) = sync_channel(BLOCKS_PER_THREAD);
+        let thread = thread::Builder::new().name("gzip".to_owned()).spawn(move || {
+            while let Ok(mut block) = todo.recv() {
+                let result = block.compress(level).map(|()| block);
+                if results.send(result).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { jobs, done, thread })
+    }
+}
+
+fn thread_lost() -> io::Error {
+    io::Error::other("a compression thread ended early")
+}
+
+/// The size and digest of all data written to a [`Sha256Writer`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Digest {
+    /// The number of bytes written.
+    pub bytes: u64,
+    /// The SHA-256 digest (FIPS 180-4): 64 lower-case hexadecimal digits.
+    pub sha256: String,
+}
+
+/// A writer that passes data on and computes its size and SHA-256 digest. Bytes count once the
+/// inner writer has accepted them. After a failed write, the digest therefore covers what got
+/// through.
+#[derive(Debug)]
+pub struct Sha256Writer<W> {
+    out: W,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl<W: Write> Sha256Writer<W> {
+    /// Creates a writer that passes data on to `out`.
+    pub fn new(out: W) -> Self {
+        Self { out, hash: Sha256::new(), bytes: 0 }
+    }
+
+    /// Returns the number of bytes written so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns the inner writer, and the digest of what it accepted. Does not flush.
+    pub fn finish(self) -> (W, Digest) {
+        (self.out, Digest { bytes: self.bytes, sha256: hex::encode(self.hash.finalize()) })
+    }
+}
+
+impl<W: Write> Write for Sha256Writer<W> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let taken = self.out.write(data)?;
+        let through = data.get(..taken).unwrap_or(data);
+        self.hash.update(through);
+        self.bytes = self.bytes.saturating_add(through.len() as u64);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod parallel_tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn threads(n: usize) -> NonZeroUsize {
+        NonZeroUsize::new(n).unwrap()
+    }
+
+    fn compress(data: &[u8], n: usize, step: usize) -> Vec<u8> {
+        let mut gzip = ParallelGzip::new(Vec::new(), DEFAULT_LEVEL, threads(n));
+        for chunk in data.chunks(step) {
+            gzip.write_all(chunk).unwrap();
+        }
+        gzip.finish().unwrap()
+    }
+
+    /// Decompresses exactly one gzip member with nothing after it, with a reader for single
+    /// members.
+    fn decompress(packed: &[u8]) -> Vec<u8> {
+        let mut rest = packed;
+        let mut data = Vec::new();
+        let mut decoder = flate2::bufread::GzDecoder::new(&mut rest);
+        decoder.read_to_end(&mut data).unwrap();
+        drop(decoder);
+        assert!(rest.is_empty(), "{} bytes after the member", rest.len());
+        data
+    }
+
+    /// Returns text with a little variation, which compresses like logs.
+    fn sample(bytes: usize) -> Vec<u8> {
+        let mut state = 1u32;
+        let mut data = Vec::with_capacity(bytes + 64);
+        while data.len() < bytes {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            data.extend_from_slice(
+                format!("I1120 13:00:00.{:06} item {} passed\n", state >> 12, state >> 25).as_bytes(),
+            );
+        }
+        data.truncate(bytes);
+        data
+    }
+
+    #[test]
+    fn threads_and_write_sizes_do_not_change_a_byte() {
+        for size in [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 5 * BLOCK_BYTES + 12_345] {
+            let data = sample(size);
+            let one = compress(&data, 1, 8192);
+            assert!(decompress(&one) == data, "{size} bytes");
+            for (n, step) in [(2, 8192), (3, 777_777), (8, usize::MAX)] {
+                assert!(compress(&data, n, step) == one, "{size} bytes, {n} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_reuse_what_the_block_before_held() {
+        // Random bytes repeat with a period shorter than the window, so only the window makes later
+        // blocks small.
+        let mut state = 7u64;
+        let period: Vec<u8> = (0..20_000)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 56) as u8
+            })
+            .collect();
+        let data: Vec<u8> = period.iter().copied().cycle().take(3 * BLOCK_BYTES).collect();
+        let packed = compress(&data, 2, 65_536);
+        assert!(decompress(&packed) == data);
+        let mut whole = flate2::write::GzEncoder::new(Vec::new(), Compression::new(DEFAULT_LEVEL));
+        whole.write_all(&data).unwrap();
+        let whole = whole.finish().unwrap();
+        assert!(packed.len() < whole.len() + 1_000, "{} against {} in one piece", packed.len(), whole.len());
+    }
+
+    #[test]
+    fn flushing_does_not_change_a_byte() {
+        let data = sample(2 * BLOCK_BYTES + 99);
+        let mut gzip = ParallelGzip::new(Vec::new(), DEFAULT_LEVEL, threads(2));
+        for chunk in data.chunks(300_000) {
+            gzip.write_all(chunk).unwrap();
+            gzip.flush().unwrap();
+        }
+        assert!(gzip.finish().unwrap() == compress(&data, 1, 4096));
+    }
+
+    #[test]
+    fn without_finish_the_stream_is_truncated() {
+        let mut out = Vec::new();
+        let mut gzip = ParallelGzip::new(&mut out, DEFAULT_LEVEL, threads(2));
+        gzip.write_all(&sample(3 * BLOCK_BYTES)).unwrap();
+        gzip.flush().unwrap();
+        drop(gzip);
+        let error = GzDecoder::new(out.as_slice()).read_to_end(&mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    /// Accepts a number of bytes and is then full.
+    struct Disk {
+        left: usize,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+            if self.left == 0 {
+                return Err(io::Error::new(io::ErrorKind::StorageFull, "no space left"));
+            }
+            let taken = data.len().min(self.left);
+            self.left -= taken;
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_surfaces_and_stays() {
+        for n in [1, 2] {
+            let mut gzip = ParallelGzip::new(Disk { left: 1000 }, DEFAULT_LEVEL, threads(n));
+            // However many blocks are in flight, the error occurs within this amount of data.
+            let error = gzip.write_all(&sample(8 * BLOCK_BYTES)).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{n} threads");
+            assert!(gzip.write_all(b"x").is_err());
+            assert!(gzip.flush().is_err());
+            assert!(gzip.finish().is_err());
+        }
+        let late = ParallelGzip::new(Disk { left: 12 }, DEFAULT_LEVEL, threads(2));
+        assert_eq!(late.finish().err().map(|e| e.kind()), Some(io::ErrorKind::StorageFull));
+    }
+
+    #[test]
+    fn memory_in_flight_is_bounded() {
+        let mut gzip = ParallelGzip::new(io::sink(), 1, threads(2));
+        for _ in 0..20 {
+            gzip.write_all(&sample(BLOCK_BYTES)).unwrap();
+            let pool = gzip.pool.as_ref().unwrap();
+            assert!(pool.submitted - pool.taken + gzip.spare.len() <= 2 * BLOCKS_PER_THREAD);
+            assert!(gzip.spare.iter().chain([&gzip.filling]).all(|b| b.input.capacity() <= 2 * BLOCK_BYTES));
+        }
+        gzip.finish().unwrap();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn anything_comes_back(data in proptest::collection::vec(any::<u8>(), 0..20_000), level in 0u32..12, n in 1usize..4) {
+            let mut gzip = ParallelGzip::new(Vec::new(), level, threads(n));
+            gzip.write_all(&data).unwrap();
+            prop_assert_eq!(decompress(&gzip.finish().unwrap()), data);
+        }
+    }
+}
+
+#[cfg(test)]
+mod digest_tests {
+    use super::*;
+
+    /// Accepts one byte at a time, and three in total.
+    struct Narrow(Vec<u8>);
+
+    impl Write for Narrow {
+        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+            if self.0.len() == 3 {
+                return Err(io::Error::new(io::ErrorKind::StorageFull, "full"));
+            }
+            self.0.extend_from_slice(&data[..1]);
+            Ok(1)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_digest_is_that_of_the_bytes_that_got_through() {
+        let mut writer = Sha256Writer::new(Narrow(Vec::new()));
+        assert_eq!(writer.write_all(b"abcdef").unwrap_err().kind(), io::ErrorKind::StorageFull);
+        let (out, digest) = writer.finish();
+        assert_eq!(out.0, b"abc");
+        assert_eq!(digest.bytes, 3);
+        // The first example of FIPS 180-4.
+        assert_eq!(digest.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

@@ -1,0 +1,279 @@
+//! The recipes of the languages other than Rust. Each returns the path of a core module or of a
+//! component.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use plumbline_sandbox::componentize::CONTRACT;
+
+use super::tool::{COMPONENTIZE_PY, ESBUILD, GO, JCO, NPM, PYTHON, Say, TSC, Tool, ZIG, on_path, remove_old, run};
+use crate::error::AuthorError;
+use crate::project::Project;
+
+pub(super) fn build_own(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorError> {
+    let manifest = &project.manifest;
+    let (Some((program, arguments)), Some(artifact)) = (manifest.command.split_first(), &manifest.artifact) else {
+        return Err(AuthorError::input("`command` and `artifact` of `module.yaml` belong together"));
+    };
+    // A path with a slash is relative to the project. A bare name is looked up on the path.
+    let program = if program.contains('/') { project.directory.join(program) } else { PathBuf::from(program) };
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&project.directory);
+    run(&mut command, say, "it is `command` in `module.yaml`, and runs in the project's directory")?;
+    Ok(project.directory.join(artifact))
+}
+
+pub(super) fn build_go(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorError> {
+    let core = project.build_directory().join(format!("{}.core.wasm", project.name()));
+    remove_old(&core)?;
+    let mut go = Command::new(GO.find(&project.directory)?);
+    // The user's workspace or flags could build a different module from the same sources.
+    go.current_dir(&project.directory)
+        .env("GOOS", "wasip1")
+        .env("GOARCH", "wasm")
+        .env("GOFLAGS", "")
+        .env("GOWORK", "off");
+    // Build a shared library, which is Go's term for a module without a `main` to run. The tag
+    // selects the exports of the world in the SDK.
+    let tag = format!("plumbline_{}", project.world().replace('-', "_"));
+    go.args(["build", "-buildmode=c-shared", "-trimpath", "-tags", &tag, "-ldflags=-s -w", "-o"]).arg(&core).arg(".");
+    run(&mut go, say, "Go 1.24 or later builds modules; `GOOS=wasip1 GOARCH=wasm go vet ./...` may say more")?;
+    Ok(core)
+}
+
+/// Maximum number of sources in one directory.
+const MAX_SOURCES: usize = 1_000;
+/// The directory of Debian's C library for WASI.
+const WASI_LIBC: &str = "/usr/include/wasm32-wasi";
+
+pub(super) fn build_c(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorError> {
+    let core = project.build_directory().join(format!("{}.core.wasm", project.name()));
+    remove_old(&core)?;
+    let mut command = compiler(&project.directory).ok_or_else(|| {
+        AuthorError::system("no compiler for C is there that makes modules")
+            .because("neither zig nor clang with the C library for WASI was found")
+            .hint(ZIG.hint)
+    })?;
+    let sdk = project.sdk();
+    let places = [project.directory.join("src"), sdk.clone(), sdk.join("bindings").join(project.world())];
+    command.current_dir(&project.directory);
+    // Build a library (a reactor), not a program.
+    command.args(["-mexec-model=reactor", "-std=c11", "-O2", "-s", "-Wall", "-Wextra"]);
+    for place in &places {
+        command.arg("-I").arg(place);
+    }
+    let mut sources = Vec::new();
+    for place in &places {
+        let found = c_files(place)?;
+        if found.is_empty() {
+            let what = format!("there are no sources `*.c` in `{}`", place.display());
+            let hint = "the author's sources lie in `src/`, the SDK where `sdk` in `module.yaml` says, with bindings for each world";
+            return Err(AuthorError::input(what).hint(hint));
+        }
+        sources.extend(found);
+    }
+    command.args(sources).arg("-o").arg(&core);
+    run(&mut command, say, "the compiler's messages stand above; the SDK's header is `plumbline.h`")?;
+    Ok(core)
+}
+
+/// Returns the compiler with its first arguments, if there is one.
+fn compiler(project: &Path) -> Option<Command> {
+    let command = |program: PathBuf, first: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(first);
+        command
+    };
+    if let Some(zig) = ZIG.look(project) {
+        return Some(command(zig, &["cc", "-target", "wasm32-wasi"]));
+    }
+    if let Some(python) = PYTHON.look(project).filter(|python| has_zig(python)) {
+        return Some(command(python, &["-m", "ziglang", "cc", "-target", "wasm32-wasi"]));
+    }
+    let clang = on_path("clang").filter(|_| Path::new(WASI_LIBC).is_dir())?;
+    Some(command(clang, &["--target=wasm32-wasi"]))
+}
+
+/// Returns whether zig is installed as a package of this Python.
+fn has_zig(python: &Path) -> bool {
+    let mut command = Command::new(python);
+    command.args(["-c", "import importlib.util,sys; sys.exit(importlib.util.find_spec('ziglang') is None)"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Returns why C cannot be compiled on this machine, or `None` if it can.
+pub(super) fn missing_compiler(project: &Path) -> Option<String> {
+    compiler(project).is_none().then(|| format!("no compiler for C: {}", ZIG.hint))
+}
+
+/// Returns the `*.c` files directly in a directory. They are sorted, so that the same sources give
+/// the same module.
+fn c_files(directory: &Path) -> Result<Vec<PathBuf>, AuthorError> {
+    let Ok(entries) = fs::read_dir(directory) else { return Ok(Vec::new()) };
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
+        .take(MAX_SOURCES + 1)
+        .collect();
+    if files.len() > MAX_SOURCES {
+        let what = format!("directory `{}` holds more than {MAX_SOURCES} sources", directory.display());
+        return Err(AuthorError::input(what).hint("build it yourself: `command` and `artifact` in `module.yaml`"));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The Python module in the project's directory that implements the role.
+const APP: &str = "app";
+/// The file with the project's build requirements, for pip.
+const REQUIREMENTS: &str = "requirements-dev.txt";
+
+pub(super) fn build_python(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorError> {
+    let directory = &project.directory;
+    let component = project.build_directory().join(format!("{}.component.wasm", project.name()));
+    remove_old(&component)?;
+    let tool = match COMPONENTIZE_PY.look(directory) {
+        Some(tool) => tool,
+        None => install_componentize_py(directory, say)?,
+    };
+    let mut command = Command::new(tool);
+    // Packages in the user's environment would become part of the module.
+    command.current_dir(directory).env_remove("VIRTUAL_ENV").env_remove("PYTHONPATH");
+    command.args(["--quiet", "-d"]).arg(contract_directory(project)?).args(["-w", project.world()]);
+    // Without the stub, the component would import sockets, and the host would reject it.
+    command.args(["componentize", "--stub-wasi", "-p", ".", "-p"]).arg(project.sdk());
+    command.arg("-o").arg(&component).arg(APP);
+    run(&mut command, say, "the module is `app.py` of the project; what it imports must be pure Python")?;
+    Ok(component)
+}
+
+/// Creates a virtual environment in the project, with the version of componentize-py that it
+/// requires.
+fn install_componentize_py(directory: &Path, say: Say<'_>) -> Result<PathBuf, AuthorError> {
+    if !directory.join(REQUIREMENTS).is_file() {
+        return COMPONENTIZE_PY.find(directory);
+    }
+    let venv = directory.join(".venv");
+    let mut python = Command::new(PYTHON.find(directory)?);
+    python.current_dir(directory).args(["-m", "venv"]).arg(&venv);
+    run(&mut python, say, "Debian: `apt-get install python3-venv`")?;
+    let mut pip = Command::new(venv.join("bin/python"));
+    pip.current_dir(directory).args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "-r",
+        REQUIREMENTS,
+    ]);
+    run(&mut pip, say, "pip must reach its index, or the tool be named: `PLUMBLINE_COMPONENTIZE_PY`")?;
+    COMPONENTIZE_PY.find(directory)
+}
+
+const NPM_HINT: &str = "the tools come with the project's `package.json`: `npm install`, then build again";
+
+pub(super) fn build_javascript(project: &Project, entry: &str, say: Say<'_>) -> Result<PathBuf, AuthorError> {
+    let directory = &project.directory;
+    let name = project.name();
+    let (bundle, component) = (
+        project.build_directory().join(format!("{name}.js")),
+        project.build_directory().join(format!("{name}.component.wasm")),
+    );
+    remove_old(&bundle)?;
+    remove_old(&component)?;
+    if !has_tools(directory) {
+        install_npm_packages(directory, say)?;
+    }
+    if entry.ends_with(".ts") {
+        check_types(directory, say)?;
+    }
+    let mut esbuild = Command::new(esbuild_of(directory)?);
+    // The bundler strips types without checking them.
+    esbuild.current_dir(directory).arg(entry);
+    esbuild.args(["--bundle", "--format=esm", "--platform=neutral", "--target=es2023", "--conditions=plumbline"]);
+    esbuild.args(["--external:plumbline:*", "--log-level=warning"]).arg(joined("--outfile=", &bundle));
+    run(&mut esbuild, say, NPM_HINT)?;
+    let mut jco = Command::new(JCO.find(directory)?);
+    jco.current_dir(directory).arg("componentize").arg(&bundle).arg("--wit").arg(contract_directory(project)?);
+    // Use the small engine, without WASI. The component model's own async is disabled, so that
+    // hosts need not support it.
+    jco.args(["--world-name", project.world(), "--backend", "qjs", "--backend-qjs-disable-async"]);
+    jco.args(["--backend-qjs-stub-wasi", "--out"]).arg(&component);
+    run(&mut jco, say, NPM_HINT)?;
+    Ok(component)
+}
+
+/// Runs the project's type checker with its `tsconfig.json`. If one of them is missing, it prints a
+/// warning that types are not checked.
+fn check_types(directory: &Path, say: Say<'_>) -> Result<(), AuthorError> {
+    let config = directory.join("tsconfig.json");
+    let Some(tsc) = TSC.named().or_else(|| TSC.in_project(directory)).filter(|_| config.is_file()) else {
+        say("warning: types are not checked: that takes a `tsconfig.json`, and `typescript` in `devDependencies`");
+        return Ok(());
+    };
+    let mut command = Command::new(&tsc);
+    command.current_dir(directory).args(["--noEmit", "--project", "."]);
+    if TSC.named().is_some() {
+        // A type checker outside of the project has its types next to it.
+        command.arg("--typeRoots").arg(tsc.with_file_name("../@types"));
+    }
+    run(&mut command, say, "correct the types; `tsconfig.json` says how strict they are")
+}
+
+fn has_tools(directory: &Path) -> bool {
+    let there = |tool: Tool| tool.named().is_some() || tool.in_project(directory).is_some();
+    there(JCO) && (there(ESBUILD) || beside_jco().is_some())
+}
+
+/// Installs the tools that `package.json` lists into the project. Install scripts are disabled,
+/// because no tool needs them.
+fn install_npm_packages(directory: &Path, say: Say<'_>) -> Result<(), AuthorError> {
+    let mut npm = Command::new(NPM.find(directory)?);
+    // With a lock file, install exactly the versions in it.
+    let locked = directory.join("package-lock.json").is_file();
+    npm.current_dir(directory).arg(if locked { "ci" } else { "install" });
+    npm.args(["--ignore-scripts", "--no-audit", "--no-fund"]);
+    run(&mut npm, say, "npm must reach its registry, or the tools be named: `PLUMBLINE_JCO`, `PLUMBLINE_ESBUILD`")
+}
+
+fn esbuild_of(directory: &Path) -> Result<PathBuf, AuthorError> {
+    if let Some(named) = ESBUILD.named() {
+        return Ok(named);
+    }
+    beside_jco().map_or_else(|| ESBUILD.find(directory), Ok)
+}
+
+/// Returns the `esbuild` that is installed next to `jco`, if a variable names `jco`.
+fn beside_jco() -> Option<PathBuf> {
+    JCO.named().map(|jco| jco.with_file_name(ESBUILD.name)).filter(|esbuild| esbuild.is_file())
+}
+
+/// Returns the tool that must be present to bundle. If esbuild is next to jco, that is jco alone.
+pub(super) fn bundler() -> Tool {
+    if beside_jco().is_some() { JCO } else { ESBUILD }
+}
+
+fn joined(flag: &str, path: &Path) -> std::ffi::OsString {
+    let mut joined = std::ffi::OsString::from(flag);
+    joined.push(path);
+    joined
+}
+
+/// Returns the project's own `wit/`, or else a copy of the embedded contract in the build
+/// directory.
+pub(super) fn contract_directory(project: &Project) -> Result<PathBuf, AuthorError> {
+    if let Some(own) = project.wit() {
+        return Ok(own);
+    }
+    let directory = project.build_directory().join("wit");
+    fs::create_dir_all(&directory).map_err(AuthorError::io("create", &directory))?;
+    for (name, text) in CONTRACT {
+        let file = directory.join(name);
+        fs::write(&file, text).map_err(AuthorError::io("write", &file))?;
+    }
+    Ok(directory)
+}

@@ -1,0 +1,199 @@
+//! Built-in modules, compiled ahead of time, and built-in plugin definitions.
+
+use plumbline_sandbox::{Accepted, LoadError, Module, Sandbox};
+
+/// A module that is embedded in this program.
+#[derive(Debug, Clone, Copy)]
+pub struct Embedded {
+    /// Name of the module.
+    pub name: &'static str,
+    /// The WebAssembly component.
+    pub wasm: &'static [u8],
+    /// The component, compiled for the sandbox of this version. A machine that it does not fit
+    /// compiles the component again.
+    pub compiled: &'static [u8],
+}
+
+/// Error while loading a built-in module. It means that the program is damaged.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to load built-in module `{name}`: {source}")]
+pub struct BuiltInError {
+    /// Name of the module.
+    pub name: &'static str,
+    /// The underlying error.
+    pub source: LoadError,
+}
+
+static MODULES: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+
+/// Returns the built-in modules as bytes.
+pub fn embedded() -> &'static [Embedded] {
+    MODULES
+}
+
+/// Loads the built-in modules into `sandbox`. Fails only when the program is damaged.
+pub fn load(sandbox: &Sandbox) -> Result<Vec<Module>, BuiltInError> {
+    let load = |module: &Embedded| sandbox.load_precompiled(module.name, module.wasm, module.compiled);
+    MODULES.iter().map(|module| load(module).map_err(|source| BuiltInError { name: module.name, source })).collect()
+}
+
+/// Inspects the built-in modules without loading them. Each module is loaded when it is first
+/// needed. Most modules are never needed in a run. Fails only when the program is damaged.
+pub fn accept(sandbox: &Sandbox) -> Result<Vec<Accepted>, BuiltInError> {
+    let accept = |module: &Embedded| sandbox.accept_precompiled(module.name, module.wasm, module.compiled);
+    MODULES.iter().map(|module| accept(module).map_err(|source| BuiltInError { name: module.name, source })).collect()
+}
+
+/// A plugin that is part of this program. It has the same name on one machine and in a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuiltInDefinition {
+    /// Name of the plugin.
+    pub name: &'static str,
+    /// Definition for one machine, in YAML. `None` if the plugin does not run there.
+    pub local: Option<&'static str>,
+    /// Definition for a cluster, in YAML. `None` if the plugin does not run there.
+    pub cluster: Option<&'static str>,
+}
+
+/// Where a plugin runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Environment {
+    /// On this machine.
+    Local,
+    /// In a cluster.
+    Cluster,
+}
+
+impl BuiltInDefinition {
+    /// Returns the definition for `place`, in YAML, or `None` if the plugin does not run there.
+    pub fn yaml(&self, place: Environment) -> Option<&'static str> {
+        match place {
+            Environment::Local => self.local,
+            Environment::Cluster => self.cluster,
+        }
+    }
+
+    /// Returns the places where the plugin can run.
+    pub fn places(self) -> impl Iterator<Item = Environment> {
+        [Environment::Local, Environment::Cluster].into_iter().filter(move |&place| self.yaml(place).is_some())
+    }
+}
+
+static DEFINITIONS: &[BuiltInDefinition] = &[
+    BuiltInDefinition {
+        name: "e2e",
+        local: None,
+        cluster: Some(include_str!("../../../plugins/definitions/e2e.yaml")),
+    },
+    BuiltInDefinition {
+        name: "host-facts",
+        local: Some(include_str!("../../../plugins/definitions/host-facts.yaml")),
+        cluster: Some(include_str!("../../../plugins/definitions/host-facts-daemonset.yaml")),
+    },
+    BuiltInDefinition {
+        name: "systemd-logs",
+        local: Some(include_str!("../../../plugins/definitions/systemd-logs.yaml")),
+        cluster: Some(include_str!("../../../plugins/definitions/systemd-logs-daemonset.yaml")),
+    },
+];
+
+/// Returns all built-in definitions.
+pub fn definitions() -> &'static [BuiltInDefinition] {
+    DEFINITIONS
+}
+
+/// Returns the built-in definition named `name`.
+pub fn definition(name: &str) -> Option<BuiltInDefinition> {
+    DEFINITIONS.iter().find(|definition| definition.name == name).copied()
+}
+
+#[cfg(test)]
+mod modules_tests {
+    use super::*;
+    use plumbline_sandbox::SandboxConfig;
+
+    #[test]
+    fn every_built_in_module_loads_without_being_compiled_and_says_what_it_is() {
+        let sandbox = Sandbox::new(SandboxConfig::default()).unwrap();
+        let modules = load(&sandbox).unwrap();
+        let accepted = accept(&sandbox).unwrap();
+        let later: Vec<Module> = accepted.into_iter().map(|module| module.load().unwrap()).collect();
+        assert_eq!(sandbox.stats().compiled, 0, "embedded machine code fits the sandbox of the same build");
+        assert!(later.iter().map(Module::info).eq(modules.iter().map(Module::info)));
+        let roles: Vec<_> = modules
+            .iter()
+            .map(|module| {
+                let info = module.info();
+                (info.name.clone().unwrap(), info.roles)
+            })
+            .collect();
+        let names: Vec<_> = roles
+            .iter()
+            .map(|(name, roles)| {
+                (name.as_str(), roles.post_processor, roles.expectations, roles.summarizer, roles.judge)
+            })
+            .collect();
+        assert_eq!(
+            names,
+            [
+                ("junit", true, false, false, false),
+                ("gojson", true, false, false, false),
+                ("tap", true, false, false, false),
+                ("sarif", true, false, false, false),
+                ("ctrf", true, false, false, false),
+                ("raw", true, false, false, false),
+                ("manual", true, false, false, false),
+                ("host-facts", true, false, true, false),
+                ("systemd-logs", true, false, false, false),
+                ("job", false, true, false, false),
+                ("daemonset", false, true, false, false),
+                ("known-failures", false, false, false, true),
+                ("checks", false, false, false, true)
+            ]
+        );
+        for module in &modules {
+            assert!(
+                module.info().imports.iter().all(|import| !import.starts_with("wasi:")),
+                "{:?}",
+                module.info().imports
+            );
+        }
+        assert!(modules[0].info().formats.contains(&"e2e".to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod definitions_tests {
+    use super::*;
+    use plumbline_core::Driver;
+    use plumbline_core::definition::Definition;
+
+    #[test]
+    fn every_definition_parses_without_a_warning_under_its_name_and_fits_its_place() {
+        for built_in in definitions() {
+            assert!(built_in.places().next().is_some(), "{}", built_in.name);
+            for place in built_in.places() {
+                let parsed = Definition::parse(built_in.yaml(place).unwrap()).unwrap();
+                assert_eq!(parsed.definition.name.as_str(), built_in.name);
+                assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
+                let process = parsed.definition.driver == Driver::Process;
+                assert_eq!(process, place == Environment::Local, "{} {place:?}", built_in.name);
+                // The run chooses the version of this program, and the cluster chooses the version
+                // of the suite.
+                let suite = (built_in.name == "e2e").then_some("registry.k8s.io/conformance:$SONOBUOY_K8S_VERSION");
+                assert_eq!(parsed.definition.spec.image(), suite, "{}", built_in.name);
+            }
+        }
+        assert!(definition("nobody").is_none());
+    }
+
+    /// The definition for a cluster, which exists in addition to the one for a machine.
+    #[test]
+    fn the_facts_of_nodes_are_gathered_without_privileges() {
+        let yaml = include_str!("../../../plugins/definitions/host-facts-daemonset.yaml");
+        let parsed = Definition::parse(yaml).unwrap();
+        assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
+        assert_eq!(parsed.definition.name.as_str(), "host-facts");
+        assert!(!yaml.contains("privileged:") && !yaml.contains("hostPID"));
+    }
+}

@@ -1,0 +1,129 @@
+//! Errors of keys, envelopes and policies, and of their files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::dsse::{MAX_ENVELOPES, MAX_FILE};
+
+/// Error while reading or writing a file of keys, signatures or rules, or while signing.
+#[derive(Debug, thiserror::Error)]
+pub enum SigningError {
+    /// A file is not readable.
+    #[error("failed to read {what} `{path}`")]
+    Read {
+        /// What the file holds.
+        what: &'static str,
+        /// Path of the file.
+        path: PathBuf,
+        /// The underlying I/O error.
+        source: io::Error,
+    },
+    /// A file could not be written.
+    #[error("failed to write {what} `{path}`")]
+    Write {
+        /// What the file holds.
+        what: &'static str,
+        /// Path of the file.
+        path: PathBuf,
+        /// The underlying I/O error.
+        source: io::Error,
+    },
+    /// The file does not contain a usable key.
+    #[error("invalid key `{0}`")]
+    Key(PathBuf, #[source] KeyError),
+    /// The key file already exists.
+    #[error("`{0}` already exists, and a key that is gone cannot be made again")]
+    Exists(PathBuf),
+    /// No key pair could be generated.
+    #[error("failed to generate a key")]
+    Generate(#[source] KeyError),
+    /// The file does not contain valid envelopes.
+    #[error("invalid signatures `{0}`")]
+    Envelopes(PathBuf, #[source] EnvelopeError),
+    /// The file of envelopes is full.
+    #[error(
+        "`{0}` is full: no reader takes more than {MAX_ENVELOPES} signatures or {MAX_FILE} bytes; move it away and sign again"
+    )]
+    Full(PathBuf),
+    /// The policy is invalid, so none of it is used. The text has the location and description of
+    /// the problem.
+    #[error("invalid policy `{0}`: {1}")]
+    Policy(PathBuf, String),
+    /// The key could not create a signature.
+    #[error("the key does not sign")]
+    Sign(#[from] KeyError),
+    /// The statement could not be serialized as JSON.
+    #[error("failed to write the statement")]
+    Statement(#[from] serde_json::Error),
+}
+
+impl SigningError {
+    /// Returns whether the cause is this machine, not the input.
+    pub fn is_systems(&self) -> bool {
+        matches!(self, Self::Write { .. } | Self::Generate(_))
+    }
+
+    /// Converts an error while reading `what` at `path`.
+    pub(super) fn read(what: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Read { what, path: path.to_owned(), source }
+    }
+
+    /// Converts an error while writing `what` at `path`.
+    pub(super) fn write(what: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Write { what, path: path.to_owned(), source }
+    }
+}
+
+/// Error for bytes that are not a usable key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// The text is longer than any key.
+    #[error("it is longer than {0} bytes, which no key is")]
+    TooLong(usize),
+    /// The text is not PEM, or malformed PEM.
+    #[error("it is not PEM text: {0}")]
+    Pem(String),
+    /// The PEM text has another tag. Holds the actual and the expected tag.
+    #[error("it holds `{0}`, not `{1}`")]
+    Tag(String, &'static str),
+    /// The text has several keys, so it is ambiguous.
+    #[error("it holds {0} keys: put each into a file of its own")]
+    Many(usize),
+    /// The private key is encrypted.
+    #[error(
+        "the private key is encrypted (`{0}`), and encrypted keys are not read: keep the plain key in a secret store, or decrypt it with `openssl pkcs8`"
+    )]
+    Encrypted(String),
+    /// The private key is in the older SEC 1 form.
+    #[error("the private key is in the form of SEC 1: turn it into PKCS#8 with `openssl pkcs8 -topk8 -nocrypt`")]
+    Sec1,
+    /// The key is for another algorithm.
+    #[error("it is a key for {0}; only ECDSA over P-256 is used")]
+    Algorithm(&'static str),
+    /// The point of the public key is compressed.
+    #[error("its point is compressed: write it out with `openssl pkey -pubin -ec_conv_form uncompressed`")]
+    Compressed,
+    /// The point is not on the curve.
+    #[error("its point is not on the curve P-256")]
+    Point,
+    /// The key is for the right algorithm, but malformed.
+    #[error("it is broken: {0}")]
+    Broken(String),
+    /// The system's random number generator failed.
+    #[error("the system's random number generator failed")]
+    Random,
+}
+
+/// Error while parsing envelopes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EnvelopeError {
+    /// There are more of these things than the limit.
+    #[error("there are more than {1} {0}")]
+    TooMuch(&'static str, usize),
+    /// The text is not JSON of the expected structure.
+    #[error("it is not a DSSE envelope, nor a list of them: {0}")]
+    Json(String),
+    /// A string is not base64.
+    #[error("`{0}` is not base64")]
+    Base64(&'static str),
+}
