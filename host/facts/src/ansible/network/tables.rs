@@ -1,5 +1,14 @@
-//! Routes, from `/proc/net/route` and `/proc/net/ipv6_route`.
+//! Addresses and routes from the tables of the kernel: `/proc/net/route`, `ipv6_route`, `fib_trie`
+//! and `if_inet6`.
+//!
+//! No file of the kernel lists IPv4 addresses by interface. A netlink socket does (`netlink.rs`),
+//! but only for the network namespace of this process. For another namespace the addresses are
+//! derived from the routing tables. A `/32 host LOCAL` leaf of `/proc/net/fib_trie` is an address
+//! of the machine. Its interface is the one with a connected route to its network. For an address
+//! without such a route (a `/32` of a virtual service), the interface is unknown, and so is its
+//! broadcast address.
 
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The route uses a gateway (`RTF_GATEWAY` of `route(8)`).
@@ -8,9 +17,31 @@ const GATEWAY: u32 = 0x2;
 const UP: u32 = 0x1;
 /// The route rejects what it matches (`RTF_REJECT`).
 const REJECT: u32 = 0x200;
-
 /// The route leads to this machine (`RTF_LOCAL`).
 const LOCAL: u32 = 0x8000_0000;
+
+/// An IPv4 address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Address4 {
+    /// The interface, or `None` if unknown.
+    pub(super) interface: Option<String>,
+    /// The label of the address on the interface, such as `eth0:1`.
+    pub(super) label: Option<String>,
+    pub(super) address: Ipv4Addr,
+    pub(super) prefix: u8,
+    /// The broadcast address: `None` if unknown, empty if it has none.
+    pub(super) broadcast: Option<String>,
+    pub(super) secondary: bool,
+}
+
+/// An IPv6 address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Address6 {
+    pub(super) interface: String,
+    pub(super) address: Ipv6Addr,
+    pub(super) prefix: u8,
+    pub(super) scope: &'static str,
+}
 
 /// The default route.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,30 +53,30 @@ pub(super) struct DefaultRoute<A> {
 
 /// An IPv4 route of the main table.
 pub(super) struct Route {
-    pub(super) interface: String,
-    pub(super) destination: Ipv4Addr,
-    pub(super) mask: Ipv4Addr,
+    interface: String,
+    destination: Ipv4Addr,
+    mask: Ipv4Addr,
     gateway: Option<Ipv4Addr>,
     metric: u32,
 }
 
 impl Route {
     /// Returns true if the route leads to a network that the interface itself is part of.
-    pub(super) fn is_connected(&self) -> bool {
+    fn is_connected(&self) -> bool {
         self.gateway.is_none() && self.mask != Ipv4Addr::UNSPECIFIED
     }
 
-    pub(super) fn covers(&self, address: Ipv4Addr) -> bool {
+    fn covers(&self, address: Ipv4Addr) -> bool {
         u32::from(address) & u32::from(self.mask) == u32::from(self.destination)
     }
 
-    pub(super) fn prefix(&self) -> u8 {
+    fn prefix(&self) -> u8 {
         u8::try_from(u32::from(self.mask).count_ones()).unwrap_or(32)
     }
 }
 
-/// Returns the usable routes, in the kernel's order.
-pub(super) fn ipv4(table: &str) -> Vec<Route> {
+/// Returns the usable IPv4 routes, in the kernel's order.
+pub(super) fn ipv4_routes(table: &str) -> Vec<Route> {
     table.lines().skip(1).filter_map(route).collect()
 }
 
@@ -70,8 +101,8 @@ fn route(line: &str) -> Option<Route> {
     })
 }
 
-/// Returns the default route with the lowest metric, and the first of several equal ones, as the
-/// kernel does.
+/// Returns the IPv4 default route with the lowest metric, and the first of several equal ones, as
+/// the kernel does.
 pub(super) fn default_ipv4(routes: &[Route]) -> Option<DefaultRoute<Ipv4Addr>> {
     let defaults = routes.iter().filter(|route| route.destination.is_unspecified() && route.mask.is_unspecified());
     let route = defaults.min_by_key(|route| route.metric)?;
@@ -117,13 +148,98 @@ pub(super) fn reachable6(table: &str) -> Vec<String> {
 }
 
 /// Parses an address of 32 hexadecimal digits.
-pub(super) fn ipv6_address(digits: &str) -> Option<Ipv6Addr> {
+fn ipv6_address(digits: &str) -> Option<Ipv6Addr> {
     if digits.len() == 32 { u128::from_str_radix(digits, 16).ok().map(Ipv6Addr::from) } else { None }
+}
+
+/// Returns the local leaves of a trie: address and prefix length.
+fn local(trie: &str) -> Vec<(Ipv4Addr, u8)> {
+    let mut found = Vec::new();
+    let mut leaf = None;
+    for line in trie.lines() {
+        let line = line.trim();
+        if let Some(address) = line.strip_prefix("|-- ") {
+            leaf = address.parse::<Ipv4Addr>().ok();
+        } else if let Some(prefix) = line.strip_prefix('/').and_then(|line| line.strip_suffix(" host LOCAL")) {
+            found.extend(leaf.zip(prefix.parse::<u8>().ok()));
+        }
+    }
+    found
+}
+
+/// Returns the local addresses, including whole networks, in the format of `ip route`.
+pub(super) fn reachable4(trie: &str) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let text = |(address, prefix): (Ipv4Addr, u8)| {
+        if prefix == 32 { format!("{address}") } else { format!("{address}/{prefix}") }
+    };
+    local(trie).into_iter().filter(|leaf| seen.insert(*leaf)).map(text).collect()
+}
+
+/// Returns each address with the interface that has the longest matching connected route. Loopback
+/// addresses belong to `lo`.
+pub(super) fn from_trie(trie: &str, routes: &[Route]) -> Vec<Address4> {
+    let addresses: BTreeSet<_> = local(trie).into_iter().filter(|(_, prefix)| *prefix == 32).collect();
+    let place = |address: Ipv4Addr| {
+        if address.is_loopback() {
+            // Its route is in the table `local`, which the route file does not show.
+            return Some(("lo".to_owned(), 8));
+        }
+        let connected = routes.iter().filter(|route| route.is_connected() && route.covers(address));
+        connected.max_by_key(|route| route.prefix()).map(|route| (route.interface.clone(), route.prefix()))
+    };
+    let whole = |(address, _): (Ipv4Addr, u8)| {
+        let place = place(address);
+        Address4 {
+            prefix: place.as_ref().map_or(32, |(_, prefix)| *prefix),
+            interface: place.map(|(interface, _)| interface),
+            label: None,
+            address,
+            broadcast: None,
+            secondary: false,
+        }
+    };
+    addresses.into_iter().map(whole).collect()
+}
+
+/// Parses `/proc/net/if_inet6`: address, index, prefix length, scope, flags (all in hexadecimal),
+/// interface.
+pub(super) fn ipv6_addresses(table: &str) -> Vec<Address6> {
+    let line = |line: &str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let address = ipv6_address(fields.first()?)?;
+        let prefix = u8::from_str_radix(fields.get(2)?, 16).ok()?;
+        let scope = match u8::from_str_radix(fields.get(3)?, 16).ok()? & 0xf0 {
+            0x10 => "host",
+            0x20 => "link",
+            0x40 => "site",
+            _ => "global",
+        };
+        Some(Address6 { interface: (*fields.get(5)?).to_owned(), address, prefix, scope })
+    };
+    table.lines().filter_map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_local_leaves_are_addresses() {
+        let trie = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\n     +-- 10.1.1.0/24 2 0 2\n        |-- 10.1.1.0\n           /24 link UNICAST\n        |-- 10.1.1.7\n           /32 host LOCAL\n        |-- 10.1.1.255\n           /32 link BROADCAST\nLocal:\n        |-- 10.1.1.7\n           /32 host LOCAL\n        |-- 127.0.0.0\n           /8 host LOCAL\n        |-- 127.0.0.1\n           /32 host LOCAL\n";
+        let addresses: Vec<_> = from_trie(trie, &[]).iter().map(|address| address.address.to_string()).collect();
+        assert_eq!(addresses, ["10.1.1.7", "127.0.0.1"]);
+        assert_eq!(reachable4(trie), ["10.1.1.7", "127.0.0.0/8", "127.0.0.1"]);
+    }
+
+    #[test]
+    fn ipv6_addresses_bear_their_scope() {
+        let table = "00000000000000000000000000000001 01 80 10 80       lo\nfe80000000000000021122fffe334455 02 40 20 80     eth0\n20010db8000000000000000000000007 02 40 00 80     eth0\nrubbish\n";
+        let found = ipv6_addresses(table);
+        let brief: Vec<_> =
+            found.iter().map(|a| format!("{} {}/{} {}", a.interface, a.address, a.prefix, a.scope)).collect();
+        assert_eq!(brief, ["lo ::1/128 host", "eth0 fe80::211:22ff:fe33:4455/64 link", "eth0 2001:db8::7/64 global"]);
+    }
 
     #[cfg(target_endian = "little")]
     const TABLE: &str = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n\
@@ -136,7 +252,7 @@ mod tests {
     #[cfg(target_endian = "little")]
     #[test]
     fn the_default_route_is_the_one_with_the_lowest_metric() {
-        let routes = ipv4(TABLE);
+        let routes = ipv4_routes(TABLE);
         assert_eq!(routes.len(), 3, "routes that are down or refuse are left out");
         let default = default_ipv4(&routes).unwrap();
         assert_eq!((default.gateway, default.interface.as_str()), (Some(Ipv4Addr::new(10, 1, 1, 1)), "eth0"));
