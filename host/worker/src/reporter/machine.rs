@@ -1,4 +1,5 @@
-//! The state machine. Its input is observations with their times, and its output is the next step.
+//! The decisions of the reporter: a state machine. Its input is observations with their times, and
+//! its output is the next step.
 //!
 //! The decision does not depend on the order in which file and pod are observed:
 //!
@@ -11,9 +12,8 @@
 
 use std::time::Duration;
 
-use super::outcome::{Outcome, exited};
-use crate::reporter::pod::{AdapterState, PodLook, PodNews};
-use crate::reporter::result::{AdapterResult, Mark};
+use super::pod::{AdapterState, Disruption, Exit, PodLook, PodNews};
+use super::result::{AdapterResult, Mark, clipped};
 
 /// Maximum time for the adapter after the reporter was asked to stop. The adapter was asked too,
 /// and may still write its result.
@@ -22,6 +22,35 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 const LAST_WAIT_UNKNOWN: Duration = Duration::from_secs(2);
 /// The divisor of the pod's grace period for this limit. The rest of the time is for writing.
 const LAST_PART: u32 = 4;
+
+/// Maximum length of a message in characters, as in a result.
+const MAX_MESSAGE: usize = 1024;
+
+/// Reasons of the reporter itself. Those of results come from the adapter.
+pub mod reasons {
+    /// The adapter produced no result in time.
+    pub const TIMEOUT: &str = "AdapterTimeout";
+    /// The adapter's container ended with a nonzero exit code and without a result.
+    pub const EXITED: &str = "AdapterExitedWithError";
+    /// The adapter's container was killed because of its memory use, and left no result.
+    pub const OUT_OF_MEMORY: &str = "AdapterOOMKilled";
+    /// The adapter's file is not a valid result.
+    pub const INVALID: &str = "InvalidResultFormat";
+    /// The adapter's container ended successfully, but without a result.
+    pub const MISSING: &str = "AdapterMissingResults";
+    /// The pod was evicted or preempted before there was a result.
+    pub const EVICTED: &str = "AdapterEvicted";
+    /// The node was shut down before there was a result.
+    pub const NODE_SHUTDOWN: &str = "NodeShutdown";
+    /// An init container failed, so the adapter was not started.
+    pub const INIT_FAILED: &str = "AdapterInitFailed";
+    /// The pod was deleted before there was a result.
+    pub const DELETED: &str = "PodDeleted";
+    /// The pod failed for another reason before there was a result.
+    pub const POD_FAILED: &str = "PodFailed";
+    /// The reporter was asked to stop before there was a result.
+    pub const TERMINATED: &str = "ReporterTerminated";
+}
 
 /// The time limits of the reporter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -237,6 +266,147 @@ impl Machine {
             )),
             (_, None) => Some("the pod has no container for the adapter".to_owned()),
             _ => pod.unscheduled.as_ref().map(|why| format!("the pod is not scheduled: {why}")),
+        }
+    }
+}
+
+/// The content of the condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether the status is `True`, or else `False`.
+    pub success: bool,
+    /// The reason.
+    pub reason: String,
+    /// The message.
+    pub message: String,
+    /// Details of the adapter's result, as JSON.
+    pub details: Option<Box<str>>,
+}
+
+impl Outcome {
+    fn of_result(result: &AdapterResult) -> Self {
+        let AdapterResult { success, reason, message, details } = result.clone();
+        Self { success, reason, message, details }
+    }
+
+    /// Creates a failure with the reporter's own text. Further information follows in parentheses.
+    fn failure(reason: &str, message: &str, note: Option<String>) -> Self {
+        let message = match note {
+            Some(note) => format!("{message} ({note})"),
+            None => message.to_owned(),
+        };
+        Self { success: false, reason: reason.to_owned(), message: clipped(&message, MAX_MESSAGE), details: None }
+    }
+
+    /// Returns the outcome for an invalid file. `pod` is the state of the pod, if that was final.
+    fn invalid(why: &str, pod: Option<&PodLook>) -> Self {
+        let note = pod.and_then(|pod| match &pod.state {
+            AdapterState::Ended(exit) if exit.is_out_of_memory() => Some("adapter container was OOMKilled".to_owned()),
+            AdapterState::Ended(exit) if exit.code != 0 => Some(format!("adapter container {}", exited(exit))),
+            _ => None,
+        });
+        Self::failure(reasons::INVALID, &format!("Failed to parse adapter result: {why}"), note)
+    }
+
+    /// Returns the outcome for an adapter container that ended without a result.
+    ///
+    /// If a signal ended the container, the fate of the pod explains it.
+    fn ended(exit: &Exit, pod: &PodLook) -> Self {
+        if exit.is_out_of_memory() {
+            let message = "Adapter container was killed due to out of memory (OOMKilled)";
+            return Self::failure(reasons::OUT_OF_MEMORY, message, None);
+        }
+        match &pod.fate {
+            Some(fate) if exit.is_by_signal() => Self::fate(fate, Some(format!("adapter container {}", exited(exit)))),
+            fate => {
+                let note = fate.as_ref().map(|fate| Self::fate(fate, None).message);
+                if exit.code == 0 {
+                    let message = format!(
+                        "Adapter container exited with code 0 and did not produce a valid result file: {}",
+                        exit.word()
+                    );
+                    return Self::failure(reasons::MISSING, &message, note);
+                }
+                Self::failure(reasons::EXITED, &format!("Adapter container {}", exited(exit)), note)
+            }
+        }
+    }
+
+    /// Returns the outcome for a pod that the cluster terminated.
+    fn fate(fate: &Disruption, note: Option<String>) -> Self {
+        let with = |text: &str, why: &Option<String>| match why {
+            Some(why) => format!("{text}: {why}"),
+            None => text.to_owned(),
+        };
+        let (reason, message) = match fate {
+            Disruption::Evicted { why } => {
+                (reasons::EVICTED, with("Pod was evicted before the adapter produced results", why))
+            }
+            Disruption::Preempted { why } => {
+                (reasons::EVICTED, with("Pod was preempted before the adapter produced results", why))
+            }
+            Disruption::NodeShutdown { why } => {
+                (reasons::NODE_SHUTDOWN, with("Node was shut down before the adapter produced results", why))
+            }
+            Disruption::InitFailed { container, exit } => (
+                reasons::INIT_FAILED,
+                format!("Adapter was not started: init container `{container}` {}", exited(exit)),
+            ),
+            Disruption::Deleted => (reasons::DELETED, "Pod was deleted before the adapter produced results".to_owned()),
+            Disruption::Failed { why } => {
+                (reasons::POD_FAILED, format!("Pod failed before the adapter produced results: {why}"))
+            }
+        };
+        Self::failure(reason, &message, note)
+    }
+
+    /// Returns the outcome for a pod that has ended, or is gone, for an unknown reason.
+    fn pod_ended(gone: bool) -> Self {
+        match gone {
+            true => Self::fate(&Disruption::Deleted, None),
+            false => Self::failure(reasons::POD_FAILED, "Pod ended before the adapter produced results", None),
+        }
+    }
+
+    /// Returns the outcome for an exceeded time limit.
+    fn timeout(wait: Duration, note: Option<String>) -> Self {
+        let message = format!("Adapter did not produce results within {}", go_duration(wait));
+        Self::failure(reasons::TIMEOUT, &message, note)
+    }
+
+    /// Returns the outcome for a reporter that was asked to stop.
+    fn terminated(note: Option<String>) -> Self {
+        let message = "Reporter was asked to stop before the adapter produced results";
+        Self::failure(reasons::TERMINATED, message, note)
+    }
+}
+
+/// Formats an exit, such as `exited with code 1: Error`.
+fn exited(exit: &Exit) -> String {
+    format!("exited with code {}: {}", exit.code, exit.word())
+}
+
+/// Formats whole seconds as Go prints a duration: `45s`, `5m0s`, `1h0m0s`. Fractions are dropped.
+fn go_duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{rest}s"),
+        (0, _) => format!("{minutes}m{rest}s"),
+        _ => format!("{hours}h{minutes}m{rest}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unit_below_the_largest_is_told() {
+        for (seconds, text) in
+            [(0, "0s"), (59, "59s"), (60, "1m0s"), (300, "5m0s"), (3600, "1h0m0s"), (90_061, "25h1m1s")]
+        {
+            assert_eq!(go_duration(Duration::from_secs(seconds)), text);
         }
     }
 }
