@@ -17,16 +17,12 @@
 #![forbid(unsafe_code)]
 
 mod ansible;
-mod document;
-mod gather;
-mod gathering;
-mod ini;
+mod collector;
+mod mounts;
 mod node;
 pub mod node_logs;
-mod options;
 mod program;
 mod source;
-mod statvfs;
 mod via_ansible;
 
 #[cfg(test)]
@@ -34,7 +30,19 @@ mod fixture;
 #[cfg(test)]
 mod machines;
 
-pub use document::{Document, FactError, WriteError};
-pub use gather::gather;
-pub use options::{DEFAULT_FACTS_DIR, Options};
+pub use collector::{DEFAULT_FACTS_DIR, Document, FactError, Options, WriteError};
 pub use via_ansible::{AnsibleError, gather_via_ansible};
+
+/// Gathers the facts of a machine.
+///
+/// This never fails: unreadable facts are left out and listed in [`Document::errors`]. It reads
+/// files, and asks the kernel for what no file holds: release, filesystem sizes and interface
+/// addresses. It runs programs only if the options allow it.
+#[must_use]
+pub fn gather(options: &Options) -> Document {
+    let source = source::Source::new(&options.root);
+    let mut collector = collector::Collector::new(&source, options, "plumbline");
+    ansible::gather(&mut collector);
+    node::gather(&mut collector);
+    collector.finish()
+}

@@ -1,32 +1,61 @@
-//! Runs a program of the machine, with limits.
+//! Runs programs of the machine, with limits.
 //!
 //! Below a foreign root, a program runs with that root as its own (`chroot(2)`), so that it finds
-//! its libraries. Only root can do that. The call has to happen between the fork and the start of
-//! the program, so a helper program makes it (see [`Options::helper`]).
+//! its libraries. Only root can do that. The image of this program has no `chroot`, and running
+//! code between fork and exec would need unsafe code. Instead a helper (see [`Options::helper`]),
+//! which is this program, enters the root and becomes the other program ([`enter`]).
 
-use std::ffi::OsString;
-use std::fmt;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use crate::options::Options;
+use crate::collector::Options;
+use crate::source::Source;
 
 /// Directories in which programs are searched.
 const DIRECTORIES: [&str; 7] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/opt/bin"];
 
 /// Maximum number of bytes of stderr to keep.
-const MAX_COMPLAINT: u64 = 2048;
+const MAX_STDERR: u64 = 4 << 10;
+
+/// Maximum size of one piece of output, in bytes.
+const PIECE: usize = 64 << 10;
 
 /// Interval between checks whether a program that closed its output has exited.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Minimum time for stderr to arrive after the program has exited.
+const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Exit code when the root cannot be entered, as in `chroot`.
+pub const CANNOT_ENTER: u8 = 125;
+/// Exit code when the program exists but cannot be executed.
+pub const CANNOT_EXECUTE: u8 = 126;
+/// Exit code when the program does not exist.
+pub const NOT_FOUND: u8 = 127;
+
+/// Makes `root` the root of this process, and replaces the process with `program`.
+///
+/// This needs CAP_SYS_CHROOT. The environment is passed on unchanged, so the caller decides what
+/// the node's programs see. Returns only on failure, with an exit code and the cause.
+#[must_use]
+pub fn enter(root: &Path, program: &str, args: &[String]) -> (u8, io::Error) {
+    let entered = rustix::process::chroot(root).map_err(io::Error::from);
+    if let Err(error) = entered.and_then(|()| std::env::set_current_dir("/")) {
+        return (CANNOT_ENTER, error);
+    }
+    let error = Command::new(program).args(args).exec();
+    let code = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { CANNOT_EXECUTE };
+    (code, error)
+}
 
 /// Limits for running a program.
 #[derive(Debug, Clone, Copy)]
@@ -36,124 +65,146 @@ pub(crate) struct Bounds {
     pub(crate) bytes: u64,
 }
 
+/// Returns the path of a program with this name below the root.
+pub(crate) fn find(source: &Source, name: &str) -> Option<String> {
+    let candidates = DIRECTORIES.iter().map(|directory| format!("{directory}/{name}"));
+    candidates.into_iter().find(|path| source.stat(path).is_ok_and(|stat| stat.st_mode & 0o111 != 0))
+}
+
+/// Returns the first program of this name in `path`, a list in the format of the variable `PATH`.
+pub(crate) fn search(path: &OsStr, name: &str) -> Option<PathBuf> {
+    let found = std::env::split_paths(path).map(|directory| directory.join(name));
+    found.into_iter().find(|candidate| candidate.is_absolute() && candidate.is_file())
+}
+
+/// Runs a program and returns its output, or the reason why there is none. `program` is a path
+/// below the root.
+///
+/// It gets a minimal environment and `variables`, because this process's own may hold secrets.
+pub(crate) fn run(
+    options: &Options,
+    program: &str,
+    arguments: &[&str],
+    variables: &[(&str, OsString)],
+    bounds: Bounds,
+) -> Result<String, String> {
+    if options.root != Path::new("/") && !rustix::process::geteuid().is_root() {
+        return Err(format!("{program} was not run: only root can run a program below another root"));
+    }
+    let command = in_root(&options.root, options.helper.as_ref(), program);
+    let mut command = command
+        .ok_or_else(|| format!("{program} was not run: this program does not know how to enter another root"))?;
+    command.args(arguments).env_clear().env("PATH", DIRECTORIES.join(":")).env("LANG", "C.UTF-8").env("HOME", "/");
+    command.envs(variables.iter().map(|(name, value)| (name, value))).current_dir("/");
+    let mut output = Vec::new();
+    let mut keep = |piece: &[u8]| {
+        output.extend_from_slice(piece);
+        if output.len() as u64 > bounds.bytes { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
+    };
+    let ended = match stream(&mut command, bounds.patience, &mut keep) {
+        Ok(ended) => ended,
+        Err(StreamError::Start(error)) => return Err(format!("failed to run {program}: {error}")),
+        Err(StreamError::Write(_)) => return Err(format!("{program} printed more than {} bytes", bounds.bytes)),
+    };
+    match ended.exit {
+        // After a read error, what was read before is used.
+        Exit::Status(status) if status.success() => {
+            String::from_utf8(output).map_err(|_| format!("{program} printed invalid UTF-8"))
+        }
+        Exit::Status(status) => {
+            let line = ended.stderr.lines().rfind(|line| !line.trim().is_empty());
+            let line = line.map(|line| line.trim().chars().take(200).flat_map(char::escape_debug).collect::<String>());
+            let line = line.map(|line| format!(": {line}")).unwrap_or_default();
+            Err(format!("{program} exited with {status}{line}"))
+        }
+        Exit::Late => Err(format!("{program} did not end within {} s", bounds.patience.as_secs())),
+        Exit::Unknown(error) => Err(format!("failed to run {program}: {error}")),
+    }
+}
+
+/// Returns the command that runs `program` in `root`, or `None` if there is no helper for that.
+pub(crate) fn in_root(root: &Path, helper: Option<&(PathBuf, Vec<String>)>, program: &str) -> Option<Command> {
+    if root == Path::new("/") {
+        return Some(Command::new(program));
+    }
+    let (helper, first) = helper?;
+    let mut command = Command::new(helper);
+    command.args(first).arg(root).arg(program);
+    Some(command)
+}
+
+/// How a program ended.
+pub(crate) struct Ended {
+    pub(crate) exit: Exit,
+    /// Why its output could not be read to the end.
+    pub(crate) broken: Option<io::Error>,
+    /// The beginning of its stderr.
+    pub(crate) stderr: String,
+}
+
+pub(crate) enum Exit {
+    Status(ExitStatus),
+    /// It was killed after the time limit.
+    Late,
+    Unknown(io::Error),
+}
+
 /// Error while running a program.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ProgramError {
-    #[error("failed to run {program}: {source}")]
-    Start { program: String, source: io::Error },
-    #[error("{0} was not run: only root can run a program below another root")]
-    NotRoot(String),
-    #[error("{0} was not run: this program does not know how to enter another root")]
-    NoEntry(String),
-    #[error("{program} did not end within {} s", patience.as_secs())]
-    Silent { program: String, patience: Duration },
-    #[error("{program} printed more than {bytes} bytes")]
-    Talkative { program: String, bytes: u64 },
-    #[error("{program} exited with {status}{complaint}")]
-    Failed { program: String, status: ExitStatus, complaint: Complaint },
-    #[error("{0} printed invalid UTF-8")]
-    NotText(String),
+pub(crate) enum StreamError {
+    Start(io::Error),
+    /// The receiver did not take the output, and the program was killed.
+    Write(io::Error),
 }
 
-/// The stderr of a program. It is displayed as its last line.
-#[derive(Debug)]
-pub(crate) struct Complaint(String);
-
-impl fmt::Display for Complaint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = self.0.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-        if line.is_empty() {
-            return Ok(());
+/// Runs a program, and passes its output to `write` piece by piece.
+///
+/// After the time limit, the program and its children are killed.
+pub(crate) fn stream(
+    command: &mut Command,
+    limit: Duration,
+    write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+) -> Result<Ended, StreamError> {
+    // The program gets its own process group, so that its children can be killed with it.
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = Running { child: command.spawn().map_err(StreamError::Start)?, ended: false };
+    let (pieces, stderr) = (pieces(running.child.stdout.take()), beginning(running.child.stderr.take()));
+    let deadline = Instant::now() + limit;
+    let left = || deadline.saturating_duration_since(Instant::now());
+    let mut broken = None;
+    let mut exit = loop {
+        match pieces.recv_timeout(left()) {
+            Ok(Ok(piece)) => write(&piece).map_err(StreamError::Write)?,
+            Ok(Err(error)) => broken = Some(error),
+            Err(RecvTimeoutError::Disconnected) => break None,
+            Err(RecvTimeoutError::Timeout) => break Some(Exit::Late),
         }
-        write!(f, ": {}", line.trim().chars().take(200).flat_map(char::escape_debug).collect::<String>())
-    }
-}
-
-/// Runs programs below a root.
-pub(crate) struct Programs<'a> {
-    root: &'a Path,
-    helper: Option<&'a (PathBuf, Vec<String>)>,
-    variables: Vec<(OsString, OsString)>,
-}
-
-impl<'a> Programs<'a> {
-    pub(crate) fn new(options: &'a Options) -> Self {
-        Self { root: &options.root, helper: options.helper.as_ref(), variables: Vec::new() }
-    }
-
-    /// Adds an environment variable. Programs get a minimal environment, because this process's own
-    /// may hold secrets.
-    pub(crate) fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
-        self.variables.push((name.into(), value.into()));
-        self
-    }
-
-    /// Returns the path of a program with this name below the root.
-    pub(crate) fn find(source: &crate::source::Source, name: &str) -> Option<String> {
-        let candidates = DIRECTORIES.iter().map(|directory| format!("{directory}/{name}"));
-        candidates.into_iter().find(|path| source.stat(path).is_ok_and(|stat| stat.st_mode & 0o111 != 0))
-    }
-
-    /// Runs a program and returns its output. `program` is a path below the root.
-    pub(crate) fn run(&self, program: &str, arguments: &[&str], bounds: Bounds) -> Result<String, ProgramError> {
-        let mut command = self.command(program)?;
-        command.args(arguments).env_clear().env("PATH", DIRECTORIES.join(":")).env("LANG", "C.UTF-8").env("HOME", "/");
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        // The program gets its own process group, so that its children can be killed with it.
-        command.current_dir("/").process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().map_err(|source| ProgramError::Start { program: program.to_owned(), source })?;
-        let bytes = Running { child, ended: false }.answer(program, bounds)?;
-        String::from_utf8(bytes).map_err(|_| ProgramError::NotText(program.to_owned()))
-    }
-
-    fn command(&self, program: &str) -> Result<Command, ProgramError> {
-        if self.root == Path::new("/") {
-            return Ok(Command::new(program));
+    };
+    let exit = loop {
+        if let Some(exit) = exit {
+            break exit;
         }
-        if !rustix::process::geteuid().is_root() {
-            return Err(ProgramError::NotRoot(program.to_owned()));
+        exit = match running.child.try_wait() {
+            Ok(Some(status)) => {
+                running.ended = true;
+                Some(Exit::Status(status))
+            }
+            Ok(None) if left().is_zero() => Some(Exit::Late),
+            Ok(None) => None,
+            Err(error) => Some(Exit::Unknown(error)),
+        };
+        if exit.is_none() {
+            thread::sleep(PAUSE);
         }
-        let (helper, first) = self.helper.ok_or_else(|| ProgramError::NoEntry(program.to_owned()))?;
-        let mut command = Command::new(helper);
-        command.args(first).arg(self.root).arg(program);
-        Ok(command)
-    }
+    };
+    drop(running);
+    let stderr = stderr.recv_timeout(left().max(STDERR_TIMEOUT)).unwrap_or_default();
+    Ok(Ended { exit, broken, stderr: String::from_utf8_lossy(&stderr).into_owned() })
 }
 
 /// A running program. It is killed with its children on drop.
 struct Running {
     child: Child,
     ended: bool,
-}
-
-impl Running {
-    fn answer(mut self, program: &str, bounds: Bounds) -> Result<Vec<u8>, ProgramError> {
-        let name = || program.to_owned();
-        let deadline = Instant::now() + bounds.patience;
-        let silent = || ProgramError::Silent { program: name(), patience: bounds.patience };
-        let output = read(self.child.stdout.take(), bounds.bytes.saturating_add(1));
-        let complaint = read(self.child.stderr.take(), MAX_COMPLAINT);
-        let left = || deadline.saturating_duration_since(Instant::now());
-        let bytes = output.recv_timeout(left()).map_err(|_| silent())?;
-        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > bounds.bytes {
-            return Err(ProgramError::Talkative { program: name(), bytes: bounds.bytes });
-        }
-        let status = loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => break status,
-                Ok(None) if left().is_zero() => return Err(silent()),
-                Ok(None) => thread::sleep(PAUSE),
-                Err(source) => return Err(ProgramError::Start { program: name(), source }),
-            }
-        };
-        self.ended = true;
-        if status.success() {
-            return Ok(bytes);
-        }
-        let complaint = complaint.recv_timeout(left().max(PAUSE)).unwrap_or_default();
-        let complaint = Complaint(String::from_utf8_lossy(&complaint).into_owned());
-        Err(ProgramError::Failed { program: name(), status, complaint })
-    }
 }
 
 impl Drop for Running {
@@ -166,28 +217,43 @@ impl Drop for Running {
     }
 }
 
-/// Reads at most `limit` bytes on a separate thread, and discards the rest.
-fn read(stream: Option<impl Read + Send + 'static>, limit: u64) -> mpsc::Receiver<Vec<u8>> {
-    let (tell, bytes) = mpsc::sync_channel(1);
-    if let Some(stream) = stream {
-        thread::spawn(move || {
-            let mut kept = Vec::new();
-            let mut limited = stream.take(limit);
-            // After a read error, use what was read before.
-            let _ = limited.read_to_end(&mut kept);
-            let _ = tell.send(kept);
-            // A program with a long stderr must not block on a full pipe. One that prints too much
-            // is killed.
-            let _ = io::copy(&mut limited.into_inner(), &mut io::sink());
-        });
-    }
-    bytes
+/// Reads a stream on a separate thread, and sends its pieces.
+fn pieces(stream: Option<impl Read + Send + 'static>) -> Receiver<io::Result<Vec<u8>>> {
+    let (sender, receiver) = sync_channel(1);
+    let Some(mut stream) = stream else { return receiver };
+    thread::spawn(move || {
+        let mut buffer = vec![0; PIECE];
+        loop {
+            let piece = match stream.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(read) => Ok(buffer.get(..read).unwrap_or_default().to_vec()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => Err(error),
+            };
+            let failed = piece.is_err();
+            // Without a receiver, the program was killed.
+            if sender.send(piece).is_err() || failed {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
-/// Returns the first program of this name in `path`, a list in the format of the variable `PATH`.
-pub(crate) fn search(path: &std::ffi::OsStr, name: &str) -> Option<PathBuf> {
-    let found = std::env::split_paths(path).map(|directory| directory.join(name));
-    found.into_iter().find(|candidate| candidate.is_absolute() && candidate.is_file())
+/// Reads the beginning of a stream on a separate thread, and discards the rest, so that the program
+/// never blocks on a full pipe.
+fn beginning(stream: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = sync_channel(1);
+    if let Some(mut stream) = stream {
+        thread::spawn(move || {
+            let mut kept = Vec::new();
+            // A read error only shortens the text.
+            let _ = stream.by_ref().take(MAX_STDERR).read_to_end(&mut kept);
+            let _ = sender.send(kept);
+            let _ = io::copy(&mut stream, &mut io::sink());
+        });
+    }
+    receiver
 }
 
 #[cfg(test)]
@@ -196,8 +262,7 @@ mod tests {
 
     fn run(script: &str, patience: Duration, bytes: u64) -> Result<String, String> {
         let options = Options::new("/");
-        let answer = Programs::new(&options).run("/bin/sh", &["-c", script], Bounds { patience, bytes });
-        answer.map_err(|error| error.to_string())
+        super::run(&options, "/bin/sh", &["-c", script], &[], Bounds { patience, bytes })
     }
 
     #[test]
@@ -238,7 +303,7 @@ mod tests {
     fn nothing_is_run_below_a_foreign_root_without_a_way_in() {
         let options = Options::new("/proc/self/root");
         let bounds = Bounds { patience: Duration::from_secs(1), bytes: 1 };
-        let error = Programs::new(&options).run("/bin/true", &[], bounds).unwrap_err().to_string();
+        let error = super::run(&options, "/bin/true", &[], &[], bounds).unwrap_err();
         assert!(error.starts_with("/bin/true was not run: "), "{error}");
     }
 }

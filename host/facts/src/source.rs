@@ -23,36 +23,19 @@ const MAX_NAMES: usize = 16_384;
 /// The message for an empty file.
 const EMPTY: &str = "is empty";
 
-/// Error while reading a file.
+/// Error while reading a file. Paths are below the root, with a leading slash.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
-    /// The file could not be opened or read.
     #[error("failed to read {path}: {source}")]
-    Io {
-        /// The path below the root, with a leading slash.
-        path: String,
-        /// The underlying I/O error.
-        source: io::Error,
-    },
+    Io { path: String, source: io::Error },
     /// The path is not a regular file, but for example a pipe or a device.
     #[error("{0} is not a regular file")]
     NotAFile(String),
-    /// The file exceeds the size limit.
     #[error("{path} holds more than {bound} bytes")]
-    TooLarge {
-        /// The path below the root, with a leading slash.
-        path: String,
-        /// The size limit in bytes.
-        bound: u64,
-    },
+    TooLarge { path: String, bound: u64 },
     /// The file does not have the expected content.
     #[error("{path}: {what}")]
-    Malformed {
-        /// The path below the root, with a leading slash.
-        path: String,
-        /// The problem with the content.
-        what: String,
-    },
+    Malformed { path: String, what: String },
 }
 
 impl Unreadable {
@@ -69,14 +52,10 @@ impl Unreadable {
     pub(crate) fn malformed(path: &str, what: impl Into<String>) -> Self {
         Self::Malformed { path: path.to_owned(), what: what.into() }
     }
-}
 
-/// The beginning of a file.
-pub(crate) struct Head {
-    /// The text that was read. Bytes that are not UTF-8 are replaced.
-    pub(crate) text: String,
-    /// Whether the file is longer.
-    pub(crate) cut: bool,
+    fn io(path: &str) -> impl Fn(Errno) -> Self {
+        move |errno| Self::Io { path: path.to_owned(), source: errno.into() }
+    }
 }
 
 /// A file tree. Paths are absolute within it.
@@ -93,22 +72,35 @@ impl Source {
         Self { root: root.to_owned(), foreign: root != Path::new("/") }
     }
 
-    /// Returns the content of a file of at most `bound` bytes.
-    pub(crate) fn text(&self, path: &str, bound: u64) -> Result<String, Unreadable> {
-        let head = self.head(path, bound)?;
-        if head.cut { Err(Unreadable::TooLarge { path: path.to_owned(), bound }) } else { Ok(head.text) }
+    /// Returns true if the root is not this machine's own.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
     }
 
-    /// Returns the first `bound` bytes of a file.
-    pub(crate) fn head(&self, path: &str, bound: u64) -> Result<Head, Unreadable> {
+    /// Returns the raw content of a file of at most `bound` bytes.
+    pub(crate) fn bytes(&self, path: &str, bound: u64) -> Result<Vec<u8>, Unreadable> {
+        match self.read(path, bound)? {
+            (_, true) => Err(Unreadable::TooLarge { path: path.to_owned(), bound }),
+            (bytes, false) => Ok(bytes),
+        }
+    }
+
+    /// Returns the content of a file of at most `bound` bytes. Bytes that are not UTF-8 are
+    /// replaced.
+    pub(crate) fn text(&self, path: &str, bound: u64) -> Result<String, Unreadable> {
+        Ok(String::from_utf8_lossy(&self.bytes(path, bound)?).into_owned())
+    }
+
+    /// Returns the first `bound` bytes of a file, and whether the file is longer.
+    pub(crate) fn head(&self, path: &str, bound: u64) -> Result<(String, bool), Unreadable> {
         let (bytes, cut) = self.read(path, bound)?;
-        Ok(Head { text: String::from_utf8_lossy(&bytes).into_owned(), cut })
+        Ok((String::from_utf8_lossy(&bytes).into_owned(), cut))
     }
 
     fn read(&self, path: &str, bound: u64) -> Result<(Vec<u8>, bool), Unreadable> {
         let io = |source| Unreadable::Io { path: path.to_owned(), source };
         // Opening a pipe would otherwise block until it has a writer.
-        let file = File::from(self.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(io)?);
+        let file = File::from(self.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?);
         if !file.metadata().map_err(io)?.is_file() {
             return Err(Unreadable::NotAFile(path.to_owned()));
         }
@@ -118,12 +110,6 @@ impl Source {
         let cut = bytes.len() > limit;
         bytes.truncate(limit);
         Ok((bytes, cut))
-    }
-
-    /// Returns the raw content of a file of at most `bound` bytes.
-    pub(crate) fn bytes(&self, path: &str, bound: u64) -> Result<Vec<u8>, Unreadable> {
-        let (bytes, cut) = self.read(path, bound)?;
-        if cut { Err(Unreadable::TooLarge { path: path.to_owned(), bound }) } else { Ok(bytes) }
     }
 
     /// Returns the content of a file with one value, without surrounding white space.
@@ -142,11 +128,10 @@ impl Source {
 
     /// Returns the names in a directory, sorted.
     pub(crate) fn names(&self, path: &str) -> Result<Vec<String>, Unreadable> {
-        let io = |source| Unreadable::Io { path: path.to_owned(), source };
-        let descriptor = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY).map_err(io)?;
+        let io = Unreadable::io(path);
         let mut names = Vec::new();
-        for entry in Dir::new(descriptor).map_err(|errno| io(errno.into()))? {
-            let entry = entry.map_err(|errno| io(errno.into()))?;
+        for entry in Dir::new(self.open(path, OFlags::RDONLY | OFlags::DIRECTORY)?).map_err(&io)? {
+            let entry = entry.map_err(&io)?;
             let name = entry.file_name().to_bytes();
             if name == b"." || name == b".." {
                 continue;
@@ -170,53 +155,31 @@ impl Source {
         self.open(path, OFlags::PATH | OFlags::DIRECTORY).is_ok()
     }
 
-    /// Returns true if `path` belongs to a user other than root, or cannot be inspected.
-    pub(crate) fn is_foreign_user(&self, path: &str) -> bool {
-        self.stat(path).map_or(true, |stat| stat.st_uid != 0)
-    }
-
     /// Returns the metadata of `path`, after following links.
     pub(crate) fn stat(&self, path: &str) -> Result<Stat, Unreadable> {
-        let io = |source| Unreadable::Io { path: path.to_owned(), source };
-        let descriptor = self.open(path, OFlags::PATH).map_err(io)?;
-        rustix::fs::fstat(descriptor).map_err(|errno| io(errno.into()))
+        rustix::fs::fstat(self.open(path, OFlags::PATH)?).map_err(Unreadable::io(path))
     }
 
     /// Returns size and use of the filesystem that contains `path`. May block forever if the
     /// filesystem's server is gone.
     pub(crate) fn filesystem(&self, path: &str) -> Result<StatVfs, Unreadable> {
-        let io = |source| Unreadable::Io { path: path.to_owned(), source };
-        let descriptor = self.open(path, OFlags::PATH).map_err(io)?;
-        rustix::fs::fstatvfs(descriptor).map_err(|errno| io(errno.into()))
+        rustix::fs::fstatvfs(self.open(path, OFlags::PATH)?).map_err(Unreadable::io(path))
     }
 
     /// Returns the type number of the filesystem that contains `path`.
     pub(crate) fn filesystem_kind(&self, path: &str) -> Result<u64, Unreadable> {
-        let io = |source| Unreadable::Io { path: path.to_owned(), source };
-        let descriptor = self.open(path, OFlags::PATH).map_err(io)?;
-        let told = rustix::fs::fstatfs(descriptor).map_err(|errno| io(errno.into()))?;
+        let filesystem = rustix::fs::fstatfs(self.open(path, OFlags::PATH)?).map_err(Unreadable::io(path))?;
         // The type of this field differs between architectures, and may be signed. The numbers have
         // 32 bits.
-        Ok(u64::try_from(i128::from(told.f_type) & 0xffff_ffff).unwrap_or_default())
-    }
-
-    /// Returns the target of the link at `path`.
-    pub(crate) fn link(&self, path: &str) -> Result<String, Unreadable> {
-        let io = |source| Unreadable::Io { path: path.to_owned(), source };
-        let descriptor = self.open(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(io)?;
-        let target = rustix::fs::readlinkat(descriptor, "", Vec::new()).map_err(|errno| io(errno.into()))?;
-        Ok(target.to_string_lossy().into_owned())
+        Ok(u64::try_from(i128::from(filesystem.f_type) & 0xffff_ffff).unwrap_or_default())
     }
 
     /// Returns the last component of the target of the link at `path`.
     pub(crate) fn link_name(&self, path: &str) -> Option<String> {
-        let target = self.link(path).ok()?;
-        target.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_owned)
-    }
-
-    /// Returns true if the root is not this machine's own.
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.foreign
+        let link = self.open(path, OFlags::PATH | OFlags::NOFOLLOW).ok()?;
+        let target = rustix::fs::readlinkat(link, "", Vec::new()).ok()?;
+        let name = target.to_string_lossy().trim_end_matches('/').rsplit('/').next()?.to_owned();
+        Some(name).filter(|name| !name.is_empty())
     }
 
     /// Returns the path of a `/proc` file about a process: this one, or the first process in a
@@ -230,19 +193,22 @@ impl Source {
     }
 
     /// Opens a path. In a foreign root, links cannot lead outside.
-    fn open(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+    fn open(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Unreadable> {
         let flags = flags | OFlags::CLOEXEC;
         let inside = self.root.join(path.trim_start_matches('/'));
-        if !self.foreign {
-            return Ok(rustix::fs::open(inside, flags, Mode::empty())?);
-        }
-        let root = rustix::fs::open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        match rustix::fs::openat2(&root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
-            // Kernels before 5.6 lack this call, and old seccomp profiles forbid it. Then a path
-            // that is a link is rejected.
-            Err(Errno::NOSYS | Errno::PERM) => Ok(rustix::fs::open(inside, flags | OFlags::NOFOLLOW, Mode::empty())?),
-            other => Ok(other?),
-        }
+        let open = || {
+            if !self.foreign {
+                return rustix::fs::open(&inside, flags, Mode::empty());
+            }
+            let root = rustix::fs::open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+            match rustix::fs::openat2(&root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
+                // Kernels before 5.6 lack this call, and old seccomp profiles forbid it. Then a
+                // path that is a link is rejected.
+                Err(Errno::NOSYS | Errno::PERM) => rustix::fs::open(&inside, flags | OFlags::NOFOLLOW, Mode::empty()),
+                opened => opened,
+            }
+        };
+        open().map_err(Unreadable::io(path))
     }
 }
 
@@ -263,9 +229,8 @@ mod tests {
         std::fs::write(root.path().join("big"), vec![b'x'; 100]).unwrap();
         let source = Source::new(root.path());
         assert_eq!(source.text("/big", 99).unwrap_err().to_string(), "/big holds more than 99 bytes");
-        let head = source.head("/big", 10).unwrap();
-        assert_eq!((head.text.as_str(), head.cut), ("xxxxxxxxxx", true));
-        assert!(!source.head("/big", 100).unwrap().cut);
+        assert_eq!(source.head("/big", 10).unwrap(), ("xxxxxxxxxx".to_owned(), true));
+        assert!(!source.head("/big", 100).unwrap().1);
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Gathers facts with the machine's own Ansible.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::document::Document;
-use crate::gather::gather_own;
-use crate::options::Options;
-use crate::program::{Bounds, Programs, search};
+use crate::collector::{Collector, Document, Options};
+use crate::program::{self, Bounds};
 use crate::source::Source;
+use crate::{ansible, node};
 
 /// Timeout for Ansible. It takes three seconds on a quiet machine, and waits for filesystems that
 /// do not answer.
@@ -19,9 +19,6 @@ const MAX_BYTES: u64 = 32 << 20;
 
 /// The text before the facts in Ansible's output.
 const MARKS: [&str; 2] = ["SUCCESS => ", "FAILED! => "];
-
-/// Facts that are dropped. The environment of a process may hold secrets.
-const LEFT_OUT: [&str; 1] = ["ansible_env"];
 
 /// Error while gathering facts with Ansible.
 #[derive(Debug, thiserror::Error)]
@@ -53,33 +50,36 @@ pub fn gather_via_ansible(options: &Options) -> Result<Document, AnsibleError> {
     let place =
         tempfile::tempdir().map_err(|error| AnsibleError::Program(format!("no directory for Ansible: {error}")))?;
     let home = if source.is_foreign() { PathBuf::from("/tmp") } else { place.path().to_owned() };
-    let programs = Programs::new(options)
-        .with("HOME", &home)
-        .with("ANSIBLE_HOME", home.join(".ansible"))
-        .with("ANSIBLE_LOCAL_TEMP", home.join(".ansible/tmp"))
-        .with("ANSIBLE_REMOTE_TEMP", home.join(".ansible/tmp"))
-        .with("ANSIBLE_NOCOLOR", "1")
-        .with("ANSIBLE_LOCALHOST_WARNING", "False")
-        .with("ANSIBLE_INVENTORY_UNPARSED_WARNING", "False")
-        .with("LC_ALL", "C.UTF-8");
+    let mut variables: Vec<(&str, OsString)> = vec![
+        ("HOME", home.clone().into()),
+        ("ANSIBLE_HOME", home.join(".ansible").into()),
+        ("ANSIBLE_LOCAL_TEMP", home.join(".ansible/tmp").into()),
+        ("ANSIBLE_REMOTE_TEMP", home.join(".ansible/tmp").into()),
+        ("ANSIBLE_NOCOLOR", "1".into()),
+        ("ANSIBLE_LOCALHOST_WARNING", "False".into()),
+        ("ANSIBLE_INVENTORY_UNPARSED_WARNING", "False".into()),
+        ("LC_ALL", "C.UTF-8".into()),
+    ];
     // An Ansible that was found through this process's `PATH` needs the same `PATH` for its own
     // programs.
-    let programs = match std::env::var_os("PATH").filter(|_| !source.is_foreign()) {
-        Some(path) => programs.with("PATH", path),
-        None => programs,
-    };
+    if !source.is_foreign() {
+        variables.extend(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    }
     // Use the interpreter on which Ansible itself runs, because it exists. Ansible would search for
     // another one, as it does for remote machines.
     let facts_dir = format!("fact_path={}", options.facts_dir);
     let mut arguments = vec!["localhost", "-i", "localhost,", "-c", "local", "-m", "setup"];
     arguments.extend(["-e", "ansible_python_interpreter={{ansible_playbook_python}}"]);
-    // If collectors may not run, Ansible must not run them either. The plain files are then read by
-    // `gather_own`.
+    // If collectors may not run, Ansible must not run them either. The plain files are read below.
     let subset = if options.run_collectors { facts_dir } else { "gather_subset=!local".to_owned() };
     arguments.extend(["-a", subset.as_str()]);
-    let answer = programs.run(&program, &arguments, Bounds { patience: PATIENCE, bytes: MAX_BYTES });
-    let facts = facts(&answer.map_err(|failure| AnsibleError::Program(failure.to_string()))?)?;
-    let mut document = gather_own(options);
+    let bounds = Bounds { patience: PATIENCE, bytes: MAX_BYTES };
+    let answer = program::run(options, &program, &arguments, &variables, bounds).map_err(AnsibleError::Program)?;
+    let facts = facts(&answer)?;
+    let mut collector = Collector::new(&source, options, "ansible");
+    ansible::gather_local(&mut collector);
+    node::gather(&mut collector);
+    let mut document = collector.finish();
     document.ansible_facts.extend(facts);
     Ok(document)
 }
@@ -90,11 +90,11 @@ fn find(options: &Options, source: &Source) -> Result<String, AnsibleError> {
     }
     if source.is_foreign() {
         let missing = || AnsibleError::Missing(format!("in the usual directories below {}", options.root.display()));
-        return Programs::find(source, "ansible").ok_or_else(missing);
+        return program::find(source, "ansible").ok_or_else(missing);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = search(&path, "ansible").map(|program| program.display().to_string());
-    let found = found.or_else(|| Programs::find(source, "ansible"));
+    let found = program::search(&path, "ansible").map(|program| program.display().to_string());
+    let found = found.or_else(|| program::find(source, "ansible"));
     found.ok_or_else(|| AnsibleError::Missing("in the directories of `PATH`".to_owned()))
 }
 
@@ -111,18 +111,15 @@ fn facts(answer: &str) -> Result<Map<String, Value>, AnsibleError> {
     if let Some(message) = document.get("msg").and_then(Value::as_str) {
         return Err(AnsibleError::Setup(message.to_owned()));
     }
-    match document {
-        Value::Object(mut fields) => match fields.remove("ansible_facts") {
-            Some(Value::Object(mut facts)) => {
-                for name in LEFT_OUT {
-                    facts.remove(name);
-                }
-                Ok(facts)
-            }
-            _ => Err(AnsibleError::Answer("it has no object `ansible_facts`".to_owned())),
-        },
-        _ => Err(AnsibleError::Answer("it is not an object".to_owned())),
-    }
+    let Value::Object(mut fields) = document else {
+        return Err(AnsibleError::Answer("it is not an object".to_owned()));
+    };
+    let Some(Value::Object(mut facts)) = fields.remove("ansible_facts") else {
+        return Err(AnsibleError::Answer("it has no object `ansible_facts`".to_owned()));
+    };
+    // The environment of a process may hold secrets.
+    facts.remove("ansible_env");
+    Ok(facts)
 }
 
 #[cfg(test)]

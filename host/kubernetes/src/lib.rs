@@ -52,4 +52,5 @@ pub use error::ClusterError;
 pub use nodes::{NodeList, list_nodes};
 pub use own_pod::own_pod_uid;
 pub use pods::plugin_pods;
+pub use retry::retry_while;
 pub use vault::CaSecretStore;

@@ -55,16 +55,38 @@ pub(crate) async fn send_with_retry(
 /// `patience`. A conflict also restarts it.
 pub(crate) async fn retry_until<T, F: Future<Output = Result<T, ClusterError>>>(
     patience: Duration,
+    mut act: impl FnMut() -> F,
+) -> Result<T, ClusterError> {
+    let act = || {
+        let attempt = act();
+        async { attempt.await.map_err(Refusal::of) }
+    };
+    retry_while(patience, |error, _| error.is_transient() || error.is_conflict(), act).await
+}
+
+/// Runs `act`, and retries for at most `patience` while `may_pass` says that this may help. It gets
+/// the error and the time since the first attempt. A delay that the API server asks for is
+/// respected.
+///
+/// # Errors
+/// Returns the error of the last attempt.
+pub async fn retry_while<T, F: Future<Output = Result<T, Refusal>>>(
+    patience: Duration,
+    may_pass: impl Fn(&ClusterError, Duration) -> bool,
     act: impl FnMut() -> F,
 ) -> Result<T, ClusterError> {
-    let deadline = Instant::now() + patience;
+    let start = Instant::now();
     act.retry(pauses())
-        .when(|error: &ClusterError| error.is_transient() || error.is_conflict())
-        .adjust(|_, pause: Option<Duration>| pause.filter(|pause| Instant::now() + *pause < deadline))
-        .notify(|error: &ClusterError, pause: Duration| {
-            tracing::warn!("{error}; trying again in {} ms", pause.as_millis());
+        .when(|refusal: &Refusal| may_pass(&refusal.error, start.elapsed()))
+        .adjust(|refusal: &Refusal, pause: Option<Duration>| {
+            let pause = pause?.max(refusal.retry_after.unwrap_or_default());
+            (start.elapsed() + pause < patience).then_some(pause)
+        })
+        .notify(|refusal: &Refusal, pause: Duration| {
+            tracing::warn!("{}; trying again in {} ms", refusal.error, pause.as_millis());
         })
         .await
+        .map_err(|refusal| refusal.error)
 }
 
 fn pauses() -> ExponentialBuilder {

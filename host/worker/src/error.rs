@@ -1,14 +1,13 @@
-//! Errors of a worker as a whole.
+//! Errors of a worker.
 
 use std::io;
 use std::path::PathBuf;
 
 pub use plumbline_core::chain;
 
+use plumbline_archive::pack::PackError;
 use plumbline_core::ResultKey;
 use plumbline_phonehome::ClientError;
-
-use crate::gather::GatherError;
 
 /// The reason why a worker ended without sending a result. The process then exits with code 1
 /// (docs/protocol.md, "Life of a worker").
@@ -56,4 +55,82 @@ impl WorkerError {
             Self::Gather { .. } | Self::CutOff { .. } | Self::Signals(_) => None,
         }
     }
+}
+
+/// Error while gathering the result of a finished plugin: its done file is unusable, names
+/// something unusable, or its directory cannot be packed.
+#[derive(Debug, thiserror::Error)]
+pub enum GatherError {
+    /// The done file could not be read.
+    #[error("failed to read the done file `{}`", .0.display())]
+    Read(PathBuf, #[source] io::Error),
+    /// The done file is not a regular file, but a file of this type. Links are not followed,
+    /// because the plugin may lack access to their target.
+    #[error("the done file `{}` is a {kind}, not a regular file", path.display())]
+    NotAFile {
+        /// The file.
+        path: PathBuf,
+        /// The actual type.
+        kind: &'static str,
+    },
+    /// The done file is larger than a path can be.
+    #[error("the done file `{}` has more than {limit} bytes: it must hold one path and nothing else", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// The done file is not UTF-8 text.
+    #[error("the done file `{}` does not hold a path: it is not UTF-8 text", .0.display())]
+    NotText(PathBuf),
+    /// The done file stays empty.
+    #[error(
+        "the done file `{}` is empty: it must hold the path of the file or directory to send, below the results directory",
+        .0.display()
+    )]
+    Empty(PathBuf),
+    /// The results directory was removed, and did not come back.
+    #[error("the results directory `{}` was removed, so the plugin can have no result", .0.display())]
+    Gone(PathBuf),
+    /// The path in the done file does not exist.
+    #[error(
+        "the done file names `{named}`, which does not exist: it must be a path below `{}`, the directory that plugin and worker share",
+        results_dir.display()
+    )]
+    Missing {
+        /// The path as written.
+        named: String,
+        /// The actual results directory.
+        results_dir: PathBuf,
+    },
+    /// The path leads out of the results directory: directly, through `..`, or through a link.
+    #[error("the done file names `{named}`, which is outside of the results directory `{}`", results_dir.display())]
+    Outside {
+        /// The path as written.
+        named: String,
+        /// The actual results directory.
+        results_dir: PathBuf,
+    },
+    /// The path is the done file itself.
+    #[error("the done file names itself (`{0}`): it must name the file or directory with the results")]
+    Itself(String),
+    /// The path is neither a file nor a directory.
+    #[error("the done file names `{named}`, which is a {kind}: only regular files and directories can be sent")]
+    NotSendable {
+        /// The path as written.
+        named: String,
+        /// The actual type.
+        kind: &'static str,
+    },
+    /// The path could not be accessed.
+    #[error("the done file names `{0}`, which cannot be read")]
+    Io(String, #[source] io::Error),
+    /// A file of the directory could not be read, or the archive is too large or does not fit on
+    /// the volume.
+    #[error("failed to pack the directory `{}`", .0.display())]
+    Pack(PathBuf, #[source] PackError),
+    /// The archive of the directory could not be written.
+    #[error("failed to write the archive `{}`", .0.display())]
+    Write(PathBuf, #[source] io::Error),
 }

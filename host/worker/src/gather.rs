@@ -1,32 +1,57 @@
-//! Turns the path in a done file into an upload.
+//! Turns the path in a done file into an upload: finds the file or directory, and packs a directory
+//! (docs/protocol.md, "Done file").
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, FileType};
 use std::io;
+use std::num::NonZeroUsize;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use plumbline_phonehome::{Source, Upload};
-use rustix::fs::OFlags;
+use plumbline_archive::atomic::AtomicFile;
+use plumbline_archive::pack::{PackOptions, pack_directory};
+use plumbline_core::ReceiveLimits;
+use plumbline_core::limits::ARCHIVE_ENTRIES;
+use plumbline_phonehome::{CONTENT_TYPE_ARCHIVE, Source, Upload};
 use tokio_util::sync::CancellationToken;
 
-use crate::content_type::content_type;
-use crate::done::{DoneError, Kind, LocateError, kind_of, locate};
-use crate::pack::{PackError, pack};
+use crate::done_file::{DONE_FILE, kind_of, open_untrusted};
+use crate::error::GatherError;
 
-/// Error while gathering the result of a finished plugin.
-#[derive(Debug, thiserror::Error)]
-pub enum GatherError {
-    /// The done file is unusable.
-    #[error(transparent)]
-    Done(DoneError),
-    /// The path in it is unusable.
-    #[error(transparent)]
-    Locate(LocateError),
-    /// The directory could not be packed.
-    #[error(transparent)]
-    Pack(PackError),
-}
+/// The common results directories. Plugins have one of them hard-coded.
+///
+/// A path below one of them that does not exist is searched in the actual results directory.
+const KNOWN_RESULTS_DIRS: [&str; 2] = ["/tmp/sonobuoy/results", "/tmp/results"];
+
+/// The name of a packed directory, both inside that directory and in the upload.
+pub const PACKED_NAME: &str = "results.tar.gz";
+
+/// Maximum number of left-out files to log, which is enough to recognize a pattern.
+const SHOWN_LEFT_OUT: usize = 10;
+
+/// The content types that clients of this protocol send, by extension. The table is built in, so
+/// that a file has the same type on every machine.
+const CONTENT_TYPES: &[(&str, &str)] = &[
+    ("css", "text/css; charset=utf-8"),
+    ("csv", "text/csv; charset=utf-8"),
+    ("gif", "image/gif"),
+    ("gz", CONTENT_TYPE_ARCHIVE),
+    ("htm", "text/html; charset=utf-8"),
+    ("html", "text/html; charset=utf-8"),
+    ("jpeg", "image/jpeg"),
+    ("jpg", "image/jpeg"),
+    ("js", "text/javascript; charset=utf-8"),
+    ("json", "application/json"),
+    ("log", "text/plain; charset=utf-8"),
+    ("pdf", "application/pdf"),
+    ("png", "image/png"),
+    ("svg", "image/svg+xml"),
+    ("txt", "text/plain; charset=utf-8"),
+    ("wasm", "application/wasm"),
+    ("webp", "image/webp"),
+    ("xml", "text/xml; charset=utf-8"),
+    ("yaml", "application/yaml"),
+    ("yml", "application/yaml"),
+];
 
 /// A result that is ready to upload.
 pub(crate) struct Gathered {
@@ -41,49 +66,228 @@ pub(crate) struct Gathered {
 /// Resolves `named`, and packs it if it is a directory, into at most `limit` bytes. Dropping the
 /// future stops the packing.
 pub(crate) async fn gather(results_dir: &Path, named: &str, limit: u64) -> Result<Gathered, GatherError> {
-    let (results_dir, named) = (results_dir.to_owned(), named.to_owned());
+    let (results_dir, path) = (results_dir.to_owned(), named.to_owned());
     let cancelled = CancellationToken::new();
     let _cancel = cancelled.clone().drop_guard();
-    let in_words = named.clone();
-    tokio::task::spawn_blocking(move || gather_now(&results_dir, &named, limit, &cancelled)).await.unwrap_or_else(
-        |failed| Err(GatherError::Locate(LocateError::Io { named: in_words, source: io::Error::other(failed) })),
-    )
+    let gathered = tokio::task::spawn_blocking(move || gather_blocking(&results_dir, &path, limit, &cancelled)).await;
+    gathered.unwrap_or_else(|failed| Err(GatherError::Io(named.to_owned(), io::Error::other(failed))))
 }
 
-fn gather_now(
+fn gather_blocking(
     results_dir: &Path,
     named: &str,
     limit: u64,
     cancelled: &CancellationToken,
 ) -> Result<Gathered, GatherError> {
-    let located = locate(results_dir, named).map_err(GatherError::Locate)?;
-    let path = match located.kind {
-        Kind::File => located.path,
-        Kind::Directory => pack(&located.path, results_dir, limit, cancelled).map_err(GatherError::Pack)?,
-    };
-    let (pin, source) = pin(results_dir, named, &path).map_err(GatherError::Locate)?;
+    let (mut path, kind) = locate(results_dir, named)?;
+    if kind.is_dir() {
+        path = pack(&path, results_dir, limit, cancelled)?;
+    }
+    let (pin, source) = pin(results_dir, named, &path)?;
     let filename = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let upload = Upload::result(Source::File(source), content_type(&path), filename);
     Ok(Gathered { path, upload, _pin: pin })
+}
+
+/// Resolves the path in a done file to a file or directory. Returns its path without links, below
+/// the resolved results directory, and its type.
+///
+/// A relative path starts at `results_dir`. Links are followed, as long as they stay inside.
+pub(crate) fn locate(results_dir: &Path, named: &str) -> Result<(PathBuf, FileType), GatherError> {
+    let failed = |error| GatherError::Io(named.to_owned(), error);
+    let root = results_dir.canonicalize().map_err(failed)?;
+    let below = KNOWN_RESULTS_DIRS.iter().filter_map(|known| Path::new(named).strip_prefix(known).ok());
+    let mut outside = false;
+    // Joining an absolute path returns that path.
+    for candidate in std::iter::once(Path::new(named)).chain(below) {
+        match results_dir.join(candidate).canonicalize() {
+            Ok(path) if path == root.join(DONE_FILE) => return Err(GatherError::Itself(named.to_owned())),
+            Ok(path) if path.starts_with(&root) => {
+                let kind = path.symlink_metadata().map_err(failed)?.file_type();
+                if kind.is_file() || kind.is_dir() {
+                    return Ok((path, kind));
+                }
+                return Err(GatherError::NotSendable { named: named.to_owned(), kind: kind_of(kind) });
+            }
+            Ok(_) => outside = true,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    let (named, results_dir) = (named.to_owned(), results_dir.to_owned());
+    Err(if outside { GatherError::Outside { named, results_dir } } else { GatherError::Missing { named, results_dir } })
 }
 
 /// Opens the file, and returns a path to the open file, independent of its name.
 ///
 /// Otherwise, between check and upload, the plugin could replace the file with a link that leads
 /// out of the results directory.
-fn pin(results_dir: &Path, named: &str, path: &Path) -> Result<(File, PathBuf), LocateError> {
-    let io_error = |source| LocateError::Io { named: named.to_owned(), source };
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(io_error)?;
-    let file_type = file.metadata().map_err(io_error)?.file_type();
-    if !file_type.is_file() {
-        return Err(LocateError::NotSendable { named: named.to_owned(), kind: kind_of(file_type) });
+fn pin(results_dir: &Path, named: &str, path: &Path) -> Result<(File, PathBuf), GatherError> {
+    let failed = |error| GatherError::Io(named.to_owned(), error);
+    let file = open_untrusted(path).map_err(failed)?;
+    let kind = file.metadata().map_err(failed)?.file_type();
+    if !kind.is_file() {
+        return Err(GatherError::NotSendable { named: named.to_owned(), kind: kind_of(kind) });
     }
     let pinned = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     match pinned.read_link() {
-        Ok(real) if real.starts_with(results_dir.canonicalize().map_err(io_error)?) => Ok((file, pinned)),
-        Ok(_) => Err(LocateError::Outside { named: named.to_owned(), results_dir: results_dir.to_owned() }),
+        Ok(real) if real.starts_with(results_dir.canonicalize().map_err(failed)?) => Ok((file, pinned)),
+        Ok(_) => Err(GatherError::Outside { named: named.to_owned(), results_dir: results_dir.to_owned() }),
         // Without /proc, the checked path is used.
         Err(_) => Ok((file, path.to_owned())),
+    }
+}
+
+/// Packs `dir` into [`PACKED_NAME`] inside it, with at most `limit` bytes, and returns the path.
+/// Blocks until it is done or `cancelled`.
+///
+/// The archive of an earlier attempt is replaced and not packed, like any other file of that name
+/// there. The done file in `results_dir` is not packed either, because it is not a result.
+fn pack(dir: &Path, results_dir: &Path, limit: u64, cancelled: &CancellationToken) -> Result<PathBuf, GatherError> {
+    let path = dir.join(PACKED_NAME);
+    let failed = |error| GatherError::Write(path.clone(), error);
+    // The archive has a temporary name until it is complete. A restarted worker must not mistake
+    // half an archive for the plugin's own file.
+    let file = AtomicFile::create(&path).map_err(failed)?;
+    // One thread is enough, because the worker shares its node with the system under test.
+    let options = PackOptions {
+        threads: NonZeroUsize::MIN,
+        max_bytes: Some(limit),
+        exclude: vec![path.clone(), results_dir.join(DONE_FILE)],
+        // The operator limits the number of entries, and only the aggregator knows that limit.
+        entries: ARCHIVE_ENTRIES,
+        ..PackOptions::for_upload(&ReceiveLimits::default())
+    };
+    let (file, packing) = pack_directory(dir, file, &options, &mut || cancelled.is_cancelled())
+        .map_err(|error| GatherError::Pack(dir.to_owned(), error))?;
+    file.commit().map_err(failed)?;
+    let (entries, bytes) = (packing.entries, packing.digest.bytes);
+    tracing::info!(dir = %dir.display(), entries, bytes, "packed the directory");
+    if packing.skipped_total > 0 {
+        let shown: Vec<_> = packing.skipped.iter().take(SHOWN_LEFT_OUT).map(ToString::to_string).collect();
+        let rest = if packing.skipped_total > SHOWN_LEFT_OUT as u64 { ", and more" } else { "" };
+        tracing::warn!("left {} out of the archive: {}{rest}", packing.skipped_total, shown.join(", "));
+    }
+    Ok(path)
+}
+
+/// Returns the content type for the last extension of a file name, ignoring case (docs/protocol.md,
+/// "Results"). Returns an empty string for an unknown extension, or none.
+///
+/// `.tgz` is omitted on purpose. By convention only `.gz` means "unpack this", and `.tgz` is kept
+/// as it is.
+fn content_type(path: &Path) -> &'static str {
+    let Some(extension) = path.extension().and_then(|e| e.to_str()) else { return "" };
+    let known = CONTENT_TYPES.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension));
+    known.map_or("", |(_, content_type)| content_type)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Place {
+        _outer: tempfile::TempDir,
+        outer: PathBuf,
+        results: PathBuf,
+    }
+
+    fn place() -> Place {
+        let outer = tempfile::tempdir().unwrap();
+        let path = outer.path().canonicalize().unwrap();
+        let results = path.join("results");
+        fs::create_dir(&results).unwrap();
+        fs::write(results.join("a.json"), "{}").unwrap();
+        fs::create_dir(results.join("sub")).unwrap();
+        fs::write(path.join("secret"), "s").unwrap();
+        Place { _outer: outer, outer: path, results }
+    }
+
+    fn found(place: &Place, named: &str) -> PathBuf {
+        locate(&place.results, named).unwrap().0
+    }
+
+    #[test]
+    fn finds_files_and_directories() {
+        let place = place();
+        let absolute = place.results.join("a.json");
+        assert_eq!(found(&place, absolute.to_str().unwrap()), absolute);
+        assert_eq!(found(&place, "a.json"), absolute);
+        assert_eq!(found(&place, "./sub/../a.json"), absolute);
+        assert_eq!(found(&place, place.results.to_str().unwrap()), place.results);
+        assert_eq!(found(&place, "sub/"), place.results.join("sub"));
+    }
+
+    #[test]
+    fn maps_the_customary_results_directories() {
+        let place = place();
+        assert_eq!(found(&place, "/tmp/results/a.json"), place.results.join("a.json"));
+        assert_eq!(found(&place, "/tmp/sonobuoy/results/a.json"), place.results.join("a.json"));
+        assert!(matches!(locate(&place.results, "/tmp/results/b.json"), Err(GatherError::Missing { .. })));
+        assert!(matches!(locate(&place.results, "/tmp/results/../../secret"), Err(GatherError::Missing { .. })));
+    }
+
+    #[test]
+    fn follows_links_that_stay_inside() {
+        let place = place();
+        symlink(place.results.join("a.json"), place.results.join("latest")).unwrap();
+        assert_eq!(found(&place, "latest"), place.results.join("a.json"));
+        // The results directory itself may be a link, on either side.
+        symlink(&place.results, place.outer.join("alias")).unwrap();
+        let through = place.outer.join("alias/a.json");
+        assert_eq!(found(&place, through.to_str().unwrap()), place.results.join("a.json"));
+        let located = locate(&place.outer.join("alias"), place.results.join("a.json").to_str().unwrap()).unwrap();
+        assert_eq!(located.0, place.results.join("a.json"));
+    }
+
+    #[test]
+    fn refuses_what_leads_outside() {
+        let place = place();
+        symlink(place.outer.join("secret"), place.results.join("link")).unwrap();
+        symlink("..", place.results.join("up")).unwrap();
+        for named in ["/etc/passwd", "../secret", "sub/../../secret", "link", "up/secret", "up", "/", ".."] {
+            let error = locate(&place.results, named).unwrap_err();
+            assert!(matches!(error, GatherError::Outside { .. }), "{named}: {error}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_not_there_or_cannot_be_sent() {
+        let place = place();
+        for named in ["nothing", "a.json/x", "/no/such/file", "dangling"] {
+            symlink("nowhere", place.results.join("dangling")).ok();
+            let error = locate(&place.results, named).unwrap_err();
+            assert!(matches!(error, GatherError::Missing { .. }), "{named}: {error}");
+        }
+        let _socket = std::os::unix::net::UnixListener::bind(place.results.join("socket")).unwrap();
+        let error = locate(&place.results, "socket").unwrap_err();
+        assert!(matches!(error, GatherError::NotSendable { kind: "socket", .. }), "{error}");
+        fs::write(place.results.join("done"), "done").unwrap();
+        assert!(matches!(locate(&place.results, "done"), Err(GatherError::Itself(_))));
+        symlink("round", place.results.join("round")).unwrap();
+        assert!(matches!(locate(&place.results, "round"), Err(GatherError::Io(..))));
+    }
+
+    #[test]
+    fn the_last_extension_decides() {
+        for (name, expected) in [
+            ("/tmp/results/e2e.tar.gz", "application/gzip"),
+            ("x.gz", "application/gzip"),
+            ("X.GZ", "application/gzip"),
+            ("x.tgz", ""),
+            ("x.gz.json", "application/json"),
+            ("junit.xml", "text/xml; charset=utf-8"),
+            ("index.html", "text/html; charset=utf-8"),
+            ("notes.txt", "text/plain; charset=utf-8"),
+            ("systemd_logs", ""),
+            (".gz", ""),
+            ("strange.xyz", ""),
+            ("", ""),
+        ] {
+            assert_eq!(content_type(Path::new(name)), expected, "{name}");
+        }
     }
 }

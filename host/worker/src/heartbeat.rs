@@ -4,6 +4,7 @@
 //! in the worker's log within seconds. If a worker is gone, the aggregator's status shows it within
 //! a minute.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use http::StatusCode;
@@ -13,7 +14,6 @@ use plumbline_phonehome::{Answer, Client, ClientError, Heartbeat, HeartbeatAnswe
 use tokio::sync::watch;
 
 use crate::error::chain;
-use crate::jitter::jittered;
 
 /// The intervals of hellos and heartbeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(crate) struct HeartbeatSender {
 
 /// The meaning of a response for further messages.
 #[derive(Debug, PartialEq, Eq)]
-enum WorkerContact {
+enum Reply {
     /// The message was accepted.
     Yes,
     /// The aggregator does not support this kind of message.
@@ -89,19 +89,17 @@ enum WorkerContact {
     No { why: String, hint: Option<&'static str> },
 }
 
-fn heard(answer: Result<Answer, ClientError>) -> WorkerContact {
+fn heard(answer: Result<Answer, ClientError>) -> Reply {
     match answer {
-        Ok(answer) if answer.status.is_success() => WorkerContact::Yes,
+        Ok(answer) if answer.status.is_success() => Reply::Yes,
         Ok(answer) => match answer.status {
-            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => {
-                WorkerContact::NotKnown
-            }
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => Reply::NotKnown,
             status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-                WorkerContact::No { why: told(&answer), hint: None }
+                Reply::No { why: told(&answer), hint: None }
             }
-            _ => WorkerContact::Refused(told(&answer)),
+            _ => Reply::Refused(told(&answer)),
         },
-        Err(error) => WorkerContact::No { why: chain(&error), hint: error.hint() },
+        Err(error) => Reply::No { why: chain(&error), hint: error.hint() },
     }
 }
 
@@ -128,22 +126,22 @@ impl HeartbeatSender {
         let mut trouble = Trouble::default();
         loop {
             match heard(self.client.hello(&self.key, &self.hello).await) {
-                WorkerContact::Yes => {
+                Reply::Yes => {
                     self.peer.send_replace(Peer::Ours);
                     tracing::info!(key = %self.key, "the aggregator knows that this worker is here");
                     return true;
                 }
-                WorkerContact::NotKnown => {
+                Reply::NotKnown => {
                     self.peer.send_replace(Peer::Plain);
                     tracing::info!(key = %self.key, "the aggregator can be reached, and does not know signs of life: none are sent");
                     return false;
                 }
-                WorkerContact::Refused(why) => {
+                Reply::Refused(why) => {
                     tracing::error!(key = %self.key, %why, "the aggregator does not want this worker");
                     self.peer.send_replace(Peer::Ours);
                     return false;
                 }
-                WorkerContact::No { why, hint } => trouble.tell(why, hint),
+                Reply::No { why, hint } => trouble.tell(why, hint),
             }
             tokio::time::sleep(jittered(pause)).await;
             pause = pause.saturating_mul(2).min(self.rhythm.longest_retry);
@@ -170,11 +168,11 @@ impl HeartbeatSender {
             }
             let heard = heard(answer);
             match heard {
-                WorkerContact::Yes => trouble.over(),
-                WorkerContact::No { why, hint } if doing.phase != Phase::Done => trouble.tell(why, hint),
-                WorkerContact::No { .. } => {}
-                WorkerContact::NotKnown => return,
-                WorkerContact::Refused(why) => {
+                Reply::Yes => trouble.over(),
+                Reply::No { why, hint } if doing.phase != Phase::Done => trouble.tell(why, hint),
+                Reply::No { .. } => {}
+                Reply::NotKnown => return,
+                Reply::Refused(why) => {
                     tracing::warn!(key = %self.key, %why, "the aggregator does not want heartbeats");
                     return;
                 }
@@ -204,5 +202,27 @@ impl Trouble {
         if self.0.take().is_some() {
             tracing::info!("the aggregator can be reached again");
         }
+    }
+}
+
+/// Returns `period`, changed randomly by up to a fifth, so that thousands of workers that
+/// started together spread out.
+fn jittered(period: Duration) -> Duration {
+    // The hash keys of the standard library are random, which is enough here.
+    let random = RandomState::new().build_hasher().finish() % 4001;
+    let tenthousandths = 8_000 + u32::try_from(random).unwrap_or(2_000);
+    period.saturating_mul(tenthousandths) / 10_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stays_within_a_fifth_and_varies() {
+        let period = Duration::from_secs(30);
+        let drawn: Vec<_> = (0..200).map(|_| jittered(period)).collect();
+        assert!(drawn.iter().all(|d| (Duration::from_secs(24)..=Duration::from_secs(36)).contains(d)));
+        assert!(drawn.iter().any(|d| d != &drawn[0]));
     }
 }

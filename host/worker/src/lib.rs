@@ -22,13 +22,10 @@
 #![forbid(unsafe_code)]
 
 mod config;
-mod content_type;
-mod done;
+mod done_file;
 mod error;
 mod gather;
 mod heartbeat;
-mod jitter;
-mod pack;
 mod progress;
 mod relay;
 pub mod reporter;
@@ -36,19 +33,14 @@ mod run;
 mod shutdown;
 
 pub use config::{
-    ConfigError, DEFAULT_DONE_FILE_DELAY, DEFAULT_PROGRESS_PORT, DEFAULT_RESULTS_DIR, Key, MAX_CONFIG_BYTES, Mode,
-    Problem, WorkerConfig,
+    ConfigError, DEFAULT_DONE_FILE_DELAY, DEFAULT_PROGRESS_PORT, DEFAULT_RESULTS_DIR, MAX_CONFIG_BYTES, Mode,
+    WorkerConfig,
 };
-pub use content_type::content_type;
-pub use done::{
-    DONE_FILE, DoneError, KNOWN_RESULTS_DIRS, Kind, LocateError, Located, MAX_DONE_BYTES, Timing, locate,
-    wait_for_done, write_done,
-};
-pub use error::{WorkerError, chain};
-pub use gather::GatherError;
+pub use done_file::{DONE_FILE, MAX_DONE_BYTES, Timing, wait_for_done, write_done};
+pub use error::{GatherError, WorkerError, chain};
+pub use gather::PACKED_NAME;
 pub use heartbeat::HeartbeatPolicy;
-pub use pack::{PACKED_NAME, PackError};
 pub use progress::{PatternError, check_log_progress};
 pub use relay::{BindError, MAX_CONNECTIONS, MAX_PROGRESS_BYTES, Relay};
-pub use run::{Ended, Settings, Worker, run_worker, run_worker_process};
+pub use run::{Ended, Settings, Worker, run_worker_process};
 pub use shutdown::Shutdown;

@@ -11,9 +11,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Mode, WorkerConfig};
-use crate::done::{Timing, wait_for_done};
-use crate::error::{WorkerError, chain};
-use crate::gather::{GatherError, Gathered, gather};
+use crate::done_file::{Timing, wait_for_done};
+use crate::error::{GatherError, WorkerError, chain};
+use crate::gather::gather;
 use crate::heartbeat::{CurrentPhase, HeartbeatPolicy, HeartbeatSender, Peer};
 use crate::progress::{LogWatch, PostedUpdates};
 use crate::relay::Relay;
@@ -198,20 +198,20 @@ impl Worker {
         let signs = HeartbeatSender {
             client: self.client.clone(),
             key: key.clone(),
-            hello: self.hello(),
+            hello: Hello {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                pid: Some(std::process::id()),
+                started: Timestamp::now(),
+                results_dir: self.config.results_dir.to_string_lossy().into_owned(),
+            },
             rhythm: self.settings.rhythm,
             doing: doing_seen,
             peer,
             partial,
             ended,
         };
-        helpers.spawn(async move {
-            // Hellos to an aggregator that is gone may continue forever.
-            tokio::select! {
-                () = signs.send() => {}
-                () = quiet.cancelled() => {}
-            }
-        });
+        // Hellos to an aggregator that is gone may continue forever.
+        helpers.spawn(async move { quiet.run_until_cancelled(signs.send()).await.unwrap_or_default() });
 
         let companions = self.companions.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         let result = self
@@ -254,15 +254,6 @@ impl Worker {
         }
     }
 
-    fn hello(&self) -> Hello {
-        Hello {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: Some(std::process::id()),
-            started: Timestamp::now(),
-            results_dir: self.config.results_dir.to_string_lossy().into_owned(),
-        }
-    }
-
     async fn work(
         &self,
         key: &ResultKey,
@@ -298,7 +289,7 @@ impl Worker {
             // The last update arrives before the result. The error of a dropped sender is the
             // normal case.
             let _ = counted.await;
-            self.deliver(key, named.map_err(GatherError::Done), peer).await
+            self.deliver(key, named, peer).await
         };
         tokio::select! {
             result = deliver => result,
@@ -347,24 +338,14 @@ impl Worker {
             Ok(named) => gather(&self.config.results_dir, &named, self.settings.archive_bytes).await,
             Err(error) => Err(error),
         };
-        match gathered {
-            Ok(gathered) => self.upload(key, &gathered, peer).await,
+        let gathered = match gathered {
+            Ok(gathered) => gathered,
             Err(source) => {
-                let peer = *peer.borrow();
                 self.tell_failure(key, &chain(&source), peer).await;
-                Err(WorkerError::Gather { key: key.clone(), source })
+                return Err(WorkerError::Gather { key: key.clone(), source });
             }
-        }
-    }
-
-    async fn upload(
-        &self,
-        key: &ResultKey,
-        gathered: &Gathered,
-        peer: &watch::Receiver<Peer>,
-    ) -> Result<Ended, WorkerError> {
-        let path = &gathered.path;
-        tracing::info!(%key, file = %path.display(), "sending the result");
+        };
+        tracing::info!(%key, file = %gathered.path.display(), "sending the result");
         match self.client.put_result(key, &gathered.upload, &self.settings.retry).await {
             Ok(outcome) => {
                 match outcome {
@@ -377,10 +358,9 @@ impl Worker {
             }
             Err(source) => {
                 if let Some(answer) = source.rejection() {
-                    let peer = *peer.borrow();
                     self.tell_failure(key, &format!("the aggregator rejected the result: {answer}"), peer).await;
                 }
-                Err(WorkerError::Upload { key: key.clone(), path: path.clone(), source: Box::new(source) })
+                Err(WorkerError::Upload { key: key.clone(), path: gathered.path, source: Box::new(source) })
             }
         }
     }
@@ -389,9 +369,9 @@ impl Worker {
     ///
     /// Sonobuoy's aggregator is not told, because it would store the message as an ordinary result,
     /// which then passes. It notices by itself that the worker failed.
-    async fn tell_failure(&self, key: &ResultKey, reason: &str, peer: Peer) {
+    async fn tell_failure(&self, key: &ResultKey, reason: &str, peer: &watch::Receiver<Peer>) {
         tracing::error!(%key, error = reason, "there is no result");
-        if peer == Peer::Plain {
+        if *peer.borrow() == Peer::Plain {
             return;
         }
         if let Err(error) = self.client.put_result(key, &Upload::failure(reason), &self.settings.retry).await {
@@ -413,14 +393,6 @@ impl Worker {
             () = shutdown.draining() => {}
         }
     }
-}
-
-/// Runs a worker with default settings (see [`Worker::run`]).
-///
-/// # Errors
-/// Returns the same errors as [`Worker::run`].
-pub async fn run_worker(config: WorkerConfig, mode: Mode, shutdown: Shutdown) -> Result<Ended, WorkerError> {
-    Worker::new(config, mode, Settings::default())?.run(shutdown).await
 }
 
 /// Runs a worker as the purpose of this process, with default settings and handling of SIGTERM and

@@ -1,4 +1,4 @@
-//! The distribution, with Ansible's names and version numbers.
+//! The distribution, with Ansible's names and version numbers, and its package manager.
 //!
 //! Ansible tries a sequence of files and takes the first that it can parse.
 //! `distribution_file_path` and `distribution_file_variety` name that file. On everything that runs
@@ -6,10 +6,130 @@
 //! of their own that takes precedence (Alpine, the Red Hat family, Debian's point release), and
 //! that file is read too.
 
-use super::family::{NAMES, family};
-use super::os_release::{Assignments, os_release};
-use crate::gathering::Collector;
-use crate::source::{Source, Unreadable};
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::collector::{Collector, present};
+use crate::source::{SMALL, Source, Unreadable};
+
+/// The members of each family, by Ansible's name of the distribution.
+const FAMILIES: [(&str, &[&str]); 5] = [
+    (
+        "RedHat",
+        &[
+            "RedHat",
+            "Fedora",
+            "CentOS",
+            "Scientific",
+            "OracleLinux",
+            "Amazon",
+            "AlmaLinux",
+            "Rocky",
+            "EulerOS",
+            "openEuler",
+            "EuroLinux",
+            "CloudLinux",
+            "Virtuozzo",
+            "TencentOS",
+            "Alibaba",
+            "MIRACLE",
+            "XenServer",
+            "Kylin Linux Advanced Server",
+        ],
+    ),
+    (
+        "Debian",
+        &[
+            "Debian",
+            "Ubuntu",
+            "Raspbian",
+            "Linux Mint",
+            "SteamOS",
+            "Devuan",
+            "Kali",
+            "Parrot",
+            "Pop!_OS",
+            "KDE neon",
+            "Cumulus Linux",
+            "Deepin",
+            "Uos",
+            "Pardus GNU/Linux",
+            "OSMC",
+        ],
+    ),
+    (
+        "Suse",
+        &[
+            "SLES",
+            "SLED",
+            "SLES_SAP",
+            "SL-Micro",
+            "openSUSE",
+            "openSUSE Leap",
+            "openSUSE Tumbleweed",
+            "openSUSE MicroOS",
+            "ALP-Dolomite",
+        ],
+    ),
+    ("Archlinux", &["Archlinux", "Antergos", "Manjaro"]),
+    ("Gentoo", &["Gentoo", "Funtoo"]),
+];
+
+/// Ansible's names of distributions, by the `ID` of `os-release(5)`. A distribution that is not
+/// listed keeps its own name.
+const NAMES: [(&str, &str); 29] = [
+    ("debian", "Debian"),
+    ("raspbian", "Debian"),
+    ("ubuntu", "Ubuntu"),
+    ("linuxmint", "Linux Mint"),
+    ("steamos", "SteamOS"),
+    ("devuan", "Devuan"),
+    ("kali", "Kali"),
+    ("parrot", "Parrot"),
+    ("pop", "Pop!_OS"),
+    ("deepin", "Deepin"),
+    ("uos", "Uos"),
+    ("rhel", "RedHat"),
+    ("fedora", "Fedora"),
+    ("centos", "CentOS"),
+    ("rocky", "Rocky"),
+    ("almalinux", "AlmaLinux"),
+    ("scientific", "Scientific"),
+    ("ol", "OracleLinux"),
+    ("amzn", "Amazon"),
+    ("eurolinux", "EuroLinux"),
+    ("openeuler", "openEuler"),
+    ("alpine", "Alpine"),
+    ("arch", "Archlinux"),
+    ("archarm", "Archlinux"),
+    ("manjaro", "Manjaro"),
+    ("gentoo", "Gentoo"),
+    ("flatcar", "Flatcar"),
+    ("sles", "SLES"),
+    ("altlinux", "Altlinux"),
+];
+
+/// Package managers by the path of their program. If several exist, the last one wins, as in
+/// Ansible.
+const PACKAGE_MANAGERS: [(&str, &str); 16] = [
+    ("/usr/bin/rpm-ostree", "atomic_container"),
+    ("/usr/bin/yum", "dnf"),
+    ("/usr/bin/dnf-3", "dnf"),
+    ("/usr/bin/dnf5", "dnf5"),
+    ("/usr/bin/apt-get", "apt"),
+    ("/usr/bin/zypper", "zypper"),
+    ("/usr/sbin/urpmi", "urpmi"),
+    ("/usr/bin/pacman", "pacman"),
+    ("/bin/opkg", "opkg"),
+    ("/usr/pkg/bin/pkgin", "pkgin"),
+    ("/usr/local/bin/brew", "homebrew"),
+    ("/sbin/apk", "apk"),
+    ("/usr/bin/emerge", "portage"),
+    ("/usr/bin/xbps-install", "xbps"),
+    ("/usr/bin/swupd", "swupd"),
+    ("/usr/sbin/sorcery", "sorcery"),
+];
 
 /// A distribution as Ansible describes it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -24,23 +144,20 @@ struct Distribution {
     search: Option<&'static str>,
 }
 
-pub(super) fn gather(gathering: &mut Collector<'_>) {
-    let found = distribution(gathering.source);
-    let Some(found) = gathering.keep("distribution", found) else { return };
-    gathering.set("os_family", family(&found.name));
-    gathering.set("distribution", found.name);
-    gathering.set("distribution_version", found.version);
-    gathering.set("distribution_major_version", found.major);
-    if let Some(minor) = found.minor {
-        gathering.set("distribution_minor_version", minor);
-    }
-    gathering.set("distribution_release", found.release);
-    gathering.set("distribution_file_path", found.path);
-    gathering.set("distribution_file_variety", found.variety);
-    gathering.set("distribution_file_parsed", true);
-    if let Some(search) = found.search {
-        gathering.set("distribution_file_search_string", search);
-    }
+pub(super) fn gather(collector: &mut Collector<'_>) {
+    let Some(found) = collector.keep("distribution", distribution(collector.source)) else { return };
+    collector.set_all(present(json!({
+        "os_family": family(&found.name),
+        "distribution": found.name,
+        "distribution_version": found.version,
+        "distribution_major_version": found.major,
+        "distribution_minor_version": found.minor,
+        "distribution_release": found.release,
+        "distribution_file_path": found.path,
+        "distribution_file_variety": found.variety,
+        "distribution_file_parsed": true,
+        "distribution_file_search_string": found.search,
+    })));
 }
 
 fn distribution(source: &Source) -> Result<Distribution, Unreadable> {
@@ -147,6 +264,111 @@ fn red_hat(source: &Source, found: &mut Distribution) {
     }
 }
 
+/// Returns the family of a distribution. One without a family is its own.
+fn family(distribution: &str) -> &str {
+    FAMILIES.iter().find(|(_, members)| members.contains(&distribution)).map_or(distribution, |(family, _)| family)
+}
+
+/// Gathers the description from the Linux Standard Base.
+pub(super) fn linux_standard_base(collector: &mut Collector<'_>) {
+    let mut lsb = lsb(collector.source);
+    if let Some(release) = lsb.get("release").and_then(Value::as_str) {
+        let release = major(release);
+        lsb.insert("major_release".to_owned(), release.into());
+    }
+    collector.set("lsb", lsb);
+}
+
+fn lsb(source: &Source) -> Map<String, Value> {
+    if let Ok(found) = assignments(source, "/etc/lsb-release") {
+        return present(json!({
+            "id": found.get("DISTRIB_ID"),
+            "release": found.get("DISTRIB_RELEASE"),
+            "description": found.get("DISTRIB_DESCRIPTION"),
+            "codename": found.get("DISTRIB_CODENAME"),
+        }));
+    }
+    // Otherwise Ansible calls the program, which derives its answers from `os-release(5)`.
+    match os_release(source) {
+        Ok((_, release)) if source.exists(LSB_RELEASE) => present(json!({
+            "id": release.get("ID").map(|id| {
+                let mut letters = id.chars();
+                letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+            }),
+            "release": release.get("VERSION_ID"),
+            "description": release.get("PRETTY_NAME"),
+            "codename": release.get("VERSION_CODENAME"),
+        })),
+        _ => Map::new(),
+    }
+}
+
+/// Returns the package manager for a family of distributions.
+pub(super) fn package_manager(source: &Source, family: &str) -> &'static str {
+    match family {
+        // If several are installed, the distribution's own package manager takes precedence.
+        "Debian" => "apt",
+        "RedHat" if source.exists("/run/ostree-booted") => "atomic_container",
+        "RedHat" => {
+            let program = ["/usr/bin/dnf", "/usr/bin/microdnf"].into_iter().find(|program| source.exists(program));
+            match program {
+                Some(program) if source.link_name(program).as_deref() == Some("dnf5") => "dnf5",
+                Some(_) => "dnf",
+                None => "unknown",
+            }
+        }
+        _ => PACKAGE_MANAGERS.iter().rfind(|(program, _)| source.exists(program)).map_or("unknown", |(_, name)| name),
+    }
+}
+
+const LSB_RELEASE: &str = "/usr/bin/lsb_release";
+
+/// Paths of the distribution's description in order of preference, according to `os-release(5)`.
+const OS_RELEASE: [&str; 2] = ["/etc/os-release", "/usr/lib/os-release"];
+
+/// The assignments of a file, by name.
+pub(super) type Assignments = BTreeMap<String, String>;
+
+/// Returns the description of the distribution, and its path.
+fn os_release(source: &Source) -> Result<(&'static str, Assignments), Unreadable> {
+    let [first, second] = OS_RELEASE;
+    match assignments(source, first) {
+        Ok(found) => Ok((first, found)),
+        Err(reason) if reason.is_missing() => Ok((second, assignments(source, second)?)),
+        Err(reason) => Err(reason),
+    }
+}
+
+/// Returns the assignments of the file at `path`.
+pub(super) fn assignments(source: &Source, path: &str) -> Result<Assignments, Unreadable> {
+    let found: Assignments = source.text(path, SMALL)?.lines().filter_map(assignment).collect();
+    if found.is_empty() { Err(Unreadable::malformed(path, "holds no `KEY=value` line")) } else { Ok(found) }
+}
+
+/// Parses a shell assignment without expansions. Returns `None` for comments and other lines.
+fn assignment(line: &str) -> Option<(String, String)> {
+    let (key, value) = line.trim().split_once('=')?;
+    let is_name = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    is_name.then(|| (key.to_owned(), unquote(value)))
+}
+
+/// Removes quotes from a value as a shell does. A backslash escapes the next character, except
+/// between single quotes.
+fn unquote(value: &str) -> String {
+    let mut plain = String::with_capacity(value.len());
+    let mut quote = None;
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            ('"' | '\'', None) => quote = Some(c),
+            (_, Some(open)) if c == open => quote = None,
+            ('\\', None | Some('"')) => plain.extend(chars.next()),
+            _ => plain.push(c),
+        }
+    }
+    plain
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,5 +416,62 @@ mod tests {
             told(&[(os, "ID=bottlerocket\nNAME=Bottlerocket\nVERSION_ID=1.20.0\n")]),
             ["Bottlerocket", "1.20.0", "1", "", "NA", os, "NA"]
         );
+    }
+
+    #[test]
+    fn families_are_ansibles() {
+        for (distribution, want) in [
+            ("Ubuntu", "Debian"),
+            ("Rocky", "RedHat"),
+            ("openSUSE Leap", "Suse"),
+            ("Alpine", "Alpine"),
+            ("Flatcar", "Flatcar"),
+            ("Talos", "Talos"),
+        ] {
+            assert_eq!(family(distribution), want);
+        }
+    }
+
+    #[test]
+    fn a_file_of_its_own_wins_and_a_program_stands_for_os_release() {
+        let tree = Tree::new();
+        tree.file("/etc/os-release", "ID=debian\nVERSION_ID=12\nPRETTY_NAME='Debian 12'\nVERSION_CODENAME=bookworm\n");
+        assert_eq!(lsb(&Source::new(tree.root())), Map::new());
+        tree.file(LSB_RELEASE, "");
+        let want = json!({"id": "Debian", "release": "12", "description": "Debian 12", "codename": "bookworm"});
+        assert_eq!(Value::from(lsb(&Source::new(tree.root()))), want);
+        tree.file("/etc/lsb-release", "DISTRIB_ID=Ubuntu\nDISTRIB_RELEASE=22.04\n");
+        assert_eq!(Value::from(lsb(&Source::new(tree.root()))), json!({"id": "Ubuntu", "release": "22.04"}));
+    }
+
+    #[test]
+    fn the_distributions_own_package_manager_counts() {
+        let tree = Tree::new();
+        tree.file("/usr/bin/dnf5", "");
+        tree.link("/usr/bin/dnf", "dnf5");
+        let source = Source::new(tree.root());
+        assert_eq!(package_manager(&source, "RedHat"), "dnf5");
+        assert_eq!(package_manager(&source, "Debian"), "apt");
+        assert_eq!(package_manager(&source, "Flatcar"), "dnf5");
+        tree.file("/sbin/apk", "");
+        assert_eq!(package_manager(&source, "Alpine"), "apk");
+    }
+
+    #[test]
+    fn values_are_read_as_a_shell_reads_them() {
+        for (line, value) in [
+            ("NAME=Debian", "Debian"),
+            (r#"NAME="Red Hat Enterprise Linux""#, "Red Hat Enterprise Linux"),
+            ("NAME='Alpine Linux'", "Alpine Linux"),
+            (r#"NAME="A \"quoted\" \$name""#, r#"A "quoted" $name"#),
+            (r"NAME='back\slash'", r"back\slash"),
+            ("NAME=", ""),
+            (r#"NAME="a=b""#, "a=b"),
+        ] {
+            assert_eq!(assignment(line), Some(("NAME".to_owned(), value.to_owned())), "{line}");
+        }
+        for line in ["# NAME=x", "", "NAME", "=x", "a b=c"] {
+            assert_eq!(assignment(line), None, "{line}");
+        }
     }
 }

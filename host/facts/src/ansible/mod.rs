@@ -1,54 +1,39 @@
-//! The facts of Ansible's `setup` module in its format, one subject per file.
+//! The facts of Ansible's `setup` module in its format.
 
-mod cmdline;
-mod date_time;
-mod devices;
 mod distribution;
-mod dmi;
-mod dns;
-mod family;
-mod initiators;
+mod hardware;
+mod kernel;
 mod local;
-mod lsb;
-mod lvm;
-mod memory;
-mod mounts;
-mod names;
 mod network;
-mod os_release;
-mod platform;
-mod processor;
-mod security;
-mod services;
-mod user;
+mod storage;
+mod system;
 mod virtualization;
 
-use crate::gathering::Collector;
+use crate::collector::Collector;
 
+pub(crate) use hardware::{MEMINFO, mebibytes};
 pub(crate) use local::gather as gather_local;
-pub(crate) use memory::{MEMINFO, mebibytes};
-pub(crate) use mounts::{BindMounts, Mount, mounts};
 
-pub(crate) fn gather(gathering: &mut Collector<'_>) {
-    platform::gather(gathering);
-    names::gather(gathering);
-    distribution::gather(gathering);
-    lsb::gather(gathering);
-    processor::gather(gathering);
-    memory::gather(gathering);
-    dmi::gather(gathering);
-    devices::gather(gathering);
-    lvm::gather(gathering);
-    mounts::gather(gathering);
-    cmdline::gather(gathering);
-    date_time::gather(gathering);
-    dns::gather(gathering);
-    security::gather(gathering);
-    services::gather(gathering);
-    user::gather(gathering);
-    initiators::gather(gathering);
-    virtualization::gather(gathering);
-    local::gather(gathering);
+pub(crate) fn gather(collector: &mut Collector<'_>) {
+    kernel::platform(collector);
+    system::names(collector);
+    distribution::gather(collector);
+    distribution::linux_standard_base(collector);
+    hardware::processors(collector);
+    hardware::memory(collector);
+    hardware::firmware(collector);
+    storage::gather(collector);
+    kernel::command_line(collector);
+    system::clock(collector);
+    system::resolver(collector);
+    kernel::security(collector);
+    let packages = distribution::package_manager(collector.source, collector.text("os_family"));
+    collector.set("pkg_mgr", packages);
+    collector.set("service_mgr", system::service_manager(collector.source));
+    system::user(collector);
+    storage::initiators(collector);
+    virtualization::gather(collector);
+    local::gather(collector);
     // This is last: interface names become fact names, and must not replace any other fact.
-    network::gather(gathering);
+    network::gather(collector);
 }

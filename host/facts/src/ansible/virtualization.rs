@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::gathering::Collector;
+use crate::collector::Collector;
 use crate::source::{SMALL, Source, TABLE};
 
 const DMI: &str = "/sys/devices/virtual/dmi/id";
@@ -46,13 +46,13 @@ const SYSTEM_VENDORS: [(&str, &str); 11] = [
 /// Technologies that are containers.
 const CONTAINERS: [&str; 5] = ["docker", "lxc", "podman", "openvz", "containerd"];
 
-pub(super) fn gather(gathering: &mut Collector<'_>) {
-    let found = Found::look(gathering.source);
+pub(super) fn gather(collector: &mut Collector<'_>) {
+    let found = Found::look(collector.source);
     let (kind, role) = found.first.unwrap_or_else(|| ("NA".to_owned(), "NA"));
-    gathering.set("virtualization_type", kind);
-    gathering.set("virtualization_role", role);
-    gathering.set("virtualization_tech_guest", found.guest.into_iter().collect::<Vec<_>>());
-    gathering.set("virtualization_tech_host", found.host.into_iter().collect::<Vec<_>>());
+    collector.set("virtualization_type", kind);
+    collector.set("virtualization_role", role);
+    collector.set("virtualization_tech_guest", found.guest.into_iter().collect::<Vec<_>>());
+    collector.set("virtualization_tech_host", found.host.into_iter().collect::<Vec<_>>());
 }
 
 /// The technologies that were found.
@@ -156,7 +156,7 @@ impl Found {
     }
 
     fn processor(&mut self, source: &Source) {
-        let text = source.head("/proc/cpuinfo", SMALL).map(|head| head.text).unwrap_or_default();
+        let text = source.head("/proc/cpuinfo", SMALL).unwrap_or_default().0;
         for (key, value) in text.lines().filter_map(|line| line.split_once(':')) {
             match (key.trim(), value) {
                 ("model name", value) if value.contains("QEMU Virtual CPU") => self.guest("kvm"),

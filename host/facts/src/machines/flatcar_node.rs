@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::{errors, pick, told};
+use crate::collector::Options;
 use crate::fixture::Tree;
-use crate::gather::gather;
-use crate::options::Options;
+use crate::gather;
 
 fn node() -> Tree {
     let tree = Tree::new();

@@ -9,9 +9,9 @@ mod ubuntu;
 
 use serde_json::Value;
 
+use crate::collector::Options;
 use crate::fixture::Tree;
-use crate::gather::gather;
-use crate::options::Options;
+use crate::gather;
 
 /// Returns the facts of a tree, parsed from the JSON output.
 fn told(tree: &Tree) -> Value {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use x509_parser::pem::Pem;
 use x509_parser::time::ASN1Time;
 
-use crate::gathering::Collector;
+use crate::collector::Collector;
 use crate::source::{Source, Unreadable};
 
 /// Directories with certificates of a node. Kubeconfigs hold certificates too, but next to private
@@ -26,26 +26,26 @@ const MAX_FILES: usize = 200;
 const MAX_BYTES: u64 = 256 << 10;
 const MAX_PER_FILE: usize = 10;
 
-pub(super) fn gather(gathering: &mut Collector<'_>) {
-    let source = gathering.source;
-    let mut told = Vec::new();
+pub(super) fn gather(collector: &mut Collector<'_>) {
+    let source = collector.source;
+    let mut found = Vec::new();
     let mut files = Vec::new();
     for directory in DIRECTORIES {
         let names = source.names(directory);
-        let names = gathering.keep_if_there("plumbline_facts.certificates", names).unwrap_or_default();
+        let names = collector.keep_if_there("plumbline_facts.certificates", names).unwrap_or_default();
         files.extend(names.into_iter().filter(|name| may_hold(name)).map(|name| format!("{directory}/{name}")));
     }
     if files.len() > MAX_FILES {
-        gathering.miss(
+        collector.miss(
             "plumbline_facts.certificates",
             format!("of {} files, those after the first {MAX_FILES} are left out", files.len()),
         );
     }
     for path in files.iter().take(MAX_FILES) {
         let key = format!("plumbline_facts.certificates.{path}");
-        told.extend(gathering.keep(&key, certificates(source, path)).unwrap_or_default());
+        found.extend(collector.keep(&key, certificates(source, path)).unwrap_or_default());
     }
-    gathering.own("certificates", told);
+    collector.own("certificates", found);
 }
 
 /// Returns true if a file may hold certificates. Key files are never opened.
@@ -62,26 +62,25 @@ fn may_hold(name: &str) -> bool {
 fn certificates(source: &Source, path: &str) -> Result<Vec<Value>, Unreadable> {
     let bytes = source.bytes(path, MAX_BYTES)?;
     let wrong = |what: &str| Unreadable::malformed(path, what);
-    let mut told = Vec::new();
+    let mut found = Vec::new();
     let blocks = Pem::iter_from_buffer(&bytes).take_while(Result::is_ok).flatten();
     for block in blocks.filter(|block| block.label == "CERTIFICATE").take(MAX_PER_FILE) {
         let certificate = block.parse_x509().map_err(|_| wrong("holds a certificate that cannot be read"))?;
         let validity = certificate.validity();
-        let day = |time: &ASN1Time| moment(time).ok_or_else(|| wrong("holds a certificate of no time that there is"));
-        told.push(json!({
+        // Times are in UTC according to RFC 3339.
+        let time = |time: &ASN1Time| match jiff::Timestamp::from_second(time.timestamp()) {
+            Ok(time) => Ok(time.to_string()),
+            Err(_) => Err(wrong("holds a certificate of no time that there is")),
+        };
+        found.push(json!({
             "path": path,
             "subject": certificate.subject().to_string(),
             "issuer": certificate.issuer().to_string(),
-            "not_before": day(&validity.not_before)?,
-            "not_after": day(&validity.not_after)?,
+            "not_before": time(&validity.not_before)?,
+            "not_after": time(&validity.not_after)?,
         }));
     }
-    if told.is_empty() { Err(wrong("holds no certificate")) } else { Ok(told) }
-}
-
-/// Formats a time in UTC according to RFC 3339.
-fn moment(time: &ASN1Time) -> Option<String> {
-    jiff::Timestamp::from_second(time.timestamp()).ok().map(|moment| moment.to_string())
+    if found.is_empty() { Err(wrong("holds no certificate")) } else { Ok(found) }
 }
 
 #[cfg(test)]

@@ -1,14 +1,19 @@
-//! Kernel modules and kernel parameters.
+//! Control groups, kernel modules and kernel parameters.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::gathering::Collector;
-use crate::source::{Source, TABLE};
+use crate::collector::Collector;
+use crate::mounts::mounts;
+use crate::source::{SMALL, Source, TABLE, Unreadable};
+
+/// A file that exists only in the unified hierarchy (version 2).
+const UNIFIED: &str = "/sys/fs/cgroup/cgroup.controllers";
+const LEGACY: &str = "/proc/cgroups";
 
 /// The reported parameters: those that Kubernetes, network plugins and common workloads depend on.
 ///
 /// `docs/host-facts.md` lists them too.
-pub(crate) const SYSCTLS: [&str; 41] = [
+const SYSCTLS: [&str; 41] = [
     "fs.aio-max-nr",
     "fs.file-max",
     "fs.inotify.max_queued_events",
@@ -52,37 +57,73 @@ pub(crate) const SYSCTLS: [&str; 41] = [
     "vm.swappiness",
 ];
 
-pub(super) fn gather(gathering: &mut Collector<'_>) {
-    let source = gathering.source;
-    match source.text("/proc/modules", TABLE) {
-        // A kernel without loadable modules has no such file. All of its modules are built in.
-        Err(reason) if reason.is_missing() => gathering.own("kernel_modules", Vec::<String>::new()),
-        found => {
-            if let Some(text) = gathering.keep("plumbline_facts.kernel_modules", found) {
-                gathering.own("kernel_modules", modules(&text));
-            }
-        }
+/// Gathers the version and the controllers of control groups.
+pub(super) fn control_groups(collector: &mut Collector<'_>) {
+    if let Some(hierarchy) = collector.keep("plumbline_facts.cgroup", hierarchy(collector.source)) {
+        collector.own("cgroup", hierarchy);
     }
-    let mut told = Map::new();
-    for name in SYSCTLS {
-        // The parameters of a module that is not loaded do not exist. That is not an error.
-        let found = parameter(source, name);
-        if let Some(value) = gathering.keep_if_there(&format!("plumbline_facts.sysctls.{name}"), found) {
-            told.insert(name.to_owned(), value);
-        }
-    }
-    gathering.own("sysctls", told);
 }
 
-fn modules(text: &str) -> Vec<String> {
-    let mut names: Vec<String> =
-        text.lines().filter_map(|line| line.split_ascii_whitespace().next()).map(str::to_owned).collect();
+fn hierarchy(source: &Source) -> Result<Value, Unreadable> {
+    match source.text(UNIFIED, SMALL) {
+        Ok(text) => Ok(json!({"version": 2, "controllers": sorted(text.split_ascii_whitespace())})),
+        Err(reason) if reason.is_missing() && version_1_is_mounted(source) => {
+            let table = source.text(LEGACY, SMALL)?;
+            Ok(json!({"version": 1, "controllers": sorted(table.lines().filter_map(enabled))}))
+        }
+        Err(reason) => Err(reason),
+    }
+}
+
+/// Returns true if a version 1 hierarchy is mounted.
+///
+/// The table of controllers exists on every kernel with control groups, so only the mounts decide.
+fn version_1_is_mounted(source: &Source) -> bool {
+    mounts(source).is_ok_and(|(mounts, _)| mounts.iter().any(|mount| mount.fstype == "cgroup"))
+}
+
+/// Parses a line of `/proc/cgroups`: controller, hierarchy, number of groups, enabled.
+fn enabled(line: &str) -> Option<&str> {
+    let mut fields = line.split_ascii_whitespace();
+    let name = fields.next().filter(|name| !name.starts_with('#'))?;
+    (fields.nth(2) == Some("1")).then_some(name)
+}
+
+fn sorted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<_> = names.collect();
     names.sort_unstable();
     names
 }
 
+/// Gathers the kernel modules and the kernel parameters.
+pub(super) fn modules_and_parameters(collector: &mut Collector<'_>) {
+    let source = collector.source;
+    match source.text("/proc/modules", TABLE) {
+        // A kernel without loadable modules has no such file. All of its modules are built in.
+        Err(reason) if reason.is_missing() => collector.own("kernel_modules", Vec::<String>::new()),
+        found => {
+            if let Some(text) = collector.keep("plumbline_facts.kernel_modules", found) {
+                collector.own("kernel_modules", modules(&text));
+            }
+        }
+    }
+    let mut parameters = Map::new();
+    for name in SYSCTLS {
+        // The parameters of a module that is not loaded do not exist. That is not an error.
+        let found = parameter(source, name);
+        if let Some(value) = collector.keep_if_there(&format!("plumbline_facts.sysctls.{name}"), found) {
+            parameters.insert(name.to_owned(), value);
+        }
+    }
+    collector.own("sysctls", parameters);
+}
+
+fn modules(text: &str) -> Vec<&str> {
+    sorted(text.lines().filter_map(|line| line.split_ascii_whitespace().next()))
+}
+
 /// Reads a parameter. Several numbers are separated by one space.
-fn parameter(source: &Source, name: &str) -> Result<Value, crate::source::Unreadable> {
+fn parameter(source: &Source, name: &str) -> Result<Value, Unreadable> {
     let text = source.value(&format!("/proc/sys/{}", name.replace('.', "/")))?;
     Ok(text.split_ascii_whitespace().collect::<Vec<_>>().join(" ").into())
 }
@@ -91,6 +132,34 @@ fn parameter(source: &Source, name: &str) -> Result<Value, crate::source::Unread
 mod tests {
     use super::*;
     use crate::fixture::Tree;
+
+    #[test]
+    fn version_2_is_told_by_its_controllers() {
+        let tree = Tree::new();
+        tree.file(UNIFIED, "cpuset cpu io memory pids\n");
+        let want = json!({"version": 2, "controllers": ["cpu", "cpuset", "io", "memory", "pids"]});
+        assert_eq!(hierarchy(&Source::new(tree.root())).unwrap(), want);
+    }
+
+    #[test]
+    fn version_1_has_those_that_are_enabled() {
+        let tree = Tree::new();
+        tree.file("/proc/mounts", "cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n");
+        tree.file(
+            LEGACY,
+            "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t2\t10\t1\nmemory\t0\t10\t0\npids\t3\t9\t1\n",
+        );
+        let want = json!({"version": 1, "controllers": ["cpu", "pids"]});
+        assert_eq!(hierarchy(&Source::new(tree.root())).unwrap(), want);
+    }
+
+    #[test]
+    fn none_mounted_is_an_error_that_says_so() {
+        let tree = Tree::new();
+        tree.file(LEGACY, "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t0\t1\t1\n");
+        let reason = hierarchy(&Source::new(tree.root())).unwrap_err().to_string();
+        assert!(reason.starts_with("failed to read /sys/fs/cgroup/cgroup.controllers: "), "{reason}");
+    }
 
     #[test]
     fn parameters_are_texts_and_modules_are_sorted() {

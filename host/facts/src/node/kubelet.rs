@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::flat::flatten;
-use super::processes::{Processes, option};
-use crate::gathering::Collector;
-use crate::program::{Bounds, Programs};
+use super::configuration::{Processes, flatten, option};
+use super::version;
+use crate::collector::{Collector, present};
+use crate::program;
 use crate::source::{SMALL, Source, Unreadable};
 
 /// Common paths of the configuration file, for kubelets whose command line does not name one.
@@ -22,7 +22,7 @@ const FILES: [&str; 6] = [
 ///
 /// Request headers (`staticPodURLHeader`) are left out because they may, and so are fields that do
 /// not affect how a node behaves.
-const FIELDS: [&str; 74] = [
+const FIELDS: [&str; 88] = [
     "address",
     "allowedUnsafeSysctls",
     "authentication",
@@ -97,10 +97,6 @@ const FIELDS: [&str; 74] = [
     "seccompDefault",
     "serializeImagePulls",
     "serverTLSBootstrap",
-];
-
-/// Further fields, in an array of their own because they were added later.
-const FURTHER_FIELDS: [&str; 14] = [
     "shutdownGracePeriod",
     "shutdownGracePeriodCriticalPods",
     "staticPodPath",
@@ -117,51 +113,20 @@ const FURTHER_FIELDS: [&str; 14] = [
     "volumePluginDir",
 ];
 
-/// Limits for `kubelet --version`, which normally answers in a tenth of a second.
-pub(super) const VERSION_BOUNDS: Bounds = Bounds { patience: std::time::Duration::from_secs(10), bytes: 16 << 10 };
-
-pub(super) fn gather(gathering: &mut Collector<'_>, processes: &Processes) {
-    let source = gathering.source;
+pub(super) fn gather(collector: &mut Collector<'_>, processes: &Processes) {
+    let source = collector.source;
     let process = processes.get("kubelet");
-    let program = Programs::find(source, "kubelet");
-    let named = process.and_then(|arguments| option(arguments, &["config"])).map(str::to_owned);
-    let file = named.or_else(|| FILES.iter().find(|path| source.exists(path)).map(|path| (*path).to_owned()));
+    let named = process.and_then(|arguments| option(arguments, &["config"]));
+    let file = named.or_else(|| FILES.into_iter().find(|path| source.exists(path)));
     // A machine without a kubelet is not a node, so nothing is missing.
-    if process.is_none() && program.is_none() && file.is_none() {
+    if process.is_none() && file.is_none() && program::find(source, "kubelet").is_none() {
         return;
     }
-    let mut told = Map::new();
-    match program {
-        Some(program) if gathering.options.run_programs => {
-            match Programs::new(gathering.options).run(&program, &["--version"], VERSION_BOUNDS) {
-                Ok(answer) => drop(told.insert("version".to_owned(), version(&answer).into())),
-                Err(failure) => gathering.miss("plumbline_facts.kubelet.version", failure.to_string()),
-            }
-        }
-        Some(program) => {
-            gathering.miss("plumbline_facts.kubelet.version", not_asked(&program));
-        }
-        None => gathering
-            .miss("plumbline_facts.kubelet.version", "no program `kubelet` in the usual directories".to_owned()),
-    }
-    if let Some(file) = file {
-        let found = configuration(source, &file);
-        if let Some(config) = gathering.keep("plumbline_facts.kubelet.config", found) {
-            told.insert("config".to_owned(), config.into());
-        }
-        told.insert("config_file".to_owned(), file.into());
-    }
-    gathering.own("kubelet", told);
-}
-
-/// Returns the reason why a version is unknown.
-pub(super) fn not_asked(program: &str) -> String {
-    format!("no file tells it, and {program} was not asked: `--run-programs` was not given")
-}
-
-/// `Kubernetes v1.30.2` becomes `v1.30.2`.
-fn version(answer: &str) -> String {
-    answer.split_ascii_whitespace().last().unwrap_or_default().to_owned()
+    // `Kubernetes v1.30.2` becomes `v1.30.2`.
+    let last_word = |answer: &str| answer.split_ascii_whitespace().last().unwrap_or_default().to_owned();
+    let version = version(collector, "kubelet", "kubelet", last_word);
+    let config = file.and_then(|file| collector.keep("plumbline_facts.kubelet.config", configuration(source, file)));
+    collector.own("kubelet", present(json!({"version": version, "config": config, "config_file": file})));
 }
 
 fn configuration(source: &Source, path: &str) -> Result<Map<String, Value>, Unreadable> {
@@ -171,21 +136,15 @@ fn configuration(source: &Source, path: &str) -> Result<Map<String, Value>, Unre
         // Aliases can expand a small file into a huge one. A kubelet configuration has none.
         budget: serde_saphyr::budget! { max_aliases: 0, },
     };
-    let value: Value =
-        serde_saphyr::from_str_with_options(&text, budget).map_err(|error| wrong(first_line(&error.to_string())))?;
+    let value: Value = serde_saphyr::from_str_with_options(&text, budget).map_err(|error| {
+        // The other lines of the error quote the file, which must not be reported.
+        wrong(error.to_string().lines().next().unwrap_or_default().chars().take(200).collect())
+    })?;
     // A kubeconfig is YAML too, and holds keys. Only a document of the expected kind is used.
     if value.get("kind") != Some(&json!("KubeletConfiguration")) {
         return Err(wrong("is not a `KubeletConfiguration`".to_owned()));
     }
-    let mut fields = flatten(&value, &FIELDS);
-    fields.extend(flatten(&value, &FURTHER_FIELDS));
-    Ok(fields)
-}
-
-/// Returns the first line of a YAML error, at most 200 characters. The other lines quote the file,
-/// which must not be reported.
-fn first_line(message: &str) -> String {
-    message.lines().next().unwrap_or_default().chars().take(200).collect()
+    Ok(flatten(&value, &FIELDS))
 }
 
 #[cfg(test)]

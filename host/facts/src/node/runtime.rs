@@ -2,12 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::flat::flatten;
-use super::kubelet::{VERSION_BOUNDS, not_asked};
-use super::processes::{Processes, option};
-use super::toml;
-use crate::gathering::Collector;
-use crate::program::Programs;
+use super::configuration::{Processes, flatten, option, parse_toml};
+use super::version;
+use crate::collector::{Collector, present};
 use crate::source::{Source, TABLE, Unreadable};
 
 /// A container runtime, and how it is recognized.
@@ -106,43 +103,35 @@ const RUNTIMES: [Runtime; 4] = [
 /// Names of containerd plugins, which contain dots.
 const DOTTED: [&str; 3] = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime"];
 
-pub(super) fn gather(gathering: &mut Collector<'_>, processes: &Processes) {
-    let source = gathering.source;
+pub(super) fn gather(collector: &mut Collector<'_>, processes: &Processes) {
+    let source = collector.source;
     let runs = |runtime: &&Runtime| {
         processes.contains_key(runtime.program) || runtime.sockets.iter().any(|socket| source.exists(socket))
     };
     let Some(runtime) = RUNTIMES.iter().find(runs) else { return };
-    let mut told = Map::from_iter([("name".to_owned(), Value::from(runtime.name))]);
-    let key = "plumbline_facts.container_runtime.version";
-    match Programs::find(source, runtime.program) {
-        Some(program) if gathering.options.run_programs => {
-            match Programs::new(gathering.options).run(&program, &["--version"], VERSION_BOUNDS) {
-                Ok(answer) => drop(told.insert("version".to_owned(), version(&answer).into())),
-                Err(failure) => gathering.miss(key, failure.to_string()),
-            }
-        }
-        Some(program) => gathering.miss(key, not_asked(&program)),
-        None => gathering.miss(key, format!("no program `{}` in the usual directories", runtime.program)),
-    }
+    let version = version(collector, "container_runtime", runtime.program, first_version);
     let named = processes.get(runtime.program).and_then(|arguments| option(arguments, runtime.options));
-    let file = named
-        .map(str::to_owned)
-        .or_else(|| runtime.files.iter().find(|path| source.exists(path)).map(|path| (*path).to_owned()));
-    let mut config = Map::new();
-    if let Some(file) = file {
-        let found = configuration(source, &file, runtime.keys);
-        config = gathering.keep("plumbline_facts.container_runtime.config", found).unwrap_or_default();
-        told.insert("config_file".to_owned(), file.into());
-    }
-    told.insert("config".to_owned(), config.into());
-    gathering.own("container_runtime", told);
+    let file = named.or_else(|| runtime.files.iter().copied().find(|path| source.exists(path)));
+    let config = file.and_then(|file| {
+        let found = configuration(source, file, runtime.keys);
+        collector.keep("plumbline_facts.container_runtime.config", found)
+    });
+    collector.own(
+        "container_runtime",
+        present(json!({
+            "name": runtime.name,
+            "version": version,
+            "config": config.unwrap_or_default(),
+            "config_file": file,
+        })),
+    );
 }
 
 /// Returns the first word that looks like a version.
 ///
 /// Known answers are `containerd github.com/containerd/containerd v1.7.2 0cae528`, `crio version
 /// 1.28.1` and `Docker version 24.0.5, build ced0996`.
-fn version(answer: &str) -> String {
+fn first_version(answer: &str) -> String {
     let words = answer.split_ascii_whitespace().map(|word| word.trim_end_matches(','));
     let is_version =
         |word: &&str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
@@ -156,15 +145,10 @@ fn configuration(source: &Source, path: &str, keys: &[&str]) -> Result<Map<Strin
             Unreadable::malformed(path, format!("line {}, column {}: is not JSON", error.line(), error.column()))
         })?
     } else {
-        toml::parse(&text)
+        parse_toml(&text)
     };
-    let mut config = Map::new();
-    for key in keys {
-        if let Some(found) = look_up(&value, key) {
-            config.extend(flatten(&json!({(*key): found}), &[key]));
-        }
-    }
-    Ok(config)
+    let found = keys.iter().filter_map(|key| Some(((*key).to_owned(), look_up(&value, key)?.clone())));
+    Ok(flatten(&found.collect(), keys))
 }
 
 /// Returns the value at a dotted key.
@@ -194,7 +178,7 @@ mod tests {
             ("cri-dockerd 0.3.4 (e88b1605)\n", "0.3.4"),
             ("nothing\n", ""),
         ] {
-            assert_eq!(version(answer), want);
+            assert_eq!(first_version(answer), want);
         }
     }
 

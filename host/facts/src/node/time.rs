@@ -2,10 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde_json::{Map, Value};
+use serde_json::json;
 
-use crate::gathering::Collector;
-use crate::program::{Bounds, Programs};
+use super::ask;
+use crate::collector::{Collector, present};
+use crate::program::Bounds;
 use crate::source::Source;
 
 /// The file that `systemd-timesyncd` touches when it sets the clock, and the directory that exists
@@ -22,40 +23,32 @@ const BOUNDS: Bounds = Bounds { patience: std::time::Duration::from_secs(5), byt
 
 const KEY: &str = "plumbline_facts.time.synchronised";
 
-pub(super) fn gather(gathering: &mut Collector<'_>) {
-    let source = gathering.source;
-    let mut told = Map::new();
-    if let Ok(clock) = source.value("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
-        told.insert("clocksource".to_owned(), clock.into());
-    }
-    let mut put = |key: &str, value: Value| drop(told.insert(key.to_owned(), value));
-    match keeper(source) {
-        Some("chrony") => {
-            put("source", "chrony".into());
-            match ask_chrony(gathering) {
-                Ok((synchronised, offset)) => {
-                    put("synchronised", synchronised.into());
-                    put("offset_seconds", offset.into());
-                }
-                Err(reason) => gathering.miss(KEY, reason),
-            }
-        }
-        Some("systemd-timesyncd") => {
-            put("source", "systemd-timesyncd".into());
-            put("synchronised", source.exists(TIMESYNCD).into());
-        }
-        Some(other) => {
-            put("source", other.into());
-            gathering.miss(KEY, format!("{other} tells only its own clients whether the clock is right"));
-        }
-        None => {
-            gathering.miss(KEY, "neither chronyd, systemd-timesyncd nor ntpd was found to keep the clock".to_owned())
-        }
-    }
+pub(super) fn gather(collector: &mut Collector<'_>) {
+    let source = collector.source;
+    let keeper = keeper(source);
+    let state = match keeper {
+        // chrony reports whether the clock is synchronized, and its offset in seconds.
+        Some("chrony") => ask(collector, "chronyc", &["-c", "-n", "tracking"], BOUNDS)
+            .and_then(|answer| tracking(&answer))
+            .map(|(synchronised, offset)| (synchronised, Some(offset))),
+        Some("systemd-timesyncd") => Ok((source.exists(TIMESYNCD), None)),
+        Some(other) => Err(format!("{other} tells only its own clients whether the clock is right")),
+        None => Err("neither chronyd, systemd-timesyncd nor ntpd was found to keep the clock".to_owned()),
+    };
+    let state = state.map_err(|reason| collector.miss(KEY, reason)).ok();
+    let clock = source.value("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok();
     // This is last, so that the time is as close as possible to the moment at which it is read.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    put("epoch", now.as_secs_f64().into());
-    gathering.own("time", told);
+    collector.own(
+        "time",
+        present(json!({
+            "clocksource": clock,
+            "source": keeper,
+            "synchronised": state.map(|(synchronised, _)| synchronised),
+            "offset_seconds": state.and_then(|(_, offset)| offset),
+            "epoch": now.as_secs_f64(),
+        })),
+    );
 }
 
 fn keeper(source: &Source) -> Option<&'static str> {
@@ -69,16 +62,6 @@ fn keeper(source: &Source) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-/// Asks chrony whether the clock is synchronized, and for its offset in seconds.
-fn ask_chrony(gathering: &Collector<'_>) -> Result<(bool, f64), String> {
-    let program = Programs::find(gathering.source, "chronyc").ok_or("no program `chronyc` in the usual directories")?;
-    if !gathering.options.run_programs {
-        return Err(format!("no file tells it, and {program} was not asked: `--run-programs` was not given"));
-    }
-    let answer = Programs::new(gathering.options).run(&program, &["-c", "-n", "tracking"], BOUNDS);
-    tracking(&answer.map_err(|failure| failure.to_string())?)
 }
 
 /// Parses comma-separated fields. The fifth is the offset, the last is the leap status.

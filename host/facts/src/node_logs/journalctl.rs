@@ -1,160 +1,265 @@
-//! Runs the machine's own `journalctl`.
+//! Reads the journal with the machine's own `journalctl`, and explains missing logs.
 
-use std::io::{self, Read, Write};
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::node_logs::chroot::{self, CANNOT_ENTER, CANNOT_EXECUTE, NOT_FOUND};
-use crate::node_logs::options::Options;
+use crate::program::{self, CANNOT_ENTER, CANNOT_EXECUTE, Exit, NOT_FOUND, StreamError};
+use crate::source::{Source, Unreadable};
 
-/// Maximum number of bytes of stderr to keep.
-const MAX_COMPLAINT: u64 = 4 << 10;
+/// Default age of the oldest logs, in minutes. Other tools in the field also use one hour.
+pub const DEFAULT_MINUTES: u64 = 60;
 
-/// Size of the copy buffer in bytes.
-const PIECE: usize = 64 << 10;
+/// Default size limit of the logs: 256 MiB. An hour on a busy node is a few tens of MiB.
+pub const DEFAULT_MAX_BYTES: u64 = 256 << 20;
 
-/// Interval between checks whether the process has exited, after it has closed its output.
-const LOOK: Duration = Duration::from_millis(10);
-
-/// The outcome of running `journalctl`.
-#[derive(Debug)]
-pub(crate) enum JournalctlOutcome {
-    /// `journalctl` could not be run, with the reason.
-    Impossible(String),
-    /// `journalctl` ran.
-    Ended {
-        /// Number of bytes that it printed.
-        bytes: u64,
-        /// Why the output is incomplete, or `None` if it is complete.
-        failure: Option<String>,
-        /// Its stderr in one line.
-        complaint: String,
-    },
-}
-
-/// Runs `journalctl` for everything since `since`, in seconds since 1970. Zero means everything.
+/// Default timeout of `journalctl`.
 ///
-/// The error is that of writing to `out`.
-pub(crate) fn ask(options: &Options, since: u64, out: &mut dyn Write) -> io::Result<JournalctlOutcome> {
-    let Some(mut command) = command(options, since) else {
-        let why = format!("no program is known that could execute it in `{}`", options.root.display());
-        return Ok(JournalctlOutcome::Impossible(why));
-    };
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = match command.spawn() {
-        Ok(child) => child,
-        Err(error) => return Ok(JournalctlOutcome::Impossible(format!("it cannot be started: {error}"))),
-    };
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let complaint = thread::spawn(move || stderr.map(complaint).unwrap_or_default());
-    let child = Arc::new(Mutex::new(child));
-    let (watchdog, late) = watch(&child, options.time_limit);
+/// It reads hundreds of MiB within seconds. The timeout kills one that hangs on a damaged file.
+pub const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(600);
 
-    let copied = stdout.map_or(Ok((0, None)), |stdout| copy(stdout, out));
-    if copied.is_err() {
-        // Nothing reads the output any more.
-        kill(&child);
-    }
-    let status = ended(&child);
-    drop(watchdog);
-    let late = late.join().unwrap_or_default();
-    let complaint = complaint.join().unwrap_or_default();
-    let (bytes, broken) = copied?;
-    let failure = match status {
-        _ if late => Some(format!("it was ended after {} s", options.time_limit.as_secs())),
-        _ if broken.is_some() => broken,
-        Ok(status) if status.success() => None,
-        Ok(status) if bytes == 0 && could_not(status, options) => return Ok(JournalctlOutcome::Impossible(complaint)),
-        Ok(status) => Some(format!("it exited with {status}")),
-        Err(error) => Some(format!("nobody knows how it ended: {error}")),
-    };
-    Ok(JournalctlOutcome::Ended { bytes, failure, complaint })
+/// Search path for programs in another root.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin:/opt/bin";
+
+/// The directories of the journal, on disk and in memory.
+const DIRECTORIES: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
+
+/// Maximum size of a note in bytes.
+const MAX_NOTE: usize = 2 << 10;
+
+/// Selects the logs and limits their size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// The root directory of the machine's file system.
+    pub root: PathBuf,
+    /// The maximum age of the logs, or zero for everything.
+    pub since: Duration,
+    /// The maximum size of the logs in bytes. The newest lines are kept.
+    pub max_bytes: u64,
+    /// The timeout of `journalctl`.
+    pub time_limit: Duration,
+    /// The program that executes another program in a root, with its first arguments.
+    ///
+    /// It is called with a root, a program and the program's arguments (see
+    /// [`crate::node_logs::enter`]). Without a helper, `journalctl` runs only for the root `/`.
+    pub helper: Option<(PathBuf, Vec<String>)>,
 }
 
-/// Waits for the process to exit. It may have closed its output without exiting, and then the
-/// watchdog kills it.
-fn ended(child: &Mutex<Child>) -> io::Result<ExitStatus> {
-    loop {
-        let looked = child.lock().unwrap_or_else(PoisonError::into_inner).try_wait();
-        match looked {
-            Ok(Some(status)) => return Ok(status),
-            Ok(None) => thread::sleep(LOOK),
-            Err(error) => return Err(error),
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            root: PathBuf::from("/"),
+            since: Duration::from_secs(60 * DEFAULT_MINUTES),
+            max_bytes: DEFAULT_MAX_BYTES,
+            time_limit: DEFAULT_TIME_LIMIT,
+            helper: None,
         }
     }
 }
 
-/// Returns true if the exit code says that the helper could not execute the program.
-fn could_not(status: ExitStatus, options: &Options) -> bool {
-    let codes = [CANNOT_ENTER, CANNOT_EXECUTE, NOT_FOUND].map(i32::from);
-    options.root != Path::new("/") && status.code().is_some_and(|code| codes.contains(&code))
+/// Error while reading the logs: some or all of them are missing.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// The root could not be opened.
+    #[error("failed to open `{}`", root.display())]
+    Root {
+        /// The root.
+        root: PathBuf,
+        /// The underlying I/O error.
+        source: io::Error,
+    },
+    /// There is no journal. This is not a failure, because not every machine has one.
+    #[error("no journal below `{}`: neither `var/log/journal` nor `run/log/journal` has a file of it", root.display())]
+    NoJournal {
+        /// The root.
+        root: PathBuf,
+    },
+    /// A directory of the journal could not be read.
+    #[error("failed to read `{path}` below `{}`", root.display())]
+    Directory {
+        /// The root.
+        root: PathBuf,
+        /// The directory.
+        path: String,
+        /// The underlying I/O error.
+        source: io::Error,
+    },
+    /// There is a journal, but `journalctl` could not be run.
+    #[error("failed to run `journalctl` of `{}`, which reads the journal: {why}", root.display())]
+    Journalctl {
+        /// The root.
+        root: PathBuf,
+        /// The reason.
+        why: String,
+    },
+    /// `journalctl` failed before it printed everything.
+    #[error("`journalctl` did not print all logs: {why}")]
+    Interrupted {
+        /// The reason, and the text that it printed to stderr.
+        why: String,
+    },
 }
 
-fn command(options: &Options, since: u64) -> Option<Command> {
-    let mut command = if options.root == Path::new("/") {
-        Command::new("journalctl")
-    } else {
-        let (program, args) = options.helper.as_ref()?;
-        let mut command = Command::new(program);
-        command.args(args).arg(&options.root).arg("journalctl");
-        command
+/// Writes the logs to `out`, oldest first, and returns notes about unexpected events.
+///
+/// Even after a failure, some lines may have been written. The outer error is that of writing to
+/// `out`.
+pub(super) fn collect(options: &Options, out: &mut dyn Write) -> io::Result<Result<Vec<String>, CollectError>> {
+    let root = options.root.clone();
+    if let Err(source) = std::fs::read_dir(&root) {
+        return Ok(Err(CollectError::Root { root, source }));
+    }
+    let (bytes, run) = match journalctl(options, out)? {
+        Ok((bytes, failure, stderr)) => (bytes, Ok((failure, stderr))),
+        Err(why) => (0, Err(why)),
     };
-    chroot::clean(&mut command).args(["-o", "json", "-a", "--no-pager"]);
-    if since > 0 {
-        command.arg(format!("--since=@{since}"));
+    if bytes == 0 {
+        match has_journal(&Source::new(&root)) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Err(CollectError::NoJournal { root })),
+            Err((path, source)) => return Ok(Err(CollectError::Directory { root, path, source })),
+        }
+    }
+    Ok(match run {
+        Err(why) => Err(CollectError::Journalctl { root, why }),
+        Ok((Some(why), stderr)) if stderr.is_empty() => Err(CollectError::Interrupted { why }),
+        Ok((Some(why), stderr)) => Err(CollectError::Interrupted { why: format!("{why}; it printed: {stderr}") }),
+        Ok((None, stderr)) => {
+            let mut notes = Vec::new();
+            // Without the required permissions, the output is empty and this text explains why.
+            if !stderr.is_empty() {
+                let mut note = format!("`journalctl` printed: {stderr}");
+                if note.len() > MAX_NOTE {
+                    note.truncate(note.floor_char_boundary(MAX_NOTE));
+                    note.push('…');
+                }
+                notes.push(note);
+            }
+            if bytes == 0 {
+                notes.push("`journalctl` has no entry of this time".to_owned());
+            }
+            Ok(notes)
+        }
+    })
+}
+
+/// Runs `journalctl`. Returns the number of bytes that it printed, why the output is incomplete,
+/// and its stderr in one line; or why it could not be run.
+fn journalctl(options: &Options, out: &mut dyn Write) -> io::Result<Result<(u64, Option<String>, String), String>> {
+    let Some(mut command) = command(options) else {
+        return Ok(Err(format!("no program is known that could execute it in `{}`", options.root.display())));
+    };
+    let mut bytes = 0;
+    let mut write = |piece: &[u8]| {
+        bytes += piece.len() as u64;
+        out.write_all(piece)
+    };
+    let ended = match program::stream(&mut command, options.time_limit, &mut write) {
+        Ok(ended) => ended,
+        Err(StreamError::Start(error)) => return Ok(Err(format!("it cannot be started: {error}"))),
+        Err(StreamError::Write(error)) => return Err(error),
+    };
+    let lines = ended.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    let stderr = lines.collect::<Vec<_>>().join("; ");
+    // These exit codes say that the helper could not execute the program.
+    let could_not = |code: i32| {
+        bytes == 0
+            && options.root != Path::new("/")
+            && [CANNOT_ENTER, CANNOT_EXECUTE, NOT_FOUND].map(i32::from).contains(&code)
+    };
+    let failure = match (ended.exit, ended.broken) {
+        (Exit::Late, _) => Some(format!("it was ended after {} s", options.time_limit.as_secs())),
+        (_, Some(error)) => Some(format!("failed to read its output: {error}")),
+        (Exit::Status(status), None) if status.success() => None,
+        (Exit::Status(status), None) if status.code().is_some_and(could_not) => return Ok(Err(stderr)),
+        (Exit::Status(status), None) => Some(format!("it exited with {status}")),
+        (Exit::Unknown(error), None) => Some(format!("nobody knows how it ended: {error}")),
+    };
+    Ok(Ok((bytes, failure, stderr)))
+}
+
+fn command(options: &Options) -> Option<Command> {
+    let mut command = program::in_root(&options.root, options.helper.as_ref(), "journalctl")?;
+    // The other variables of this process may hold secrets.
+    command.env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8").env("SYSTEMD_COLORS", "0").env("SYSTEMD_PAGER", "");
+    command.args(["-o", "json", "-a", "--no-pager"]);
+    if !options.since.is_zero() {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = now.saturating_sub(options.since).as_secs();
+        // Zero would be everything, which is the default.
+        if since > 0 {
+            command.arg(format!("--since=@{since}"));
+        }
     }
     Some(command)
 }
 
-/// Copies the output, and returns its size and the reason if reading failed.
-fn copy(mut from: impl Read, out: &mut dyn Write) -> io::Result<(u64, Option<String>)> {
-    let mut buffer = vec![0; PIECE];
-    let mut bytes = 0;
-    loop {
-        match from.read(&mut buffer) {
-            Ok(0) => return Ok((bytes, None)),
-            Ok(read) => {
-                out.write_all(buffer.get(..read).unwrap_or_default())?;
-                bytes += read as u64;
+/// Returns true if there is a journal file. The error names the directory that could not be read.
+fn has_journal(source: &Source) -> Result<bool, (String, io::Error)> {
+    let names = |directory: &str| match source.names(directory) {
+        Ok(names) => Ok(names),
+        Err(Unreadable::Io { source, .. })
+            if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(Vec::new())
+        }
+        Err(Unreadable::Io { path, source }) => Err((path, source)),
+        Err(other) => Err((directory.to_owned(), io::Error::other(other))),
+    };
+    // journald appends `~` to a file that was not closed properly.
+    let is_journal = |name: &String| name.strip_suffix('~').unwrap_or(name).ends_with(".journal");
+    let is_id = |name: &String| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    for directory in DIRECTORIES {
+        let entries = names(directory)?;
+        if entries.iter().any(is_journal) {
+            return Ok(true);
+        }
+        for id in entries.iter().filter(|name| is_id(name)) {
+            if names(&format!("{directory}/{id}"))?.iter().any(is_journal) {
+                return Ok(true);
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Ok((bytes, Some(format!("failed to read its output: {error}")))),
         }
     }
+    Ok(false)
 }
 
-/// Returns the beginning of stderr. The rest is read and dropped, so that the process never blocks
-/// on a full pipe.
-fn complaint(mut from: impl Read) -> String {
-    let mut kept = Vec::new();
-    // A read error only shortens the text.
-    let _ = from.by_ref().take(MAX_COMPLAINT).read_to_end(&mut kept);
-    let _ = io::copy(&mut from, &mut io::sink());
-    let text = String::from_utf8_lossy(&kept);
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
 
-/// Kills the child after the time limit, unless the sender is dropped earlier.
-///
-/// The thread returns true if it killed the child.
-fn watch(child: &Arc<Mutex<Child>>, limit: Duration) -> (Sender<()>, thread::JoinHandle<bool>) {
-    let (sender, receiver) = channel::<()>();
-    let child = Arc::clone(child);
-    let thread = thread::spawn(move || {
-        let late = receiver.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
-        if late {
-            kill(&child);
+    const ID: &str = "0123456789abcdef0123456789abcdef";
+
+    fn root(file: &str) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+        dir
+    }
+
+    #[test]
+    fn a_journal_is_found_on_disk_and_in_memory() {
+        for (file, found) in [
+            (format!("var/log/journal/{ID}/system.journal"), true),
+            (format!("run/log/journal/{ID}/user-1000@1.journal~"), true),
+            ("var/log/journal/remote.journal".to_owned(), true),
+            (format!("var/log/journal/{ID}/notes.txt"), false),
+            ("var/log/journal/lost+found/x.journal".to_owned(), false),
+            ("etc/machine-id".to_owned(), false),
+        ] {
+            let dir = root(&file);
+            assert_eq!(has_journal(&Source::new(dir.path())).unwrap(), found, "{file}");
         }
-        late
-    });
-    (sender, thread)
-}
+    }
 
-fn kill(child: &Mutex<Child>) {
-    // It may have exited already.
-    let _ = child.lock().unwrap_or_else(PoisonError::into_inner).kill();
+    #[test]
+    fn absolute_links_start_at_the_root() {
+        let dir = root(&format!("data/journal/{ID}/system.journal"));
+        fs::create_dir_all(dir.path().join("var/log")).unwrap();
+        symlink("/data/journal", dir.path().join("var/log/journal")).unwrap();
+        assert!(has_journal(&Source::new(dir.path())).unwrap());
+    }
 }

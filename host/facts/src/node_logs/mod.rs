@@ -11,18 +11,12 @@
 //! * Only one line is held in memory. The logs go into a file with the newest
 //!   [`Options::max_bytes`]. The first line reports how much did not fit.
 
-mod chroot;
-mod collect;
-mod find;
 mod journalctl;
-mod mark;
 mod newest;
-mod notes;
-mod options;
 mod write;
 
-pub use chroot::{CANNOT_ENTER, CANNOT_EXECUTE, NOT_FOUND, enter};
-pub use collect::CollectError;
-pub use mark::{FAILED, LIMIT_BYTES, MISSING_BYTES, MISSING_LINES, NO_JOURNAL, NOTE, TRUNCATED};
-pub use options::{DEFAULT_MAX_BYTES, DEFAULT_MINUTES, DEFAULT_TIME_LIMIT, Options};
-pub use write::{Summary, WriteError, write_logs};
+pub use crate::program::{CANNOT_ENTER, CANNOT_EXECUTE, NOT_FOUND, enter};
+pub use journalctl::{CollectError, DEFAULT_MAX_BYTES, DEFAULT_MINUTES, DEFAULT_TIME_LIMIT, Options};
+pub use write::{
+    FAILED, LIMIT_BYTES, MISSING_BYTES, MISSING_LINES, NO_JOURNAL, NOTE, Summary, TRUNCATED, WriteError, write_logs,
+};

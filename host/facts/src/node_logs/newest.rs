@@ -5,10 +5,15 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
-use crate::node_logs::mark::Missing;
-
 /// Size of the copy buffer in bytes.
 const PIECE: usize = 64 << 10;
+
+/// The amount of logs that did not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Missing {
+    pub(crate) lines: u64,
+    pub(crate) bytes: u64,
+}
 
 /// A ring file with the newest bytes that were written.
 #[derive(Debug)]
@@ -18,7 +23,7 @@ pub(crate) struct Newest<'f> {
     /// Total number of bytes written.
     bytes: u64,
     /// Total number of lines written.
-    lines: u64,
+    pub(crate) lines: u64,
     last: Option<u8>,
 }
 
@@ -31,11 +36,6 @@ impl<'f> Newest<'f> {
     /// Terminates the last line if it was interrupted.
     pub(crate) fn end_line(&mut self) -> io::Result<()> {
         if self.last.is_some_and(|byte| byte != b'\n') { self.write_all(b"\n") } else { Ok(()) }
-    }
-
-    /// Returns the total number of lines and bytes written.
-    pub(crate) fn came(&self) -> (u64, u64) {
-        (self.lines, self.bytes)
     }
 
     /// Returns true if the file still holds everything that was written.

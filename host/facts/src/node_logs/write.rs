@@ -1,15 +1,32 @@
 //! Writes the logs to a file, with lines about what is missing or unexpected.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use plumbline_archive::atomic::AtomicFile;
+use plumbline_core::chain;
+use serde_json::{Map, Value};
 
-use crate::node_logs::collect::{CollectError, Collected, collect};
-use crate::node_logs::mark;
-use crate::node_logs::newest::Newest;
-use crate::node_logs::options::Options;
+use super::journalctl::{CollectError, Options, collect};
+use super::newest::{Missing, Newest};
+
+// Keys of Plumbline's own lines between those of the journal. Every value is a string, as in the
+// journal, and `MESSAGE` is for people.
+
+/// Key of the first line if older lines did not fit.
+pub const TRUNCATED: &str = "PLUMBLINE_TRUNCATED";
+/// Key next to [`TRUNCATED`]: the number of missing lines.
+pub const MISSING_LINES: &str = "PLUMBLINE_MISSING_LINES";
+/// Key next to [`TRUNCATED`]: the number of missing bytes.
+pub const MISSING_BYTES: &str = "PLUMBLINE_MISSING_BYTES";
+/// Key next to [`TRUNCATED`]: the size limit in bytes.
+pub const LIMIT_BYTES: &str = "PLUMBLINE_LIMIT_BYTES";
+/// Key of a line at the end with a note about something unexpected.
+pub const NOTE: &str = "PLUMBLINE_NOTE";
+/// Key of a line at the end with the reason why logs are missing.
+pub const FAILED: &str = "PLUMBLINE_FAILED";
+/// Key of the only line for a machine without a journal.
+pub const NO_JOURNAL: &str = "PLUMBLINE_NO_JOURNAL";
 
 /// Summary of the written logs.
 #[derive(Debug)]
@@ -71,7 +88,8 @@ fn into_file(options: &Options, path: &Path) -> Result<Summary, WriteError> {
     let mut newest = Newest::new(ring.as_file(), options.max_bytes);
     let (summary, head, tail) = gather(options, &mut newest).map_err(write)?;
     let done = if newest.is_whole() {
-        append(ring.as_file(), &tail).map_err(write)?;
+        let mut file = ring.as_file();
+        file.seek(SeekFrom::End(0)).and_then(|_| file.write_all(&tail)).map_err(write)?;
         ring
     } else {
         let whole = AtomicFile::create(path).map_err(create)?;
@@ -93,17 +111,19 @@ fn print(options: &Options) -> Result<Summary, WriteError> {
 
 /// Collects the logs, and returns the lines that come before and after them.
 fn gather(options: &Options, newest: &mut Newest<'_>) -> io::Result<(Summary, Vec<u8>, Vec<u8>)> {
-    let Collected { notes, failure } = collect(options, newest)?;
+    let (notes, failure) = match collect(options, newest)? {
+        Ok(notes) => (notes, None),
+        Err(failure) => (Vec::new(), Some(failure)),
+    };
     newest.end_line()?;
     let missing = newest.missing()?;
-    let head = if newest.is_whole() { Vec::new() } else { mark::truncated(missing, options.max_bytes) };
-    let mut tail: Vec<u8> = notes.iter().flat_map(|note| mark::note(note)).collect();
-    match &failure {
-        None => {}
-        Some(error @ CollectError::NoJournal { .. }) => tail.extend(mark::no_journal(&error.to_string())),
-        Some(error) => tail.extend(mark::failed(&chain(error))),
-    }
-    let summary = Summary { lines: newest.came().0, missing_lines: missing.lines, notes, failure };
+    let head = if newest.is_whole() { Vec::new() } else { truncated(missing, options.max_bytes) };
+    let tail = match &failure {
+        None => notes.iter().flat_map(|note| line(NOTE, "4", note, &[])).collect(),
+        Some(error @ CollectError::NoJournal { .. }) => line(NO_JOURNAL, "5", &error.to_string(), &[]),
+        Some(error) => line(FAILED, "3", &chain(error), &[]),
+    };
+    let summary = Summary { lines: newest.lines, missing_lines: missing.lines, notes, failure };
     Ok((summary, head, tail))
 }
 
@@ -114,18 +134,25 @@ fn compose(newest: &Newest<'_>, head: &[u8], tail: &[u8], out: &mut dyn Write) -
     out.flush()
 }
 
-fn append(mut file: &File, tail: &[u8]) -> io::Result<()> {
-    file.seek(SeekFrom::End(0))?;
-    file.write_all(tail)
+/// Returns the first line of a file in which older lines are missing.
+fn truncated(missing: Missing, limit: u64) -> Vec<u8> {
+    let Missing { lines, bytes } = missing;
+    let message = format!("the oldest {lines} lines ({bytes} bytes) are left out: at most {limit} bytes are kept");
+    line(TRUNCATED, "4", &message, &[(MISSING_LINES, lines), (MISSING_BYTES, bytes), (LIMIT_BYTES, limit)])
 }
 
-/// Returns an error and its causes as one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(&format!(": {cause}"));
-        next = cause.source();
+/// Returns a line of this kind, with a priority of syslog.
+fn line(kind: &str, priority: &str, message: &str, numbers: &[(&str, u64)]) -> Vec<u8> {
+    let mut fields = Map::new();
+    let mut put = |key: &str, value: String| drop(fields.insert(key.to_owned(), Value::String(value)));
+    put(kind, "1".to_owned());
+    for (key, number) in numbers {
+        put(key, number.to_string());
     }
-    text
+    put("SYSLOG_IDENTIFIER", "plumbline".to_owned());
+    put("PRIORITY", priority.to_owned());
+    put("MESSAGE", message.to_owned());
+    let mut line = Value::Object(fields).to_string().into_bytes();
+    line.push(b'\n');
+    line
 }

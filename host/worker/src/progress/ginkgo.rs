@@ -19,8 +19,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use super::counts::Counts;
-use super::escape::Escapes;
+use super::patterns::{self, Counts, Escapes};
 
 /// Maximum number of names of failed tests. More are of no use.
 const MAX_NAMES: usize = 1_000;
@@ -73,8 +72,7 @@ fn is_match(pattern: &LazyLock<Option<Regex>>, text: &[u8]) -> bool {
 }
 
 fn number(pattern: &LazyLock<Option<Regex>>, group: usize, text: &[u8]) -> Option<u64> {
-    let digits = pattern.as_ref()?.captures(text)?.get(group)?.as_bytes();
-    std::str::from_utf8(digits).ok()?.parse().ok().filter(|&number: &u64| i64::try_from(number).is_ok())
+    patterns::number(pattern.as_ref()?, group, text)
 }
 
 /// The mark of a finished test.
@@ -267,7 +265,7 @@ fn name(text: &[u8]) -> Option<String> {
     }
     let mut name = String::from_utf8_lossy(name).into_owned();
     if name.len() > MAX_NAME {
-        name.truncate((0..=MAX_NAME).rev().find(|&end| name.is_char_boundary(end)).unwrap_or_default());
+        name.truncate(name.floor_char_boundary(MAX_NAME));
     }
     Some(name).filter(|name| !name.is_empty())
 }

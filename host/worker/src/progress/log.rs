@@ -1,21 +1,82 @@
-//! Follows a log file that a plugin writes. It is untrusted: it may be a link or a pipe, and may be
-//! replaced or truncated.
+//! Follows a log file that a plugin writes, and counts tests in it. The file is untrusted: it may
+//! be a link or a pipe, and may be replaced or truncated.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use plumbline_core::definition::{LogFormat, LogProgress};
 
-use super::count::Counter;
-use crate::done::{Kind, LocateError, locate};
+use super::ginkgo::Ginkgo;
+use super::patterns::{Counts, PatternError, Patterns};
+use crate::done_file::open_untrusted;
+use crate::error::GatherError;
+use crate::gather::locate;
 
 /// Size of the read buffer in bytes.
 const PIECE: usize = 64 << 10;
 
 /// Maximum number of bytes per call: 16 MiB. If a log grows faster, counting catches up later.
 const MAX_LOOK: u64 = 16 << 20;
+
+/// Validates the settings that a worker would otherwise check only when it needs the patterns.
+///
+/// # Errors
+/// Returns [`PatternError`] for the first invalid regular expression.
+pub fn check_log_progress(progress: &LogProgress) -> Result<(), PatternError> {
+    Counter::new(progress).map(drop)
+}
+
+/// Counts tests in the bytes of a log. The counts do not depend on how the bytes are split.
+pub(super) enum Counter {
+    /// Ginkgo's output.
+    Ginkgo(Box<Ginkgo>),
+    /// Matches of regular expressions.
+    Patterns(Box<Patterns>),
+}
+
+impl Counter {
+    pub(super) fn new(progress: &LogProgress) -> Result<Self, PatternError> {
+        Ok(match &progress.format {
+            LogFormat::Ginkgo => Self::Ginkgo(Box::default()),
+            LogFormat::Patterns(patterns) => Self::Patterns(Box::new(Patterns::new(patterns)?)),
+        })
+    }
+
+    /// Returns the counts of everything read so far. An unfinished line counts as if it ended here.
+    pub(super) fn counts(&self) -> Counts {
+        match self {
+            Self::Ginkgo(ginkgo) => ginkgo.counts(),
+            Self::Patterns(patterns) => patterns.counts(),
+        }
+    }
+
+    /// Returns the names of failed tests, if the log shows them. If there are many, some are
+    /// omitted.
+    pub(super) fn failures(&self) -> &[String] {
+        match self {
+            Self::Ginkgo(ginkgo) => ginkgo.failures(),
+            Self::Patterns(_) => &[],
+        }
+    }
+
+    /// Reads the next bytes of the log.
+    pub(super) fn read(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Ginkgo(ginkgo) => ginkgo.read(bytes),
+            Self::Patterns(patterns) => patterns.read(bytes),
+        }
+    }
+
+    /// Ends an unfinished line, because another file follows.
+    pub(super) fn end_line(&mut self) {
+        match self {
+            Self::Ginkgo(ginkgo) => ginkgo.end_line(),
+            Self::Patterns(patterns) => patterns.end_line(),
+        }
+    }
+}
 
 /// A log below the results directory.
 pub(super) struct LogFile {
@@ -62,20 +123,19 @@ impl LogFile {
 
     /// Opens the file that has the name now.
     fn there(&self) -> io::Result<Option<(File, (u64, u64))>> {
-        let located = match locate(&self.results_dir, &self.name) {
+        let (path, kind) = match locate(&self.results_dir, &self.name) {
             Ok(located) => located,
-            Err(LocateError::Missing { .. }) => return Ok(None),
-            Err(LocateError::Io { source, .. }) => return Err(source),
-            Err(LocateError::Outside { .. }) => return Err(io::Error::other("it is outside of the results directory")),
-            Err(LocateError::NotSendable { kind, .. }) => return Err(io::Error::other(format!("it is a {kind}"))),
-            Err(LocateError::Itself { .. }) => return Err(io::Error::other("it is the done file")),
+            Err(GatherError::Missing { .. }) => return Ok(None),
+            Err(GatherError::Io(_, error)) => return Err(error),
+            Err(GatherError::Outside { .. }) => return Err(io::Error::other("it is outside of the results directory")),
+            Err(GatherError::NotSendable { kind, .. }) => return Err(io::Error::other(format!("it is a {kind}"))),
+            Err(GatherError::Itself(_)) => return Err(io::Error::other("it is the done file")),
+            Err(other) => return Err(io::Error::other(other)),
         };
-        if located.kind != Kind::File {
+        if kind.is_dir() {
             return Err(io::Error::other("it is a directory"));
         }
-        // Do not follow links or block: the file may have become a link or a pipe in the meantime.
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-        let file = match OpenOptions::new().read(true).custom_flags(flags).open(&located.path) {
+        let file = match open_untrusted(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -115,11 +175,11 @@ impl Open {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, OpenOptions};
     use std::io::Write;
     use std::os::unix::fs::symlink;
 
-    use plumbline_core::definition::{LogFormat, LogPatterns, LogProgress};
+    use plumbline_core::definition::LogPatterns;
 
     use super::*;
 

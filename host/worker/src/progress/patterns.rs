@@ -1,10 +1,10 @@
-//! Counts tests with regular expressions, which match within one line.
+//! Counts tests in the lines of a log with regular expressions, which match within one line.
 
 use plumbline_core::definition::LogPatterns;
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::counts::Counts;
-use super::escape::Escapes;
+/// The byte that starts an escape sequence.
+const ESCAPE: u8 = 0x1b;
 
 /// Maximum size of a line that patterns are matched against: 64 KiB. The rest of a longer line is
 /// ignored.
@@ -13,6 +13,42 @@ const MAX_LINE: usize = 64 << 10;
 /// Maximum size of a compiled pattern: 1 MiB, a tenth of a worker's memory. A typical pattern for a
 /// log line takes some 10 KiB.
 const MAX_COMPILED: usize = 1 << 20;
+
+/// The numbers of tests in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Counts {
+    /// Number of tests that will run or have run, or 0 if unknown.
+    pub(super) total: u64,
+    /// Number of tests that ended, whether they passed or failed.
+    pub(super) ended: u64,
+    /// Number of tests that failed.
+    pub(super) failed: u64,
+    /// Whether these are the final counts that the log printed itself.
+    pub(super) finished: bool,
+}
+
+/// The state with respect to escape sequences (`ESC [ parameters letter`, which set colours).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Escapes {
+    #[default]
+    Text,
+    Escape,
+    Sequence,
+}
+
+impl Escapes {
+    /// Returns true if `byte` is text, and not part of an escape sequence.
+    pub(super) fn is_text(&mut self, byte: u8) -> bool {
+        let (next, text) = match (*self, byte) {
+            (_, ESCAPE) => (Self::Escape, false),
+            (Self::Escape, b'[') | (Self::Sequence, 0x20..=0x3f) => (Self::Sequence, false),
+            (Self::Sequence, 0x40..=0x7e) => (Self::Text, false),
+            _ => (Self::Text, true),
+        };
+        *self = next;
+        text
+    }
+}
 
 /// Error for an invalid regular expression.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +110,7 @@ impl Patterns {
     fn with(&self, line: &[u8]) -> Counts {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let mut counts = self.counts;
-        if let Some(total) = self.total.as_ref().and_then(|total| number(total, line)) {
+        if let Some(total) = self.total.as_ref().and_then(|total| number(total, 1, line)) {
             // The suite has started again in the same log, so the counts are reset.
             counts = Counts { total, ..Counts::default() };
         }
@@ -90,8 +126,9 @@ fn matches(pattern: &Regex, line: &[u8]) -> u64 {
     pattern.find_iter(line).count() as u64
 }
 
-fn number(pattern: &Regex, line: &[u8]) -> Option<u64> {
-    let digits = pattern.captures(line)?.get(1)?.as_bytes();
+/// Returns the number in a group of a match.
+pub(super) fn number(pattern: &Regex, group: usize, line: &[u8]) -> Option<u64> {
+    let digits = pattern.captures(line)?.get(group)?.as_bytes();
     // The number must fit into the counter of an update.
     std::str::from_utf8(digits).ok()?.parse::<u64>().ok().filter(|&number| i64::try_from(number).is_ok())
 }

@@ -10,10 +10,8 @@ use plumbline_phonehome::{Client, Phase};
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 
-use super::count::Counter;
-use super::counts::Counts;
-use super::log::LogFile;
-use super::patterns::PatternError;
+use super::log::{Counter, LogFile};
+use super::patterns::{Counts, PatternError};
 use super::posts::PostedUpdates;
 use crate::error::chain;
 use crate::heartbeat::CurrentPhase;

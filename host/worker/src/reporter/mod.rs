@@ -4,7 +4,7 @@
 //! ```text
 //! environment ─▶ Config
 //! results directory ─▶ result::read, parse ─▶ FileLook ─┐
-//! pod ─▶ watch, else polls ─▶ pod::look ─────▶ PodNews ──┼─▶ Machine ─▶ Outcome ─▶ condition::merge ─▶ Job's status, details, Event
+//! pod ─▶ watch, else polls ─▶ pod::look ─────▶ PodNews ──┼─▶ Machine ─▶ Outcome ─▶ conditions ─▶ Job's status, details, Event
 //! SIGTERM, time ─────────────────────────────────────────┘
 //! ```
 //!
@@ -16,28 +16,18 @@
 //!   caller provides.
 
 mod access;
-mod condition;
 mod config;
-mod details;
-mod duration;
-mod event;
 mod file_watch;
 mod machine;
-mod pace;
 mod pod;
 mod pod_watch;
 mod result;
-mod retry;
 mod run;
-mod text;
 mod write;
 
 pub use access::Access;
-pub use condition::{Condition, merge};
-pub use config::{Config, ConfigError, DetailsTo, LogLevel};
-pub use duration::go_duration;
+pub use config::{Config, ConfigError, DetailsTo, LogLevel, Pace};
 pub use machine::{Event, FileLook, Machine, Next, Outcome, Rules, reasons};
-pub use pace::Pace;
-pub use pod::{AdapterState, Disruption, Exit, Naming, PodLook, PodNews, look};
-pub use result::{AdapterResult, FormatError, MAX_FILE, Mark, Read, parse, read};
+pub use pod::{AdapterState, Disruption, Exit, PodLook, PodNews};
+pub use result::{AdapterResult, Mark};
 pub use run::{Processor, Reported, run};

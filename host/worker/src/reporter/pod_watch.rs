@@ -10,9 +10,9 @@ use plumbline_kubernetes::ClusterError;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
-use crate::reporter::access::{Access, Verb};
-use crate::reporter::pace::Pace;
-use crate::reporter::pod::{Naming, PodNews, look};
+use super::access::{Access, Verb};
+use super::config::{Config, Pace};
+use super::pod::{Naming, PodNews, look};
 
 /// Seconds after which a watch is restarted. A connection that broke silently is noticed after this
 /// time.
@@ -30,6 +30,15 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
+    pub(crate) fn of(config: &Config) -> Self {
+        Self {
+            namespace: config.namespace.clone(),
+            pod: config.pod.clone(),
+            job: config.job.clone(),
+            naming: Naming { adapter: config.adapter_container.clone(), reporter: config.reporter_container.clone() },
+        }
+    }
+
     fn what(&self) -> String {
         format!("look at pod `{}` in namespace `{}`", self.pod, self.namespace)
     }

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,15 +10,14 @@ use plumbline_kubernetes::ClusterError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::reporter::access::Access;
-use crate::reporter::config::Config;
-use crate::reporter::file_watch::FileWatch;
-use crate::reporter::machine::{Event, FileLook, Machine, Next, Outcome, Rules};
-use crate::reporter::pace::Pace;
-use crate::reporter::pod::{Naming, PodNews};
-use crate::reporter::pod_watch::{Subject, follow};
-use crate::reporter::result::{AdapterResult, Mark, Read, parse, read};
-use crate::reporter::write;
+use super::access::Access;
+use super::config::{Config, Pace};
+use super::file_watch::FileWatch;
+use super::machine::{Event, FileLook, Machine, Next, Outcome, Rules};
+use super::pod::PodNews;
+use super::pod_watch::{Subject, follow};
+use super::result::{AdapterResult, Mark, Read, parse, read};
+use super::write;
 
 /// Parses a file of another format: takes its name and bytes, and returns a result or the reason
 /// why it is invalid. Blocks.
@@ -59,7 +58,23 @@ pub async fn run(
     terminate: impl Future<Output = ()>,
 ) -> Result<Reported, ClusterError> {
     let mut terminate = pin!(terminate);
-    let (outcome, owner, mut terminated) = watched(config, &access, processor, pace, terminate.as_mut()).await;
+    let now = Instant::now();
+    let observer = Observer {
+        config,
+        access: &access,
+        pace,
+        subject: Subject::of(config),
+        file: File { path: config.results_path.clone(), processor },
+        files: FileWatch::new(config.results_path.parent().map(PathBuf::from).unwrap_or_default()),
+        machine: Machine::new(Rules { max_wait: config.max_wait, settle: config.settle }),
+        start: now,
+        looked: now,
+        news: None,
+        hurry: watch::Sender::new(false),
+        terminated: false,
+        logged: String::new(),
+    };
+    let (outcome, owner, mut terminated) = observer.run(terminate.as_mut()).await;
     let words = if outcome.success { "success" } else { "failure" };
     tracing::info!("{words}: {}: {}", outcome.reason, outcome.message);
 
@@ -114,95 +129,124 @@ async fn last_try<T>(
     }
 }
 
-/// Returns the outcome, the UID of the Job that owns the pod, and whether the reporter was asked to
-/// stop.
-async fn watched(
-    config: &Config,
-    access: &Arc<Access>,
-    processor: Option<Arc<Processor>>,
+/// Observes file, pod and time until the machine has an outcome.
+struct Observer<'a> {
+    config: &'a Config,
+    access: &'a Arc<Access>,
     pace: Pace,
-    mut terminate: std::pin::Pin<&mut impl Future<Output = ()>>,
-) -> (Outcome, Option<String>, bool) {
-    let begin = Instant::now();
-    let subject = Subject {
-        namespace: config.namespace.clone(),
-        pod: config.pod.clone(),
-        job: config.job.clone(),
-        naming: Naming { adapter: config.adapter_container.clone(), reporter: config.reporter_container.clone() },
-    };
-    let (hurry, hurried) = watch::channel(false);
-    let (sender, mut news) = mpsc::channel(QUEUE);
-    let follower = tokio::spawn(follow(Arc::clone(access), subject.clone(), pace, hurried, sender));
+    subject: Subject,
+    file: File,
+    files: FileWatch,
+    machine: Machine,
+    start: Instant,
+    /// When the file was last read at an interval.
+    looked: Instant,
+    /// Observations of the pod, or `None` when the pod is no longer followed.
+    news: Option<mpsc::Receiver<PodNews>>,
+    /// Shortens the intervals at which the pod is read.
+    hurry: watch::Sender<bool>,
+    terminated: bool,
+    /// The last logged state of the pod.
+    logged: String,
+}
 
-    let file = File { path: config.results_path.clone(), processor };
-    let mut files = FileWatch::new(config.results_path.parent().map(PathBuf::from).unwrap_or_default());
-    let mut machine = Machine::new(Rules { max_wait: config.max_wait, settle: config.settle });
-    let mut terminated = false;
-    let mut followed = true;
-    let mut heard = WorkerContact::default();
-    let mut looked = Instant::now();
-    let mut next = machine.on(begin.elapsed(), Event::File(file.look().await));
-    let outcome = loop {
-        next = match next {
-            Next::Done(outcome) => break outcome,
-            Next::Process => {
-                let result = file.process().await;
-                machine.on(begin.elapsed(), Event::Processed(result))
-            }
-            Next::Confirm { pod } => {
-                if pod && let Ok(asked) = timeout(pace.last_look, subject.ask(access)).await {
-                    let seen = match asked {
-                        Ok((seen, _)) => seen,
-                        Err(error) if error.is_not_found() && machine.pod().is_some() => PodNews::Gone,
-                        Err(error) => PodNews::Unknown(error.cause),
-                    };
-                    machine.on(begin.elapsed(), Event::Pod(seen));
-                }
-                let look = file.look().await;
-                machine.on(begin.elapsed(), Event::File(look))
-            }
-            Next::Wait(until) => {
-                // A time that the clock cannot represent counts as no limit.
-                let far = Instant::now() + BEYOND;
-                let poll = looked.checked_add(config.poll_interval).unwrap_or(far);
-                let until = begin.checked_add(until).unwrap_or(far).min(poll);
-                tokio::select! {
-                    biased;
-                    () = &mut terminate, if !terminated => {
-                        terminated = true;
-                        tracing::info!("asked to stop");
-                        hurry.send_replace(true);
-                        machine.on(begin.elapsed(), Event::Terminate)
+impl Observer<'_> {
+    /// Returns the outcome, the UID of the Job that owns the pod, and whether the reporter was
+    /// asked to stop.
+    async fn run(mut self, mut terminate: Pin<&mut impl Future<Output = ()>>) -> (Outcome, Option<String>, bool) {
+        let (sender, news) = mpsc::channel(QUEUE);
+        self.news = Some(news);
+        let hurried = self.hurry.subscribe();
+        let follower = tokio::spawn(follow(Arc::clone(self.access), self.subject.clone(), self.pace, hurried, sender));
+        let mut event = Event::File(self.file.look().await);
+        let outcome = loop {
+            event = match self.machine.on(self.start.elapsed(), event) {
+                Next::Done(outcome) => break outcome,
+                Next::Process => Event::Processed(self.file.process().await),
+                Next::Confirm { pod } => {
+                    if pod {
+                        self.confirm_pod().await;
                     }
-                    seen = news.recv(), if followed => match seen {
-                        Some(seen) => {
-                            heard.tell(&seen);
-                            machine.on(begin.elapsed(), Event::Pod(seen))
-                        }
-                        None => {
-                            followed = false;
-                            machine.on(begin.elapsed(), Event::Tick)
-                        }
-                    },
-                    changed = async { tokio::select! { () = files.changed() => true, () = sleep_until(until) => false } } => {
-                        if changed {
-                            // Combine many writes into one read.
-                            sleep(BREATH).await;
-                        }
-                        files.rearm();
-                        looked = Instant::now();
-                        let look = file.look().await;
-                        machine.on(begin.elapsed(), Event::File(look))
-                    }
+                    Event::File(self.file.look().await)
                 }
+                Next::Wait(until) => self.wait(until, terminate.as_mut()).await,
+            };
+        };
+        follower.abort();
+        // The task was just cancelled.
+        let _ = follower.await;
+        let owner = self.machine.pod().and_then(|pod| pod.job_uid.clone());
+        (outcome, owner, self.terminated)
+    }
+
+    /// Reads the pod once more before the end.
+    async fn confirm_pod(&mut self) {
+        let Ok(asked) = timeout(self.pace.last_look, self.subject.ask(self.access)).await else { return };
+        let seen = match asked {
+            Ok((seen, _)) => seen,
+            Err(error) if error.is_not_found() && self.machine.pod().is_some() => PodNews::Gone,
+            Err(error) => PodNews::Unknown(error.cause),
+        };
+        self.machine.on(self.start.elapsed(), Event::Pod(seen));
+    }
+
+    /// Waits for the next event, until this time since the start, or until the next interval.
+    async fn wait(&mut self, until: Duration, terminate: Pin<&mut impl Future<Output = ()>>) -> Event {
+        // A time that the clock cannot represent counts as no limit.
+        let far = Instant::now() + BEYOND;
+        let poll = self.looked.checked_add(self.config.poll_interval).unwrap_or(far);
+        let until = self.start.checked_add(until).unwrap_or(far).min(poll);
+        let news = async {
+            match &mut self.news {
+                Some(news) => news.recv().await,
+                None => std::future::pending().await,
             }
         };
-    };
-    follower.abort();
-    // The task was just cancelled.
-    let _ = follower.await;
-    let owner = machine.pod().and_then(|pod| pod.job_uid.clone());
-    (outcome, owner, terminated)
+        let changed = tokio::select! {
+            biased;
+            () = terminate, if !self.terminated => {
+                self.terminated = true;
+                tracing::info!("asked to stop");
+                self.hurry.send_replace(true);
+                return Event::Terminate;
+            }
+            seen = news => {
+                let Some(seen) = seen else {
+                    self.news = None;
+                    return Event::Tick;
+                };
+                self.log(&seen);
+                return Event::Pod(seen);
+            }
+            () = self.files.changed() => true,
+            () = sleep_until(until) => false,
+        };
+        if changed {
+            // Combine many writes into one read.
+            sleep(BREATH).await;
+        }
+        self.files.rearm();
+        self.looked = Instant::now();
+        Event::File(self.file.look().await)
+    }
+
+    /// Logs the state of the pod if it has changed.
+    fn log(&mut self, news: &PodNews) {
+        let text = match news {
+            PodNews::Look(look) => {
+                let name = look.adapter.as_deref().unwrap_or("(none)");
+                let fate = look.fate.as_ref().map(|fate| format!("; pod: {fate:?}")).unwrap_or_default();
+                format!("adapter container `{name}`: {:?}{fate}", look.state)
+            }
+            PodNews::Gone => "the pod is gone".to_owned(),
+            // The error was already logged where it occurred.
+            PodNews::Unknown(_) => return,
+        };
+        if self.logged != text {
+            tracing::info!("{text}");
+            self.logged = text;
+        }
+    }
 }
 
 /// The file, and how it is parsed.
@@ -251,29 +295,6 @@ impl File {
         match tokio::task::spawn_blocking(move || processor(&name, &bytes)).await {
             Ok(result) => result.map(Box::new),
             Err(error) => Err(format!("it could not be read: {error}")),
-        }
-    }
-}
-
-/// The last logged state of the pod.
-#[derive(Default)]
-struct WorkerContact(String);
-
-impl WorkerContact {
-    fn tell(&mut self, news: &PodNews) {
-        let text = match news {
-            PodNews::Look(look) => {
-                let name = look.adapter.as_deref().unwrap_or("(none)");
-                let fate = look.fate.as_ref().map(|fate| format!("; pod: {fate:?}")).unwrap_or_default();
-                format!("adapter container `{name}`: {:?}{fate}", look.state)
-            }
-            PodNews::Gone => "the pod is gone".to_owned(),
-            // The error was already logged where it occurred.
-            PodNews::Unknown(_) => return,
-        };
-        if self.0 != text {
-            tracing::info!("{text}");
-            self.0 = text;
         }
     }
 }

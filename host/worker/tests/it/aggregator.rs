@@ -26,7 +26,7 @@ const KEPT_BYTES: usize = 8 << 20;
 
 /// A received request.
 #[derive(Debug, Clone)]
-pub(crate) struct WorkerContact {
+pub(crate) struct ReceivedRequest {
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     /// The first 8 MiB of the body.
@@ -35,7 +35,7 @@ pub(crate) struct WorkerContact {
     pub(crate) bytes: u64,
 }
 
-impl WorkerContact {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
@@ -51,7 +51,7 @@ impl WorkerContact {
     }
 }
 
-type Answers = Arc<Mutex<dyn FnMut(&WorkerContact) -> (StatusCode, String) + Send>>;
+type Answers = Arc<Mutex<dyn FnMut(&ReceivedRequest) -> (StatusCode, String) + Send>>;
 
 /// The certificates of a run.
 pub(crate) struct Run {
@@ -133,7 +133,7 @@ pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 
 pub(crate) struct Aggregator {
     pub(crate) address: SocketAddr,
-    heard: mpsc::UnboundedReceiver<WorkerContact>,
+    heard: mpsc::UnboundedReceiver<ReceivedRequest>,
     _tasks: JoinSet<()>,
 }
 
@@ -168,7 +168,7 @@ impl Aggregator {
 
     pub(crate) async fn answering(
         run: &Run,
-        answers: impl FnMut(&WorkerContact) -> (StatusCode, String) + Send + 'static,
+        answers: impl FnMut(&ReceivedRequest) -> (StatusCode, String) + Send + 'static,
     ) -> Self {
         Self::on(TcpListener::bind("127.0.0.1:0").await.unwrap(), run, answers)
     }
@@ -176,7 +176,7 @@ impl Aggregator {
     pub(crate) fn on(
         listener: TcpListener,
         run: &Run,
-        answers: impl FnMut(&WorkerContact) -> (StatusCode, String) + Send + 'static,
+        answers: impl FnMut(&ReceivedRequest) -> (StatusCode, String) + Send + 'static,
     ) -> Self {
         let answers: Answers = Arc::new(Mutex::new(answers));
         let acceptor = TlsAcceptor::from(Arc::new(server_config(&run.ca, &run.server).unwrap()));
@@ -201,12 +201,12 @@ impl Aggregator {
     }
 
     /// Returns the next request of this kind, and drops others before it.
-    pub(crate) async fn next(&mut self, kind: &str) -> WorkerContact {
+    pub(crate) async fn next(&mut self, kind: &str) -> ReceivedRequest {
         self.next_of(&[kind]).await
     }
 
     /// Returns the next request of one of these kinds, and drops others before it.
-    pub(crate) async fn next_of(&mut self, kinds: &[&str]) -> WorkerContact {
+    pub(crate) async fn next_of(&mut self, kinds: &[&str]) -> ReceivedRequest {
         soon(&kinds.join(" or "), async {
             loop {
                 let heard = self.heard.recv().await.unwrap();
@@ -219,7 +219,7 @@ impl Aggregator {
     }
 
     /// Returns all remaining requests of this kind.
-    pub(crate) fn rest(&mut self, kind: &str) -> Vec<WorkerContact> {
+    pub(crate) fn rest(&mut self, kind: &str) -> Vec<ReceivedRequest> {
         let mut rest = Vec::new();
         while let Ok(heard) = self.heard.try_recv() {
             rest.push(heard);
@@ -231,7 +231,7 @@ impl Aggregator {
 
 async fn answer(
     request: Request<Incoming>,
-    tell: mpsc::UnboundedSender<WorkerContact>,
+    tell: mpsc::UnboundedSender<ReceivedRequest>,
     answers: Answers,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (parts, mut incoming) = request.into_parts();
@@ -243,7 +243,8 @@ async fn answer(
         bytes += data.len() as u64;
         body.extend_from_slice(&data[..data.len().min(KEPT_BYTES - body.len())]);
     }
-    let heard = WorkerContact { path: parts.uri.path().to_owned(), headers: parts.headers, body: body.freeze(), bytes };
+    let heard =
+        ReceivedRequest { path: parts.uri.path().to_owned(), headers: parts.headers, body: body.freeze(), bytes };
     let (status, text) = (*answers.lock().unwrap())(&heard);
     let _ = tell.send(heard);
     let mut response = Response::new(Full::from(text));

@@ -9,11 +9,11 @@ use flate2::read::GzDecoder;
 use plumbline_phonehome::Outcome;
 use plumbline_worker::{Ended, GatherError, Mode, PACKED_NAME, Settings, Shutdown, Worker, WorkerError, chain};
 
-use crate::aggregator::{Aggregator, Run, WorkerContact, quick, soon};
+use crate::aggregator::{Aggregator, ReceivedRequest, Run, quick, soon};
 use crate::delivery::{end, say_done};
 
 /// Returns the names and contents of the members in order. A directory has no content.
-fn members(heard: &WorkerContact) -> Vec<(String, Option<String>)> {
+fn members(heard: &ReceivedRequest) -> Vec<(String, Option<String>)> {
     let mut archive = tar::Archive::new(GzDecoder::new(&heard.body[..]));
     let member = |entry: std::io::Result<tar::Entry<'_, _>>| {
         let mut entry = entry.unwrap();
@@ -122,7 +122,7 @@ async fn a_directory_that_packs_to_too_much_is_told_and_leaves_nothing_behind() 
     let settings = Settings { archive_bytes: 10_000, ..quick() };
     let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
     let error = soon("the end", worker.run(Shutdown::new())).await.unwrap_err();
-    assert!(matches!(error, WorkerError::Gather { source: GatherError::Pack(_), .. }), "{error:?}");
+    assert!(matches!(error, WorkerError::Gather { source: GatherError::Pack(..), .. }), "{error:?}");
     assert!(chain(&error).contains("10000 bytes"), "{}", chain(&error));
     let heard = aggregator.next("results").await;
     assert_eq!(heard.header("x-plumbline-error"), Some("true"));
@@ -138,7 +138,7 @@ async fn an_archive_that_cannot_be_put_in_its_place_is_told() {
     fs::create_dir(dir.path().join(PACKED_NAME)).unwrap();
     say_done(dir.path(), ".");
     let error = end(&run, &aggregator, dir.path()).await.unwrap_err();
-    assert!(matches!(error, WorkerError::Gather { source: GatherError::Pack(_), .. }), "{error:?}");
+    assert!(matches!(error, WorkerError::Gather { source: GatherError::Write(..), .. }), "{error:?}");
     let told = aggregator.next("results").await.json("error");
     assert!(told.as_str().unwrap().contains(PACKED_NAME), "{told}");
     assert_eq!(names(dir.path()), ["done", PACKED_NAME]);

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_worker::{DoneError, Timing, wait_for_done};
+use plumbline_worker::{GatherError, Timing, wait_for_done};
 use tokio::time::Instant;
 
 const SETTLE: Duration = Duration::from_secs(5);
 
-fn waiting(dir: &Path) -> tokio::task::JoinHandle<(Result<String, DoneError>, Duration)> {
+fn waiting(dir: &Path) -> tokio::task::JoinHandle<(Result<String, GatherError>, Duration)> {
     let (dir, start) = (dir.to_owned(), Instant::now());
     tokio::spawn(async move { (wait_for_done(&dir, Timing::with_settle(SETTLE)).await, start.elapsed()) })
 }
@@ -88,7 +88,7 @@ async fn an_empty_done_file_gets_time_to_be_written() {
 
     std::fs::write(&done, "\n").unwrap();
     let (error, after) = waiting(dir.path()).await.unwrap();
-    assert!(matches!(error, Err(DoneError::Empty { .. })), "{error:?}");
+    assert!(matches!(error, Err(GatherError::Empty(_))), "{error:?}");
     assert_eq!(after.as_secs(), 15);
 }
 
@@ -107,5 +107,5 @@ async fn a_results_directory_that_is_taken_away_ends_the_wait() {
     assert!(!task.is_finished());
     std::fs::remove_dir(&results).unwrap();
     let (error, _) = task.await.unwrap();
-    assert!(matches!(error, Err(DoneError::Gone { .. })), "{error:?}");
+    assert!(matches!(error, Err(GatherError::Gone(_))), "{error:?}");
 }

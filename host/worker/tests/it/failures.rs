@@ -27,7 +27,8 @@ async fn the_aggregator_is_told_why_there_is_no_result() {
     ] {
         say_done(&dir, named);
         let error = end(&run, &aggregator, &dir).await.unwrap_err();
-        assert!(matches!(error, WorkerError::Gather { source: GatherError::Locate(_), .. }), "{error:?}");
+        let WorkerError::Gather { source, .. } = &error else { panic!("{error:?}") };
+        assert!(matches!(source, GatherError::Missing { .. } | GatherError::Outside { .. }), "{error:?}");
         assert!(chain(&error).contains(&format!("the done file names `{named}`, {reason}")), "{}", chain(&error));
 
         let heard = aggregator.next("results").await;
@@ -47,7 +48,7 @@ async fn a_done_file_that_is_none_is_told_too() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("done")).unwrap();
     let error = end(&run, &aggregator, dir.path()).await.unwrap_err();
-    assert!(matches!(error, WorkerError::Gather { source: GatherError::Done(_), .. }), "{error:?}");
+    assert!(matches!(error, WorkerError::Gather { source: GatherError::NotAFile { .. }, .. }), "{error:?}");
     let told = aggregator.next("results").await.json("error");
     assert!(told.as_str().unwrap().ends_with("is a directory, not a regular file"), "{told}");
 }

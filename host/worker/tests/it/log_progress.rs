@@ -10,7 +10,7 @@ use plumbline_phonehome::Outcome;
 use plumbline_worker::{Ended, Mode, Settings, Shutdown, Worker};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::aggregator::{Aggregator, Run, WorkerContact, quick, soon};
+use crate::aggregator::{Aggregator, ReceivedRequest, Run, quick, soon};
 use crate::delivery::say_done;
 
 fn worker(run: &Run, aggregator: &Aggregator, dir: &Path, log_interval: Duration) -> (Worker, u16) {
@@ -38,7 +38,7 @@ const OFTEN: Duration = Duration::from_millis(5);
 const NEVER: Duration = Duration::from_secs(3600);
 
 /// Returns the total, completed and failed tests of an update.
-fn numbers(heard: &WorkerContact) -> (u64, u64, u64) {
+fn numbers(heard: &ReceivedRequest) -> (u64, u64, u64) {
     let number = |key| heard.json(key).as_u64().unwrap_or_default();
     let names = heard.json("failures").as_array().map_or(0, Vec::len) as u64;
     (number("total"), number("completed"), number("omitted") + names)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::collector::present;
 use crate::source::Source;
 
 pub(super) const CLASS: &str = "/sys/class/net";
@@ -31,71 +32,48 @@ pub(super) fn links(source: &Source, names: &[String]) -> Map<String, Value> {
 fn link(source: &Source, name: &str) -> Map<String, Value> {
     let directory = format!("{CLASS}/{name}");
     let text = |file: &str| source.value(&format!("{directory}/{file}")).ok();
-    let mut link = Map::new();
-    let mut put = |key: &str, value: Value| drop(link.insert(key.to_owned(), value));
-    put("device", name.into());
-    if let Some(address) = text("address").filter(|address| address != "00:00:00:00:00:00") {
-        put("macaddress", address.into());
-    }
-    if let Some(mtu) = text("mtu").and_then(|mtu| mtu.parse::<u64>().ok()) {
-        put("mtu", mtu.into());
-    }
-    if let Some(state) = text("operstate") {
-        put("active", (state != "down").into());
-    }
-    if let Some(module) = source.link_name(&format!("{directory}/device/driver/module")) {
-        put("module", module.into());
-    }
-    if let Some(kind) = text("type") {
-        let known = KINDS.iter().find(|(number, _)| *number == kind).map_or("unknown", |(_, name)| name);
-        put("type", known.into());
-    }
-    if let Some(device) = source.link_name(&format!("{directory}/device")) {
-        put("pciid", device.into());
-    }
-    if let Some(speed) = text("speed").and_then(|speed| speed.parse::<i64>().ok()) {
-        put("speed", speed.into());
-    }
-    if let Some(flags) = text("flags").and_then(|flags| u32::from_str_radix(flags.strip_prefix("0x")?, 16).ok()) {
-        put("promisc", (flags & PROMISCUOUS != 0).into());
-    }
+    let kind = |number: String| KINDS.iter().find(|(known, _)| *known == number).map_or("unknown", |(_, name)| name);
+    let flags = text("flags").and_then(|flags| u32::from_str_radix(flags.strip_prefix("0x")?, 16).ok());
+    let mut link = present(json!({
+        "device": name,
+        "macaddress": text("address").filter(|address| address != "00:00:00:00:00:00"),
+        "mtu": text("mtu").and_then(|mtu| mtu.parse::<u64>().ok()),
+        "active": text("operstate").map(|state| state != "down"),
+        "module": source.link_name(&format!("{directory}/device/driver/module")),
+        "type": text("type").map(kind),
+        "pciid": source.link_name(&format!("{directory}/device")),
+        "speed": text("speed").and_then(|speed| speed.parse::<i64>().ok()),
+        "promisc": flags.map(|flags| flags & PROMISCUOUS != 0),
+        "perm_macaddress": text("bonding_slave/perm_hwaddr"),
+    }));
     if source.exists(&format!("{directory}/bridge")) {
-        link.extend(bridge(source, &directory));
+        link.extend(present(json!({
+            "type": "bridge",
+            "interfaces": source.names(&format!("{directory}/brif")).unwrap_or_default(),
+            "id": text("bridge/bridge_id"),
+            "stp": text("bridge/stp_state").map(|state| state == "1"),
+        })));
     }
     if source.exists(&format!("{directory}/bonding")) {
-        link.extend(bond(source, &directory));
-    }
-    if let Ok(address) = source.value(&format!("{directory}/bonding_slave/perm_hwaddr")) {
-        link.insert("perm_macaddress".to_owned(), address.into());
+        let bonding = |file: &str| text(&format!("bonding/{file}"));
+        // Files for a choice hold its name and its number.
+        let first = |file: &str| {
+            bonding(file).unwrap_or_default().split_ascii_whitespace().next().unwrap_or_default().to_owned()
+        };
+        let slaves = bonding("slaves").unwrap_or_default();
+        let primary = bonding("primary");
+        let all_active = primary.as_ref().and_then(|_| bonding("all_slaves_active")).map(|all| all == "1");
+        link.extend(present(json!({
+            "type": "bonding",
+            "slaves": slaves.split_ascii_whitespace().collect::<Vec<_>>(),
+            "mode": first("mode"),
+            "miimon": first("miimon"),
+            "lacp_rate": first("lacp_rate"),
+            "primary": primary,
+            "all_slaves_active": all_active,
+        })));
     }
     link
-}
-
-fn bridge(source: &Source, directory: &str) -> Vec<(String, Value)> {
-    let text = |file: &str| source.value(&format!("{directory}/bridge/{file}")).ok();
-    let ports = source.names(&format!("{directory}/brif")).unwrap_or_default();
-    let mut told = vec![("type".to_owned(), "bridge".into()), ("interfaces".to_owned(), ports.into())];
-    told.extend(text("bridge_id").map(|id| ("id".to_owned(), id.into())));
-    told.extend(text("stp_state").map(|state| ("stp".to_owned(), (state == "1").into())));
-    told
-}
-
-fn bond(source: &Source, directory: &str) -> Vec<(String, Value)> {
-    let text = |file: &str| source.value(&format!("{directory}/bonding/{file}")).unwrap_or_default();
-    // Files for a choice hold its name and its number.
-    let first = |file: &str| text(file).split_ascii_whitespace().next().unwrap_or_default().to_owned();
-    let slaves: Vec<String> = text("slaves").split_ascii_whitespace().map(str::to_owned).collect();
-    let mut told = vec![("type", "bonding".into()), ("slaves", json!(slaves))];
-    told.extend(["mode", "miimon", "lacp_rate"].map(|file| (file, first(file).into())));
-    let primary = text("primary");
-    if !primary.is_empty() {
-        told.push(("primary", primary.into()));
-        let all = text("all_slaves_active");
-        if !all.is_empty() {
-            told.push(("all_slaves_active", (all == "1").into()));
-        }
-    }
-    told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
-use super::addresses::{Address4, Address6};
+use super::tables::{Address4, Address6};
 
 /// Timeout for an answer. The kernel normally answers at once.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,0 +1,249 @@
+//! The done file, by which a plugin says that it has finished, and what to send (docs/protocol.md,
+//! "Done file"). A plugin writes it, so it is untrusted.
+
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use plumbline_archive::atomic::AtomicFile;
+use rustix::fs::OFlags;
+use tokio::time::Instant;
+
+use crate::error::GatherError;
+
+/// The name of the done file in the results directory.
+pub const DONE_FILE: &str = "done";
+
+/// Maximum size of a done file in bytes: 4 KiB, the longest path on Linux.
+pub const MAX_DONE_BYTES: u64 = 4096;
+
+/// How long the results directory may be missing before waiting ends.
+///
+/// A plugin may recreate it. If it stays missing, its run was removed on a machine where nobody
+/// stopped the worker.
+const AWAY: Duration = Duration::from_secs(60);
+
+/// The intervals of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// Interval between checks. The default is 1 s, and a check costs one system call.
+    pub poll: Duration,
+    /// How long the file must exist before it is read. During this time, a sidecar may remove it to
+    /// process the results first.
+    pub settle: Duration,
+    /// How often an empty file is checked again before it counts as an error.
+    ///
+    /// The default is 10. A shell creates the file before it writes to it.
+    pub empty_looks: u32,
+}
+
+impl Timing {
+    /// Returns the default intervals with this settle delay.
+    #[must_use]
+    pub fn with_settle(settle: Duration) -> Self {
+        Self { poll: Duration::from_secs(1), settle, empty_looks: 10 }
+    }
+}
+
+/// Waits until the plugin has finished, and returns the path to send as written in the done file.
+///
+/// Checks at once, because the worker may have been restarted after the plugin ended, then every
+/// [`Timing::poll`]. A done file must exist for [`Timing::settle`] before it is read. Waits without
+/// limit, unless the results directory is removed. The caller sets a limit.
+///
+/// This polls, because a check per second costs nothing, and change notification does not work on
+/// every file system. The checks run on the async thread. They are single system calls on a local
+/// file system, and the worker has nothing else to do.
+///
+/// # Errors
+/// Returns [`GatherError`] if the file exists but is unusable, or if its directory is gone.
+pub async fn wait_for_done(results_dir: &Path, timing: Timing) -> Result<String, GatherError> {
+    let path = results_dir.join(DONE_FILE);
+    let mut complained = false;
+    let mut seen = false;
+    // How often the file was read and was empty, or `None` before the settle delay.
+    let mut empty: Option<u32> = None;
+    let (mut was_there, mut away) = (false, None);
+    loop {
+        if results_dir.exists() {
+            (was_there, away) = (true, None);
+        } else if was_there && away.get_or_insert_with(Instant::now).elapsed() >= AWAY {
+            return Err(GatherError::Gone(results_dir.to_owned()));
+        }
+        let there = look(&path).unwrap_or_else(|error| {
+            // This may recover, because a plugin may still change owner or mode of the directory.
+            if !std::mem::replace(&mut complained, true) {
+                tracing::warn!(file = %path.display(), %error, "failed to check for the done file");
+            }
+            None
+        });
+        let there = there.is_some();
+        if there != std::mem::replace(&mut seen, there) {
+            if there {
+                tracing::info!(file = %path.display(), delay = ?timing.settle, "done file found");
+            } else {
+                tracing::info!(file = %path.display(), "done file was taken away; waiting for it to come back");
+            }
+        }
+        let pause = match empty {
+            _ if !there => {
+                empty = None;
+                timing.poll
+            }
+            None => {
+                empty = Some(0);
+                timing.settle
+            }
+            Some(looks) => {
+                empty = match read(&path)? {
+                    None => None,
+                    Some(named) if !named.is_empty() => return Ok(named),
+                    Some(_) if looks >= timing.empty_looks => return Err(GatherError::Empty(path)),
+                    Some(_) => Some(looks + 1),
+                };
+                timing.poll
+            }
+        };
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Declares in `results_dir` that `result`, a file or directory in it, is complete. This is for
+/// plugins that are roles of this program, whose image has no shell.
+///
+/// The write is atomic: a reader sees no done file, or the whole one. All users may read it,
+/// because the worker may run as a different user.
+///
+/// # Errors
+/// Returns the I/O error if the file could not be written.
+pub fn write_done(results_dir: &Path, result: &Path) -> io::Result<()> {
+    let mut file = AtomicFile::create(&results_dir.join(DONE_FILE))?.readable_by_all()?;
+    file.write_all(result.as_os_str().as_bytes())?;
+    file.commit()
+}
+
+/// Opens a file of a plugin without following a link or blocking: since it was checked, it may have
+/// become a link or a pipe.
+pub(crate) fn open_untrusted(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// Returns the type of a file for messages.
+pub(crate) fn kind_of(file_type: FileType) -> &'static str {
+    if file_type.is_dir() {
+        "directory"
+    } else if file_type.is_symlink() {
+        "symbolic link"
+    } else if file_type.is_fifo() {
+        "named pipe"
+    } else if file_type.is_socket() {
+        "socket"
+    } else if file_type.is_block_device() || file_type.is_char_device() {
+        "device"
+    } else {
+        "regular file"
+    }
+}
+
+/// Returns `Ok(None)` if the file does not exist.
+fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// Returns the type of the done file, or `Ok(None)` if it does not exist.
+fn look(path: &Path) -> io::Result<Option<FileType>> {
+    if_there(path.symlink_metadata().map(|metadata| metadata.file_type()))
+}
+
+/// Returns the text of the done file without surrounding white space, or `Ok(None)` if it no longer
+/// exists.
+fn read(path: &Path) -> Result<Option<String>, GatherError> {
+    let failed = |error| GatherError::Read(path.to_owned(), error);
+    let regular = |kind: FileType| match kind.is_file() {
+        true => Ok(()),
+        false => Err(GatherError::NotAFile { path: path.to_owned(), kind: kind_of(kind) }),
+    };
+    let Some(kind) = look(path).map_err(failed)? else { return Ok(None) };
+    regular(kind)?;
+    let Some(file) = if_there(open_untrusted(path)).map_err(failed)? else { return Ok(None) };
+    regular(file.metadata().map_err(failed)?.file_type())?;
+    let mut bytes = Vec::new();
+    file.take(MAX_DONE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_DONE_BYTES {
+        return Err(GatherError::TooLarge { path: path.to_owned(), limit: MAX_DONE_BYTES });
+    }
+    match std::str::from_utf8(&bytes) {
+        Ok(text) if !text.contains('\0') => Ok(Some(text.trim().to_owned())),
+        _ => Err(GatherError::NotText(path.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_text_and_trims_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let done = dir.path().join(DONE_FILE);
+        assert!(read(&done).unwrap().is_none());
+        std::fs::write(&done, " /tmp/results/a b.txt\r\n\n").unwrap();
+        assert_eq!(read(&done).unwrap().unwrap(), "/tmp/results/a b.txt");
+    }
+
+    #[test]
+    fn refuses_what_is_not_a_small_regular_text_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let done = dir.path().join(DONE_FILE);
+        std::fs::write(&done, vec![b'a'; 4096]).unwrap();
+        assert_eq!(read(&done).unwrap().unwrap().len(), 4096);
+        std::fs::write(&done, vec![b'a'; 4097]).unwrap();
+        assert!(matches!(read(&done), Err(GatherError::TooLarge { .. })));
+        std::fs::write(&done, b"/tmp/\xff").unwrap();
+        assert!(matches!(read(&done), Err(GatherError::NotText(_))));
+        std::fs::write(&done, b"/tmp/\0").unwrap();
+        assert!(matches!(read(&done), Err(GatherError::NotText(_))));
+
+        std::fs::remove_file(&done).unwrap();
+        std::fs::create_dir(&done).unwrap();
+        assert!(matches!(read(&done), Err(GatherError::NotAFile { kind: "directory", .. })));
+
+        std::fs::remove_dir(&done).unwrap();
+        std::os::unix::fs::symlink("/proc/self/environ", &done).unwrap();
+        assert!(matches!(read(&done), Err(GatherError::NotAFile { kind: "symbolic link", .. })));
+    }
+
+    #[test]
+    fn a_pipe_does_not_hang_the_worker() {
+        let dir = tempfile::tempdir().unwrap();
+        let done = dir.path().join(DONE_FILE);
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &done,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o644),
+            0,
+        )
+        .unwrap();
+        assert!(matches!(read(&done), Err(GatherError::NotAFile { kind: "named pipe", .. })));
+    }
+
+    #[test]
+    fn what_is_written_is_what_a_worker_reads() {
+        let dir = tempfile::tempdir().unwrap();
+        let result = dir.path().join("a b.json");
+        write_done(dir.path(), &result).unwrap();
+        assert_eq!(read(&dir.path().join(DONE_FILE)).unwrap().as_deref(), result.to_str());
+        // Write it again, as after a restart of the container.
+        write_done(dir.path(), &dir.path().join("c")).unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert!(write_done(&dir.path().join("nowhere"), &result).is_err());
+    }
+}
