@@ -23,7 +23,7 @@ pub mod delete;
 pub mod dispatcher;
 pub mod driver;
 mod error;
-pub mod exec;
+mod exec;
 pub mod inside;
 pub mod logs;
 pub mod manifest;
