@@ -5,7 +5,13 @@ use std::collections::HashSet;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::{failure::Failure, json as at, path::ObjectPath, query::Query, resources::Resource, state::State};
+use crate::{
+    answer::Failure,
+    json as at,
+    request::{ObjectPath, Query},
+    resources::Resource,
+    state::State,
+};
 
 /// Returns the verbs that a request needs. Opening a stream into a container needs two, because
 /// servers differ in which one they check.

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{self, Answer},
-    failure::Failure,
-    path::Target,
+    answer::{self, Answer, Failure},
+    request::Target,
     state::State,
 };
 

@@ -9,13 +9,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     deletion::{self, Dependents},
-    exec::{ExecReply, ExecRequest},
     faults::Fault,
     json as at,
     logs::LogKey,
     resources::Resource,
     server,
-    state::{Recorded, Shared, State},
+    state::{ExecReply, ExecRequest, Recorded, Shared, State},
     store::key_of,
 };
 

@@ -15,15 +15,12 @@ use tokio_tungstenite::{
 };
 
 use crate::{
-    answer::{self, Answer},
-    failure::Failure,
+    answer::{self, Answer, Failure},
     json as at,
     log_stream::{choose_container, container_status},
-    path::ObjectPath,
-    query::Query,
+    request::{ObjectPath, Query, Request},
     resources::Resource,
-    route::Request,
-    state::{ExecHandler, Shared},
+    state::{ExecHandler, ExecReply, ExecRequest, Shared},
 };
 
 /// The supported protocols, the preferred one first.
@@ -35,32 +32,6 @@ const STATUS: u8 = 3;
 const CHUNK: usize = 32 * 1024;
 /// How long a client may take to close the connection.
 const GOODBYE: Duration = Duration::from_secs(5);
-
-/// A command that a client runs in a container.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExecRequest {
-    /// The namespace of the pod.
-    pub namespace: String,
-    /// The name of the pod.
-    pub pod: String,
-    /// The container in the request, or else the pod's only one.
-    pub container: String,
-    /// The command with its arguments.
-    pub command: Vec<String>,
-}
-
-/// The result of a command.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ExecReply {
-    /// The standard output of the command.
-    pub stdout: Vec<u8>,
-    /// The standard error of the command.
-    pub stderr: Vec<u8>,
-    /// The exit code of the command.
-    pub exit_code: i32,
-    /// If set, the connection breaks after this many bytes of stdout, without a status.
-    pub cut_after: Option<usize>,
-}
 
 /// Answers an exec request: switches the protocol, and runs the handler of the test.
 pub(crate) fn open(

@@ -22,22 +22,19 @@
 
 mod access;
 mod answer;
-mod changes;
 mod deletion;
 mod discovery;
 mod double;
 mod exec;
-mod failure;
 mod faults;
 mod json;
 mod log_stream;
 mod logs;
 mod objects;
 mod patch;
-mod path;
 mod proxy;
-mod query;
 mod read;
+mod request;
 mod resources;
 mod route;
 pub mod schema;
@@ -50,6 +47,5 @@ mod watch;
 mod write;
 
 pub use double::ApiDouble;
-pub use exec::{ExecReply, ExecRequest};
 pub use faults::{Fault, FaultKind};
-pub use state::Recorded;
+pub use state::{ExecReply, ExecRequest, Recorded};

@@ -1,21 +1,20 @@
 //! `pods/log`.
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
+use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::watch::Receiver;
 
 use crate::{
-    answer::{self, Answer},
-    failure::Failure,
+    answer::{self, Answer, Failure},
     json,
-    logs::{LogKey, Wish},
-    path::ObjectPath,
-    query::Query,
+    logs::{Line, LogKey},
+    request::{ObjectPath, Query},
     resources::Resource,
     state::{Shared, State},
 };
@@ -132,6 +131,60 @@ fn is_over(pod: &Value, container: &str) -> bool {
         || container_status(pod, container).is_some_and(|status| status.pointer("/state/terminated").is_some())
 }
 
+/// The parameters of a request for a log.
+#[derive(Debug, Clone, Default)]
+struct Wish {
+    follow: bool,
+    previous: bool,
+    timestamps: bool,
+    tail: Option<usize>,
+    since: Option<Timestamp>,
+    /// The number of bytes that may still be sent.
+    budget: Option<usize>,
+}
+
+impl Wish {
+    fn of(query: &Query) -> Result<Self, Failure> {
+        let ago = query.parsed::<u32>("sinceSeconds")?;
+        let ago = ago.and_then(|ago| Timestamp::now().checked_sub(Duration::from_secs(ago.into())).ok());
+        Ok(Self {
+            follow: query.flag("follow"),
+            previous: query.flag("previous"),
+            timestamps: query.flag("timestamps"),
+            tail: query.parsed("tailLines")?,
+            since: query.parsed("sinceTime")?.or(ago),
+            budget: query.parsed("limitBytes")?,
+        })
+    }
+
+    /// Returns the initial text: the lines since the requested time, or the last of them.
+    fn first(&mut self, lines: &[Line]) -> String {
+        let mut wanted: Vec<&Line> =
+            lines.iter().filter(|line| self.since.is_none_or(|since| line.time >= since)).collect();
+        if let Some(tail) = self.tail {
+            wanted.drain(..wanted.len().saturating_sub(tail));
+        }
+        self.text(wanted.into_iter())
+    }
+
+    /// Returns the text of lines, cut at the limit of bytes.
+    fn text<'a>(&mut self, lines: impl Iterator<Item = &'a Line>) -> String {
+        let mut out = String::new();
+        for line in lines {
+            if self.timestamps {
+                out.push_str(&line.time.to_string());
+                out.push(' ');
+            }
+            out.push_str(&line.text);
+        }
+        if let Some(budget) = &mut self.budget {
+            out.truncate(out.floor_char_boundary(*budget));
+            *budget = budget.saturating_sub(out.len());
+        }
+        out
+    }
+}
+
 /// A stream that follows a log.
 struct Follower {
     shared: Arc<Shared>,
@@ -193,5 +246,31 @@ impl Follower {
             None => self.pod_was_there,
         };
         (text, over || log.is_some_and(|log| log.ended))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logs::Logs;
+
+    fn asked(logs: &Logs, key: &LogKey, query: &str) -> String {
+        Wish::of(&Query::parse(query)).unwrap().first(&logs.get(key).unwrap().lines)
+    }
+
+    #[test]
+    fn tail_limit_and_times_choose_lines() {
+        let key = ("ns".to_owned(), "p".to_owned(), "c".to_owned());
+        let mut logs = Logs::default();
+        for (second, text) in [(1, "one"), (2, "two"), (3, "three")] {
+            logs.append(key.clone(), text, Some(Timestamp::from_second(second).unwrap()));
+        }
+        assert_eq!(asked(&logs, &key, ""), "one\ntwo\nthree\n");
+        assert_eq!(asked(&logs, &key, "tailLines=2"), "two\nthree\n");
+        assert_eq!(asked(&logs, &key, "tailLines=0"), "");
+        assert_eq!(asked(&logs, &key, "limitBytes=5"), "one\nt");
+        assert_eq!(asked(&logs, &key, "sinceTime=1970-01-01T00:00:02Z"), "two\nthree\n");
+        assert_eq!(asked(&logs, &key, "timestamps=true&tailLines=1"), "1970-01-01T00:00:03Z three\n");
+        assert!(Wish::of(&Query::parse("tailLines=-1")).is_err());
     }
 }

@@ -4,16 +4,14 @@ use std::{collections::HashMap, time::Duration};
 
 use jiff::Timestamp;
 
-use crate::{failure::Failure, query::Query};
-
 /// Namespace, pod, container.
 pub(crate) type LogKey = (String, String, String);
 
 /// One line, with its line break if it has one.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
-    time: Timestamp,
-    text: String,
+    pub(crate) time: Timestamp,
+    pub(crate) text: String,
 }
 
 /// The log of the current or last instance of a container.
@@ -75,84 +73,5 @@ impl Logs {
         let next = self.latest.checked_add(Duration::from_nanos(1)).unwrap_or(self.latest);
         self.latest = Timestamp::now().max(next);
         self.latest
-    }
-}
-
-/// The parameters of a request for a log.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Wish {
-    pub(crate) follow: bool,
-    pub(crate) previous: bool,
-    timestamps: bool,
-    tail: Option<usize>,
-    since: Option<Timestamp>,
-    /// The number of bytes that may still be sent.
-    pub(crate) budget: Option<usize>,
-}
-
-impl Wish {
-    pub(crate) fn of(query: &Query) -> Result<Self, Failure> {
-        let ago = query.parsed::<u32>("sinceSeconds")?;
-        let ago = ago.and_then(|ago| Timestamp::now().checked_sub(Duration::from_secs(ago.into())).ok());
-        Ok(Self {
-            follow: query.flag("follow"),
-            previous: query.flag("previous"),
-            timestamps: query.flag("timestamps"),
-            tail: query.parsed("tailLines")?,
-            since: query.parsed("sinceTime")?.or(ago),
-            budget: query.parsed("limitBytes")?,
-        })
-    }
-
-    /// Returns the initial text: the lines since the requested time, or the last of them.
-    pub(crate) fn first(&mut self, lines: &[Line]) -> String {
-        let mut wanted: Vec<&Line> =
-            lines.iter().filter(|line| self.since.is_none_or(|since| line.time >= since)).collect();
-        if let Some(tail) = self.tail {
-            wanted.drain(..wanted.len().saturating_sub(tail));
-        }
-        self.text(wanted.into_iter())
-    }
-
-    /// Returns the text of lines, cut at the limit of bytes.
-    pub(crate) fn text<'a>(&mut self, lines: impl Iterator<Item = &'a Line>) -> String {
-        let mut out = String::new();
-        for line in lines {
-            if self.timestamps {
-                out.push_str(&line.time.to_string());
-                out.push(' ');
-            }
-            out.push_str(&line.text);
-        }
-        if let Some(budget) = &mut self.budget {
-            out.truncate(out.floor_char_boundary(*budget));
-            *budget = budget.saturating_sub(out.len());
-        }
-        out
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn asked(logs: &Logs, key: &LogKey, query: &str) -> String {
-        Wish::of(&Query::parse(query)).unwrap().first(&logs.get(key).unwrap().lines)
-    }
-
-    #[test]
-    fn tail_limit_and_times_choose_lines() {
-        let key = ("ns".to_owned(), "p".to_owned(), "c".to_owned());
-        let mut logs = Logs::default();
-        for (second, text) in [(1, "one"), (2, "two"), (3, "three")] {
-            logs.append(key.clone(), text, Some(Timestamp::from_second(second).unwrap()));
-        }
-        assert_eq!(asked(&logs, &key, ""), "one\ntwo\nthree\n");
-        assert_eq!(asked(&logs, &key, "tailLines=2"), "two\nthree\n");
-        assert_eq!(asked(&logs, &key, "tailLines=0"), "");
-        assert_eq!(asked(&logs, &key, "limitBytes=5"), "one\nt");
-        assert_eq!(asked(&logs, &key, "sinceTime=1970-01-01T00:00:02Z"), "two\nthree\n");
-        assert_eq!(asked(&logs, &key, "timestamps=true&tailLines=1"), "1970-01-01T00:00:03Z three\n");
-        assert!(Wish::of(&Query::parse("tailLines=-1")).is_err());
     }
 }

@@ -5,30 +5,16 @@ use serde_json::{Value, json};
 
 use crate::{
     access,
-    answer::{self, Answer},
+    answer::{self, Answer, Failure},
     deletion::{self, Dependents},
-    failure::Failure,
     json as at,
-    path::ObjectPath,
-    query::Query,
-    read::{self, Shape},
+    read::{self, Call},
     resources::Resource,
     selector::Selector,
     state::State,
     store::key_of,
     write,
 };
-
-/// A request for objects.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Call<'a> {
-    pub(crate) method: &'a Method,
-    pub(crate) path: &'a ObjectPath,
-    pub(crate) query: &'a Query,
-    pub(crate) content_type: &'a str,
-    pub(crate) shape: Shape,
-    pub(crate) body: &'a [u8],
-}
 
 /// Answers every request that is not a stream.
 pub(crate) fn answer(state: &mut State, resource: &Resource, call: &Call<'_>) -> Result<Answer, Failure> {
@@ -42,8 +28,8 @@ pub(crate) fn answer(state: &mut State, resource: &Resource, call: &Call<'_>) ->
         Some(_) => return Err(Failure::unknown_path()),
     };
     match (call.method.as_str(), name) {
-        ("GET", Some(name)) => Ok(answer::json(200, &read::one(state, resource, call.path, name, call.shape)?)),
-        ("GET", None) => Ok(answer::json(200, &read::list(state, resource, call.path, call.query, call.shape)?)),
+        ("GET", Some(name)) => Ok(answer::json(200, &read::one(state, resource, call, name)?)),
+        ("GET", None) => Ok(answer::json(200, &read::list(state, resource, call)?)),
         ("POST", None) if resource.namespaced && call.path.namespace.is_none() => Err(not_allowed()),
         ("POST", None) => Ok(answer::json(201, &write::create(state, resource, call)?)),
         ("PUT", Some(name)) => Ok(answer::json(200, &write::replace(state, resource, call, name)?)),
@@ -92,7 +78,7 @@ fn options(resource: &Resource, call: &Call<'_>) -> Result<Options, Failure> {
 
 fn delete(state: &mut State, resource: &Resource, call: &Call<'_>, name: &str) -> Result<Value, Failure> {
     let options = options(resource, call)?;
-    let namespace = call.path.namespace.as_deref().unwrap_or_default();
+    let namespace = call.namespace();
     let id = resource.id();
     let object = state.store.get(&id, namespace, name).ok_or_else(|| Failure::not_found(resource, name))?;
     for field in ["uid", "resourceVersion"] {

@@ -1,9 +1,8 @@
 //! The responses of nodes to requests through the server.
 
 use crate::{
-    answer::{self, Answer},
-    failure::Failure,
-    path::ObjectPath,
+    answer::{self, Answer, Failure},
+    request::ObjectPath,
     resources::Resource,
     state::State,
 };

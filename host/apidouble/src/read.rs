@@ -1,11 +1,35 @@
 //! Reads of single objects and of lists, with pagination.
 
+use http::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    failure::Failure, json as at, path::ObjectPath, query::Query, resources::Resource, selector::Selector,
-    state::State, store::Key,
+    answer::Failure,
+    json as at,
+    request::{ObjectPath, Query},
+    resources::Resource,
+    selector::Selector,
+    state::State,
+    store::Key,
 };
+
+/// A request for objects.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) path: &'a ObjectPath,
+    pub(crate) query: &'a Query,
+    pub(crate) content_type: &'a str,
+    pub(crate) shape: Shape,
+    pub(crate) body: &'a [u8],
+}
+
+impl Call<'_> {
+    /// Returns the namespace of the path; empty if there is none.
+    pub(crate) fn namespace(&self) -> &str {
+        self.path.namespace.as_deref().unwrap_or_default()
+    }
+}
 
 /// The representation of an object.
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,26 +84,14 @@ impl Shape {
 }
 
 /// Returns one object.
-pub(crate) fn one(
-    state: &State,
-    resource: &Resource,
-    path: &ObjectPath,
-    name: &str,
-    shape: Shape,
-) -> Result<Value, Failure> {
-    let namespace = path.namespace.as_deref().unwrap_or_default();
-    let object = state.store.get(&resource.id(), namespace, name).ok_or_else(|| Failure::not_found(resource, name))?;
-    Ok(shape.show(resource, object))
+pub(crate) fn one(state: &State, resource: &Resource, call: &Call<'_>, name: &str) -> Result<Value, Failure> {
+    let object = state.store.get(&resource.id(), call.namespace(), name);
+    Ok(call.shape.show(resource, object.ok_or_else(|| Failure::not_found(resource, name))?))
 }
 
 /// Returns a list, or a page of it.
-pub(crate) fn list(
-    state: &State,
-    resource: &Resource,
-    path: &ObjectPath,
-    query: &Query,
-    shape: Shape,
-) -> Result<Value, Failure> {
+pub(crate) fn list(state: &State, resource: &Resource, call: &Call<'_>) -> Result<Value, Failure> {
+    let Call { path, query, shape, .. } = *call;
     let selector = Selector::of(query, resource)?;
     let limit = query.parsed::<usize>("limit")?.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
     let (version, after) = match query.get("continue") {

@@ -2,49 +2,22 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::{HeaderMap, Method, header};
-use hyper::upgrade::OnUpgrade;
+use http::{Method, header};
 
 use crate::{
     access,
-    answer::{self, Answer},
-    discovery, exec,
-    failure::Failure,
-    log_stream,
-    objects::{self, Call},
-    path::{self, ObjectPath, Target},
-    proxy,
-    query::Query,
-    read::Shape,
+    answer::{self, Answer, Failure},
+    discovery, exec, log_stream, objects, proxy,
+    read::{Call, Shape},
+    request::{ObjectPath, Request, Target, parse_path},
     resources::Resource,
-    state::{Cuts, Shared},
+    state::Shared,
     watch,
 };
 
-/// A request that has been read.
-pub(crate) struct Request {
-    pub(crate) method: Method,
-    pub(crate) path: String,
-    pub(crate) query: Query,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-    /// The connection, if it may be upgraded.
-    pub(crate) upgrade: Option<OnUpgrade>,
-    /// The counts of interrupted streams when the request was recorded. Later interruptions apply
-    /// to its stream.
-    pub(crate) cuts: Cuts,
-}
-
-impl Request {
-    pub(crate) fn header(&self, name: header::HeaderName) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
-    }
-}
-
 /// Answers a request.
 pub(crate) fn answer(shared: &Arc<Shared>, request: Request) -> Answer {
-    let answered = match path::parse(&request.path) {
+    let answered = match parse_path(&request.path) {
         None => Err(Failure::unknown_path()),
         Some(Target::Objects(path)) => objects(shared, &path, request),
         Some(target) if request.method == Method::GET => shared.look(|state| discovery::answer(state, &target)),

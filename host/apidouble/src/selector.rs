@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{failure::Failure, query::Query, resources::Resource};
+use crate::{answer::Failure, request::Query, resources::Resource};
 
 /// The selectable fields of each resource, besides name and namespace.
 const FIELDS: [(&str, &[&str]); 4] = [

@@ -11,10 +11,9 @@ use tokio::{net::TcpStream, runtime, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    answer::{self, Answer},
-    failure::Failure,
+    answer::{self, Answer, Failure},
     faults::{self, FaultKind},
-    query::Query,
+    request::{Query, Request},
     route,
     state::{Recorded, Shared},
 };
@@ -97,7 +96,7 @@ async fn serve(shared: Arc<Shared>, mut request: http::Request<Incoming>) -> Res
         let fault = faults::strike(&mut state.faults, parts.method.as_str(), &format!("{path}?{query}"));
         (state.requests.len() - 1, fault, state.cuts)
     });
-    let request = body.map(|body| route::Request {
+    let request = body.map(|body| Request {
         method: parts.method,
         path,
         query: Query::parse(&query),
@@ -129,7 +128,7 @@ async fn serve(shared: Arc<Shared>, mut request: http::Request<Incoming>) -> Res
     Ok(answer)
 }
 
-fn answered(shared: &Arc<Shared>, request: Option<route::Request>) -> Answer {
+fn answered(shared: &Arc<Shared>, request: Option<Request>) -> Answer {
     match request {
         Some(request) => route::answer(shared, request),
         None => answer::failure(&Failure::plain(

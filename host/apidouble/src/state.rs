@@ -9,13 +9,7 @@ use std::{
 use serde_json::json;
 use tokio::sync::watch;
 
-use crate::{
-    exec::{ExecReply, ExecRequest},
-    faults::Fault,
-    logs::Logs,
-    resources::Resources,
-    store::Store,
-};
+use crate::{faults::Fault, logs::Logs, resources::Resources, store::Store};
 
 /// A recorded request, and the status of its response.
 #[derive(Debug, Clone)]
@@ -32,6 +26,32 @@ pub struct Recorded {
     pub content_type: String,
     /// The status code of the response; 0 if there is none (yet).
     pub status: u16,
+}
+
+/// A command that a client runs in a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecRequest {
+    /// The namespace of the pod.
+    pub namespace: String,
+    /// The name of the pod.
+    pub pod: String,
+    /// The container in the request, or else the pod's only one.
+    pub container: String,
+    /// The command with its arguments.
+    pub command: Vec<String>,
+}
+
+/// The result of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExecReply {
+    /// The standard output of the command.
+    pub stdout: Vec<u8>,
+    /// The standard error of the command.
+    pub stderr: Vec<u8>,
+    /// The exit code of the command.
+    pub exit_code: i32,
+    /// If set, the connection breaks after this many bytes of stdout, without a status.
+    pub cut_after: Option<usize>,
 }
 
 /// The handler for commands in containers.

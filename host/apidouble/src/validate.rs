@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{failure::Failure, json, resources::Resource};
+use crate::{answer::Failure, json, resources::Resource};
 
 /// Maximum size in bytes of all annotations of one object, keys and values together.
 const ANNOTATIONS: usize = 256 * 1024;

@@ -13,16 +13,13 @@ use tokio::{
 };
 
 use crate::{
-    answer::{self, Answer},
-    changes::Change,
-    failure::Failure,
-    path::ObjectPath,
+    answer::{self, Answer, Failure},
     read::Shape,
+    request::{ObjectPath, Request},
     resources::Resource,
-    route::Request,
     selector::Selector,
     state::{Cuts, Shared, State},
-    store::{Key, key_of},
+    store::{Change, Key, key_of},
 };
 
 /// How long a watch without a timeout lasts: the minimum of a real server.

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use crate::{
-    failure::Failure, json as at, objects::Call, patch, read::Shape, resources::Resource, state::State, validate,
-};
+use crate::{answer::Failure, json as at, patch, read::Call, resources::Resource, state::State, validate};
 
 /// Number of random characters at the end of a generated name.
 const RANDOM_END: usize = 5;
@@ -31,7 +30,7 @@ pub(crate) fn create(state: &mut State, resource: &Resource, call: &Call<'_>) ->
     for given_by_server in ["uid", "creationTimestamp", "deletionTimestamp", "generation", "managedFields"] {
         at::unset(&mut object, &["metadata", given_by_server]);
     }
-    let namespace = call.path.namespace.as_deref().unwrap_or_default();
+    let namespace = call.namespace();
     check_namespace(state, resource, namespace, &name)?;
     if state.store.get(&resource.id(), namespace, &name).is_some() {
         return Err(Failure::already_exists(resource, &name));
@@ -97,8 +96,7 @@ fn body(call: &Call<'_>) -> Result<Value, Failure> {
 }
 
 fn existing(state: &State, resource: &Resource, call: &Call<'_>, name: &str) -> Result<Arc<Value>, Failure> {
-    let namespace = call.path.namespace.as_deref().unwrap_or_default();
-    state.store.get(&resource.id(), namespace, name).cloned().ok_or_else(|| Failure::not_found(resource, name))
+    state.store.get(&resource.id(), call.namespace(), name).cloned().ok_or_else(|| Failure::not_found(resource, name))
 }
 
 /// Checks that an object matches the path, and fills in missing fields.
@@ -220,12 +218,11 @@ fn keep(state: &mut State, resource: &Resource, call: &Call<'_>, mut object: Val
         encode_strings(&mut object);
     }
     validate::check(resource, &object)?;
-    let shape: Shape = call.shape;
     if call.query.get("dryRun").is_some() {
-        return Ok(shape.show(resource, &object));
+        return Ok(call.shape.show(resource, &object));
     }
     let stored = state.store.write(&resource.id(), object);
-    Ok(shape.show(resource, &stored))
+    Ok(call.shape.show(resource, &stored))
 }
 
 /// Converts the `stringData` of a Secret to `data`.
@@ -234,34 +231,7 @@ fn encode_strings(secret: &mut Value) {
         return;
     };
     for (key, value) in strings {
-        let encoded = base64(value.as_str().unwrap_or_default().as_bytes());
-        at::set(secret, &["data", &key], encoded);
-    }
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or_default());
-        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for position in 0..4 {
-            let index = (group >> (18 - 6 * position)) & 63;
-            let digit = usize::try_from(index).ok().and_then(|index| DIGITS.get(index)).copied().unwrap_or_default();
-            out.push(if position <= chunk.len() { char::from(digit) } else { '=' });
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_is_that_of_the_standard() {
-        for (plain, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(base64(plain.as_bytes()), encoded);
-        }
+        let bytes = value.as_str().unwrap_or_default().as_bytes();
+        at::set(secret, &["data", &key], json!(ByteString(bytes.to_vec())));
     }
 }

@@ -1,14 +1,35 @@
-//! Finds the aggregator's pod.
+//! Finds the aggregator's pod, from outside and inside.
+
+use std::time::Duration;
 
 use kube::Api;
-use kube::api::ListParams;
+use kube::api::{GetParams, ListParams};
+use serde_json::Value;
 
+use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
 use crate::pod_view::{PodObject, PodView};
+use crate::retry::send_with_retry;
 
 /// Maximum number of pods to list. There is usually one, or an old one and its successor.
 const MAX_PODS: u32 = 50;
+
+/// How long reading the own pod is retried. Its network may not be ready immediately after its
+/// start.
+const START_PATIENCE: Duration = Duration::from_secs(15);
+
+/// Returns the UID of the pod in which this process runs, for owner references to it.
+///
+/// # Errors
+/// Returns an error if the pod cannot be read, or has no UID.
+pub async fn own_pod_uid(cluster: &Cluster, namespace: &str, pod: &str) -> Result<String, ClusterError> {
+    let what = format!("read pod `{pod}` in namespace `{namespace}`");
+    let pods = kube::core::Request::new(format!("/api/v1/namespaces/{namespace}/pods"));
+    let found = send_with_retry(cluster, &what, START_PATIENCE, pods.get(pod, &GetParams::default())).await?;
+    let uid = found.pointer("/metadata/uid").and_then(Value::as_str);
+    uid.map(str::to_owned).ok_or_else(|| ClusterError::new(what, "it has no uid"))
+}
 
 /// Finds the aggregator's pod by its label, then by the label of old versions, then by its name.
 pub(crate) async fn find(pods: &Api<PodObject>, namespace: &str) -> Result<Option<PodView>, ClusterError> {

@@ -11,6 +11,9 @@ use crate::error::{ClusterError, chain};
 /// Timeout for connecting to the API server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// The name of the cluster of this process's pod.
+const IN_POD: &str = "this pod's cluster";
+
 /// Selects the cluster to connect to.
 ///
 /// By default this is `$KUBECONFIG`, `~/.kube/config`, or the service account of the pod in which
@@ -37,13 +40,8 @@ impl Cluster {
     /// # Errors
     /// Returns an error if there is no usable configuration.
     pub async fn connect(options: &ConnectOptions) -> Result<Self, ClusterError> {
-        let (mut config, name) = load(options).await?;
-        config.connect_timeout = Some(CONNECT_TIMEOUT);
-        // The caller decides how long to retry, and reports the server's errors meanwhile.
-        config.default_retry = false;
-        // Logs, watches and exec sessions may be silent for a long time, so there is no read
-        // timeout. This is the client's default.
-        let client = Client::try_from(config).map_err(|error| {
+        let (config, name) = load(options).await?;
+        let client = client(config).map_err(|error| {
             ClusterError::new("use the kubeconfig", chain(&error))
                 .hint("check the certificates and the credentials plugin that the context names")
         })?;
@@ -60,12 +58,9 @@ impl Cluster {
             ClusterError::new("use the service account of this pod", chain(error))
                 .hint("the pod needs `automountServiceAccountToken`, which is on unless somebody turned it off")
         };
-        let mut config = Config::incluster().map_err(|error| failed(&error))?;
-        config.connect_timeout = Some(CONNECT_TIMEOUT);
-        // The caller decides how long to retry, and reports the server's errors meanwhile.
-        config.default_retry = false;
-        let client = Client::try_from(config).map_err(|error| failed(&error))?;
-        Ok(Self { client, name: "this pod's cluster".to_owned() })
+        let config = Config::incluster().map_err(|error| failed(&error))?;
+        let client = client(config).map_err(|error| failed(&error))?;
+        Ok(Self { client, name: IN_POD.to_owned() })
     }
 
     /// Wraps an existing client.
@@ -101,41 +96,40 @@ impl Cluster {
     }
 }
 
-async fn load(options: &ConnectOptions) -> Result<(Config, String), ClusterError> {
-    let choice = KubeConfigOptions { context: options.context.clone(), ..KubeConfigOptions::default() };
-    if let Some(path) = &options.kubeconfig {
-        let what = format!("use the kubeconfig `{}`", path.display());
-        let kubeconfig = Kubeconfig::read_from(path).map_err(|error| ClusterError::new(&what, chain(&error)))?;
-        let name = name(&kubeconfig, options);
-        let config = Config::from_custom_kubeconfig(kubeconfig, &choice)
-            .await
-            .map_err(|error| ClusterError::new(&what, chain(&error)))?;
-        return Ok((config, name));
-    }
-    match Kubeconfig::read() {
-        Ok(kubeconfig) => {
-            let name = name(&kubeconfig, options);
-            let config = Config::from_custom_kubeconfig(kubeconfig, &choice)
-                .await
-                .map_err(|error| ClusterError::new("use the kubeconfig", chain(&error)))?;
-            Ok((config, name))
-        }
-        Err(error) => match Config::incluster() {
-            Ok(config) if options.context.is_none() => Ok((config, "this pod's cluster".to_owned())),
-            _ => Err(ClusterError::new("find a cluster", chain(&error)).hint(
-                "name a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`; to run on this machine, add `--local`",
-            )),
-        },
-    }
+/// Creates a client. Logs, watches and exec sessions may be silent for a long time, so there is no
+/// read timeout, which is the client's default.
+fn client(mut config: Config) -> kube::Result<Client> {
+    config.connect_timeout = Some(CONNECT_TIMEOUT);
+    // The caller decides how long to retry, and reports the server's errors meanwhile.
+    config.default_retry = false;
+    Client::try_from(config)
 }
 
-fn name(kubeconfig: &Kubeconfig, options: &ConnectOptions) -> String {
-    options
-        .context
-        .clone()
-        .or_else(|| kubeconfig.current_context.clone())
-        .filter(|name| !name.is_empty())
-        .unwrap_or_else(|| "the kubeconfig's cluster".to_owned())
+/// Returns the configuration, and the name of the cluster.
+async fn load(options: &ConnectOptions) -> Result<(Config, String), ClusterError> {
+    let (what, kubeconfig) = match &options.kubeconfig {
+        Some(path) => {
+            let what = format!("use the kubeconfig `{}`", path.display());
+            let read = Kubeconfig::read_from(path).map_err(|error| ClusterError::new(&what, chain(&error)))?;
+            (what, read)
+        }
+        None => match Kubeconfig::read() {
+            Ok(read) => ("use the kubeconfig".to_owned(), read),
+            Err(error) => match Config::incluster() {
+                Ok(config) if options.context.is_none() => return Ok((config, IN_POD.to_owned())),
+                _ => return Err(ClusterError::new("find a cluster", chain(&error)).hint(
+                    "name a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`; to run on this machine, add `--local`",
+                )),
+            },
+        },
+    };
+    let context = options.context.clone();
+    let name = context.clone().or_else(|| kubeconfig.current_context.clone()).filter(|name| !name.is_empty());
+    let choice = KubeConfigOptions { context, ..KubeConfigOptions::default() };
+    let config = Config::from_custom_kubeconfig(kubeconfig, &choice)
+        .await
+        .map_err(|error| ClusterError::new(what, chain(&error)))?;
+    Ok((config, name.unwrap_or_else(|| "the kubeconfig's cluster".to_owned())))
 }
 
 /// The version of an API server, as far as decisions depend on it.

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, PostParams};
-use kube::core::{ApiResource, GroupVersionKind, TypeMeta};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, ResourceExt as _};
 use plumbline_core::RunId;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
@@ -37,10 +37,11 @@ pub enum Change {
     Keep,
 }
 
-/// How to undo a change.
-enum Undo<'a> {
-    Delete(&'a Value),
-    Restore(&'a Value, Box<DynamicObject>),
+/// A change that was made, with what is needed to undo it.
+struct Done<'a> {
+    object: &'a Value,
+    /// The replaced object, or `None` if the object was created.
+    before: Option<Box<DynamicObject>>,
 }
 
 /// Creates `objects` in order. `told` is called for each object with its title and the change.
@@ -53,12 +54,14 @@ pub async fn create(
     mut told: impl FnMut(&str, Change),
 ) -> Result<(), ClusterError> {
     let creation = RunId::random().to_string();
-    let mut done: Vec<Undo<'_>> = Vec::new();
+    let mut done: Vec<Done<'_>> = Vec::new();
     for object in objects {
         match create_one(cluster, object, &creation).await {
-            Ok((change, undo)) => {
+            Ok((change, before)) => {
                 told(&title(object), change);
-                done.extend(undo);
+                if change != Change::Keep {
+                    done.push(Done { object, before });
+                }
             }
             Err(error) => {
                 roll_back(cluster, done).await;
@@ -75,52 +78,47 @@ pub async fn create(
 /// Returns an error if an object of that name exists and [`create`] would fail because of it.
 pub async fn plan_creation(cluster: &Cluster, object: &Value) -> Result<Change, ClusterError> {
     let (api, wanted) = target(cluster, object)?;
-    let name = wanted.metadata.name.as_deref().unwrap_or_default();
-    match api.get_opt(name).await {
+    match api.get_opt(&wanted.name_any()).await {
         Ok(Some(found)) => compare(object, &found),
         Ok(None) | Err(_) => Ok(Change::Create),
     }
 }
 
-async fn create_one<'a>(
+/// Returns the change, and the replaced object if there was one.
+async fn create_one(
     cluster: &Cluster,
-    object: &'a Value,
+    object: &Value,
     creation: &str,
-) -> Result<(Change, Option<Undo<'a>>), ClusterError> {
+) -> Result<(Change, Option<Box<DynamicObject>>), ClusterError> {
     let (api, mut wanted) = target(cluster, object)?;
-    let annotations = wanted.metadata.annotations.get_or_insert_default();
-    annotations.insert(CREATION_ANNOTATION.to_owned(), creation.to_owned());
+    wanted.annotations_mut().insert(CREATION_ANNOTATION.to_owned(), creation.to_owned());
     let parameters = PostParams::default();
-    let created = retried(|| async { api.create(&parameters, &wanted).await }).await;
-    let conflict = match created {
-        Ok(_) => return Ok((Change::Create, Some(Undo::Delete(object)))),
+    let failed = |error: &kube::Error| ClusterError::api(format!("create {}", title(object)), error);
+    let conflict = match retried(|| async { api.create(&parameters, &wanted).await }).await {
+        Ok(_) => return Ok((Change::Create, None)),
         Err(kube::Error::Api(status)) if status.code == 409 => kube::Error::Api(status),
-        Err(error) => return Err(ClusterError::api(format!("create {}", title(object)), &error)),
+        Err(error) => return Err(failed(&error)),
     };
-    let name = wanted.metadata.name.as_deref().unwrap_or_default();
-    let found = match retried(|| async { api.get(name).await }).await {
+    let name = wanted.name_any();
+    let found = match retried(|| async { api.get(&name).await }).await {
         Ok(found) => found,
         // Users without permission to get a namespace may still be able to use it.
-        Err(_) if is_namespace(object) => return Ok((Change::Keep, None)),
-        Err(_) => {
-            return Err(ClusterError::api(format!("create {}", title(object)), &conflict).hint(LEFT_OVER));
-        }
+        Err(_) if object.get("kind") == Some(&json!("Namespace")) => return Ok((Change::Keep, None)),
+        Err(_) => return Err(failed(&conflict).hint(LEFT_OVER)),
     };
-    let ours = found.metadata.annotations.as_ref().and_then(|all| all.get(CREATION_ANNOTATION));
-    if ours.map(String::as_str) == Some(creation) {
+    if found.annotations().get(CREATION_ANNOTATION).map(String::as_str) == Some(creation) {
         // The first attempt succeeded, but its response was lost.
-        return Ok((Change::Create, Some(Undo::Delete(object))));
+        return Ok((Change::Create, None));
     }
     let change = compare(object, &found)?;
     if change != Change::Update {
         return Ok((change, None));
     }
-    let mut replacement = wanted.clone();
-    replacement.metadata.resource_version.clone_from(&found.metadata.resource_version);
-    retried(|| async { api.replace(name, &parameters, &replacement).await })
+    wanted.metadata.resource_version.clone_from(&found.metadata.resource_version);
+    retried(|| async { api.replace(&name, &parameters, &wanted).await })
         .await
         .map_err(|error| ClusterError::api(format!("update {}", title(object)), &error))?;
-    Ok((change, Some(Undo::Restore(object, Box::new(found)))))
+    Ok((change, Some(Box::new(found))))
 }
 
 async fn retried<T, F>(attempt: impl FnMut() -> F) -> kube::Result<T>
@@ -128,16 +126,15 @@ where
     F: Future<Output = kube::Result<T>>,
 {
     let pauses = ExponentialBuilder::default().with_min_delay(Duration::from_millis(300)).with_max_times(ATTEMPTS);
-    attempt.retry(pauses).when(is_transient).await
+    attempt.retry(pauses).when(|error| ClusterError::api("", error).is_transient()).await
 }
 
 /// Returns the required change when `found` has the name of `object`.
 fn compare(object: &Value, found: &DynamicObject) -> Result<Change, ClusterError> {
-    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
-    let same = match kind {
-        "Namespace" => return Ok(Change::Keep),
-        "ClusterRole" => same::<ClusterRole, _>(object, found, |role| (role.rules, role.aggregation_rule)),
-        "ClusterRoleBinding" => same::<ClusterRoleBinding, _>(object, found, |it| (it.role_ref, it.subjects)),
+    let same = match object.get("kind").and_then(Value::as_str) {
+        Some("Namespace") => return Ok(Change::Keep),
+        Some("ClusterRole") => same::<ClusterRole, _>(object, found, |role| (role.rules, role.aggregation_rule)),
+        Some("ClusterRoleBinding") => same::<ClusterRoleBinding, _>(object, found, |it| (it.role_ref, it.subjects)),
         _ => {
             let error = ClusterError::new(format!("create {}", title(object)), "it already exists");
             return Err(error.hint(LEFT_OVER));
@@ -146,7 +143,7 @@ fn compare(object: &Value, found: &DynamicObject) -> Result<Change, ClusterError
     if same {
         return Ok(Change::Keep);
     }
-    let label = |key: &str| found.metadata.labels.as_ref()?.get(key).map(String::as_str);
+    let label = |key: &str| found.labels().get(key).map(String::as_str);
     let namespace = object.pointer(&format!("/metadata/labels/{}", names::NAMESPACE_LABEL)).and_then(Value::as_str);
     if label(names::COMPONENT_LABEL) == Some(names::COMPONENT_VALUE) && label(names::NAMESPACE_LABEL) == namespace {
         return Ok(Change::Update);
@@ -169,25 +166,15 @@ fn same<K: DeserializeOwned, T: PartialEq>(object: &Value, found: &DynamicObject
 
 const LEFT_OVER: &str = "it was left by an earlier run, or belongs to one that is under way: `plumbline status` shows it, `plumbline delete` removes it";
 
-fn is_namespace(object: &Value) -> bool {
-    object.get("kind").and_then(Value::as_str) == Some("Namespace")
-}
-
-fn is_transient(error: &kube::Error) -> bool {
-    ClusterError::api("", error).is_transient()
-}
-
-async fn roll_back(cluster: &Cluster, done: Vec<Undo<'_>>) {
-    for undo in done.into_iter().rev() {
-        let (Undo::Delete(object) | Undo::Restore(object, _)) = &undo;
+async fn roll_back(cluster: &Cluster, done: Vec<Done<'_>>) {
+    for Done { object, before } in done.into_iter().rev() {
         let Ok((api, dynamic)) = target(cluster, object) else { continue };
-        let name = dynamic.metadata.name.as_deref().unwrap_or_default();
-        let undone = match &undo {
-            Undo::Delete(_) => api.delete(name, &DeleteParams::background()).await.map(drop),
-            Undo::Restore(_, before) => {
-                let mut before = before.clone();
+        let name = dynamic.name_any();
+        let undone = match before {
+            None => api.delete(&name, &DeleteParams::background()).await.map(drop),
+            Some(mut before) => {
                 before.metadata.resource_version = None;
-                api.replace(name, &PostParams::default(), &before).await.map(drop)
+                api.replace(&name, &PostParams::default(), &before).await.map(drop)
             }
         };
         if let Err(error) = undone {
@@ -197,19 +184,21 @@ async fn roll_back(cluster: &Cluster, done: Vec<Undo<'_>>) {
 }
 
 fn target(cluster: &Cluster, object: &Value) -> Result<(Api<DynamicObject>, DynamicObject), ClusterError> {
-    let what = || format!("create {}", title(object));
+    let failed = |cause: String| ClusterError::new(format!("create {}", title(object)), cause);
     let dynamic: DynamicObject = serde_json::from_value(object.clone())
-        .map_err(|error| ClusterError::new(what(), format!("it is not a Kubernetes object: {error}")))?;
-    let Some(TypeMeta { api_version, kind }) = &dynamic.types else {
-        return Err(ClusterError::new(what(), "it has no `apiVersion` and `kind`"));
-    };
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        .map_err(|error| failed(format!("it is not a Kubernetes object: {error}")))?;
+    let resource = resource_of(&dynamic).ok_or_else(|| failed("it has no `apiVersion` and `kind`".to_owned()))?;
     let api = match &dynamic.metadata.namespace {
         Some(namespace) => Api::namespaced_with(cluster.client(), namespace, &resource),
         None => Api::all_with(cluster.client(), &resource),
     };
     Ok((api, dynamic))
+}
+
+/// Returns the resource of an object, if it has `apiVersion` and `kind`.
+pub(crate) fn resource_of(object: &DynamicObject) -> Option<ApiResource> {
+    let kind = GroupVersionKind::try_from(object.types.clone()?).ok()?;
+    Some(ApiResource::from_gvk(&kind))
 }
 
 /// Returns a title for messages, such as ``pod `sonobuoy` in namespace `x` ``.

@@ -25,29 +25,33 @@ impl ClusterError {
 
     /// Converts an error of the client, with a hint if one is known.
     pub fn api(what: impl Into<String>, error: &kube::Error) -> Self {
-        let what = what.into();
-        match error {
+        let (cause, hint, code) = match error {
             kube::Error::Api(status) => {
                 let hint = match status.code {
                     401 => Some(
-                        "the API server does not accept these credentials: check the kubeconfig's user, or log in again"
-                            .to_owned(),
+                        "the API server does not accept these credentials: check the kubeconfig's user, or log in again",
                     ),
                     403 => Some(
-                        "this account lacks the permission that the message names: ask for a role with it, or use another account"
-                            .to_owned(),
+                        "this account lacks the permission that the message names: ask for a role with it, or use another account",
                     ),
                     _ => None,
                 };
-                let cause = if status.message.is_empty() {
-                    format!("the API server answered with code {} ({})", status.code, status.reason)
-                } else {
-                    status.message.clone()
+                let cause = match status.message.as_str() {
+                    "" => format!("the API server answered with code {} ({})", status.code, status.reason),
+                    message => message.to_owned(),
                 };
-                Self { what, cause, hint, code: Some(status.code) }
+                (cause, hint, Some(status.code))
             }
-            other => Self { what, cause: chain(other), hint: reach_hint(other), code: None },
-        }
+            kube::Error::Service(_) | kube::Error::HyperError(_) => (
+                chain(error),
+                Some(
+                    "check that the API server's address in the kubeconfig is right and can be reached from here, and that no proxy is in the way",
+                ),
+                None,
+            ),
+            other => (chain(other), None, None),
+        };
+        Self { what: what.into(), cause, hint: hint.map(str::to_owned), code }
     }
 
     /// Adds a hint.
@@ -81,11 +85,4 @@ impl ClusterError {
     pub fn is_transient(&self) -> bool {
         self.code.is_none_or(|code| code == 429 || code >= 500)
     }
-}
-
-fn reach_hint(error: &kube::Error) -> Option<String> {
-    matches!(error, kube::Error::Service(_) | kube::Error::HyperError(_)).then(|| {
-        "check that the API server's address in the kubeconfig is right and can be reached from here, and that no proxy is in the way"
-            .to_owned()
-    })
 }

@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use kube::Api;
 use kube::api::{AttachParams, AttachedProcess};
+use plumbline_core::text::indented;
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf, ReadHalf, SimplexStream};
 use tokio::time::{Instant, Sleep};
 
@@ -29,53 +30,42 @@ const STDERR_BYTES: usize = 64 << 10;
 
 /// The container in which to run a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExecTarget {
+pub(crate) struct ExecTarget {
     /// The pod's namespace.
-    pub namespace: String,
+    pub(crate) namespace: String,
     /// The pod.
-    pub pod: String,
+    pub(crate) pod: String,
     /// The container in it.
-    pub container: String,
-}
-
-/// The kind of failure to execute a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExecFault {
-    /// The pod does not exist.
-    NotFound,
-    /// The account may not execute commands in pods.
-    Forbidden,
-    /// The container is not running, or does not contain the command.
-    NotRunning,
-    /// The connection was lost, or no data arrived for too long. A retry may help.
-    Dropped,
-    /// The API server returned another error.
-    Other,
+    pub(crate) container: String,
 }
 
 /// Error while running a command: it did not start, or its exit was not observed.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
-pub struct ExecError {
-    /// The kind of failure.
-    pub fault: ExecFault,
+pub(crate) struct ExecError {
+    /// Whether the connection was lost, or no data arrived for too long. A retry may help.
+    pub(crate) dropped: bool,
     /// The error for the user.
-    pub error: Box<ClusterError>,
+    pub(crate) error: Box<ClusterError>,
 }
 
-impl From<ExecError> for ClusterError {
-    fn from(error: ExecError) -> Self {
-        *error.error
+impl ExecError {
+    fn new(error: ClusterError) -> Self {
+        Self { dropped: false, error: Box::new(error) }
+    }
+
+    fn dropped(error: ClusterError) -> Self {
+        Self { dropped: true, error: Box::new(error) }
     }
 }
 
 /// How a command exited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exit {
+pub(crate) struct Exit {
     /// The exit code.
-    pub code: i32,
+    pub(crate) code: i32,
     /// The standard error, at most 64 KiB, without control characters other than line breaks.
-    pub stderr: String,
+    pub(crate) stderr: String,
 }
 
 type StatusFuture = Pin<Box<dyn Future<Output = Option<Status>> + Send>>;
@@ -86,7 +76,7 @@ type StatusFuture = Pin<Box<dyn Future<Output = Option<Status>> + Send>>;
 /// Standard error is collected meanwhile. If the connection is lost, or no data arrives for the
 /// configured time, reading fails after all received data was read. Dropping this closes the
 /// connection.
-pub struct ExecStream {
+pub(crate) struct ExecStream {
     // This keeps the background task alive. Dropping it closes the connection.
     _process: AttachedProcess,
     what: String,
@@ -106,7 +96,7 @@ impl ExecStream {
     ///
     /// # Errors
     /// Returns [`ExecError`] if the command cannot be started.
-    pub async fn start(
+    pub(crate) async fn start(
         cluster: &Cluster,
         target: &ExecTarget,
         command: &[String],
@@ -128,12 +118,12 @@ impl ExecStream {
             Ok(Err(error)) => return Err(refused(&what, target, &error)),
             Err(_) => {
                 let cause = format!("the API server did not start it within {} s", START_TIMEOUT.as_secs());
-                return Err(ExecError { fault: ExecFault::Dropped, error: Box::new(ClusterError::new(what, cause)) });
+                return Err(ExecError::dropped(ClusterError::new(what, cause)));
             }
         };
         let (Some(stdout), Some(status)) = (process.stdout(), process.take_status()) else {
             let error = ClusterError::new(what, "the client gave no standard output");
-            return Err(ExecError { fault: ExecFault::Other, error: Box::new(error) });
+            return Err(ExecError::new(error));
         };
         Ok(Self {
             stderr: process.stderr(),
@@ -152,14 +142,14 @@ impl ExecStream {
     ///
     /// # Errors
     /// Returns [`ExecError`] if the connection is lost, or if there are more than `limit` bytes.
-    pub async fn collect(mut self, limit: usize) -> Result<(Exit, Vec<u8>), ExecError> {
+    pub(crate) async fn collect(mut self, limit: usize) -> Result<(Exit, Vec<u8>), ExecError> {
         let mut out = Vec::new();
         let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
         let read = (&mut self).take(most).read_to_end(&mut out).await;
         read.map_err(|error| self.lost(&error))?;
         if out.len() > limit {
             let error = ClusterError::new(&self.what, format!("it printed more than {limit} bytes"));
-            return Err(ExecError { fault: ExecFault::Other, error: Box::new(error) });
+            return Err(ExecError::new(error));
         }
         Ok((self.finish().await?, out))
     }
@@ -169,7 +159,7 @@ impl ExecStream {
     /// # Errors
     /// Returns [`ExecError`] if the connection is lost before the exit was reported, or if the
     /// command never ran.
-    pub async fn finish(mut self) -> Result<Exit, ExecError> {
+    pub(crate) async fn finish(mut self) -> Result<Exit, ExecError> {
         let rest = tokio::io::copy(&mut self, &mut tokio::io::sink()).await;
         rest.map_err(|error| self.lost(&error))?;
         if self.ended.is_none() {
@@ -186,12 +176,12 @@ impl ExecStream {
         })
         .await;
         match exit_code(&status) {
-            Ok(code) => Ok(Exit { code, stderr: printable(&self.told) }),
+            Ok(code) => Ok(Exit { code, stderr: indented(&String::from_utf8_lossy(&self.told), "") }),
             Err(cause) => {
                 let error = ClusterError::new(&self.what, cause).hint(
                     "is it the aggregator's image? `--retrieve-path` and the image's `/sonobuoy` belong together",
                 );
-                Err(ExecError { fault: ExecFault::NotRunning, error: Box::new(error) })
+                Err(ExecError::new(error))
             }
         }
     }
@@ -202,7 +192,7 @@ impl ExecStream {
             io::ErrorKind::TimedOut => format!("nothing came for {} s", self.patience.as_secs()),
             _ => "the connection was lost".to_owned(),
         };
-        ExecError { fault: ExecFault::Dropped, error: Box::new(ClusterError::new(&self.what, cause)) }
+        ExecError::dropped(ClusterError::new(&self.what, cause))
     }
 
     /// Reads the available standard error. Unread, it would also block standard output, which uses
@@ -264,12 +254,6 @@ fn exit_code(status: &Status) -> Result<i32, String> {
     }
 }
 
-/// Makes the output of a program safe to print.
-fn printable(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    plumbline_core::text::indented(&text, "")
-}
-
 /// Messages of nodes about containers in which nothing can be executed.
 const NOT_RUNNING: [&str; 5] =
     ["container not found", "completed pod", "not running", "does not have a host assigned", "is not valid for pod"];
@@ -277,28 +261,21 @@ const NOT_RUNNING: [&str; 5] =
 fn refused(what: &str, target: &ExecTarget, error: &kube::Error) -> ExecError {
     let told = ClusterError::api(what, error);
     let ExecTarget { namespace, pod, container } = target;
-    let (fault, error) = match (told.code, error) {
-        (Some(404), _) if !NOT_RUNNING.iter().any(|known| told.cause.contains(known)) => {
-            let hint = format!("pod `{pod}` in namespace `{namespace}` is gone, and with it what it held");
-            (ExecFault::NotFound, told.hint(hint))
+    let not_running = NOT_RUNNING.iter().any(|known| told.cause.contains(known));
+    let hint = match told.code {
+        Some(404) if !not_running => {
+            format!("pod `{pod}` in namespace `{namespace}` is gone, and with it what it held")
         }
-        (Some(401), _) => (ExecFault::Forbidden, told),
-        (Some(403), _) => {
-            let hint = format!(
-                "this account needs the permission `create` (and on older clusters `get`) on `pods/exec` in namespace `{namespace}`"
-            );
-            (ExecFault::Forbidden, told.hint(hint))
+        Some(403) => format!(
+            "this account needs the permission `create` (and on older clusters `get`) on `pods/exec` in namespace `{namespace}`"
+        ),
+        Some(code) if not_running && code != 401 => {
+            format!("container `{container}` of pod `{pod}` does not run: commands can only be executed while it does")
         }
-        (Some(_), _) if NOT_RUNNING.iter().any(|known| told.cause.contains(known)) => {
-            let hint = format!(
-                "container `{container}` of pod `{pod}` does not run: commands can only be executed while it does"
-            );
-            (ExecFault::NotRunning, told.hint(hint))
-        }
-        (None | Some(429 | 500..), _) => (ExecFault::Dropped, told),
-        _ => (ExecFault::Other, told),
+        None | Some(429 | 500..) => return ExecError::dropped(told),
+        Some(_) => return ExecError::new(told),
     };
-    ExecError { fault, error: Box::new(error) }
+    ExecError::new(told.hint(hint))
 }
 
 #[cfg(test)]
@@ -325,18 +302,20 @@ mod tests {
     #[test]
     fn faults_are_told_apart() {
         let target = ExecTarget { namespace: "ns".into(), pod: "p".into(), container: "c".into() };
-        for (code, message, fault) in [
-            (404, "pods \"p\" not found", ExecFault::NotFound),
-            (403, "cannot create resource \"pods/exec\"", ExecFault::Forbidden),
-            (500, "unable to upgrade connection: container not found (\"c\")", ExecFault::NotRunning),
-            (400, "cannot exec into a container in a completed pod; current phase is Failed", ExecFault::NotRunning),
-            (500, "error dialing backend: EOF", ExecFault::Dropped),
-            (429, "too many requests", ExecFault::Dropped),
-            (400, "bad", ExecFault::Other),
+        for (code, message, dropped, hint) in [
+            (404, "pods \"p\" not found", false, "is gone"),
+            (403, "cannot create resource \"pods/exec\"", false, "permission `create`"),
+            (500, "unable to upgrade connection: container not found (\"c\")", false, "does not run"),
+            (400, "cannot exec into a container in a completed pod; current phase is Failed", false, "does not run"),
+            (500, "error dialing backend: EOF", true, ""),
+            (429, "too many requests", true, ""),
+            (400, "bad", false, ""),
         ] {
             let status = kube::core::Status { code, message: message.into(), ..kube::core::Status::default() };
             let error = refused("execute it", &target, &kube::Error::Api(Box::new(status)));
-            assert_eq!(error.fault, fault, "{message}");
+            assert_eq!(error.dropped, dropped, "{message}");
+            let told = error.error.hint.unwrap_or_default();
+            assert!(told.contains(hint) && told.is_empty() == hint.is_empty(), "{told}");
         }
     }
 }

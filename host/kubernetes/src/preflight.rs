@@ -6,10 +6,11 @@ use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessR
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::Api;
 use kube::api::{ListParams, PostParams};
-use kube::core::{ApiResource, GroupVersionKind};
+use kube::core::{ApiResource, DynamicObject};
 use serde_json::Value;
 
 use crate::cluster::{Cluster, ServerVersion};
+use crate::create::resource_of;
 use crate::error::ClusterError;
 use crate::names;
 
@@ -61,8 +62,6 @@ pub struct Preflight {
 /// A problem that a check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The check.
-    pub check: Check,
     /// Whether the problem prevents a run.
     pub fatal: bool,
     /// The problem, in one sentence.
@@ -72,12 +71,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn fatal(check: Check, what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { check, fatal: true, what: what.into(), hint: hint.into() }
-    }
-
-    fn warning(check: Check, what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { check, fatal: false, what: what.into(), hint: hint.into() }
+    fn fatal(what: String, hint: impl Into<String>) -> Self {
+        Self { fatal: true, what, hint: hint.into() }
     }
 }
 
@@ -89,13 +84,17 @@ impl Preflight {
     pub async fn run(&self, cluster: &Cluster) -> Result<(ServerVersion, Vec<Finding>), ClusterError> {
         let version = cluster.version().await?;
         let mut findings = Vec::new();
-        for check in Check::ALL.into_iter().filter(|check| !self.skip.contains(check)) {
-            match check {
-                Check::Version => findings.extend(version_finding(&version)),
-                Check::Permissions => {}
-                Check::ExistingRun => findings.extend(self.existing_run(cluster).await?),
-                Check::Dns => findings.extend(self.dns(cluster).await),
-            }
+        if (version.major, version.minor) < OLDEST && !self.skip.contains(&Check::Version) {
+            findings.push(Finding::fatal(
+                format!("the API server is {}, older than v{}.{}", version.git_version, OLDEST.0, OLDEST.1),
+                "use a newer cluster, or try all the same with `--skip-preflight=versioncheck`",
+            ));
+        }
+        if !self.skip.contains(&Check::ExistingRun) {
+            findings.extend(self.existing_run(cluster).await?);
+        }
+        if !self.skip.contains(&Check::Dns) {
+            findings.extend(self.dns(cluster).await);
         }
         Ok((version, findings))
     }
@@ -106,7 +105,6 @@ impl Preflight {
         match namespaces.get_opt(name).await {
             Ok(Some(namespace)) if namespace.metadata.deletion_timestamp.is_some() => {
                 return Ok(Some(Finding::fatal(
-                    Check::ExistingRun,
                     format!("namespace `{name}` is being deleted"),
                     format!(
                         "wait until it is gone (`plumbline delete -n {name} --wait` shows what blocks it), or use another with `-n`"
@@ -128,7 +126,6 @@ impl Preflight {
         };
         Ok((!found.items.is_empty()).then(|| {
             Finding::fatal(
-                Check::ExistingRun,
                 format!("there is a run in namespace `{name}` already"),
                 format!("`plumbline status -n {name}` shows it; remove it with `plumbline delete -n {name} --wait`, or use another namespace with `-n`"),
             )
@@ -146,11 +143,13 @@ impl Preflight {
                 return None;
             }
         }
-        Some(Finding::warning(
-            Check::Dns,
-            format!("no DNS server for pods was found in namespace `{}`", self.dns_namespace),
-            "the run tries itself whether names resolve; `--dns-namespace` and `--dns-pod-labels` say where to look",
-        ))
+        Some(Finding {
+            fatal: false,
+            what: format!("no DNS server for pods was found in namespace `{}`", self.dns_namespace),
+            hint:
+                "the run tries itself whether names resolve; `--dns-namespace` and `--dns-pod-labels` say where to look"
+                    .to_owned(),
+        })
     }
 
     /// Checks whether this account may create each of `objects`, unless the check is skipped.
@@ -161,10 +160,9 @@ impl Preflight {
         let kinds: BTreeSet<_> = objects.iter().filter_map(kind_of).collect();
         let mut findings = Vec::new();
         for (group, resource, namespace) in kinds {
-            if may(cluster, "create", &group, &resource, namespace.as_deref()).await == Some(false) {
+            if may_create(cluster, &group, &resource, namespace.as_deref()).await == Some(false) {
                 let place = namespace.map_or(String::new(), |namespace| format!(" in namespace `{namespace}`"));
                 findings.push(Finding::fatal(
-                    Check::Permissions,
                     format!("this account may not create {resource}{place}"),
                     "use an account with that permission, or fewer of them: `--aggregator-permissions namespaceAdmin`, `--rbac disable`, `--existing-service-account`",
                 ));
@@ -177,29 +175,17 @@ impl Preflight {
 /// Returns group, resource and namespace of an object. Namespaces are skipped, because they may
 /// exist, and are then kept.
 fn kind_of(object: &Value) -> Option<(String, String, Option<String>)> {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-    let kind = text("/kind").filter(|kind| *kind != "Namespace")?;
-    let (group, version) = text("/apiVersion")?.split_once('/').unwrap_or(("", text("/apiVersion")?));
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind)).plural;
-    Some((group.to_owned(), resource.to_string(), text("/metadata/namespace").map(str::to_owned)))
+    let object: DynamicObject = serde_json::from_value(object.clone()).ok()?;
+    let ApiResource { group, plural, kind, .. } = resource_of(&object)?;
+    (kind != "Namespace").then_some((group, plural, object.metadata.namespace))
 }
 
-fn version_finding(version: &ServerVersion) -> Option<Finding> {
-    ((version.major, version.minor) < OLDEST).then(|| {
-        Finding::fatal(
-            Check::Version,
-            format!("the API server is {}, older than v{}.{}", version.git_version, OLDEST.0, OLDEST.1),
-            "use a newer cluster, or try all the same with `--skip-preflight=versioncheck`",
-        )
-    })
-}
-
-/// Asks the server for a permission. Returns `None` if there is no answer.
-async fn may(cluster: &Cluster, verb: &str, group: &str, resource: &str, namespace: Option<&str>) -> Option<bool> {
+/// Asks the server whether this account may create objects. Returns `None` if there is no answer.
+async fn may_create(cluster: &Cluster, group: &str, resource: &str, namespace: Option<&str>) -> Option<bool> {
     let review = SelfSubjectAccessReview {
         spec: SelfSubjectAccessReviewSpec {
             resource_attributes: Some(ResourceAttributes {
-                verb: Some(verb.to_owned()),
+                verb: Some("create".to_owned()),
                 group: Some(group.to_owned()),
                 resource: Some(resource.to_owned()),
                 namespace: namespace.map(str::to_owned),

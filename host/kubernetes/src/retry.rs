@@ -1,4 +1,7 @@
 //! Sends requests to the API server as plain JSON, with retries for a limited time.
+//!
+//! The retry layer of the `kube` crate is no substitute: it gives up after a number of attempts,
+//! not after a time, and retries neither lost connections nor other server errors than 503 and 504.
 
 use std::time::Duration;
 
@@ -34,10 +37,11 @@ pub(crate) async fn send_with_retry(
     cluster: &Cluster,
     what: &str,
     patience: Duration,
-    request: &Request<Vec<u8>>,
+    request: Result<Request<Vec<u8>>, kube::core::request::Error>,
 ) -> Result<Value, ClusterError> {
+    let request = request.map_err(|error| ClusterError::new(what, error.to_string()))?;
     let deadline = Instant::now() + patience;
-    (|| attempt(cluster, what, request))
+    (|| attempt(cluster, what, &request))
         .retry(pauses())
         .when(|refusal: &Refusal| refusal.error.is_transient())
         .adjust(|refusal: &Refusal, pause: Option<Duration>| {
@@ -98,21 +102,12 @@ fn pauses() -> ExponentialBuilder {
 }
 
 async fn attempt(cluster: &Cluster, what: &str, request: &Request<Vec<u8>>) -> Result<Value, Refusal> {
-    match tokio::time::timeout(ATTEMPT, once(cluster, what, request)).await {
-        Ok(answer) => answer,
-        Err(_) => {
-            let cause = format!("the API server gave no answer within {} s", ATTEMPT.as_secs());
-            Err(Refusal::of(ClusterError::new(what, cause)))
-        }
-    }
-}
-
-async fn once(cluster: &Cluster, what: &str, request: &Request<Vec<u8>>) -> Result<Value, Refusal> {
-    let mut copy = Request::new(Body::from(request.body().clone()));
-    *copy.method_mut() = request.method().clone();
-    *copy.uri_mut() = request.uri().clone();
-    *copy.headers_mut() = request.headers().clone();
-    ask(cluster, what, copy).await
+    let (head, body) = request.clone().into_parts();
+    let request = Request::from_parts(head, Body::from(body));
+    tokio::time::timeout(ATTEMPT, ask(cluster, what, request)).await.unwrap_or_else(|_| {
+        let cause = format!("the API server gave no answer within {} s", ATTEMPT.as_secs());
+        Err(Refusal::of(ClusterError::new(what, cause)))
+    })
 }
 
 /// Selects the objects to list.
@@ -151,8 +146,7 @@ pub(crate) async fn list<T>(
         let begun = params.continue_token.is_some();
         let collection = kube::core::Request::new(listing.path);
         let request = if listing.metadata_only { collection.list_metadata(&params) } else { collection.list(&params) };
-        let request = request.map_err(|error| ClusterError::new(listing.what, error.to_string()))?;
-        let page = match send_with_retry(cluster, listing.what, listing.patience, &request).await {
+        let page = match send_with_retry(cluster, listing.what, listing.patience, request).await {
             Err(error) if error.code == Some(410) && begun && restarts < MAX_RESTARTS => {
                 restarts += 1;
                 objects.clear();

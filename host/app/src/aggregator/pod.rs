@@ -12,7 +12,7 @@ use plumbline_aggregator::{Provenance, Source};
 use plumbline_core::PluginName;
 use plumbline_core::config::{Config, MAX_CONFIG_BYTES, NativeSidecar, SecurityContextMode};
 use plumbline_kubernetes::dispatcher::Survey;
-use plumbline_kubernetes::driver::{Owner, Stage, WorkerSecurity, progress_ports};
+use plumbline_kubernetes::driver::{Stage, WorkerSecurity, progress_ports};
 use plumbline_kubernetes::manifest::plugin_account;
 use plumbline_kubernetes::monitor::GracePeriods;
 use plumbline_kubernetes::query::{self, QueryOptions};
@@ -91,10 +91,6 @@ impl Pod {
         Self { namespace, name, uid }
     }
 
-    pub(super) fn owner(&self) -> Option<Owner> {
-        self.uid.clone().map(|uid| Owner { name: self.name.clone(), uid })
-    }
-
     pub(super) fn owner_reference(&self) -> Option<OwnerReference> {
         self.uid.clone().map(|uid| OwnerReference {
             api_version: "v1".to_owned(),
@@ -134,7 +130,7 @@ impl Pod {
                 &config.progress_updates_port,
             ),
             job_tolerations: config.plumbline.job_tolerations.clone(),
-            owner: self.owner(),
+            owner: self.owner_reference(),
             native_sidecar,
             security: match config.security_context_mode {
                 SecurityContextMode::NonRoot => WorkerSecurity::LikePlugin,

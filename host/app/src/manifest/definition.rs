@@ -84,7 +84,7 @@ pub fn built_in_definition(context: &Context, name: &str, changes: &BuiltInChang
     let definition = with_run_options(context, definition, changes)?;
     let mut json = definition.to_json();
     if changes.show_default_podspec && definition.pod_spec.is_none() {
-        insert(&mut json, "podSpec", default_pod_spec(definition.driver));
+        insert(&mut json, "podSpec", default_pod_spec(definition.driver, None));
     }
     let Config { worker_image, image_pull_policy, .. } = Config::default();
     image_of_run(&mut json, changes.image.as_deref().unwrap_or(&worker_image), image_pull_policy);
@@ -177,7 +177,7 @@ fn pod_spec(template: &PluginTemplate) -> Result<Option<Value>, AppError> {
     if selector.is_empty() && !template.show_default_podspec {
         return Ok(None);
     }
-    let mut pod = default_pod_spec(template.driver);
+    let mut pod = default_pod_spec(template.driver, None);
     let mut nodes = match pod.get("nodeSelector") {
         Some(Value::Object(nodes)) => nodes.clone(),
         _ => Map::new(),

@@ -222,9 +222,8 @@ impl ClusterRunOptions {
                 image: images.get(name).map(|from| image(from, self.registry_prefix.as_ref())),
                 env,
                 show_pod_spec: self.show_default_podspec,
-                ..Transform::of(&config)
             };
-            let definition = prepare_definition(&redirected, &transform).map_err(|error| {
+            let definition = prepare_definition(&redirected, &config, &transform).map_err(|error| {
                 AppError::usage(format!("plugin `{name}` cannot be put into a cluster")).because(&error)
             })?;
             if let Some((source, digest)) = packed_provenance(one) {
@@ -249,7 +248,6 @@ impl ClusterRunOptions {
             aggregator_env: env.remove(AGGREGATOR).unwrap_or_default(),
             log_level,
             docker_config,
-            server,
             ..ManifestOptions::new(config, plugins)
         })
     }

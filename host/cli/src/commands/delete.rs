@@ -62,7 +62,7 @@ pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, App
 
 async fn carry_out(args: &DeleteArgs, global: &Global, cluster: &Cluster, plan: &Plan) -> ExitCode {
     let mut told = |removed: &Removed<'_>| match removed {
-        Removed::Started(object) if object.is_terminating() => say(&format!("is being removed already: {object}")),
+        Removed::Started(object) if object.terminating => say(&format!("is being removed already: {object}")),
         Removed::Started(object) => say(&format!("removed: {object}")),
         Removed::WasGone(object) => say(&format!("was gone: {object}")),
         Removed::Failed(..) => {}

@@ -59,12 +59,13 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, A
         server: answers.version,
         serves_rbac: answers.serves_rbac,
     };
+    let unknown_version = questions.version && circumstances.server.is_none();
     // The cluster may be able to reach registries that this machine cannot.
     let checks = SuiteChecks::Tests;
     let options =
         runtime.block_on(manifest::compose(&context, &run, &(&args.suite).into(), config, circumstances, checks))?;
     let objects = manifest::objects(&options)?;
-    if questions.version && options.server.is_none() {
+    if unknown_version {
         let why = answers.silence.as_deref().unwrap_or("it was not asked");
         say(&format!(
             "warning: the version of the cluster is not known, and plugins are not told it: name it with `--kubernetes-version`\n  {why}"

@@ -1,7 +1,13 @@
 //! The kinds of objects that a deletion considers.
 
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use kube::api::ListParams;
 use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
-use kube::{Api, api::ListParams};
+use kube::{Api, Resource};
 
 use crate::cluster::Cluster;
 
@@ -11,45 +17,24 @@ const PAGE: u32 = 500;
 /// Maximum number of objects of one kind: twice the pods of two plugins on 5,000 nodes.
 const MAX_OBJECTS: usize = 20_000;
 
-/// A kind of object.
-#[derive(Debug, PartialEq, Eq)]
+/// A kind of object. Its word identifies it.
+#[derive(Debug)]
 pub(super) struct Kind {
-    group: &'static str,
-    version: &'static str,
-    kind: &'static str,
-    plural: &'static str,
+    resource: fn() -> ApiResource,
     /// The name for messages.
     pub(super) word: &'static str,
 }
 
 impl Kind {
-    const fn new(
-        group: &'static str,
-        version: &'static str,
-        kind: &'static str,
-        plural: &'static str,
-        word: &'static str,
-    ) -> Self {
-        Self { group, version, kind, plural, word }
-    }
-
-    fn resource(&self) -> ApiResource {
-        let api_version =
-            if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) };
-        ApiResource {
-            group: self.group.into(),
-            version: self.version.into(),
-            api_version,
-            kind: self.kind.into(),
-            plural: self.plural.into(),
-        }
+    const fn of<K: Resource<DynamicType = ()>>(word: &'static str) -> Self {
+        Self { resource: || ApiResource::erase::<K>(&()), word }
     }
 
     /// Returns the API for objects of this kind, in `namespace` or cluster-wide.
     pub(super) fn api(&self, cluster: &Cluster, namespace: Option<&str>) -> Api<DynamicObject> {
         match namespace {
-            Some(namespace) => Api::namespaced_with(cluster.client(), namespace, &self.resource()),
-            None => Api::all_with(cluster.client(), &self.resource()),
+            Some(namespace) => Api::namespaced_with(cluster.client(), namespace, &(self.resource)()),
+            None => Api::all_with(cluster.client(), &(self.resource)()),
         }
     }
 
@@ -64,8 +49,8 @@ impl Kind {
         selector: Option<&str>,
     ) -> Result<Vec<PartialObjectMeta<DynamicObject>>, kube::Error> {
         let api = self.api(cluster, namespace);
-        let mut params =
-            ListParams { label_selector: selector.map(str::to_owned), ..ListParams::default() }.limit(PAGE);
+        let selector = selector.map(str::to_owned);
+        let mut params = ListParams { label_selector: selector, ..ListParams::default() }.limit(PAGE);
         let mut objects = Vec::new();
         loop {
             let page = match api.list_metadata(&params).await {
@@ -83,35 +68,30 @@ impl Kind {
 }
 
 /// The namespace of the run.
-pub(super) static NAMESPACE: Kind = Kind::new("", "v1", "Namespace", "namespaces", "namespace");
-/// Pods, which take longest to terminate.
-pub(super) static POD: Kind = Kind::new("", "v1", "Pod", "pods", "pod");
+pub(super) static NAMESPACE: Kind = Kind::of::<Namespace>("namespace");
 /// Cluster-wide permissions of a run. The binding comes first, because without it the role grants
 /// nothing.
-pub(super) static CLUSTER_WIDE: [Kind; 2] = [
-    Kind::new("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", "cluster role binding"),
-    Kind::new("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", "cluster role"),
-];
+pub(super) static CLUSTER_WIDE: [Kind; 2] =
+    [Kind::of::<ClusterRoleBinding>("cluster role binding"), Kind::of::<ClusterRole>("cluster role")];
 /// The objects of a run in its namespace, in deletion order. A remaining DaemonSet would recreate
 /// its pods.
-pub(super) static OF_RUN: [&Kind; 10] =
-    [&DAEMON_SET, &POD, &SERVICE, &NETWORK_POLICY, &CONFIG_MAP, &SECRET, &CLAIM, &BINDING, &ROLE, &ACCOUNT];
+pub(super) static OF_RUN: [Kind; 10] = [
+    Kind::of::<DaemonSet>("daemon set"),
+    Kind::of::<Pod>("pod"),
+    Kind::of::<Service>("service"),
+    Kind::of::<NetworkPolicy>("network policy"),
+    Kind::of::<ConfigMap>("config map"),
+    Kind::of::<Secret>("secret"),
+    Kind::of::<PersistentVolumeClaim>("volume claim"),
+    Kind::of::<RoleBinding>("role binding"),
+    Kind::of::<Role>("role"),
+    Kind::of::<ServiceAccount>("service account"),
+];
 /// Further kinds that show that somebody else uses the namespace.
 pub(super) static OF_OTHERS: [Kind; 5] = [
-    Kind::new("apps", "v1", "Deployment", "deployments", "deployment"),
-    Kind::new("apps", "v1", "StatefulSet", "statefulsets", "stateful set"),
-    Kind::new("apps", "v1", "ReplicaSet", "replicasets", "replica set"),
-    Kind::new("batch", "v1", "Job", "jobs", "job"),
-    Kind::new("batch", "v1", "CronJob", "cronjobs", "cron job"),
+    Kind::of::<Deployment>("deployment"),
+    Kind::of::<StatefulSet>("stateful set"),
+    Kind::of::<ReplicaSet>("replica set"),
+    Kind::of::<Job>("job"),
+    Kind::of::<CronJob>("cron job"),
 ];
-
-static DAEMON_SET: Kind = Kind::new("apps", "v1", "DaemonSet", "daemonsets", "daemon set");
-static SERVICE: Kind = Kind::new("", "v1", "Service", "services", "service");
-static NETWORK_POLICY: Kind =
-    Kind::new("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", "network policy");
-static CONFIG_MAP: Kind = Kind::new("", "v1", "ConfigMap", "configmaps", "config map");
-static SECRET: Kind = Kind::new("", "v1", "Secret", "secrets", "secret");
-static CLAIM: Kind = Kind::new("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", "volume claim");
-static BINDING: Kind = Kind::new("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", "role binding");
-static ROLE: Kind = Kind::new("rbac.authorization.k8s.io", "v1", "Role", "roles", "role");
-static ACCOUNT: Kind = Kind::new("", "v1", "ServiceAccount", "serviceaccounts", "service account");

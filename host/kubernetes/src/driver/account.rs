@@ -4,9 +4,10 @@
 //! asks for permissions, no API token is mounted.
 
 use plumbline_core::definition::Definition;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::names;
+use crate::parts::put;
 
 /// The fields of a pod spec that name an account. The second is the deprecated alias of the first.
 const NAMED_IN: [&str; 2] = ["serviceAccountName", "serviceAccount"];
@@ -45,17 +46,17 @@ impl PluginAccount {
     }
 
     /// Writes the account into a pod spec. `shared` is the name of [`PluginAccount::Shared`].
-    pub(super) fn apply(&self, spec: &mut Map<String, Value>, shared: &str) {
+    pub(super) fn apply(&self, spec: &mut Value, shared: &str) {
         let (name, token) = match self {
             Self::Named(_) => return,
             Self::Shared => (shared, false),
             Self::Own(name) => (name.as_str(), true),
         };
-        for key in NAMED_IN {
-            spec.remove(key);
+        if let Value::Object(fields) = spec {
+            fields.retain(|key, _| !NAMED_IN.contains(&key.as_str()));
         }
-        spec.insert("serviceAccountName".to_owned(), json!(name));
-        spec.insert("automountServiceAccountToken".to_owned(), json!(token));
+        put(spec, "serviceAccountName", json!(name));
+        put(spec, "automountServiceAccountToken", json!(token));
     }
 }
 
@@ -70,16 +71,10 @@ fn named(definition: &Definition) -> Option<&str> {
 /// A plugin that mounts it could act for every other plugin.
 #[must_use]
 pub fn reserved_secret(definition: &Definition) -> Option<&'static str> {
-    let parts = [Some(definition.spec.raw()), definition.pod_spec.as_ref().and_then(Value::as_object)];
-    let volumes = definition.extra_volumes.iter();
-    [names::CA_SECRET, names::CERTIFICATES_SECRET].into_iter().find(|secret| {
-        parts
-            .iter()
-            .flatten()
-            .flat_map(|part| part.values())
-            .chain(volumes.clone())
-            .any(|value| mentions(value, secret))
-    })
+    let volumes = definition.pod_spec.iter().chain(&definition.extra_volumes);
+    let used =
+        |secret: &&str| definition.spec.raw().values().chain(volumes.clone()).any(|value| mentions(value, secret));
+    [names::CA_SECRET, names::CERTIFICATES_SECRET].into_iter().find(used)
 }
 
 fn mentions(value: &Value, text: &str) -> bool {
@@ -106,9 +101,9 @@ mod tests {
     }
 
     fn applied(definition: &Definition) -> Value {
-        let mut spec = definition.pod_spec.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut spec = definition.pod_spec.clone().unwrap_or_else(|| json!({}));
         PluginAccount::of(definition, "aggregator").apply(&mut spec, "shared");
-        Value::Object(spec)
+        spec
     }
 
     #[test]

@@ -1,152 +1,275 @@
 //! The pod spec of a plugin: the definition's containers and the worker.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plumbline_aggregator::WorkerAccess;
+use plumbline_core::config::Toleration;
 use plumbline_core::definition::Definition;
-use serde_json::{Map, Value, json};
+use plumbline_core::{Driver, PluginName};
+use serde_json::{Value, json};
 
 use super::account::{PluginAccount, reserved_secret};
-use super::defaults::{default_pod_spec, set_job_tolerations};
 use super::error::DriverError;
-use super::lists;
-use super::naming::container_name;
-use super::progress_port;
-use super::reconcile::{entry, reconcile};
 use super::stage::Stage;
-use super::worker;
+use super::worker::{self, PROGRESS_PORT_VARIABLE, RESULTS_VARIABLES};
 use crate::names;
+use crate::parts::{mount, name, put, variable};
 
 /// Default grace period in seconds of a pod with a native sidecar.
 ///
 /// When the plugin's container has ended, the kubelet also asks the worker to stop. The worker
 /// continues for its drain period of 60 s, and then needs time to send the result.
-pub const SIDECAR_GRACE_SECONDS: u64 = 90;
+const SIDECAR_GRACE_SECONDS: u64 = 90;
+
+/// Returns the pod spec of a definition that has none. A Job's pod has these tolerations, if any
+/// are given.
+///
+/// A DaemonSet's pod uses the node's own namespaces, and runs on every Linux node regardless of
+/// taints. [`Driver::Process`] has no pod and gets the spec of a Job.
+#[must_use]
+pub fn default_pod_spec(driver: Driver, job_tolerations: Option<&[Toleration]>) -> Value {
+    match driver {
+        Driver::Job | Driver::Process => json!({
+            "containers": [],
+            "restartPolicy": "Never",
+            "nodeSelector": {"kubernetes.io/os": "linux"},
+            "tolerations": job_tolerations.map_or_else(default_tolerations, |tolerations| json!(tolerations)),
+        }),
+        Driver::DaemonSet => json!({
+            "containers": [],
+            "hostNetwork": true,
+            "hostPID": true,
+            "hostIPC": true,
+            "dnsPolicy": "ClusterFirstWithHostNet",
+            "nodeSelector": {"kubernetes.io/os": "linux"},
+            "tolerations": [{"operator": "Exists"}],
+            "volumes": [{"name": "root", "hostPath": {"path": "/"}}],
+        }),
+    }
+}
+
+/// Returns the tolerations of a Job's pod without a `podSpec`.
+///
+/// `control-plane` replaced `master` in Kubernetes 1.20. Both are tolerated, or the pod might not
+/// be schedulable on a cluster of control-plane nodes.
+fn default_tolerations() -> Value {
+    json!([
+        {"key": "node-role.kubernetes.io/master", "operator": "Exists", "effect": "NoSchedule"},
+        {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"},
+        {"key": "CriticalAddonsOnly", "operator": "Exists"},
+        {"key": "kubernetes.io/e2e-evict-taint-key", "operator": "Exists"},
+    ])
+}
+
+/// Returns the name of the plugin's own container.
+#[must_use]
+pub fn container_name(definition: &Definition) -> &str {
+    definition.spec.name().unwrap_or("plugin")
+}
+
+/// Returns true if the plugin's pods use the network of their nodes.
+pub(crate) fn uses_host_network(definition: &Definition) -> bool {
+    match &definition.pod_spec {
+        Some(spec) => spec.get("hostNetwork").and_then(Value::as_bool).unwrap_or(false),
+        None => definition.driver.is_per_node(),
+    }
+}
+
+/// Assigns ports to plugins that share the network of their nodes.
+///
+/// Two workers on one network cannot listen on one port, and a plugin would report its progress
+/// through another plugin's worker. The first plugin in name order keeps `first`, and each further
+/// one gets the next port. Plugins with a network of their own use `first` and are not in the
+/// result.
+#[must_use]
+pub fn progress_ports<'a>(
+    definitions: impl IntoIterator<Item = &'a Definition>,
+    first: &str,
+) -> BTreeMap<PluginName, String> {
+    // Any other value is for the worker to reject, or lets the system choose a port.
+    let Some(first) = first.parse::<u16>().ok().filter(|port| *port > 0) else { return BTreeMap::new() };
+    let sharing = definitions.into_iter().filter(|definition| uses_host_network(definition));
+    let sharing: BTreeSet<&PluginName> = sharing.map(|definition| &definition.name).collect();
+    // At the end of the range, plugins share the last port. Nobody has so many plugins.
+    let ports = (first..=u16::MAX).chain(std::iter::repeat(u16::MAX));
+    sharing.into_iter().zip(ports).map(|(name, port)| (name.clone(), port.to_string())).collect()
+}
 
 /// Returns the pod spec: the user's containers, the plugin's and the worker's, in this order.
-pub(super) fn pod_spec(
-    stage: &Stage,
-    definition: &Definition,
-    access: &WorkerAccess,
-) -> Result<Map<String, Value>, DriverError> {
-    let spec = match &definition.pod_spec {
-        Some(spec) => spec.clone(),
-        None => {
-            let mut spec = default_pod_spec(definition.driver);
-            set_job_tolerations(&mut spec, definition.driver, stage.job_tolerations.as_deref());
-            spec
-        }
-    };
-    let Value::Object(mut spec) = spec else {
-        return Err(lists::wrong(definition, "podSpec".to_owned(), "a mapping"));
+pub(super) fn pod_spec(stage: &Stage, definition: &Definition, access: &WorkerAccess) -> Result<Value, DriverError> {
+    let mut spec = match &definition.pod_spec {
+        Some(spec) if spec.is_object() => spec.clone(),
+        Some(_) => return Err(wrong_type(definition, "podSpec".to_owned(), "a mapping")),
+        None => default_pod_spec(definition.driver, stage.job_tolerations.as_deref()),
     };
     if let Some(secret) = reserved_secret(definition) {
-        return Err(DriverError::SecretReserved { plugin: definition.name.to_string(), secret });
+        return Err(DriverError::SecretReserved(definition.name.clone(), secret));
     }
     match &stage.plugin_account {
         Some(shared) => PluginAccount::of(definition, &stage.service_account).apply(&mut spec, shared),
-        None if definition.pod_spec.is_none() => {
-            spec.insert("serviceAccountName".to_owned(), json!(stage.service_account));
-        }
+        None if definition.pod_spec.is_none() => put(&mut spec, "serviceAccountName", json!(stage.service_account)),
         None => {}
     }
-    let mut containers = lists::take_maps(definition, &mut spec, "podSpec", "containers")?;
-    let mut init = lists::take_maps(definition, &mut spec, "podSpec", "initContainers")?;
-    let mut plugin = definition.spec.raw().clone();
-    plugin.insert("name".to_owned(), json!(container_name(definition)));
-    give_image(stage, definition, &mut plugin)?;
+    let mut containers = take_list(definition, &mut spec, "podSpec", "containers")?;
+    let mut init = take_list(definition, &mut spec, "podSpec", "initContainers")?;
+    let mut plugin = plugin_container(stage, definition)?;
     if !stage.disable_reconciliation {
         for (i, container) in containers.iter_mut().enumerate() {
-            reconcile(definition, container, &format!("podSpec.containers[{i}]"), &stage.results_dir)?;
+            reconcile(stage, definition, container, &format!("podSpec.containers[{i}]"))?;
         }
-        reconcile(definition, &mut plugin, "spec", &stage.results_dir)?;
+        reconcile(stage, definition, &mut plugin, "spec")?;
     }
     for container in containers.iter_mut().chain([&mut plugin]) {
-        progress_port::give(stage, definition, container)?;
+        set_progress_port(stage, definition, container)?;
     }
     check_names(definition, init.iter().chain(&containers).chain([&plugin]))?;
 
-    let mut worker = worker::container(stage, definition, access, &spec, &plugin)?;
+    let env = take_list(definition, &mut plugin.clone(), "spec", "env")?;
+    let security = worker::security_context(stage.security, &spec, &plugin);
+    let mut worker = worker::container(stage, definition, access, env, security);
     containers.push(plugin);
-    // A DaemonSet's pod never ends by itself, and its worker keeps running. A native sidecar has no
-    // advantage there.
-    if stage.native_sidecar && !definition.driver.is_per_node() {
-        worker.insert("restartPolicy".to_owned(), json!("Always"));
+    if stage.has_sidecar(definition) {
+        put(&mut worker, "restartPolicy", json!("Always"));
         init.push(worker);
         if spec.get("terminationGracePeriodSeconds").is_none_or(Value::is_null) {
-            spec.insert("terminationGracePeriodSeconds".to_owned(), json!(SIDECAR_GRACE_SECONDS));
+            put(&mut spec, "terminationGracePeriodSeconds", json!(SIDECAR_GRACE_SECONDS));
         }
     } else {
         containers.push(worker);
     }
-    lists::put(&mut spec, "containers", containers);
-    lists::put(&mut spec, "initContainers", init);
-
+    put_list(&mut spec, "containers", containers);
+    put_list(&mut spec, "initContainers", init);
     add_volumes(definition, &mut spec)?;
-    add_pull_secret(stage, definition, &mut spec)?;
+    let mut secrets = take_list(definition, &mut spec, "podSpec", "imagePullSecrets")?;
+    let wanted = stage.image_pull_secrets.as_deref().filter(|name| !name.is_empty());
+    if let Some(wanted) = wanted.filter(|wanted| !secrets.iter().any(|secret| name(secret) == Some(wanted))) {
+        secrets.push(json!({"name": wanted}));
+    }
+    put_list(&mut spec, "imagePullSecrets", secrets);
     Ok(spec)
 }
 
-/// Gives a container without an image the worker's image, which contains all roles of this program.
+/// Returns the plugin's own container. Without an image, it gets the worker's, which contains all
+/// roles of this program.
 ///
 /// Definitions prepared by `gen` or `run` have an image. A hand-written ConfigMap may lack it.
-fn give_image(stage: &Stage, definition: &Definition, plugin: &mut Map<String, Value>) -> Result<(), DriverError> {
+fn plugin_container(stage: &Stage, definition: &Definition) -> Result<Value, DriverError> {
+    let mut plugin = Value::Object(definition.spec.raw().clone());
+    put(&mut plugin, "name", json!(container_name(definition)));
     if definition.spec.image().is_some() {
-        return Ok(());
+        return Ok(plugin);
     }
     if definition.spec.command().is_empty() {
-        return Err(DriverError::NoImage(definition.name.to_string()));
+        return Err(DriverError::NoImage(definition.name.clone()));
     }
-    plugin.insert("image".to_owned(), json!(stage.worker_image));
+    put(&mut plugin, "image", json!(stage.worker_image));
     if plugin.get("imagePullPolicy").is_none_or(Value::is_null) {
-        plugin.insert("imagePullPolicy".to_owned(), json!(stage.image_pull_policy));
+        put(&mut plugin, "imagePullPolicy", json!(stage.image_pull_policy));
+    }
+    Ok(plugin)
+}
+
+/// Points the mount and the variables of the results directory in a user's container, which is at
+/// `path` of its definition, to the directory of this run.
+///
+/// Existing definitions have one of two directories hard-coded. If a plugin writes outside the
+/// shared volume, its results never arrive.
+fn reconcile(stage: &Stage, definition: &Definition, container: &mut Value, path: &str) -> Result<(), DriverError> {
+    let mut mounts = take_list(definition, container, path, "volumeMounts")?;
+    mount(&mut mounts, names::RESULTS_VOLUME, &stage.results_dir);
+    put_list(container, "volumeMounts", mounts);
+    let mut env = take_list(definition, container, path, "env")?;
+    for name in RESULTS_VARIABLES.into_iter().rev() {
+        set_variable(&mut env, name, &stage.results_dir);
+    }
+    put_list(container, "env", env);
+    Ok(())
+}
+
+/// Replaces the variable in place, or prepends it, because a variable may refer only to earlier
+/// ones.
+fn set_variable(env: &mut Vec<Value>, key: &str, value: &str) {
+    let wanted = variable(key, value);
+    let mut found = false;
+    for entry in env.iter_mut().filter(|entry| name(entry) == Some(key)) {
+        *entry = wanted.clone();
+        found = true;
+    }
+    if !found {
+        env.insert(0, wanted);
+    }
+}
+
+/// Sets the port variable in a container of the plugin, if its port is not the default one.
+fn set_progress_port(stage: &Stage, definition: &Definition, container: &mut Value) -> Result<(), DriverError> {
+    let port = stage.port_of(&definition.name);
+    if port == stage.progress_port {
+        return Ok(());
+    }
+    let shown = name(container).unwrap_or("spec").to_owned();
+    let mut env = take_list(definition, container, &shown, "env")?;
+    set_variable(&mut env, PROGRESS_PORT_VARIABLE, port);
+    put_list(container, "env", env);
+    let text = container.to_string();
+    let written = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{host}:{}", stage.progress_port));
+    if written.iter().any(|address| text.contains(address)) {
+        let (plugin, port) = (definition.name.clone(), stage.progress_port.clone());
+        return Err(DriverError::ProgressPort { plugin, container: shown, port });
     }
     Ok(())
 }
 
 /// Adds the volume that plugin and worker share, and the definition's extra volumes.
-fn add_volumes(definition: &Definition, spec: &mut Map<String, Value>) -> Result<(), DriverError> {
-    let mut volumes = lists::take_maps(definition, spec, "podSpec", "volumes")?;
-    let extra = definition.extra_volumes.iter().enumerate().map(|(i, volume)| match volume {
-        Value::Object(volume) => Ok(volume.clone()),
-        _ => Err(lists::wrong(definition, format!("extra-volumes[{i}]"), "a mapping")),
-    });
-    let extra = extra.collect::<Result<Vec<_>, _>>()?;
+fn add_volumes(definition: &Definition, spec: &mut Value) -> Result<(), DriverError> {
+    let mut volumes = take_list(definition, spec, "podSpec", "volumes")?;
+    let extra = &definition.extra_volumes;
+    if let Some(i) = extra.iter().position(|volume| !volume.is_object()) {
+        return Err(wrong_type(definition, format!("extra-volumes[{i}]"), "a mapping"));
+    }
     // A definition may bring the volume itself, for example one with a size limit. The server
     // rejects two volumes of one name.
-    if !volumes.iter().chain(&extra).any(|volume| lists::name(volume) == Some(names::RESULTS_VOLUME)) {
-        let mut results = entry(&[("name", names::RESULTS_VOLUME)]);
-        results.insert("emptyDir".to_owned(), json!({}));
-        volumes.push(results);
+    if !volumes.iter().chain(extra).any(|volume| name(volume) == Some(names::RESULTS_VOLUME)) {
+        volumes.push(json!({"name": names::RESULTS_VOLUME, "emptyDir": {}}));
     }
-    volumes.extend(extra);
-    lists::put(spec, "volumes", volumes);
+    volumes.extend(extra.iter().cloned());
+    put_list(spec, "volumes", volumes);
     Ok(())
 }
 
-fn add_pull_secret(stage: &Stage, definition: &Definition, spec: &mut Map<String, Value>) -> Result<(), DriverError> {
-    let mut secrets = lists::take_maps(definition, spec, "podSpec", "imagePullSecrets")?;
-    let wanted = stage.image_pull_secrets.as_deref().filter(|name| !name.is_empty());
-    if let Some(name) = wanted.filter(|name| !secrets.iter().any(|secret| lists::name(secret) == Some(name))) {
-        secrets.push(entry(&[("name", name)]));
-    }
-    lists::put(spec, "imagePullSecrets", secrets);
-    Ok(())
-}
-
-fn check_names<'a>(
-    definition: &Definition,
-    containers: impl Iterator<Item = &'a Map<String, Value>>,
-) -> Result<(), DriverError> {
-    let plugin = || definition.name.to_string();
+fn check_names<'a>(definition: &Definition, containers: impl Iterator<Item = &'a Value>) -> Result<(), DriverError> {
     let mut seen = BTreeSet::new();
-    for name in containers.filter_map(lists::name) {
+    for name in containers.filter_map(name) {
         if name == names::WORKER_CONTAINER {
-            return Err(DriverError::ContainerReserved { plugin: plugin(), name: names::WORKER_CONTAINER });
+            return Err(DriverError::ContainerReserved(definition.name.clone()));
         }
         if !seen.insert(name) {
-            return Err(DriverError::ContainerTwice { plugin: plugin(), name: name.to_owned() });
+            return Err(DriverError::ContainerTwice(definition.name.clone(), name.to_owned()));
         }
     }
     Ok(())
+}
+
+/// Removes and returns the list of mappings under `key` of the object at `path`. Absent, `null` and
+/// empty mean the same, as for the API server.
+fn take_list(definition: &Definition, object: &mut Value, path: &str, key: &str) -> Result<Vec<Value>, DriverError> {
+    let items = match object.as_object_mut().and_then(|fields| fields.remove(key)) {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) => items,
+        Some(_) => return Err(wrong_type(definition, format!("{path}.{key}"), "a list")),
+    };
+    match items.iter().position(|item| !item.is_object()) {
+        Some(i) => Err(wrong_type(definition, format!("{path}.{key}[{i}]"), "a mapping")),
+        None => Ok(items),
+    }
+}
+
+/// Puts a list back, unless it is empty.
+fn put_list(object: &mut Value, key: &str, items: Vec<Value>) {
+    if !items.is_empty() {
+        put(object, key, Value::Array(items));
+    }
+}
+
+fn wrong_type(definition: &Definition, path: String, expected: &'static str) -> DriverError {
+    DriverError::Type { plugin: definition.name.clone(), path, expected }
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_core::PluginName;
 use plumbline_core::config::Toleration;
+use plumbline_core::definition::Definition;
 
 /// The settings that all plugins of a run share: where they run, and with what worker.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
     /// The namespace of the run.
     pub namespace: String,
@@ -32,12 +34,11 @@ pub struct Stage {
     pub progress_port: String,
     /// The ports of plugins that share the network of their nodes (see [`super::progress_ports`]).
     pub progress_ports: BTreeMap<PluginName, String>,
-    /// Tolerations of pods of Jobs without a `podSpec`. `None` means
-    /// [`super::default_tolerations`].
+    /// Tolerations of pods of Jobs without a `podSpec`. `None` means the default ones.
     pub job_tolerations: Option<Vec<Toleration>>,
     /// The aggregator's pod, which owns the created objects. With `None`, they stay until the
     /// cleanup.
-    pub owner: Option<Owner>,
+    pub owner: Option<OwnerReference>,
     /// Whether the worker of a Job is a native sidecar, which is an init container that keeps
     /// running.
     ///
@@ -55,15 +56,20 @@ impl Stage {
     pub(super) fn port_of(&self, plugin: &PluginName) -> &str {
         self.progress_ports.get(plugin).unwrap_or(&self.progress_port)
     }
-}
 
-/// The pod that owns the created objects.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
-    /// The name of the pod.
-    pub name: String,
-    /// The UID of the pod.
-    pub uid: String,
+    /// Returns true if the plugin's worker is a native sidecar.
+    ///
+    /// A DaemonSet's pod never ends by itself, and its worker keeps running. A native sidecar has
+    /// no advantage there.
+    pub(super) fn has_sidecar(&self, definition: &Definition) -> bool {
+        self.native_sidecar && !definition.driver.is_per_node()
+    }
+
+    /// Returns the owner references of created objects. The owner is not their controller, which
+    /// would count or replace them.
+    pub(super) fn owner_references(&self) -> Option<[&OwnerReference; 1]> {
+        self.owner.as_ref().map(|owner| [owner])
+    }
 }
 
 /// The user and privileges of the worker.

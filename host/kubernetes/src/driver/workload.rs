@@ -6,21 +6,24 @@ use plumbline_core::definition::Definition;
 use serde_json::{Value, json};
 
 use super::error::DriverError;
-use super::naming::{custom_annotations, labels, metadata, workload_name};
 use super::pod_spec::pod_spec;
 use super::stage::Stage;
 use crate::names;
+use crate::parts::without_nulls;
 
-/// The object that executes a plugin.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Workload {
-    /// One pod.
-    Pod(Value),
-    /// One pod on every node.
-    DaemonSet(Value),
-}
+/// Annotation on objects that stay after the run, because their definition says `skip-cleanup`.
+///
+/// A restarted aggregator, which did not create the object itself, reads it.
+pub const SKIP_CLEANUP_ANNOTATION: &str = "plumbline.dev/skip-cleanup";
 
-/// Returns the object that executes the plugin, according to its driver.
+/// Maximum length of a label value (Kubernetes, "Labels and Selectors").
+const MAX_LABEL: usize = 63;
+
+/// Returns the object that executes the plugin: one pod for the driver `Job`, and a DaemonSet for
+/// the driver `DaemonSet`.
+///
+/// A Job is a pod and not a Kubernetes Job: a plugin is executed once, its failure is a result, and
+/// nothing may retry it.
 ///
 /// # Errors
 /// Returns [`DriverError`] if the definition cannot be executed in a cluster.
@@ -29,55 +32,55 @@ pub fn workload(
     definition: &Definition,
     session: &str,
     access: &WorkerAccess,
-) -> Result<Workload, DriverError> {
-    match definition.driver {
-        Driver::Job => pod(stage, definition, session, access).map(Workload::Pod),
-        Driver::DaemonSet => daemon_set(stage, definition, session, access).map(Workload::DaemonSet),
-        Driver::Process => Err(DriverError::Process(definition.name.to_string())),
-    }
-}
-
-/// Returns the pod of a plugin with the driver `Job`.
-///
-/// This is a pod and not a Kubernetes Job: a plugin is executed once, its failure is a result, and
-/// nothing may retry it.
-///
-/// # Errors
-/// Returns [`DriverError`] if the definition cannot be executed in a cluster.
-pub fn pod(stage: &Stage, definition: &Definition, session: &str, access: &WorkerAccess) -> Result<Value, DriverError> {
-    Ok(json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata(stage, definition, session, workload_name(definition, session)?)?,
-        "spec": pod_spec(stage, definition, access)?,
-    }))
-}
-
-/// Returns the DaemonSet of a plugin with the driver `DaemonSet`.
-///
-/// # Errors
-/// Returns [`DriverError`] if the definition cannot be executed in a cluster.
-pub fn daemon_set(
-    stage: &Stage,
-    definition: &Definition,
-    session: &str,
-    access: &WorkerAccess,
 ) -> Result<Value, DriverError> {
-    let mut template = json!({"labels": labels(definition, session)?});
-    let annotations = custom_annotations(stage);
-    if let (false, Value::Object(template)) = (annotations.is_empty(), &mut template) {
-        template.insert("annotations".to_owned(), Value::Object(annotations));
+    let (api_version, kind, word) = match definition.driver {
+        Driver::Job => ("v1", "Pod", "job"),
+        Driver::DaemonSet => ("apps/v1", "DaemonSet", "daemon-set"),
+        Driver::Process => return Err(DriverError::Process(definition.name.clone())),
+    };
+    let labels = labels(definition, session)?;
+    let mut annotations = stage.custom_annotations.clone();
+    // Plumbline's own annotations take precedence, because other programs find plugins by them.
+    annotations.insert(names::DRIVER_ANNOTATION.to_owned(), definition.driver.as_str().to_owned());
+    annotations.insert(names::PLUGIN_LABEL.to_owned(), definition.name.to_string());
+    if definition.skip_cleanup {
+        annotations.insert(SKIP_CLEANUP_ANNOTATION.to_owned(), "true".to_owned());
     }
-    Ok(json!({
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": metadata(stage, definition, session, workload_name(definition, session)?)?,
-        "spec": {
+    let metadata = json!({
+        "name": format!("sonobuoy-{}-{word}-{session}", definition.name),
+        "namespace": stage.namespace,
+        "labels": labels,
+        "annotations": annotations,
+        "ownerReferences": stage.owner_references(),
+    });
+    let pod_spec = pod_spec(stage, definition, access)?;
+    let spec = if definition.driver.is_per_node() {
+        let custom = &stage.custom_annotations;
+        let annotations = (!custom.is_empty()).then_some(custom);
+        json!({
             "selector": {"matchLabels": {names::SESSION_LABEL: session}},
             "template": {
-                "metadata": template,
-                "spec": pod_spec(stage, definition, access)?,
+                "metadata": without_nulls(json!({"labels": labels, "annotations": annotations})),
+                "spec": pod_spec,
             },
-        },
-    }))
+        })
+    } else {
+        pod_spec
+    };
+    Ok(json!({"apiVersion": api_version, "kind": kind, "metadata": without_nulls(metadata), "spec": spec}))
+}
+
+/// Returns the labels of every object of a plugin.
+fn labels(definition: &Definition, session: &str) -> Result<Value, DriverError> {
+    let labels = [
+        (names::COMPONENT_LABEL, names::COMPONENT_VALUE),
+        (names::ROLE_LABEL, names::PLUGIN),
+        (names::PLUGIN_LABEL, definition.name.as_str()),
+        (names::SESSION_LABEL, session),
+        (names::TIER_LABEL, names::TIER_VALUE),
+    ];
+    match labels.iter().find(|(_, value)| value.len() > MAX_LABEL) {
+        Some((label, value)) => Err(DriverError::LabelTooLong { label, value: (*value).to_owned() }),
+        None => Ok(labels.into_iter().map(|(label, value)| (label.to_owned(), json!(value))).collect()),
+    }
 }

@@ -1,15 +1,19 @@
-//! Builds the objects of a run.
+//! Builds the objects of a run. Those of the aggregator itself are in [`super::aggregator`].
 
+use k8s_openapi::ByteString;
 use plumbline_core::config::Storage;
 use plumbline_core::definition::{K8S_VERSION_VARIABLE, check_set};
 use plumbline_core::{Config, Driver};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use super::error::ManifestError;
-use super::options::{ManifestOptions, ManifestPlugin};
-use super::{aggregator, config_maps, modules, objects, rbac};
-use crate::driver::reserved_secret;
+use super::error::{MAX_CONFIG_MAP_BYTES, ManifestError};
+use super::options::{DockerConfig, ManifestOptions, ManifestPlugin};
+use super::prepare::config_map_name;
+use super::yaml::to_document;
+use super::{aggregator, modules, rbac};
+use crate::driver::{DriverError, reserved_secret};
 use crate::names;
+use crate::parts::{object, put, without_nulls};
 
 /// Maximum length of a namespace name (DNS-1123 label).
 const MAX_NAMESPACE: usize = 63;
@@ -26,46 +30,52 @@ const MAX_NAME: usize = 253;
 /// Returns [`ManifestError`], which names the plugin or setting.
 pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> {
     let config = &options.config;
-    check_name("the namespace", &config.namespace, MAX_NAMESPACE, false)?;
-    check_name("the service account", &config.service_account_name, MAX_NAME, true)?;
-    if !config.image_pull_secrets.is_empty() {
-        check_name("the Secret for pulling images", &config.image_pull_secrets, MAX_NAME, true)?;
-    }
-    check_plugins(&options.plugins)?;
-
-    let mut documents = Vec::new();
+    check(options)?;
+    let mut objects = Vec::new();
     if options.create_namespace {
-        documents.push(objects::namespace(config));
+        objects.push(namespace(config));
     }
     if !config.existing_service_account {
-        documents.push(objects::service_account(config, &config.service_account_name));
-        documents.push(objects::plugin_account(config, plugin_account(config)));
-        documents.extend(rbac::plugin_accounts(options));
+        let account = |name: &str| object(&config.namespace, "v1", "ServiceAccount", name, json!({}));
+        objects.push(account(&config.service_account_name));
+        // Pods of plugins without permissions get no token, whatever their pod spec says.
+        let mut shared = account(plugin_account(config));
+        put(&mut shared, "automountServiceAccountToken", json!(false));
+        objects.push(shared);
+        objects.extend(rbac::plugin_accounts(options).iter().map(|name| account(name)));
     }
-    documents.extend(options.docker_config.as_ref().map(|docker| objects::docker_config(config, docker)));
+    let secret = |name: &str, kind: &str, key: &str, content: &[u8]| {
+        object(
+            &config.namespace,
+            "v1",
+            "Secret",
+            name,
+            json!({"type": kind, "data": {key: ByteString(content.to_vec())}}),
+        )
+    };
+    if let Some(DockerConfig { name, json }) = &options.docker_config {
+        objects.push(secret(name, "kubernetes.io/dockerconfigjson", ".dockerconfigjson", json));
+    }
     if options.rbac {
-        documents.extend(rbac::objects(config, &rbac::Needs::of(options)));
-        documents.extend(rbac::plugin_roles(options)?);
+        objects.extend(rbac::aggregator_roles(options));
+        objects.extend(rbac::plugin_roles(options)?);
     }
-    documents.push(config_maps::config(options)?);
-    documents.extend(options.ssh_key.as_ref().map(|key| objects::ssh_key(config, key)));
+    objects.push(configuration(config)?);
+    // Sonobuoy encodes the key twice and omits the namespace, so that no plugin can use it. This
+    // Secret is usable.
+    objects.extend(options.ssh_key.as_ref().map(|key| secret("ssh-key", "Opaque", "id_rsa", key)));
 
-    let mut plugins: Vec<&ManifestPlugin> = options.plugins.iter().collect();
-    plugins.sort_by_key(|plugin| plugin.definition.name.as_str());
-    let definitions = config_maps::definitions(config, &plugins)?;
-    let plugin_maps = names_of(&definitions);
-    documents.extend(definitions);
-    documents.extend(config_maps::files(config, &plugins)?);
+    let plugins = options.sorted_plugins();
+    let definitions = definitions(config, &plugins)?;
+    let files = files(config, &plugins)?;
     let modules = modules::pack(config, &plugins)?;
-    let module_maps = names_of(&modules);
-    documents.extend(modules);
+    let pod = aggregator::pod(options, &names_of(&definitions), &names_of(&modules));
+    objects.extend(definitions.into_iter().chain(files).chain(modules));
     if let Storage::Claim { size, class } = &config.plumbline.storage {
-        documents.push(aggregator::claim(config, size, class.as_deref()));
+        objects.push(aggregator::claim(config, size, class.as_deref()));
     }
-    documents.push(aggregator::network_policy(options));
-    documents.push(aggregator::pod(options, &plugin_maps, &module_maps));
-    documents.push(aggregator::service(config));
-    Ok(documents)
+    objects.extend([aggregator::network_policy(options), pod, aggregator::service(config)]);
+    Ok(objects)
 }
 
 /// Returns the service account of plugins without permissions.
@@ -80,27 +90,108 @@ pub fn plugin_account(config: &Config) -> &'static str {
     }
 }
 
-fn names_of(documents: &[Value]) -> Vec<String> {
-    let name = |document: &Value| document.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
-    documents.iter().filter_map(name).collect()
+/// Returns the run's namespace, with a label that marks it as created for a run.
+///
+/// Only such a namespace is deleted with the run, whatever its name. The default Pod Security level
+/// is `privileged`, because built-in plugins inspect the host. The aggregator and the workers also
+/// run under `restricted`, which works if no plugin needs more.
+fn namespace(config: &Config) -> Value {
+    let own = &config.plumbline;
+    let mut labels = json!(own.namespace_labels);
+    put(&mut labels, names::COMPONENT_LABEL, json!(names::COMPONENT_VALUE));
+    put(&mut labels, names::OWNED_LABEL, json!("true"));
+    put(&mut labels, "pod-security.kubernetes.io/enforce", json!(config.namespace_psa_enforce_level));
+    let annotations = Some(&own.namespace_annotations).filter(|all| !all.is_empty());
+    let metadata = json!({"name": config.namespace, "labels": labels, "annotations": annotations});
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": without_nulls(metadata)})
 }
 
-fn check_plugins(plugins: &[ManifestPlugin]) -> Result<(), ManifestError> {
-    let definitions: Vec<_> = plugins.iter().map(|plugin| plugin.definition.as_ref().clone()).collect();
+/// Returns the ConfigMap with the configuration.
+///
+/// The run ID is empty: every run chooses its own, even if the same manifest is applied twice.
+fn configuration(config: &Config) -> Result<Value, ManifestError> {
+    let config = Config { uuid: String::new(), ..config.clone() };
+    let json = config.to_json().map_err(|error| ManifestError::Write(error.to_string()))?;
+    Ok(config_map(&config, names::CONFIG_MAP, json!({"config.json": json})))
+}
+
+/// Returns the ConfigMaps with the definitions, as `plugin-0.yaml` and so on, in the order of
+/// `plugins`.
+///
+/// Sonobuoy puts all of them into one ConfigMap. Here a full one is followed by another, so that
+/// only a single definition can be too large. There is always at least one.
+fn definitions(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, ManifestError> {
+    let mut filled = 0;
+    let mut maps = vec![Map::new()];
+    for (at, plugin) in plugins.iter().enumerate() {
+        let definition = &plugin.definition;
+        let yaml = to_document(&definition.to_json());
+        if yaml.len() > MAX_CONFIG_MAP_BYTES {
+            let what = "the definition (with the files under `config-map`)";
+            return Err(ManifestError::TooLarge { what, plugin: definition.name.clone(), bytes: yaml.len() });
+        }
+        if filled + yaml.len() > MAX_CONFIG_MAP_BYTES {
+            maps.push(Map::new());
+            filled = 0;
+        }
+        filled += yaml.len();
+        if let Some(map) = maps.last_mut() {
+            map.insert(format!("plugin-{at}.yaml"), Value::String(yaml));
+        }
+    }
+    let name = |at| match at {
+        0 => names::PLUGINS_CONFIG_MAP.to_owned(),
+        _ => format!("{}-{at}", names::PLUGINS_CONFIG_MAP),
+    };
+    Ok(maps.into_iter().enumerate().map(|(at, map)| config_map(config, &name(at), Value::Object(map))).collect())
+}
+
+/// Returns the ConfigMaps with the files of plugins, one for each plugin that has any.
+///
+/// Unlike Sonobuoy's, they are labelled. In a shared namespace they must be found when the run is
+/// deleted.
+fn files(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, ManifestError> {
+    let mut maps = Vec::new();
+    for definition in plugins.iter().map(|plugin| &plugin.definition).filter(|it| !it.config_map.is_empty()) {
+        let bytes = definition.config_map.iter().map(|(key, text)| key.len() + text.len()).sum();
+        if bytes > MAX_CONFIG_MAP_BYTES {
+            let what = "what stands under `config-map`";
+            return Err(ManifestError::TooLarge { what, plugin: definition.name.clone(), bytes });
+        }
+        maps.push(config_map(config, &config_map_name(&definition.name), json!(definition.config_map)));
+    }
+    Ok(maps)
+}
+
+fn config_map(config: &Config, name: &str, data: Value) -> Value {
+    object(&config.namespace, "v1", "ConfigMap", name, json!({"data": data}))
+}
+
+fn names_of(objects: &[Value]) -> Vec<String> {
+    let name = |object: &Value| object.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
+    objects.iter().filter_map(name).collect()
+}
+
+fn check(options: &ManifestOptions) -> Result<(), ManifestError> {
+    let config = &options.config;
+    check_name("the namespace", &config.namespace, MAX_NAMESPACE, false)?;
+    check_name("the service account", &config.service_account_name, MAX_NAME, true)?;
+    if !config.image_pull_secrets.is_empty() {
+        check_name("the Secret for pulling images", &config.image_pull_secrets, MAX_NAME, true)?;
+    }
+    let definitions: Vec<_> = options.plugins.iter().map(|plugin| plugin.definition.as_ref().clone()).collect();
     check_set(&definitions)?;
     for definition in &definitions {
+        let plugin = || definition.name.clone();
         if let Some(secret) = reserved_secret(definition) {
-            return Err(ManifestError::SecretReserved { plugin: definition.name.clone(), secret });
+            return Err(DriverError::SecretReserved(plugin(), secret).into());
         }
         if definition.driver == Driver::Process {
-            return Err(ManifestError::Process(definition.name.clone()));
+            return Err(ManifestError::Process(plugin()));
         }
-        match definition.spec.image() {
-            None => return Err(ManifestError::NoImage(definition.name.clone())),
-            Some(image) if image.contains(K8S_VERSION_VARIABLE) => {
-                return Err(ManifestError::NoVersion { plugin: definition.name.clone(), image: image.to_owned() });
-            }
-            Some(_) => {}
+        let image = definition.spec.image().ok_or_else(|| DriverError::NoImage(plugin()))?;
+        if image.contains(K8S_VERSION_VARIABLE) {
+            return Err(ManifestError::NoVersion(plugin(), image.to_owned()));
         }
     }
     Ok(())
@@ -108,15 +199,11 @@ fn check_plugins(plugins: &[ManifestPlugin]) -> Result<(), ManifestError> {
 
 /// Checks a name against DNS-1123 as Kubernetes does, but before anything is created.
 fn check_name(what: &'static str, name: &str, max: usize, dots: bool) -> Result<(), ManifestError> {
-    let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || (dots && b == b'.');
+    let edge = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let inner = |b: &u8| edge(Some(b)) || *b == b'-' || (dots && *b == b'.');
     let bytes = name.as_bytes();
-    let good = bytes.len() <= max
-        && edge(bytes.first().copied())
-        && edge(bytes.last().copied())
-        && bytes.iter().all(|&b| inner(b));
-    match good {
-        true => Ok(()),
-        false => Err(ManifestError::Name { what, name: name.chars().take(100).collect(), max }),
+    if bytes.len() <= max && edge(bytes.first()) && edge(bytes.last()) && bytes.iter().all(inner) {
+        return Ok(());
     }
+    Err(ManifestError::Name(what, name.chars().take(100).collect(), max))
 }

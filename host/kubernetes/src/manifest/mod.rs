@@ -11,24 +11,19 @@
 
 mod aggregator;
 mod build;
-mod config_maps;
-mod defaults;
-mod env;
 mod error;
 mod modules;
-mod objects;
 mod options;
 mod prepare;
 pub mod rbac;
 mod yaml;
 
 pub use build::{manifest, plugin_account};
-pub use defaults::default_pod_spec;
-pub use env::{AUTOMATIC_VARIABLES, merged};
-pub use error::MAX_CONFIG_MAP_BYTES;
-pub use error::ManifestError;
-pub use error::{MAX_MODULE_BYTES, MAX_PACKED_BYTES};
+pub use error::{MAX_CONFIG_MAP_BYTES, MAX_MODULE_BYTES, ManifestError};
 pub use modules::{UnpackError, Unpacked, packed_bytes, unpack_modules};
 pub use options::{DockerConfig, ManifestOptions, ManifestPlugin};
-pub use prepare::{Transform, config_map_name, image_of_run, prepare_definition};
+pub use prepare::{Transform, image_of_run, prepare_definition};
 pub use yaml::{to_document, to_yaml};
+
+pub use crate::driver::default_pod_spec;
+pub use crate::parts::merged;

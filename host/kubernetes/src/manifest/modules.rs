@@ -6,6 +6,7 @@
 //! stream shows that the last chunk is present.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -13,14 +14,15 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use k8s_openapi::ByteString;
 use plumbline_core::size::Bytes;
 use plumbline_core::{Config, PluginName};
 use serde_json::{Map, Value, json};
 
 use super::error::{MAX_MODULE_BYTES, MAX_MODULES, MAX_PACKED_BYTES, ManifestError};
-use super::objects::{base64, labels};
 use super::options::ManifestPlugin;
 use crate::names;
+use crate::parts::object;
 
 /// Size of a chunk: 700 KiB, which become 934 KiB in the JSON of a ConfigMap. The limit there is 1
 /// MiB.
@@ -58,19 +60,14 @@ pub(super) fn pack(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<V
                 }
                 filled += chunk.len();
                 if let Some(map) = maps.last_mut() {
-                    map.insert(format!("{name}_{file}.gz.{number:03}"), base64(chunk));
+                    map.insert(format!("{name}_{file}.gz.{number:03}"), json!(ByteString(chunk.to_vec())));
                 }
             }
         }
     }
     let objects = maps.into_iter().enumerate().map(|(at, data)| {
         let name = format!("{}-{at}", names::MODULES_CONFIG_MAP);
-        json!({
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": config.namespace, "labels": labels()},
-            "binaryData": data,
-        })
+        object(&config.namespace, "v1", "ConfigMap", &name, json!({"binaryData": data}))
     });
     Ok(objects.collect())
 }
@@ -82,10 +79,10 @@ fn check(plugin: &PluginName, file: &str, bytes: &[u8]) -> Result<(), ManifestEr
     let good = (1..=room).contains(&file.len())
         && file.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
     if !good {
-        return Err(ManifestError::ModuleName { plugin, file: file.chars().take(200).collect() });
+        return Err(ManifestError::ModuleName(plugin, file.chars().take(200).collect()));
     }
     if bytes.len() as u64 > MAX_MODULE_BYTES {
-        return Err(ManifestError::ModuleSize { plugin, file: file.to_owned(), bytes: bytes.len() });
+        return Err(ManifestError::ModuleSize(plugin, file.to_owned(), bytes.len()));
     }
     Ok(())
 }
@@ -107,50 +104,36 @@ pub fn packed_bytes(module: &[u8]) -> usize {
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     /// A file or the directory could not be read.
-    #[error("failed to read `{}`", path.display())]
-    Read {
-        /// The file or directory.
-        path: PathBuf,
-        /// The underlying I/O error.
-        source: io::Error,
-    },
+    #[error("failed to read `{}`", .0.display())]
+    Read(PathBuf, #[source] io::Error),
     /// There are more files than a run can have.
     #[error("`{}` has more than {MAX_CHUNKS} files: it does not hold the modules of a run", .0.display())]
     TooMany(PathBuf),
     /// A file is not a chunk of a module.
     #[error("`{0}` is not a chunk of a module: expected `PLUGIN_FILE.gz.NUMBER`")]
     Foreign(String),
-    /// A chunk is missing.
-    #[error(
-        "chunk {number} of module `{file}` of plugin `{plugin}` is missing: is one of the ConfigMaps `{}-…` gone?",
-        names::MODULES_CONFIG_MAP
-    )]
-    Missing {
-        /// The plugin.
-        plugin: String,
-        /// The file name of the module.
-        file: String,
-        /// The number of the chunk, counted from 0.
-        number: usize,
-    },
+    /// A chunk is missing, with its number counted from 0.
+    #[error("chunk {1} of {0} is missing: is one of the ConfigMaps `{names}-…` gone?", names = names::MODULES_CONFIG_MAP)]
+    Missing(ModuleFile, usize),
     /// The chunks do not form a valid module.
-    #[error("module `{file}` of plugin `{plugin}` is damaged or incomplete")]
-    Damaged {
-        /// The plugin.
-        plugin: String,
-        /// The file name of the module.
-        file: String,
-        /// The error of the decompression.
-        source: io::Error,
-    },
+    #[error("{0} is damaged or incomplete")]
+    Damaged(ModuleFile, #[source] io::Error),
     /// A module exceeds the size limit for loading.
-    #[error("module `{file}` of plugin `{plugin}` has more than {}", Bytes(MAX_MODULE_BYTES))]
-    TooLarge {
-        /// The plugin.
-        plugin: String,
-        /// The file name of the module.
-        file: String,
-    },
+    #[error("{0} has more than {limit}", limit = Bytes(MAX_MODULE_BYTES))]
+    TooLarge(ModuleFile),
+}
+
+/// A module of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ModuleFile {
+    plugin: String,
+    file: String,
+}
+
+impl fmt::Display for ModuleFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "module `{}` of plugin `{}`", self.file, self.plugin)
+    }
 }
 
 /// Modules by plugin, with the file name and content of each.
@@ -164,20 +147,20 @@ pub type Unpacked = BTreeMap<String, Vec<(String, Vec<u8>)>>;
 /// Returns [`UnpackError`], which names the plugin and the file.
 pub fn unpack_modules(dir: &Path) -> Result<Unpacked, UnpackError> {
     let mut modules = Unpacked::new();
-    for ((plugin, file), chunks) in chunks(dir)? {
+    for (module, chunks) in chunks(dir)? {
         if let Some(number) = (0..chunks.len()).find(|number| !chunks.contains_key(number)) {
-            return Err(UnpackError::Missing { plugin, file, number });
+            return Err(UnpackError::Missing(module, number));
         }
-        let content = put_together(&plugin, &file, chunks.into_values())?;
-        modules.entry(plugin).or_default().push((file, content));
+        let content = join(&module, chunks.into_values())?;
+        modules.entry(module.plugin).or_default().push((module.file, content));
     }
     Ok(modules)
 }
 
-type Chunks = BTreeMap<(String, String), BTreeMap<usize, PathBuf>>;
+type Chunks = BTreeMap<ModuleFile, BTreeMap<usize, PathBuf>>;
 
 fn chunks(dir: &Path) -> Result<Chunks, UnpackError> {
-    let failed = |source| UnpackError::Read { path: dir.to_owned(), source };
+    let failed = |error| UnpackError::Read(dir.to_owned(), error);
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Chunks::new()),
@@ -196,32 +179,32 @@ fn chunks(dir: &Path) -> Result<Chunks, UnpackError> {
         if name.starts_with("..") {
             continue;
         }
-        let (plugin, file, number) = parse(&name).ok_or_else(|| UnpackError::Foreign(name.clone()))?;
-        chunks.entry((plugin.to_owned(), file.to_owned())).or_default().insert(number, entry.path());
+        let (module, number) = parse(&name).ok_or(UnpackError::Foreign(name))?;
+        chunks.entry(module).or_default().insert(number, entry.path());
     }
     Ok(chunks)
 }
 
-fn parse(key: &str) -> Option<(&str, &str, usize)> {
+fn parse(key: &str) -> Option<(ModuleFile, usize)> {
     let (plugin, rest) = key.split_once('_')?;
     plugin.parse::<PluginName>().ok()?;
     let (rest, number) = rest.rsplit_once('.')?;
     let file = rest.strip_suffix(".gz").filter(|file| !file.is_empty())?;
     let number = Some(number).filter(|number| number.len() == 3 && number.bytes().all(|b| b.is_ascii_digit()))?;
-    Some((plugin, file, number.parse().ok()?))
+    Some((ModuleFile { plugin: plugin.to_owned(), file: file.to_owned() }, number.parse().ok()?))
 }
 
-fn put_together(plugin: &str, file: &str, chunks: impl Iterator<Item = PathBuf>) -> Result<Vec<u8>, UnpackError> {
+fn join(module: &ModuleFile, chunks: impl Iterator<Item = PathBuf>) -> Result<Vec<u8>, UnpackError> {
     let mut packed: Box<dyn Read> = Box::new(io::empty());
     for path in chunks {
-        let chunk = File::open(&path).map_err(|source| UnpackError::Read { path, source })?;
+        let chunk = File::open(&path).map_err(|error| UnpackError::Read(path, error))?;
         packed = Box::new(packed.chain(chunk));
     }
     let mut content = Vec::new();
     let read = GzDecoder::new(packed).take(MAX_MODULE_BYTES + 1).read_to_end(&mut content);
-    read.map_err(|source| UnpackError::Damaged { plugin: plugin.to_owned(), file: file.to_owned(), source })?;
+    read.map_err(|error| UnpackError::Damaged(module.clone(), error))?;
     if content.len() as u64 > MAX_MODULE_BYTES {
-        return Err(UnpackError::TooLarge { plugin: plugin.to_owned(), file: file.to_owned() });
+        return Err(UnpackError::TooLarge(module.clone()));
     }
     Ok(content)
 }
@@ -230,7 +213,6 @@ fn put_together(plugin: &str, file: &str, chunks: impl Iterator<Item = PathBuf>)
 mod tests {
     use std::sync::Arc;
 
-    use k8s_openapi::ByteString;
     use plumbline_core::Definition;
     use proptest::prelude::*;
     use tempfile::TempDir;

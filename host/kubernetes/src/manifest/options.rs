@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use plumbline_core::{Config, Definition};
 
-use crate::cluster::ServerVersion;
-
 /// The input of a manifest, in addition to the configuration.
 ///
 /// The configuration has namespace, images, permissions, service account and Pod Security level.
@@ -30,9 +28,6 @@ pub struct ManifestOptions {
     pub docker_config: Option<DockerConfig>,
     /// A private key for plugins that log in to nodes, which becomes the Secret `ssh-key`.
     pub ssh_key: Option<Vec<u8>>,
-    /// The version of the cluster, if known. Plugins get it, unless the configuration names
-    /// another.
-    pub server: Option<ServerVersion>,
 }
 
 /// A plugin of the run.
@@ -67,7 +62,13 @@ impl ManifestOptions {
             log_level: "info".to_owned(),
             docker_config: None,
             ssh_key: None,
-            server: None,
         }
+    }
+
+    /// Returns the plugins in name order.
+    pub(super) fn sorted_plugins(&self) -> Vec<&ManifestPlugin> {
+        let mut plugins: Vec<&ManifestPlugin> = self.plugins.iter().collect();
+        plugins.sort_by_key(|plugin| plugin.definition.name.as_str());
+        plugins
     }
 }

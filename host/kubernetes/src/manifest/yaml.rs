@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Returns the documents, each followed by a line `---`.
 #[must_use]
@@ -17,80 +17,54 @@ pub fn to_yaml(documents: &[Value]) -> String {
 #[must_use]
 pub fn to_document(value: &Value) -> String {
     let mut out = String::new();
-    match value {
-        Value::Object(fields) if !fields.is_empty() => mapping(&mut out, fields, 0, false),
-        Value::Array(items) if !items.is_empty() => list(&mut out, items, 0),
-        other => {
-            scalar(&mut out, other, 0);
-            out.push('\n');
-        }
-    }
+    write(&mut out, value, 0, false);
     out
 }
 
-/// Writes a mapping at `indent` columns. The first line is not indented if it follows `- `.
-fn mapping(out: &mut String, fields: &Map<String, Value>, indent: usize, mut begun: bool) {
-    // The sort order of this map type depends on the features of the JSON library.
-    let mut sorted: Vec<_> = fields.iter().collect();
-    sorted.sort_by_key(|(key, _)| *key);
-    for (key, value) in sorted {
-        if !begun {
-            out.extend(std::iter::repeat_n(' ', indent));
-        }
-        begun = false;
-        text(out, key, None);
-        out.push(':');
-        match value {
-            Value::Object(fields) if !fields.is_empty() => {
-                out.push('\n');
-                mapping(out, fields, indent + 2, false);
-            }
-            Value::Array(items) if !items.is_empty() => {
-                out.push('\n');
-                list(out, items, indent);
-            }
-            other => {
-                out.push(' ');
-                scalar(out, other, indent);
-                out.push('\n');
-            }
-        }
-    }
-}
-
-fn list(out: &mut String, items: &[Value], indent: usize) {
-    for item in items {
-        out.extend(std::iter::repeat_n(' ', indent));
-        out.push('-');
-        match item {
-            Value::Object(fields) if !fields.is_empty() => {
-                out.push(' ');
-                mapping(out, fields, indent + 2, true);
-            }
-            Value::Array(items) if !items.is_empty() => {
-                out.push('\n');
-                list(out, items, indent + 2);
-            }
-            other => {
-                out.push(' ');
-                scalar(out, other, indent);
-                out.push('\n');
-            }
-        }
-    }
-}
-
-/// Writes a value on the current line. A block continues below it.
-fn scalar(out: &mut String, value: &Value, indent: usize) {
+/// Writes a value whose lines start at `indent` columns, and a line break. `begun` says that the
+/// first line of a mapping is already indented, because it follows `- `.
+fn write(out: &mut String, value: &Value, indent: usize, mut begun: bool) {
     match value {
-        Value::String(content) => text(out, content, Some(indent)),
-        Value::Array(_) => out.push_str("[]"),
-        Value::Object(_) => out.push_str("{}"),
-        other => {
-            // Writing to a `String` cannot fail.
-            let _ = write!(out, "{other}");
+        Value::Object(fields) if !fields.is_empty() => {
+            // The sort order of this map type depends on the features of the JSON library.
+            let mut sorted: Vec<_> = fields.iter().collect();
+            sorted.sort_by_key(|(key, _)| *key);
+            for (key, value) in sorted {
+                if !std::mem::take(&mut begun) {
+                    pad(out, indent);
+                }
+                text(out, key, None);
+                out.push_str(if is_block(value) { ":\n" } else { ": " });
+                write(out, value, if value.is_object() { indent + 2 } else { indent }, false);
+            }
+            return;
         }
+        Value::Array(items) if !items.is_empty() => {
+            for item in items {
+                pad(out, indent);
+                out.push_str(if item.is_array() && is_block(item) { "-\n" } else { "- " });
+                write(out, item, if is_block(item) { indent + 2 } else { indent }, true);
+            }
+            return;
+        }
+        Value::String(content) => text(out, content, Some(indent)),
+        // Empty lists and mappings, and the other scalars, are as in JSON.
+        other => out.push_str(&other.to_string()),
     }
+    out.push('\n');
+}
+
+/// Returns true if a value takes lines of its own.
+fn is_block(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    }
+}
+
+fn pad(out: &mut String, columns: usize) {
+    out.extend(std::iter::repeat_n(' ', columns));
 }
 
 /// Writes a string in the plainest form that every parser reads as this string. It uses several
@@ -132,7 +106,7 @@ fn literal(out: &mut String, content: &str, indent: usize) {
     for line in body.split('\n') {
         out.push('\n');
         if !line.is_empty() {
-            out.extend(std::iter::repeat_n(' ', indent + 2));
+            pad(out, indent + 2);
             out.push_str(line);
         }
     }

@@ -6,6 +6,7 @@ use std::io;
 
 use plumbline_archive::gzip::Sha256Writer;
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 use crate::retrieve::Stage;
@@ -15,7 +16,7 @@ use crate::retrieve::Stage;
 struct Memory {
     bytes: Vec<u8>,
     drops: RefCell<Vec<u64>>,
-    asked: RefCell<Vec<Piece>>,
+    asked: RefCell<Vec<u64>>,
 }
 
 impl Memory {
@@ -32,17 +33,23 @@ impl Memory {
 }
 
 impl Source for Memory {
-    async fn fetch(&self, _: &str, piece: Piece, part: &mut Part, tell: &mut Tell<'_>) -> Result<End, RetrieveError> {
-        self.asked.borrow_mut().push(piece);
+    async fn fetch(
+        &self,
+        archive: &FinishedArchive,
+        part: &mut Part,
+        tell: &mut Tell<'_>,
+    ) -> Result<Option<String>, RetrieveError> {
+        self.asked.borrow_mut().push(part.have());
         let drop = self.drops.borrow_mut().pop();
-        let length = drop.unwrap_or(piece.length).min(piece.length);
-        let from = usize::try_from(piece.offset).unwrap();
+        let missing = archive.size - part.have();
+        let length = drop.unwrap_or(missing).min(missing);
+        let from = usize::try_from(part.have()).unwrap();
         let data = &self.bytes[from..from + usize::try_from(length).unwrap()];
         for chunk in data.chunks(50_000) {
             part.append(chunk).await?;
             tell(Progress::Bytes(part.have()));
         }
-        Ok(if length == piece.length { End::Whole } else { End::Lost("dropped".into()) })
+        Ok((length < missing).then(|| "dropped".to_owned()))
     }
 }
 
@@ -72,7 +79,7 @@ fn a_line_that_brings_nothing_is_given_up_and_gone_on_with_later() {
 
     let retrieved = bring(&source, dir.path(), &TarInfo::default()).unwrap();
     assert_eq!(fs::read(&retrieved.path).unwrap(), source.bytes);
-    assert_eq!(source.asked.borrow().last().unwrap().offset, 30_000, "what was here is not asked for again");
+    assert_eq!(source.asked.borrow().last(), Some(&30_000), "what was here is not asked for again");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left");
 }
 
@@ -127,4 +134,33 @@ proptest! {
         }
         prop_assert_eq!(fs::read(result.unwrap().path).unwrap(), source.bytes);
     }
+}
+
+#[test]
+fn a_list_is_believed_only_as_far_as_it_makes_sense() {
+    let sha = "ab".repeat(32);
+    let list = |archives: serde_json::Value| parse_list(json!({ "archives": archives }).to_string().as_bytes());
+    let good = json!({"name": "a.tar.gz", "size": 1, "sha256": sha, "new": "key"});
+    assert_eq!(list(json!([good])).unwrap()[0].name, "a.tar.gz");
+    assert!(list(json!([])).unwrap().is_empty());
+    for (bad, why) in [
+        (json!([good, good]), "twice"),
+        (json!([{"name": "../a.tar.gz", "size": 1, "sha256": sha}]), "not the name"),
+        (json!([{"name": "a.tar.gz", "size": 1, "sha256": "AB"}]), "digest"),
+        (json!([{"name": "a.tar.gz", "size": -1, "sha256": sha}]), "invalid"),
+        (json!("x"), "invalid"),
+    ] {
+        let error = list(bad).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn images_that_do_not_know_pieces_are_recognised() {
+    let exit = |code, stderr: &str| Exit { code, stderr: stderr.into() };
+    assert!(is_unknown(&exit(1, "Error: unknown command \"archive-piece\" for \"sonobuoy\""), b""));
+    assert!(is_unknown(&exit(2, "error: unrecognized subcommand 'archive-piece'"), b""));
+    assert!(is_unknown(&exit(1, ""), b"Usage:\n  sonobuoy [command]"));
+    assert!(!is_unknown(&exit(0, "usage:"), b""));
+    assert!(!is_unknown(&exit(4, "error: failed to read `/tmp/x`: no such directory"), b""));
 }

@@ -3,9 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::readiness::NotReady;
+use plumbline_core::RunFailure;
+
 use crate::error::ClusterError;
-use crate::exec::{ExecError, ExecFault};
+use crate::exec::ExecError;
 
 /// The stage at which retrieval failed. Exit codes depend on it (docs/exit-codes.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,11 +123,6 @@ impl RetrieveError {
         let path = path.into();
         move |source| Self::Local { what, path, source }
     }
-
-    /// Returns true if the connection was lost, so that a retry may help.
-    pub(super) fn is_lost(error: &ExecError) -> bool {
-        error.fault == ExecFault::Dropped
-    }
 }
 
 impl From<ClusterError> for RetrieveError {
@@ -144,5 +140,56 @@ impl From<ExecError> for RetrieveError {
 impl From<NotReady> for RetrieveError {
     fn from(not: NotReady) -> Self {
         Self::NotReady(Box::new(not))
+    }
+}
+
+/// Why there is no archive yet.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotReady {
+    /// The aggregator's pod has not started, with its phase and the reason.
+    #[error("the aggregator's pod has not started: {0}")]
+    Starting(String),
+    /// The aggregator has not written a status yet.
+    #[error("the aggregator has not published its status yet")]
+    NoStatus,
+    /// The status cannot be parsed.
+    #[error("the status that the aggregator told cannot be read: {0}")]
+    Damaged(String),
+    /// Results are missing, as this sentence says.
+    #[error("{0}")]
+    Running(String),
+    /// Results are being post-processed and packed.
+    #[error("all results are in and are being read and packed")]
+    PostProcessing,
+    /// The run failed, with the reason if the aggregator reported one.
+    #[error("the run failed{}", .0.as_ref().map(|failure| format!(": {}", failure.reason)).unwrap_or_default())]
+    Failed(Option<RunFailure>),
+    /// The run is complete, but this directory of the pod has no archive.
+    #[error("the run is complete, but `{0}` in the aggregator's pod holds no finished archive")]
+    NoArchive(String),
+}
+
+impl NotReady {
+    /// Returns true if waiting may help.
+    pub(super) fn may_change(&self) -> bool {
+        !matches!(self, Self::Failed(_) | Self::NoArchive(_))
+    }
+
+    /// Returns how to fix the problem.
+    pub(super) fn hint(&self) -> String {
+        match self {
+            Self::Failed(failure) => {
+                let told = failure.as_ref().and_then(|failure| failure.hint.as_deref());
+                let own = told.map(|hint| format!("{hint}\n")).unwrap_or_default();
+                let more = if failure.is_some() { "more" } else { "why" };
+                format!("{own}`plumbline logs` tells {more}; what was gathered can be had with `--partial`")
+            }
+            Self::NoArchive(_) => {
+                "if the aggregator keeps it elsewhere, name that directory with `--retrieve-path`".into()
+            }
+            Self::Running { .. } => "wait for it with `--wait`, or take what there is with `--partial`".into(),
+            _ => "wait for it with `--wait`".into(),
+        }
     }
 }

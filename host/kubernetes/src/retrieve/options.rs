@@ -41,6 +41,22 @@ impl RetrieveOptions {
             look: Duration::from_secs(5),
         }
     }
+
+    /// Returns the path of file number `at` (from 0) for the archive `own`. The name is its own, or
+    /// the given one, with a number from the second file on.
+    pub(super) fn target(&self, own: &str, at: usize) -> PathBuf {
+        let Some(given) = &self.file_name else { return self.dir.join(own) };
+        if at == 0 {
+            return self.dir.join(given);
+        }
+        // The extension of `x.tar.gz` is `.tar.gz`.
+        let (stem, extension) = match (given.strip_suffix(".tar.gz"), given.rfind('.')) {
+            (Some(stem), _) if !stem.is_empty() => (stem, ".tar.gz"),
+            (_, Some(dot)) if dot > 0 => given.split_at(dot),
+            _ => (given.as_str(), ""),
+        };
+        self.dir.join(format!("{stem}-{at:02}{extension}"))
+    }
 }
 
 /// Whether to wait for a run that has not finished.
@@ -114,4 +130,26 @@ pub struct Retrieved {
     pub sha256: String,
     /// Whether size and digest match the run's status.
     pub as_status_says: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn further_archives_are_numbered() {
+        for (given, at, want) in [
+            (None, 3, "own.tar.gz"),
+            (Some("x.tgz"), 0, "x.tgz"),
+            (Some("x.tgz"), 1, "x-01.tgz"),
+            (Some("x.tar.gz"), 2, "x-02.tar.gz"),
+            (Some("x"), 1, "x-01"),
+            (Some(".x"), 1, ".x-01"),
+            (Some("x.y.z"), 12, "x.y-12.z"),
+        ] {
+            let mut options = RetrieveOptions::new("ns", "dir");
+            options.file_name = given.map(str::to_owned);
+            assert_eq!(options.target("own.tar.gz", at), Path::new("dir").join(want));
+        }
+    }
 }

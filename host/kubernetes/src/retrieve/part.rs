@@ -78,8 +78,16 @@ impl Part {
         Ok(())
     }
 
-    /// Stops writing, and reads everything back from disk to compute the digest.
-    pub(super) async fn close(self) -> Result<Closed, RetrieveError> {
+    /// Reads everything back from disk, and moves the file to its final name unless `difference`
+    /// says how its digest differs from the expected one. When this returns, the file survives a
+    /// power failure.
+    ///
+    /// A file that differs is kept for inspection, under a name from which no attempt resumes. Then
+    /// this returns the difference and that name.
+    pub(super) async fn finish(
+        self,
+        difference: impl FnOnce(&Digest) -> Option<String> + Send + 'static,
+    ) -> Result<Option<(String, PathBuf)>, RetrieveError> {
         let Self { file, path, side, target, .. } = self;
         let mut file = file.into_std().await;
         blocking(move || {
@@ -87,45 +95,22 @@ impl Part {
             file.seek(SeekFrom::Start(0)).map_err(failed())?;
             let mut hash = Sha256Writer::new(io::sink());
             io::copy(&mut file, &mut hash).map_err(failed())?;
-            let (_, digest) = hash.finish();
-            Ok(Closed { file, digest, path, side, target })
-        })
-        .await
-    }
-}
-
-/// A completely downloaded archive that does not have its final name yet.
-pub(super) struct Closed {
-    file: File,
-    /// The size and digest of the received bytes.
-    pub(super) digest: Digest,
-    path: PathBuf,
-    side: PathBuf,
-    target: PathBuf,
-}
-
-impl Closed {
-    /// Moves the file to its final name. When this returns, the file survives a power failure.
-    pub(super) async fn commit(self) -> Result<PathBuf, RetrieveError> {
-        blocking(move || {
-            let Self { file, path, side, target, .. } = self;
-            file.sync_all().map_err(RetrieveError::local("write", &path))?;
-            fs::rename(&path, &target).map_err(RetrieveError::local("write", &target))?;
-            remove_side(&side);
+            let difference = difference(&hash.finish().1);
+            if difference.is_none() {
+                file.sync_all().map_err(RetrieveError::local("write", &path))?;
+            }
+            let moved = if difference.is_none() { target.clone() } else { damaged(&target) };
+            fs::rename(&path, &moved).map_err(RetrieveError::local("write", &moved))?;
+            // A leftover file describes a part that no longer exists. The next attempt replaces it.
+            if let Err(error) = fs::remove_file(&side) {
+                tracing::debug!("failed to remove `{}`: {error}", side.display());
+            }
+            if let Some(why) = difference {
+                return Ok(Some((why, moved)));
+            }
             let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
             File::open(dir).and_then(|dir| dir.sync_all()).map_err(RetrieveError::local("write", dir))?;
-            Ok(target)
-        })
-        .await
-    }
-
-    /// Keeps the file for inspection, under a name from which no attempt resumes.
-    pub(super) async fn set_aside(self) -> Result<PathBuf, RetrieveError> {
-        blocking(move || {
-            let aside = damaged(&self.target);
-            fs::rename(&self.path, &aside).map_err(RetrieveError::local("write", &aside))?;
-            remove_side(&self.side);
-            Ok(aside)
+            Ok(None)
         })
         .await
     }
@@ -175,13 +160,6 @@ fn read_side(path: &Path) -> Option<FinishedArchive> {
     serde_json::from_slice(&line).ok()
 }
 
-fn remove_side(side: &Path) {
-    // A leftover file describes a part that no longer exists. The next attempt replaces it.
-    if let Err(error) = fs::remove_file(side) {
-        tracing::debug!("failed to remove `{}`: {error}", side.display());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,9 +184,8 @@ mod tests {
         }
         let mut part = Part::open(&target, &archive(3, "x")).await.unwrap();
         part.append(b"abc").await.unwrap();
-        let closed = part.close().await.unwrap();
-        assert_eq!(closed.digest.bytes, 3);
-        assert_eq!(closed.commit().await.unwrap(), target);
+        let whole = |digest: &Digest| (digest.bytes != 3).then(|| digest.bytes.to_string());
+        assert_eq!(part.finish(whole).await.unwrap(), None);
         assert_eq!(fs::read(&target).unwrap(), b"abc");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }

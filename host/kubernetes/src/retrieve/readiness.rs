@@ -1,88 +1,65 @@
-//! Determines from the status whether a run has its archive.
+//! Determines whether a run has its archive, from its aggregator's pod and status.
 
-use std::fmt;
-
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
 use plumbline_core::GLOBAL;
-use plumbline_core::RunFailure;
 use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
 use serde::Deserialize;
+
+use super::error::{NotReady, RetrieveError};
+use crate::aggregator_pod;
+use crate::cluster::Cluster;
+use crate::error::ClusterError;
+use crate::exec::ExecTarget;
+use crate::names::AGGREGATOR_CONTAINER;
+use crate::pod_view::{Role, pod_api};
+use crate::status::Waiting;
 
 /// Maximum number of missing results to list. The rest is counted.
 const MAX_NAMED: usize = 5;
 
-/// Why there is no archive yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NotReady {
-    /// The aggregator's pod has not started, with its phase and the reason.
-    Starting(String),
-    /// The aggregator has not written a status yet.
-    NoStatus,
-    /// The status cannot be parsed.
-    Damaged(String),
-    /// Results are missing.
-    Running {
-        /// Number of results that arrived or will not arrive.
-        done: u64,
-        /// Number of expected results.
-        total: u64,
-        /// The first few missing results.
-        missing: Vec<String>,
-        /// Number of missing results that are not listed.
-        more: u64,
-    },
-    /// Results are being post-processed and packed.
-    PostProcessing,
-    /// The run failed, with the reason if the aggregator reported one.
-    Failed(Option<RunFailure>),
-    /// The run is complete, but this directory of the pod has no archive.
-    NoArchive(String),
-}
-
-impl NotReady {
-    /// Returns true if waiting may help.
-    pub(super) fn may_change(&self) -> bool {
-        !matches!(self, Self::Failed(_) | Self::NoArchive(_))
-    }
-
-    /// Returns how to fix the problem.
-    pub(super) fn hint(&self) -> String {
-        match self {
-            Self::Failed(failure) => {
-                let told = failure.as_ref().and_then(|failure| failure.hint.as_deref());
-                let own = told.map(|hint| format!("{hint}\n")).unwrap_or_default();
-                let more = if failure.is_some() { "more" } else { "why" };
-                format!("{own}`plumbline logs` tells {more}; what was gathered can be had with `--partial`")
-            }
-            Self::NoArchive(_) => {
-                "if the aggregator keeps it elsewhere, name that directory with `--retrieve-path`".into()
-            }
-            Self::Running { .. } => "wait for it with `--wait`, or take what there is with `--partial`".into(),
-            _ => "wait for it with `--wait`".into(),
+/// Returns the container of the aggregator, in which commands are executed, and the value of the
+/// status annotation.
+///
+/// # Errors
+/// Returns [`NotReady::Starting`] while the pod is pending, and [`RetrieveError::Cluster`] if it
+/// does not exist, has ended, or may not be read.
+pub(super) async fn find(cluster: &Cluster, namespace: &str) -> Result<(ExecTarget, Option<String>), RetrieveError> {
+    let Some(pod) = aggregator_pod::find(&pod_api(cluster, namespace), namespace).await? else {
+        return Err(absent(cluster, namespace).await.into());
+    };
+    match pod.phase.as_str() {
+        "Running" => {}
+        "Pending" => {
+            let why = Waiting::of(&pod).map_or_else(|| "it is pending".to_owned(), |waiting| waiting.words());
+            return Err(NotReady::Starting(why).into());
+        }
+        ended => {
+            let said = pod.message.as_deref().or(pod.reason.as_deref());
+            let why = said.map(|text| format!(": {text}")).unwrap_or_default();
+            let what = format!("read from the aggregator's pod `{}` in namespace `{namespace}`", pod.name);
+            let phase = if ended.is_empty() { "Unknown" } else { ended };
+            return Err(ClusterError::new(what, format!("its phase is {phase}{why}"))
+                .hint("an archive can be read only while the pod runs; `plumbline logs` may tell how it ended")
+                .into());
         }
     }
+    let container = match pod.containers.iter().find(|container| container.role == Role::Main) {
+        Some(first) if pod.container(AGGREGATOR_CONTAINER).is_none() => first.name.clone(),
+        _ => AGGREGATOR_CONTAINER.to_owned(),
+    };
+    Ok((ExecTarget { namespace: namespace.to_owned(), pod: pod.name, container }, pod.run_status))
 }
 
-impl fmt::Display for NotReady {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Starting(why) => write!(f, "the aggregator's pod has not started: {why}"),
-            Self::NoStatus => f.write_str("the aggregator has not published its status yet"),
-            Self::Damaged(why) => write!(f, "the status that the aggregator told cannot be read: {why}"),
-            Self::Running { done, total, missing, more } => {
-                write!(f, "the run continues, {done} of {total} results are in")?;
-                if !missing.is_empty() {
-                    write!(f, "; missing: {}", missing.join(", "))?;
-                }
-                if *more > 0 { write!(f, " and {more} more") } else { Ok(()) }
-            }
-            Self::PostProcessing => f.write_str("all results are in and are being read and packed"),
-            Self::Failed(None) => f.write_str("the run failed"),
-            Self::Failed(Some(failure)) => write!(f, "the run failed: {}", failure.reason),
-            Self::NoArchive(dir) => {
-                write!(f, "the run is complete, but `{dir}` in the aggregator's pod holds no finished archive")
-            }
-        }
+async fn absent(cluster: &Cluster, namespace: &str) -> ClusterError {
+    let what = format!("find the aggregator's pod in namespace `{namespace}`");
+    let namespaces: Api<Namespace> = Api::all(cluster.client());
+    match namespaces.get_opt(namespace).await {
+        Ok(None) => ClusterError::new(what, format!("cluster `{}` has no such namespace", cluster.name()))
+            .hint("name the run's namespace with `--namespace`, and the cluster with `--context`"),
+        // The account may lack permission to see whether the namespace exists.
+        _ => ClusterError::new(what, "there is no such pod")
+            .hint("was the run deleted? A run is started with `plumbline run`"),
     }
 }
 
@@ -135,7 +112,14 @@ fn running(status: &RunStatus, text: &str) -> NotReady {
             open = open.saturating_add(weight);
         }
     }
-    NotReady::Running { done, total, missing, more: open }
+    let mut sentence = format!("the run continues, {done} of {total} results are in");
+    if !missing.is_empty() {
+        sentence += &format!("; missing: {}", missing.join(", "));
+    }
+    if open > 0 {
+        sentence += &format!(" and {open} more");
+    }
+    NotReady::Running(sentence)
 }
 
 #[cfg(test)]
@@ -179,7 +163,7 @@ mod tests {
         assert!(hint.starts_with("make room\n"), "{hint}");
         assert_eq!(readiness(Some(r#"{"status":"post-processing"}"#)), Err(NotReady::PostProcessing));
         // An unknown phase does not count as an end.
-        assert!(matches!(readiness(Some(r#"{"status":"resting"}"#)), Err(NotReady::Running { .. })));
+        assert!(matches!(readiness(Some(r#"{"status":"resting"}"#)), Err(NotReady::Running(_))));
         assert!(!NotReady::Failed(None).may_change() && NotReady::NoStatus.may_change());
     }
 

@@ -1,18 +1,22 @@
 //! Retrieves the archives of a run into a directory.
 
 use std::fs;
+use std::io;
 
+use jiff::Timestamp;
+use plumbline_archive::atomic::AtomicFile;
+use plumbline_archive::gzip::Sha256Writer;
 use plumbline_core::run_status::TarInfo;
 use tokio::time::Instant;
 
-use super::aggregator::{Aggregator, find};
-use super::download::download;
-use super::error::RetrieveError;
-use super::fallback::{place, retrieve_stream};
+use super::download::{Remote, check_exit, download, is_unknown, piece_command};
+use super::error::{NotReady, RetrieveError};
 use super::options::{Progress, RetrieveOptions, Retrieved, Tell, Wait};
-use super::readiness::{NotReady, readiness};
-use super::remote::{Listed, Remote};
+use super::part::blocking;
+use super::readiness::{find, readiness};
+use super::stream::{bridge, pump, retrieve_stream};
 use crate::cluster::Cluster;
+use crate::exec::{ExecStream, ExecTarget};
 use crate::names::AGGREGATOR_DIR;
 
 /// Maximum number of consecutive failed status reads while waiting. At intervals of five seconds
@@ -32,49 +36,37 @@ pub async fn retrieve(
     options: &RetrieveOptions,
     tell: &mut Tell<'_>,
 ) -> Result<Vec<Retrieved>, RetrieveError> {
-    let (pod, named) = ready(cluster, options, tell).await?;
+    let (target, named) = ready(cluster, options, tell).await?;
     fs::create_dir_all(&options.dir).map_err(RetrieveError::local("make directory", &options.dir))?;
-    let remote = Remote::new(cluster, &pod.target, options);
-    let retrieved = match remote.list(tell).await? {
-        Listed::Unknown => {
-            let retrieved = retrieve_stream(cluster, &pod.target, &named, options, tell).await?;
-            let named_came = retrieved.iter().any(|archive| archive.as_status_says);
-            if !retrieved.is_empty() && !named_came && is_expected(&named, options) {
-                return Err(absent(&named));
-            }
-            retrieved
-        }
-        Listed::Archives(archives) => {
-            let there = archives.iter().any(|archive| archive.name == named.name);
-            if !archives.is_empty() && !there && is_expected(&named, options) {
-                return Err(absent(&named));
-            }
-            let mut retrieved = Vec::new();
-            for (at, archive) in archives.iter().enumerate() {
-                let target = options.dir.join(place(options.file_name.as_deref(), &archive.name, at));
-                retrieved.push(download(&remote, archive, &named, &target, options.retries, tell).await?);
-            }
-            retrieved
-        }
+    let remote = Remote { cluster, target: &target, options };
+    // The default directory must contain the archive that the status names.
+    let expected = !named.name.is_empty() && !named.sha256.is_empty() && options.remote_dir == AGGREGATOR_DIR;
+    let absent = || RetrieveError::Wrong {
+        name: named.name.clone(),
+        why: "the run's status names it, and the aggregator's directory holds only others".to_owned(),
+        aside: None,
     };
+    let mut retrieved = Vec::new();
+    if let Some(archives) = remote.list(tell).await? {
+        let there = archives.iter().any(|archive| archive.name == named.name);
+        if !archives.is_empty() && !there && expected {
+            return Err(absent());
+        }
+        for (at, archive) in archives.iter().enumerate() {
+            let target = options.target(&archive.name, at);
+            retrieved.push(download(&remote, archive, &named, &target, options.retries, tell).await?);
+        }
+    } else {
+        retrieved = retrieve_stream(cluster, &target, &named, options, tell).await?;
+        let there = retrieved.iter().any(|archive| archive.as_status_says);
+        if !retrieved.is_empty() && !there && expected {
+            return Err(absent());
+        }
+    }
     if retrieved.is_empty() {
         return Err(NotReady::NoArchive(options.remote_dir.clone()).into());
     }
     Ok(retrieved)
-}
-
-/// Returns true if the directory must contain the archive that the status names. This does not hold
-/// for a directory other than the default.
-fn is_expected(named: &TarInfo, options: &RetrieveOptions) -> bool {
-    !named.name.is_empty() && !named.sha256.is_empty() && options.remote_dir == AGGREGATOR_DIR
-}
-
-fn absent(named: &TarInfo) -> RetrieveError {
-    RetrieveError::Wrong {
-        name: named.name.clone(),
-        why: "the run's status names it, and the aggregator's directory holds only others".to_owned(),
-        aside: None,
-    }
 }
 
 /// Returns the pod of a complete run, and the archive that its status names. Waits for it if
@@ -83,27 +75,24 @@ async fn ready(
     cluster: &Cluster,
     options: &RetrieveOptions,
     tell: &mut Tell<'_>,
-) -> Result<(Aggregator, TarInfo), RetrieveError> {
+) -> Result<(ExecTarget, TarInfo), RetrieveError> {
     let deadline = match options.wait {
         Wait::No => Some(Instant::now()),
         Wait::AtMost(limit) => limit.and_then(|limit| Instant::now().checked_add(limit)),
     };
     let (mut told, mut failed) = (String::new(), 0);
     loop {
-        let looked = find(cluster, &options.namespace).await;
-        let result = looked.and_then(|pod| match readiness(pod.annotation.as_deref()) {
-            Ok(named) => Ok((pod, named)),
-            Err(not) => Err(not.into()),
-        });
-        let error = match result {
-            Ok(ready) => return Ok(ready),
+        let error = match find(cluster, &options.namespace).await {
+            Ok((target, annotation)) => match readiness(annotation.as_deref()) {
+                Ok(named) => return Ok((target, named)),
+                Err(not) => not.into(),
+            },
             Err(error) => error,
         };
         match &error {
             RetrieveError::NotReady(not) if not.may_change() => failed = 0,
-            RetrieveError::Cluster(cluster)
-                if cluster.is_transient() && failed < MAX_FAILED_LOOKS && told_once(&told) =>
-            {
+            // Only a run that was seen before is worth waiting for an unreachable cluster.
+            RetrieveError::Cluster(error) if error.is_transient() && failed < MAX_FAILED_LOOKS && !told.is_empty() => {
                 failed += 1;
             }
             _ => return Err(error),
@@ -123,28 +112,47 @@ async fn ready(
     }
 }
 
-/// Returns true if the run was seen before. Only then is it worth waiting for an unreachable
-/// cluster.
-fn told_once(told: &str) -> bool {
-    !told.is_empty()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn further_archives_are_numbered() {
-        for (given, at, want) in [
-            (None, 3, "own.tar.gz"),
-            (Some("x.tgz"), 0, "x.tgz"),
-            (Some("x.tgz"), 1, "x-01.tgz"),
-            (Some("x.tar.gz"), 2, "x-02.tar.gz"),
-            (Some("x"), 1, "x-01"),
-            (Some(".x"), 1, ".x-01"),
-            (Some("x.y.z"), 12, "x.y-12.z"),
-        ] {
-            assert_eq!(place(given, "own.tar.gz", at), want);
-        }
+/// Packs what the run has gathered so far, and retrieves it into `options.dir`.
+///
+/// The name is `options.file_name`, or `YYYYMMDDHHMM_plumbline_partial.tar.gz` with the current
+/// time in UTC.
+///
+/// # Errors
+/// Returns [`RetrieveError`], which is [`RetrieveError::Unknown`] if the aggregator's image does
+/// not support this. No file is left behind then.
+pub async fn retrieve_snapshot(
+    cluster: &Cluster,
+    options: &RetrieveOptions,
+    tell: &mut Tell<'_>,
+) -> Result<Retrieved, RetrieveError> {
+    let (container, _) = find(cluster, &options.namespace).await?;
+    fs::create_dir_all(&options.dir).map_err(RetrieveError::local("make directory", &options.dir))?;
+    let name = options
+        .file_name
+        .clone()
+        .unwrap_or_else(|| format!("{}_plumbline_partial.tar.gz", Timestamp::now().strftime("%Y%m%d%H%M")));
+    let path = options.dir.join(&name);
+    let command = piece_command(&options.remote_dir, &["--snapshot"]);
+    let mut stream = ExecStream::start(cluster, &container, &command, options.patience).await?;
+    tell(Progress::Begins { name: &name, size: None, have: 0 });
+    let (sender, mut output) = bridge();
+    let target = path.clone();
+    let writer = tokio::spawn(blocking(move || {
+        let failed = || RetrieveError::local("write", &target);
+        let mut out = Sha256Writer::new(AtomicFile::create(&target).map_err(failed())?);
+        io::copy(&mut output, &mut out).map_err(failed())?;
+        Ok(out.finish())
+    }));
+    let pumped = pump(&mut stream, sender, tell).await;
+    let written = writer.await.map_err(|error| RetrieveError::Stream(error.to_string()))?;
+    pumped?;
+    let (file, digest) = written?;
+    let exit = stream.finish().await?;
+    if is_unknown(&exit, b"") {
+        return Err(RetrieveError::Unknown("archive-piece --snapshot".to_owned()));
     }
+    check_exit(&command, exit)?;
+    let target = path.clone();
+    blocking(move || file.commit().map_err(RetrieveError::local("write", target))).await?;
+    Ok(Retrieved { path, size: digest.bytes, sha256: digest.sha256, as_status_says: false })
 }

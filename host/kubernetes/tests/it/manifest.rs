@@ -49,14 +49,21 @@ pub(super) fn config() -> Config {
     }
 }
 
-pub(super) fn transform(config: &Config) -> Transform {
-    Transform { kubernetes_version: Some("v1.30.2".to_owned()), ..Transform::of(config) }
+/// Returns the definition as `gen` prepares it for a cluster with a known version.
+pub(super) fn prepare(yaml: &str, config: &Config, transform: &Transform) -> Definition {
+    prepare_definition(&definition(yaml), &versioned(config), transform).unwrap()
+}
+
+pub(super) fn versioned(config: &Config) -> Config {
+    let mut config = config.clone();
+    config.plumbline.kubernetes_version = "v1.30.2".to_owned();
+    config
 }
 
 /// Returns options for a plugin, as `gen` creates them.
 pub(super) fn options(mode: Permissions, yaml: &str) -> ManifestOptions {
     let config = Config { aggregator_permissions: mode, ..config() };
-    let prepared = prepare_definition(&definition(yaml), &transform(&config)).unwrap();
+    let prepared = prepare(yaml, &config, &Transform::default());
     let plugin = ManifestPlugin { definition: Arc::new(prepared), modules: Vec::new() };
     let create_namespace = matches!(mode, Permissions::Minimal | Permissions::ClusterAdmin);
     ManifestOptions { create_namespace, ..ManifestOptions::new(config, vec![plugin]) }

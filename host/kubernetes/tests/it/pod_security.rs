@@ -2,7 +2,7 @@
 
 use plumbline_apidouble::schema::breaches;
 use plumbline_core::config::{Permissions, SecurityContextMode};
-use plumbline_kubernetes::driver::{Stage, WorkerSecurity, daemon_set, pod};
+use plumbline_kubernetes::driver::{Stage, WorkerSecurity, workload};
 use serde_json::json;
 
 use crate::dispatch::samples::{SESSION, access, definition, stage};
@@ -46,10 +46,10 @@ fn a_worker_needs_no_more_than_its_plugin() {
         for native_sidecar in [false, true] {
             let stage = Stage { security, native_sidecar, ..stage() };
             let job = definition(&MODEST.replace("DRIVER", "Job"));
-            let job = pod(&stage, &job, SESSION, &access()).unwrap();
+            let job = workload(&stage, &job, SESSION, &access()).unwrap();
             assert_eq!(breaches(&job["spec"]), Vec::<String>::new(), "{job:#}");
             let each = definition(&MODEST.replace("DRIVER", "DaemonSet"));
-            let each = daemon_set(&stage, &each, SESSION, &access()).unwrap();
+            let each = workload(&stage, &each, SESSION, &access()).unwrap();
             assert_eq!(breaches(&each["spec"]["template"]["spec"]), Vec::<String>::new(), "{each:#}");
         }
     }
@@ -58,7 +58,7 @@ fn a_worker_needs_no_more_than_its_plugin() {
 #[test]
 fn what_is_not_modest_is_refused_for_what_it_asks_for() {
     let greedy = MODEST.replace("DRIVER", "Job").replace("runAsNonRoot: true", "runAsNonRoot: false");
-    let job = pod(&stage(), &definition(&greedy), SESSION, &access()).unwrap();
+    let job = workload(&stage(), &definition(&greedy), SESSION, &access()).unwrap();
     assert!(breaches(&job["spec"]).contains(&"container `plugin`: `runAsNonRoot` is not true".to_owned()));
     let spec = json!({
         "hostPID": true,

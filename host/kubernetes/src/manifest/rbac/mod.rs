@@ -1,14 +1,9 @@
 //! The permissions of a run's service accounts: that of the aggregator and those of plugins.
 
-mod needs;
-mod objects;
-mod plugins;
+mod roles;
 mod rules;
 mod why;
 
-pub use needs::{Needs, Queries};
-pub use rules::rules;
+pub(super) use roles::{aggregator_roles, plugin_accounts, plugin_roles};
+pub use rules::{Needs, Queries, rules};
 pub use why::{notices, why};
-
-pub(super) use objects::objects;
-pub(super) use plugins::{plugin_accounts, plugin_roles};

@@ -1,10 +1,10 @@
-//! Rules of roles.
+//! The rules of the aggregator's roles, and the needs that they follow from.
 
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-use super::needs::{Needs, Queries};
+use crate::manifest::options::ManifestOptions;
 use crate::names;
 
 /// The listable resources of the core group, except `secrets`. Rules can only add permissions, so
@@ -58,20 +58,72 @@ const GROUPS: [&str; 22] = [
 /// administrator can revoke that.
 const DISCOVERY: [&str; 6] = ["/api", "/api/*", "/apis", "/apis/*", "/version", "/version/*"];
 
+/// All paths that the API server serves.
+const SERVED: [&str; 5] = ["/metrics", "/logs", "/logs/*", "/", "/*"];
+
 /// Items of a configuration that are not resources.
 const SPECIAL: [&str; 3] = ["podlogs", "servergroups", "serverversion"];
+
+/// What a run needs permissions for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needs {
+    /// The resources that are recorded.
+    pub queries: Queries,
+    /// Whether the kubelets of nodes are queried.
+    pub kubelets: bool,
+}
+
+/// The resources of the cluster that are recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Queries {
+    /// No resources.
+    Nothing,
+    /// All resources that can be listed, except secrets.
+    Everything,
+    /// These resources, by their plural names, and the special items `podlogs`, `servergroups` and
+    /// `serverversion`.
+    Named(BTreeSet<String>),
+}
+
+impl Needs {
+    /// Returns the needs of a run with these options.
+    #[must_use]
+    pub fn of(options: &ManifestOptions) -> Self {
+        let queries = match &options.config.resources {
+            None => Queries::Everything,
+            Some(names) if names.is_empty() => Queries::Nothing,
+            Some(names) => Queries::Named(names.iter().map(|name| name.to_lowercase()).collect()),
+        };
+        Self { queries, kubelets: options.config.plumbline.query_kubelets }
+    }
+
+    fn records(&self, item: &str) -> bool {
+        match &self.queries {
+            Queries::Nothing => false,
+            Queries::Everything => true,
+            Queries::Named(names) => names.contains(item),
+        }
+    }
+
+    /// Returns true if configuration and health of kubelets are recorded, through the API server's
+    /// node proxy.
+    pub(super) fn asks_nodes(&self) -> bool {
+        self.kubelets && self.records("nodes")
+    }
+
+    /// Returns true if logs of pods outside the run's namespace are recorded.
+    pub(super) fn reads_logs(&self) -> bool {
+        self.records("podlogs")
+    }
+}
 
 /// Returns the minimal rules for `needs`: the cluster-wide ones, and those in the run's namespace.
 #[must_use]
 pub fn rules(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
-    (cluster(needs), namespace())
-}
-
-fn cluster(needs: &Needs) -> Vec<PolicyRule> {
     // Nodes are needed for results per node, and to notice nodes that disappear.
     let mut rules = vec![rule(&[""], &["nodes"], &["get", "list", "watch"])];
     match &needs.queries {
-        Queries::Nothing => return rules,
+        Queries::Nothing => return (rules, namespace()),
         Queries::Everything => {
             rules.push(rule(&[""], &CORE, &["get", "list"]));
             rules.push(rule(&GROUPS, &["*"], &["get", "list"]));
@@ -90,7 +142,7 @@ fn cluster(needs: &Needs) -> Vec<PolicyRule> {
         rules.push(rule(&[""], &["nodes/proxy"], &["get"]));
     }
     rules.push(paths(&DISCOVERY));
-    rules
+    (rules, namespace())
 }
 
 fn namespace() -> Vec<PolicyRule> {
@@ -122,7 +174,14 @@ fn namespace() -> Vec<PolicyRule> {
 ///
 /// Sonobuoy's paths lack `/`, which conformance tests request since Kubernetes 1.29.
 pub(super) fn everything() -> Vec<PolicyRule> {
-    vec![rule(&["*"], &["*"], &["*"]), served_paths()]
+    let mut rules = everything_inside();
+    rules.push(paths(&SERVED));
+    rules
+}
+
+/// Allows everything in a namespace. A Role has no paths.
+pub(super) fn everything_inside() -> Vec<PolicyRule> {
+    vec![rule(&["*"], &["*"], &["*"])]
 }
 
 /// Allows reading and watching everything except Secrets, and the paths that the API server serves,
@@ -139,7 +198,7 @@ pub(super) fn reading(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
     if needs.asks_nodes() {
         rules.push(rule(&[""], &["nodes/proxy"], &["get"]));
     }
-    rules.push(served_paths());
+    rules.push(paths(&SERVED));
     (rules, namespace())
 }
 
@@ -147,15 +206,6 @@ pub(super) fn reading(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
 fn by_name(named: &BTreeSet<String>, verbs: &[&str]) -> Option<PolicyRule> {
     let resources: Vec<&str> = named.iter().map(String::as_str).filter(|name| !SPECIAL.contains(name)).collect();
     (!resources.is_empty()).then(|| rule(&["*"], &resources, verbs))
-}
-
-/// Allows everything in a namespace. A Role has no paths.
-pub(super) fn everything_inside() -> Vec<PolicyRule> {
-    vec![rule(&["*"], &["*"], &["*"])]
-}
-
-fn served_paths() -> PolicyRule {
-    paths(&["/metrics", "/logs", "/logs/*", "/", "/*"])
 }
 
 fn paths(paths: &[&str]) -> PolicyRule {

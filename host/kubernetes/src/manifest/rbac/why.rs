@@ -4,10 +4,10 @@ use plumbline_core::Definition;
 use plumbline_core::config::Permissions;
 use plumbline_core::definition::PolicyRule;
 
-use super::super::options::ManifestOptions;
-use super::needs::{Needs, Queries};
-use super::plugins::definitions;
+use super::roles::definitions;
+use super::rules::{Needs, Queries};
 use crate::driver::PluginAccount;
+use crate::manifest::options::ManifestOptions;
 
 /// Maximum number of rules to show for each plugin. The manifest has all of them.
 const MAX_SHOWN: usize = 8;
@@ -16,14 +16,57 @@ const MAX_SHOWN: usize = 8;
 /// and its purpose.
 #[must_use]
 pub fn why(options: &ManifestOptions) -> Vec<String> {
+    let needs = Needs::of(options);
     let mut lines = match options.config.aggregator_permissions {
-        Permissions::Minimal => minimal(&Needs::of(options)),
-        Permissions::ClusterRead => cluster_read(&Needs::of(options)),
+        Permissions::Minimal => {
+            let mut lines = vec![
+                "the aggregator reads and watches nodes, to know which results to expect".to_owned(),
+                IN_NAMESPACE.to_owned(),
+            ];
+            lines.extend(recorded(&needs));
+            lines
+        }
+        Permissions::ClusterRead => vec![
+            "the aggregator reads and watches every resource of Kubernetes' own groups except Secrets, and logs of pods in all namespaces".to_owned(),
+            IN_NAMESPACE.to_owned(),
+        ],
         Permissions::NamespaceAdmin => vec!["the aggregator may do everything in its namespace".to_owned()],
         Permissions::ClusterAdmin => vec!["the aggregator may do everything in the cluster".to_owned()],
     };
+    let confined = matches!(options.config.aggregator_permissions, Permissions::Minimal | Permissions::ClusterRead);
+    if confined && needs.asks_nodes() {
+        lines.push(
+            "the aggregator asks kubelets for their configuration and health (`nodes/proxy`): this permission also allows commands in every container of every node"
+                .to_owned(),
+        );
+    }
     for definition in definitions(options) {
         lines.extend(of_plugin(definition, options));
+    }
+    lines
+}
+
+/// The permissions in the namespace of the run in all modes that do not allow everything there.
+const IN_NAMESPACE: &str = "in its namespace, the aggregator creates and deletes pods and DaemonSets, reads pods, logs and events, creates events about late and lost results, reads and writes its own two Secrets, and writes its status";
+
+/// Explains the permissions to record the state of the cluster.
+fn recorded(needs: &Needs) -> Vec<String> {
+    let mut lines = match &needs.queries {
+        Queries::Nothing => Vec::new(),
+        Queries::Everything => vec![
+            "the aggregator reads every resource of Kubernetes' own groups except Secrets, to record the state of the cluster; `Resources` in the configuration adds custom resources"
+                .to_owned(),
+        ],
+        Queries::Named(names) => {
+            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+            vec![format!("the aggregator reads what `Resources` lists, in all namespaces: {}", names.join(", "))]
+        }
+    };
+    if needs.reads_logs() {
+        lines.push(
+            "the aggregator reads logs of pods in all namespaces, to record those that `Limits.PodLogs` selects"
+                .to_owned(),
+        );
     }
     lines
 }
@@ -32,71 +75,25 @@ pub fn why(options: &ManifestOptions) -> Vec<String> {
 #[must_use]
 pub fn notices(options: &ManifestOptions) -> Vec<String> {
     let config = &options.config;
-    let mut lines = Vec::new();
-    for definition in definitions(options) {
-        let plugin = &definition.name;
-        if definition.plumbline.permissions.is_cluster_admin() {
-            lines.push(format!("plugin `{plugin}` may do everything in the cluster: its definition asks for it"));
-        } else if definition.plumbline.permissions.is_empty() {
-            if PluginAccount::is_replaced(definition, &config.service_account_name) {
-                lines.push(format!(
-                    "plugin `{plugin}` names the service account of the aggregator, `{}`, and gets one without permissions: `plumbline.permissions` in its definition grants them",
-                    config.service_account_name
-                ));
-            } else if config.aggregator_permissions == Permissions::ClusterAdmin
-                && PluginAccount::of(definition, &config.service_account_name) == PluginAccount::Shared
-            {
-                lines.push(format!(
-                    "plugin `{plugin}` has no permissions: `clusterAdmin` is for the aggregator, and `plumbline.permissions` in the definition is for the plugin"
-                ));
-            }
+    let notice = |definition: &Definition| {
+        let (plugin, permissions) = (&definition.name, &definition.plumbline.permissions);
+        let account = &config.service_account_name;
+        if permissions.is_cluster_admin() {
+            Some(format!("plugin `{plugin}` may do everything in the cluster: its definition asks for it"))
+        } else if !permissions.is_empty() {
+            None
+        } else if PluginAccount::is_replaced(definition, account) {
+            Some(format!(
+                "plugin `{plugin}` names the service account of the aggregator, `{account}`, and gets one without permissions: `plumbline.permissions` in its definition grants them"
+            ))
+        } else {
+            let shared = PluginAccount::of(definition, account) == PluginAccount::Shared;
+            (config.aggregator_permissions == Permissions::ClusterAdmin && shared).then(|| format!(
+                "plugin `{plugin}` has no permissions: `clusterAdmin` is for the aggregator, and `plumbline.permissions` in the definition is for the plugin"
+            ))
         }
-    }
-    lines
-}
-
-fn minimal(needs: &Needs) -> Vec<String> {
-    let mut lines =
-        vec!["the aggregator reads and watches nodes, to know which results to expect".to_owned(), in_namespace()];
-    match &needs.queries {
-        Queries::Nothing => {}
-        Queries::Everything => lines.push(
-            "the aggregator reads every resource of Kubernetes' own groups except Secrets, to record the state of the cluster; `Resources` in the configuration adds custom resources"
-                .to_owned(),
-        ),
-        Queries::Named(names) => {
-            let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-            lines.push(format!("the aggregator reads what `Resources` lists, in all namespaces: {}", names.join(", ")));
-        }
-    }
-    if needs.reads_logs() {
-        lines.push(
-            "the aggregator reads logs of pods in all namespaces, to record those that `Limits.PodLogs` selects"
-                .to_owned(),
-        );
-    }
-    lines.extend(kubelets(needs));
-    lines
-}
-
-fn cluster_read(needs: &Needs) -> Vec<String> {
-    let mut lines = vec![
-        "the aggregator reads and watches every resource of Kubernetes' own groups except Secrets, and logs of pods in all namespaces".to_owned(),
-        in_namespace(),
-    ];
-    lines.extend(kubelets(needs));
-    lines
-}
-
-fn in_namespace() -> String {
-    "in its namespace, the aggregator creates and deletes pods and DaemonSets, reads pods, logs and events, creates events about late and lost results, reads and writes its own two Secrets, and writes its status".to_owned()
-}
-
-fn kubelets(needs: &Needs) -> Option<String> {
-    needs.asks_nodes().then(|| {
-        "the aggregator asks kubelets for their configuration and health (`nodes/proxy`): this permission also allows commands in every container of every node"
-            .to_owned()
-    })
+    };
+    definitions(options).filter_map(notice).collect()
 }
 
 fn of_plugin(definition: &Definition, options: &ManifestOptions) -> Vec<String> {

@@ -161,7 +161,7 @@ async fn what_blocks_is_told_until_it_is_gone() {
     assert!(left.iter().any(|line| line == blocker), "{left:?}");
 
     let again = bed.plan(false).await;
-    assert!(again.objects[0].is_terminating());
+    assert!(again.objects[0].terminating);
     assert!(bed.remove(&again).await.is_empty(), "a repeated delete is not an error");
     let double = bed.double.clone();
     let mut told = 0;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::WorkerAccess;
 use plumbline_core::definition::Definition;
-use plumbline_kubernetes::driver::{Owner, Stage, WorkerSecurity};
+use plumbline_kubernetes::driver::{Stage, WorkerSecurity};
 use serde_json::{Map, Value};
 
 pub(crate) const SESSION: &str = "0123456789abcdef";
@@ -74,7 +75,13 @@ pub(crate) fn stage() -> Stage {
         progress_port: "8099".into(),
         progress_ports: BTreeMap::new(),
         job_tolerations: None,
-        owner: Some(Owner { name: "sonobuoy".into(), uid: "11111111-2222-3333-4444-555555555555".into() }),
+        owner: Some(OwnerReference {
+            api_version: "v1".into(),
+            kind: "Pod".into(),
+            name: "sonobuoy".into(),
+            uid: "11111111-2222-3333-4444-555555555555".into(),
+            ..OwnerReference::default()
+        }),
         native_sidecar: false,
         security: WorkerSecurity::LikePlugin,
         disable_reconciliation: false,

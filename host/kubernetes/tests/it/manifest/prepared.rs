@@ -1,19 +1,19 @@
 //! The preparation of definitions for a cluster.
 
-use plumbline_core::Definition;
 use plumbline_core::config::PullPolicy;
+use plumbline_core::{Config, Definition};
 use plumbline_kubernetes::manifest::{Transform, prepare_definition, to_document};
 use serde_json::{Value, json};
 
-use super::{DAEMON_SET, JOB, config, definition, transform};
+use super::{DAEMON_SET, JOB, config, definition, prepare, versioned};
 
 fn prepared(yaml: &str, transform: &Transform) -> Definition {
-    prepare_definition(&definition(yaml), transform).unwrap()
+    prepare(yaml, &config(), transform)
 }
 
 #[test]
 fn files_results_images_and_environment() {
-    let of = |yaml| to_document(&prepared(yaml, &transform(&config())).to_json());
+    let of = |yaml| to_document(&prepared(yaml, &Transform::default()).to_json());
     insta::assert_snapshot!("prepared-job", of(JOB));
     insta::assert_snapshot!("prepared-daemonset", of(DAEMON_SET));
 }
@@ -21,9 +21,9 @@ fn files_results_images_and_environment() {
 #[test]
 fn doing_it_twice_is_doing_it_once() {
     for yaml in [JOB, DAEMON_SET] {
-        let transform = Transform { show_pod_spec: true, ..transform(&config()) };
+        let transform = Transform { show_pod_spec: true, ..Transform::default() };
         let once = prepared(yaml, &transform);
-        assert_eq!(prepare_definition(&once, &transform).unwrap(), once);
+        assert_eq!(prepare_definition(&once, &versioned(&config()), &transform).unwrap(), once);
     }
 }
 
@@ -31,11 +31,11 @@ fn doing_it_twice_is_doing_it_once() {
 fn what_is_asked_for_wins() {
     let transform = Transform {
         image: Some("mirror/disks:v2".to_owned()),
-        pull_policy: Some(PullPolicy::Always),
         env: [("A", ""), ("SONOBUOY", "no"), ("NEW", "x")].map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
-        ..transform(&config())
+        show_pod_spec: false,
     };
-    let json = prepared(DAEMON_SET, &transform).to_json();
+    let config = Config { image_pull_policy: PullPolicy::Always, force_image_pull_policy: true, ..config() };
+    let json = prepare(DAEMON_SET, &config, &transform).to_json();
     assert_eq!(json["spec"]["image"], "mirror/disks:v2");
     assert_eq!(json["podSpec"]["containers"][0]["image"], "example.org/helper:v1", "only the plugin's own image");
     for container in [&json["spec"], &json["podSpec"]["containers"][0]] {
@@ -54,7 +54,7 @@ fn a_mount_of_results_elsewhere_is_moved() {
 sonobuoy-config: {driver: Job, plugin-name: a.b}
 spec: {image: i, volumeMounts: [{name: results, mountPath: /tmp/results, readOnly: false}]}
 config-map: {x: y}";
-    let json = prepared(yaml, &transform(&config())).to_json();
+    let json = prepared(yaml, &Transform::default()).to_json();
     let mounts = json["spec"]["volumeMounts"].as_array().unwrap();
     assert!(mounts.contains(&json!({"name": "results", "mountPath": "/tmp/sonobuoy/results", "readOnly": false})));
     // A volume name has no dots.
@@ -64,7 +64,7 @@ config-map: {x: y}";
 
 #[test]
 fn the_default_pod_is_written_out_where_there_is_none() {
-    let transform = Transform { show_pod_spec: true, ..transform(&config()) };
+    let transform = Transform { show_pod_spec: true, ..Transform::default() };
     let job = prepared(JOB, &transform).to_json();
     assert!(job["podSpec"].get("serviceAccountName").is_none(), "each plugin gets an account of its own");
     let keys: Vec<&Value> = job["podSpec"]["tolerations"].as_array().unwrap().iter().map(|one| &one["key"]).collect();
@@ -78,7 +78,7 @@ fn a_container_without_an_image_gets_that_of_the_run() {
         let yaml = format!("sonobuoy-config: {{driver: DaemonSet, plugin-name: p}}\nspec: {spec}");
         prepared(&yaml, transform).to_json()["spec"].clone()
     };
-    let run = transform(&config());
+    let run = Transform::default();
     let filled = of("{command: [/sonobuoy], image: ''}", &run);
     assert_eq!(
         (&filled["image"], &filled["imagePullPolicy"]),
@@ -95,6 +95,6 @@ fn a_container_without_an_image_gets_that_of_the_run() {
 #[test]
 fn what_is_no_list_is_named() {
     let yaml = "sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {image: i}\npodSpec: {containers: [{env: 1}]}";
-    let error = prepare_definition(&definition(yaml), &transform(&config())).unwrap_err();
+    let error = prepare_definition(&definition(yaml), &config(), &Transform::default()).unwrap_err();
     assert_eq!(error.to_string(), "plugin `p`: `podSpec.containers[0].env` must be a list");
 }

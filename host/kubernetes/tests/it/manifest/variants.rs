@@ -3,7 +3,6 @@
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use plumbline_core::Config;
 use plumbline_core::config::{BundleSource, Permissions, PodSecurity, SecurityContextMode, Storage, Toleration};
-use plumbline_kubernetes::ServerVersion;
 use plumbline_kubernetes::manifest::rbac::{Needs, Queries, notices, rules, why};
 use plumbline_kubernetes::manifest::{DockerConfig, ManifestOptions, manifest, to_yaml};
 use serde_json::{Value, json};
@@ -180,7 +179,7 @@ fn the_aggregator_reads_the_configuration_that_was_given() {
     let objects = with(Permissions::Minimal, |options| {
         options.config.uuid = "7f3a9c".to_owned();
         options.config.plumbline.storage = Storage::Claim { size: "1Gi".to_owned(), class: None };
-        options.server = ServerVersion::parse("v1.30.2+k3s1");
+        options.config.plumbline.kubernetes_version = "v1.30.2".to_owned();
     });
     let map = of_kind(&objects, "ConfigMap")[0];
     let json = map["data"]["config.json"].as_str().unwrap();

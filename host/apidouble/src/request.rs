@@ -1,6 +1,32 @@
-//! Paths of the API.
+//! A request: its path in the API, its query, headers and body.
 
-use crate::query::decode;
+use std::str::FromStr;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, header};
+use hyper::upgrade::OnUpgrade;
+
+use crate::{answer::Failure, state::Cuts};
+
+/// A request that has been read.
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// The connection, if it may be upgraded.
+    pub(crate) upgrade: Option<OnUpgrade>,
+    /// The counts of interrupted streams when the request was recorded. Later interruptions apply
+    /// to its stream.
+    pub(crate) cuts: Cuts,
+}
+
+impl Request {
+    pub(crate) fn header(&self, name: header::HeaderName) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+}
 
 /// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +62,7 @@ pub(crate) struct ObjectPath {
 }
 
 /// Parses a path; `None` if it is not a path of the API.
-pub(crate) fn parse(path: &str) -> Option<Target> {
+pub(crate) fn parse_path(path: &str) -> Option<Target> {
     let segments: Vec<String> = path.split('/').filter(|s| !s.is_empty()).map(|s| decode(s, false)).collect();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     match segments.as_slice() {
@@ -73,12 +99,81 @@ fn objects(group: &str, version: &str, segments: &[&str]) -> Option<Target> {
     }))
 }
 
+/// The parameters in the order of the request; a name may occur several times.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(raw: &str) -> Self {
+        let pairs = raw.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(name, true), decode(value, true))
+        });
+        Self(pairs.collect())
+    }
+
+    /// Returns the first value of a parameter, if it is not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// Returns every value of a parameter.
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
+        self.0.iter().filter(|(n, _)| n == name).map(|(_, value)| value.clone()).collect()
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        matches!(self.get(name), Some("true" | "1"))
+    }
+
+    /// Returns the value of a parameter as another type.
+    pub(crate) fn parsed<T: FromStr>(&self, name: &str) -> Result<Option<T>, Failure> {
+        let read = |text: &str| {
+            text.parse().map_err(|_| Failure::bad_request(format!("failed to read the parameter {name}: {text:?}")))
+        };
+        self.get(name).map(read).transpose()
+    }
+}
+
+/// Decodes percent-encoding; in a query, `+` is a space.
+fn decode(text: &str, in_query: bool) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        rest = tail;
+        let decoded = match (first, tail) {
+            (b'%', [high, low, after @ ..]) => hex(*high).zip(hex(*low)).map(|(high, low)| {
+                rest = after;
+                high << 4 | low
+            }),
+            (b'+', _) if in_query => Some(b' '),
+            _ => None,
+        };
+        out.push(decoded.unwrap_or(*first));
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn repeated_and_encoded_values_are_read() {
+        let query = Query::parse("command=ls&command=-l+%2Ftmp&labelSelector=a%3Db%2Cc&broken=%zz&empty=");
+        assert_eq!(query.all("command"), ["ls", "-l /tmp"]);
+        assert_eq!(query.get("labelSelector"), Some("a=b,c"));
+        assert_eq!(query.get("broken"), Some("%zz"));
+        assert_eq!(query.get("empty"), None);
+        assert!(query.parsed::<u64>("command").is_err());
+    }
+
     fn objects_of(path: &str) -> ObjectPath {
-        match parse(path) {
+        match parse_path(path) {
             Some(Target::Objects(path)) => path,
             other => panic!("{path}: {other:?}"),
         }
@@ -102,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_no_path_of_the_api_is_nothing() {
-        assert_eq!(parse("/"), None);
-        assert_eq!(parse("/metrics"), None);
+        assert_eq!(parse_path("/"), None);
+        assert_eq!(parse_path("/metrics"), None);
     }
 }

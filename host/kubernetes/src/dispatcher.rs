@@ -1,0 +1,217 @@
+//! The dispatcher that uses the API server: it runs one pod or DaemonSet per plugin.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report};
+use plumbline_core::{Node, PluginName, session_id};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster::Cluster;
+use crate::driver::{Stage, container_name, secret, workload};
+use crate::error::ClusterError;
+use crate::monitor::{GracePeriods, Monitor, MonitorOptions, Watched};
+use crate::nodes::list_nodes;
+use crate::owned::{Created, Kind, Launched, clean_up, clean_up_launch, create};
+use crate::status::WorkerPods;
+
+/// A function that adds the survey of the cluster to the tree of the run (see
+/// [`plumbline_aggregator::Dispatcher::survey`]).
+pub type Survey = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// The options of the dispatcher.
+pub struct KubernetesOptions {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// The settings that all plugins share, including the namespace.
+    pub stage: Stage,
+    /// The grace periods of the monitor.
+    pub graces: GracePeriods,
+    /// The directory tree that becomes the archive.
+    pub tree: PathBuf,
+    /// The receiver of every observed plugin pod.
+    pub workers: WorkerPods,
+    /// A token that is cancelled when a worker first fails to reach the aggregator. With `None`,
+    /// the run continues.
+    pub fail_fast: Option<CancellationToken>,
+    /// The survey of the cluster after all plugins are complete, or `None` for none.
+    pub survey: Option<Survey>,
+}
+
+/// Runs plugins as pods and DaemonSets of a cluster.
+pub struct KubernetesDispatcher {
+    cluster: Cluster,
+    stage: Stage,
+    survey: Option<Survey>,
+    monitor: Monitor,
+    launched: Mutex<Launched>,
+}
+
+impl KubernetesDispatcher {
+    /// Creates a dispatcher and starts its monitor. Must be called within a Tokio runtime.
+    #[must_use]
+    pub fn new(options: KubernetesOptions) -> Self {
+        let KubernetesOptions { cluster, stage, graces, tree, workers, fail_fast, survey } = options;
+        let (monitored, namespace) = (cluster.clone(), stage.namespace.clone());
+        let monitor =
+            Monitor::start(MonitorOptions { cluster: monitored, namespace, graces, tree, workers, fail_fast });
+        Self { cluster, stage, survey, monitor, launched: Mutex::default() }
+    }
+
+    async fn start(&self, launch: Launch, reports: mpsc::Sender<Report>) -> Result<(), DispatchError> {
+        let (cluster, stage) = (&self.cluster, &self.stage);
+        let definition = &launch.definition;
+        let plugin = &definition.name;
+        let session = session_id(&launch.run, plugin);
+        // This precedes any creation, so that an invalid definition leaves nothing behind.
+        let workload = workload(stage, definition, &session, &launch.access)
+            .map_err(|error| DispatchError::new(error.to_string()))?;
+        let secret = secret(stage, definition, &launch.run, &launch.access);
+        // This precedes the first request, so that an interrupted launch is cleaned up too.
+        self.launched.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), definition.skip_cleanup);
+        let kind = if definition.driver.is_per_node() { Kind::DaemonSet } else { Kind::Pod };
+        let created = async {
+            create(cluster, &stage.namespace, Kind::Secret, &secret).await?;
+            create(cluster, &stage.namespace, kind, &workload).await
+        };
+        match created.await {
+            Ok(Created::New) => tracing::info!(%plugin, "{} created", kind.word()),
+            // The monitor reports what the pod has done since then.
+            Ok(Created::Adopted) => tracing::info!(%plugin, "{} of an earlier launch goes on", kind.word()),
+            Err(error) => {
+                for left in clean_up_launch(cluster, &stage.namespace, &session).await {
+                    tracing::warn!(%plugin, "after a failed launch: {left}");
+                }
+                return Err(explain(&error, &stage.namespace));
+            }
+        }
+        let watched = Watched {
+            plugin: plugin.clone(),
+            session,
+            per_node: definition.driver.is_per_node(),
+            missing: launch.missing.iter().cloned().collect(),
+            container: container_name(definition).to_owned(),
+            heard: launch.heard.clone(),
+        };
+        self.monitor.watch(watched, reports).await;
+        Ok(())
+    }
+
+    async fn clean(&self) -> Result<(), DispatchError> {
+        self.monitor.stop().await;
+        let launched = self.launched.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let errors = clean_up(&self.cluster, &self.stage, &launched).await;
+        let told: Vec<String> = errors.iter().map(|error| explain(error, &self.stage.namespace).message).collect();
+        if told.is_empty() { Ok(()) } else { Err(DispatchError::new(told.join("; "))) }
+    }
+}
+
+impl Dispatcher for KubernetesDispatcher {
+    fn nodes(&self) -> BoxFuture<'_, Result<Vec<Node>, DispatchError>> {
+        Box::pin(async {
+            let list = list_nodes(&self.cluster).await.map_err(|error| explain(&error, &self.stage.namespace))?;
+            for warning in list.warnings {
+                tracing::warn!("{warning}");
+            }
+            Ok(list.nodes)
+        })
+    }
+
+    fn launch(&self, launch: Launch, reports: mpsc::Sender<Report>) -> BoxFuture<'_, Result<(), DispatchError>> {
+        Box::pin(self.start(launch, reports))
+    }
+
+    fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>> {
+        // Nothing is deleted yet: other plugins of the run may continue for hours, and the user may
+        // want to inspect the objects.
+        Box::pin(self.monitor.settle(plugin))
+    }
+
+    fn survey(&self) -> BoxFuture<'_, ()> {
+        match &self.survey {
+            Some(survey) => survey(),
+            None => Box::pin(async {}),
+        }
+    }
+
+    fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>> {
+        Box::pin(self.clean())
+    }
+}
+
+/// Returns the error with what failed, why, and how to fix it.
+fn explain(error: &ClusterError, namespace: &str) -> DispatchError {
+    let advice = advice(error, namespace).or_else(|| error.hint.clone());
+    DispatchError::new(match advice {
+        Some(advice) => format!("failed to {}: {} (hint: {advice})", error.what, error.cause),
+        None => format!("failed to {}: {}", error.what, error.cause),
+    })
+}
+
+/// Returns a hint for status 403, which has several causes besides a missing permission.
+fn advice(error: &ClusterError, namespace: &str) -> Option<String> {
+    if error.code != Some(403) {
+        return None;
+    }
+    let cause = error.cause.as_str();
+    if let Some((_, rest)) = cause.split_once(" cannot ") {
+        // `User "U" cannot VERB resource "RESOURCE" in API group "GROUP" in the namespace "N"`
+        let mut quoted = rest.split('"');
+        let verb = quoted.next().and_then(|words| words.split_whitespace().next())?;
+        let resource = quoted.next()?;
+        let group = quoted.nth(1).filter(|group| !group.is_empty()).map(|group| format!(" of `{group}`"));
+        return Some(format!(
+            "the aggregator's account needs the permission to `{verb}` `{resource}`{} in namespace `{namespace}`",
+            group.unwrap_or_default()
+        ));
+    }
+    let known = [
+        (
+            "violates PodSecurity",
+            "the namespace admits no such pods: give it a wider Pod Security level, or the plugin a `podSpec` and a `securityContext` that the level admits",
+        ),
+        ("exceeded quota", "raise the quota of the namespace, or let the plugin ask for less"),
+        (
+            "must specify",
+            "the quota of the namespace wants every container to say what it needs: give the plugin `resources`",
+        ),
+        ("being terminated", "the namespace is being deleted: use another, or wait until it is gone"),
+        ("security context constraint", "let the account use a security context constraint that admits the plugin"),
+    ];
+    known.iter().find(|(sign, _)| cause.contains(sign)).map(|(_, advice)| (*advice).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(cause: &str, code: u16) -> String {
+        let error = ClusterError { what: "create pod `p`".into(), cause: cause.into(), hint: None, code: Some(code) };
+        explain(&error, "ns").message
+    }
+
+    #[test]
+    fn a_missing_permission_is_named() {
+        let cause = "daemonsets.apps is forbidden: User \"system:serviceaccount:ns:sa\" cannot create resource \"daemonsets\" in API group \"apps\" in the namespace \"ns\"";
+        let message = told(cause, 403);
+        assert!(message.contains(cause), "{message}");
+        assert!(message.contains("permission to `create` `daemonsets` of `apps` in namespace `ns`"), "{message}");
+        let core = told(
+            "pods is forbidden: User \"u\" cannot create resource \"pods\" in API group \"\" in the namespace \"ns\"",
+            403,
+        );
+        assert!(core.contains("to `create` `pods` in namespace"), "{core}");
+    }
+
+    #[test]
+    fn other_refusals_have_other_advice_or_none() {
+        assert!(
+            told("pods \"p\" is forbidden: violates PodSecurity \"restricted:latest\": host namespaces", 403)
+                .contains("Pod Security level")
+        );
+        assert!(told("pods \"p\" is forbidden: exceeded quota: q, requested: pods=1", 403).contains("quota"));
+        assert!(!told("an odd webhook said no: cannot", 403).contains("hint"));
+        assert!(!told("Pod \"p\" is invalid: spec.containers[0].image: Required value", 422).contains("hint"));
+    }
+}

@@ -1,0 +1,349 @@
+//! The objects that the aggregator creates in its namespace: it creates or adopts them, and deletes
+//! them when the run is over.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use backon::{ExponentialBuilder, Retryable as _};
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::cluster::Cluster;
+use crate::driver::{SKIP_CLEANUP_ANNOTATION, Stage};
+use crate::error::ClusterError;
+use crate::names;
+use crate::retry::{Listing, PATIENCE, list, retry_until, send_with_retry};
+
+/// Interval between checks of an object from an earlier attempt that is being deleted. The first
+/// intervals are shorter.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// Grace period in seconds for a pod of an earlier aggregator. Nothing would receive what it still
+/// sends.
+const ORPHAN_GRACE: u32 = 1;
+
+/// Grace period of a Job's pod in seconds: the time for which a worker still waits for its plugin.
+const POD_GRACE: u32 = 60;
+
+/// Grace period of a DaemonSet in seconds. It has nothing to do itself, and its pods keep their own
+/// grace period.
+const DAEMON_SET_GRACE: u32 = 1;
+
+/// How long each cleanup request is retried. A complete run must not wait long for objects that are
+/// deleted with its namespace anyway.
+const CLEANUP_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Objects per page of a metadata list: the size that Kubernetes clients use.
+const PAGE: u32 = 500;
+
+/// The kinds of objects that the aggregator creates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Secret,
+    Pod,
+    DaemonSet,
+}
+
+impl Kind {
+    /// Returns the path of the collection in a namespace.
+    fn path(self, namespace: &str) -> String {
+        match self {
+            Self::Secret => format!("/api/v1/namespaces/{namespace}/secrets"),
+            Self::Pod => format!("/api/v1/namespaces/{namespace}/pods"),
+            Self::DaemonSet => format!("/apis/apps/v1/namespaces/{namespace}/daemonsets"),
+        }
+    }
+
+    /// Returns the name of the kind for messages.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Secret => "Secret",
+            Self::Pod => "pod",
+            Self::DaemonSet => "DaemonSet",
+        }
+    }
+}
+
+/// The outcome of a creation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Created {
+    /// The object was created.
+    New,
+    /// The object already existed: an earlier life of this aggregator created it, or a request
+    /// whose response was lost.
+    Adopted,
+}
+
+/// Why an object was neither created nor adopted.
+struct Obstacle {
+    error: ClusterError,
+    /// Whether it may be gone at the next check.
+    passes: bool,
+}
+
+impl From<ClusterError> for Obstacle {
+    /// A conflict is temporary: plugins that are launched at once share a Secret.
+    fn from(error: ClusterError) -> Self {
+        Self { passes: error.is_conflict(), error }
+    }
+}
+
+/// Creates `object`, or adopts the existing one if it has the same plugin and session.
+///
+/// If the existing object is being deleted, this waits until it is gone. If its owner is gone, or it
+/// belongs to an earlier run, this deletes it. An adopted Secret gets the new data.
+pub(crate) async fn create(
+    cluster: &Cluster,
+    namespace: &str,
+    kind: Kind,
+    object: &Value,
+) -> Result<Created, ClusterError> {
+    let deadline = Instant::now() + PATIENCE;
+    let pauses = ExponentialBuilder::new().with_min_delay(LOOK_AGAIN / 20).with_max_delay(LOOK_AGAIN);
+    (|| create_or_adopt(cluster, namespace, kind, object))
+        .retry(pauses.without_max_times())
+        .when(|obstacle: &Obstacle| obstacle.passes && Instant::now() < deadline)
+        .await
+        .map_err(|obstacle| obstacle.error)
+}
+
+async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object: &Value) -> Result<Created, Obstacle> {
+    let name = text(object, &["metadata", "name"]).unwrap_or_default();
+    let what = format!("create {} `{name}` in namespace `{namespace}`", kind.word());
+    let collection = kube::core::Request::new(kind.path(namespace));
+    let request = collection.create(&PostParams::default(), object.to_string().into_bytes());
+    let conflict = match send_with_retry(cluster, &what, PATIENCE, request).await {
+        Ok(_) => return Ok(Created::New),
+        Err(error) if error.is_conflict() => error,
+        Err(error) => return Err(error.into()),
+    };
+    // If there is none, the object was deleted in between, or the conflict had another cause. Quota
+    // accounting causes such conflicts, and they pass.
+    let look = format!("look at {} `{name}`", kind.word());
+    let found = get(cluster, namespace, kind, name, &look).await?.ok_or(conflict)?;
+    let labels: &[&str] = match kind {
+        Kind::Secret => &[names::COMPONENT_LABEL],
+        Kind::Pod | Kind::DaemonSet => &[names::SESSION_LABEL, names::PLUGIN_LABEL],
+    };
+    let same = labels.iter().all(|label| {
+        let own = text(object, &["metadata", "labels", label]);
+        own.is_some() && own == text(&found, &["metadata", "labels", label])
+    });
+    if !same {
+        let cause = "there is one of that name, and it does not belong to this run";
+        return Err(ClusterError::new(what, cause).hint("delete it, if nobody needs it").into());
+    }
+    if is_orphan(&found, object) || is_of_another_run(&found, object) {
+        remove(cluster, &collection, kind, name, &found).await?;
+        let cause = "the one of an aggregator that is gone is being deleted, and that takes long";
+        return Err(Obstacle { error: ClusterError::new(what, cause), passes: true });
+    }
+    if text(&found, &["metadata", "deletionTimestamp"]).is_some() {
+        let error = ClusterError::new(what, "the one of an earlier attempt is being deleted, and that takes long")
+            .hint(format!("look at the finalizers of {} `{name}`, and at the node that it runs on", kind.word()));
+        return Err(Obstacle { error, passes: true });
+    }
+    if kind == Kind::Secret {
+        // A certificate is signed again at every launch. Pods that do not exist yet need one from
+        // the CA that they are told to trust.
+        let owners = object.pointer("/metadata/ownerReferences");
+        let metadata = owners.map(|owners| json!({"ownerReferences": owners})).unwrap_or_else(|| json!({}));
+        let patch = Patch::Merge(json!({"data": object.get("data"), "metadata": metadata}));
+        let what = format!("update Secret `{name}` in namespace `{namespace}`");
+        send_with_retry(cluster, &what, PATIENCE, collection.patch(name, &PatchParams::default(), &patch)).await?;
+    }
+    Ok(Created::Adopted)
+}
+
+/// Returns an object, or `None` if it does not exist. `what` completes the message "failed to …".
+pub(crate) async fn get(
+    cluster: &Cluster,
+    namespace: &str,
+    kind: Kind,
+    name: &str,
+    what: &str,
+) -> Result<Option<Value>, ClusterError> {
+    let request = kube::core::Request::new(kind.path(namespace)).get(name, &GetParams::default());
+    match send_with_retry(cluster, what, PATIENCE, request).await {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns true if the owner of `found` has the name of our owner but another UID.
+///
+/// Of two pods with one name, the other one is gone, and the cluster deletes what it owned. If such
+/// an object were adopted, it would disappear in the middle of its work.
+fn is_orphan(found: &Value, object: &Value) -> bool {
+    let differs = |field: &str| {
+        let of = |object: &'_ Value| Some(object.pointer("/metadata/ownerReferences/0")?.get(field)?.clone());
+        of(found).zip(of(object)).map(|(found, own)| found != own)
+    };
+    (differs("kind"), differs("name"), differs("uid")) == (Some(false), Some(false), Some(true))
+}
+
+/// Returns true if `found` carries the ID of another run. There is only one run per namespace, so
+/// that run is over.
+fn is_of_another_run(found: &Value, object: &Value) -> bool {
+    let run = text(object, &["metadata", "annotations", names::RUN_ANNOTATION]);
+    run.is_some() && run != text(found, &["metadata", "annotations", names::RUN_ANNOTATION])
+}
+
+/// Deletes an object of an earlier aggregator, but only if it is still the one that was found.
+async fn remove(
+    cluster: &Cluster,
+    collection: &kube::core::Request,
+    kind: Kind,
+    name: &str,
+    found: &Value,
+) -> Result<(), ClusterError> {
+    let what = format!("delete {} `{name}` of an aggregator that is gone", kind.word());
+    let uid = text(found, &["metadata", "uid"]).map(str::to_owned);
+    let params = DeleteParams {
+        grace_period_seconds: (kind != Kind::Secret).then_some(ORPHAN_GRACE),
+        propagation_policy: Some(PropagationPolicy::Background),
+        preconditions: Some(Preconditions { uid, resource_version: None }),
+        ..DeleteParams::default()
+    };
+    match send_with_retry(cluster, &what, PATIENCE, collection.delete(name, &params)).await {
+        // Another process may have deleted it first.
+        Err(error) if !error.is_not_found() && !error.is_conflict() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The sessions of launched plugins, and whether their objects stay after the run.
+pub(crate) type Launched = BTreeMap<String, bool>;
+
+/// Deletes the pods and DaemonSets of the plugins in `launched` that do not ask to keep them, and
+/// the Secret with their certificates.
+///
+/// Objects from an earlier life of the aggregator are deleted too, and are identified by their
+/// owner. Objects that are already gone are fine. Returns every failure, and none stops the
+/// cleanup.
+///
+/// Objects are listed and deleted one by one. That needs the permissions `list` and `delete`, but
+/// not `deletecollection`.
+pub(crate) async fn clean_up(cluster: &Cluster, stage: &Stage, launched: &Launched) -> Vec<ClusterError> {
+    let selector =
+        format!("{}={},{}={}", names::COMPONENT_LABEL, names::COMPONENT_VALUE, names::ROLE_LABEL, names::PLUGIN);
+    let owner = stage.owner.as_ref().map(|owner| owner.uid.as_str());
+    let mut errors = delete_all(cluster, &stage.namespace, &selector, launched, owner).await;
+    // The Secret is deleted even if pods stay, because nothing accepts these certificates any more.
+    errors.extend(delete(cluster, &stage.namespace, Kind::Secret, names::CERTIFICATES_SECRET).await.err());
+    errors
+}
+
+/// Deletes the objects of one plugin whose launch failed, even if its definition says
+/// `skip-cleanup`, because nobody can use an incomplete plugin.
+pub(crate) async fn clean_up_launch(cluster: &Cluster, namespace: &str, session: &str) -> Vec<ClusterError> {
+    let selector = format!("{}={session}", names::SESSION_LABEL);
+    delete_all(cluster, namespace, &selector, &[(session.to_owned(), false)].into(), None).await
+}
+
+async fn delete_all(
+    cluster: &Cluster,
+    namespace: &str,
+    selector: &str,
+    launched: &Launched,
+    owner: Option<&str>,
+) -> Vec<ClusterError> {
+    let mut errors = Vec::new();
+    for kind in [Kind::DaemonSet, Kind::Pod] {
+        let listing = Listing {
+            what: &format!("list {}s of plugins in namespace `{namespace}`", kind.word()),
+            path: &kind.path(namespace),
+            labels: Some(selector),
+            page: PAGE,
+            metadata_only: true,
+            patience: CLEANUP_PATIENCE,
+        };
+        // With a DaemonSet there may be thousands of pods, which are deleted with it. They are not
+        // kept in memory.
+        let to_go = |object| Some(Value::Object(object)).filter(|object| is_to_go(object, launched, owner));
+        match list(cluster, &listing, to_go).await {
+            Ok(objects) => {
+                for object in objects.into_iter().flatten() {
+                    let Some(name) = text(&object, &["metadata", "name"]) else { continue };
+                    errors.extend(delete(cluster, namespace, kind, name).await.err());
+                }
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    errors
+}
+
+/// Returns true if a pod or DaemonSet is to be deleted. Pods of a DaemonSet are deleted with it.
+fn is_to_go(object: &Value, launched: &Launched, owner: Option<&str>) -> bool {
+    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    if owners.iter().any(|owner| owner.get("controller") == Some(&Value::Bool(true))) {
+        return false;
+    }
+    match text(object, &["metadata", "labels", names::SESSION_LABEL]).and_then(|session| launched.get(session)) {
+        Some(stays) => !stays,
+        None => {
+            let ours = owner.is_some() && owners.iter().any(|reference| text(reference, &["uid"]) == owner);
+            ours && text(object, &["metadata", "annotations", SKIP_CLEANUP_ANNOTATION]) != Some("true")
+        }
+    }
+}
+
+async fn delete(cluster: &Cluster, namespace: &str, kind: Kind, name: &str) -> Result<(), ClusterError> {
+    let what = format!("delete {} `{name}` in namespace `{namespace}`", kind.word());
+    let params = DeleteParams {
+        grace_period_seconds: match kind {
+            Kind::Pod => Some(POD_GRACE),
+            Kind::DaemonSet => Some(DAEMON_SET_GRACE),
+            Kind::Secret => None,
+        },
+        propagation_policy: Some(PropagationPolicy::Background),
+        ..DeleteParams::default()
+    };
+    let collection = kube::core::Request::new(kind.path(namespace));
+    let act = || send_with_retry(cluster, &what, CLEANUP_PATIENCE, collection.delete(name, &params));
+    // A conflict is over as soon as another writer has finished.
+    match retry_until(CLEANUP_PATIENCE, act).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the string at a path of keys.
+fn text<'a>(object: &'a Value, path: &[&str]) -> Option<&'a str> {
+    path.iter().try_fold(object, |value, key| value.get(key))?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_this_run_made_and_nobody_keeps_goes() {
+        let launched: Launched = [("a".to_owned(), false), ("kept".to_owned(), true)].into();
+        let object = |session: &str, owner: &Value, skip: bool| {
+            let mut metadata = json!({"labels": {"sonobuoy-run": session}, "ownerReferences": [owner]});
+            if skip {
+                metadata["annotations"] = json!({SKIP_CLEANUP_ANNOTATION: "true"});
+            }
+            json!({"metadata": metadata})
+        };
+        let (mine, other) = (json!({"uid": "u1"}), json!({"uid": "u2"}));
+        let controlled = json!({"uid": "u1", "controller": true});
+        for (object, expected) in [
+            (object("a", &other, false), true),
+            (object("a", &controlled, false), false),
+            (object("kept", &mine, false), false),
+            (object("earlier", &mine, false), true),
+            (object("earlier", &mine, true), false),
+            (object("foreign", &other, false), false),
+            (json!({}), false),
+        ] {
+            assert_eq!(is_to_go(&object, &launched, Some("u1")), expected, "{object}");
+        }
+        assert!(!is_to_go(&object("earlier", &mine, false), &launched, None));
+    }
+}
