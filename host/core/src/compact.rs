@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::judgement::{VerdictStatus, VerdictSummary};
-use crate::run_failure::{RunFailure, short};
 use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use crate::run_status::{RunFailure, short};
 use crate::status::Status;
 use crate::text::excerpt;
 use crate::verdict::Seen;
