@@ -222,7 +222,6 @@ fn add(into: &mut PluginStatus, entry: &PluginStatus) {
 /// have this name.
 const ALL_JUDGED: &str = "all judged";
 
-/// Combines all verdicts into one with the worst status.
 fn one_verdict(verdicts: &BTreeMap<String, VerdictSummary>) -> BTreeMap<String, VerdictSummary> {
     let has = |status| verdicts.values().any(|verdict| verdict.status == status);
     let status = [VerdictStatus::Failed, VerdictStatus::Unknown].into_iter().find(|status| has(*status));

@@ -20,7 +20,6 @@ const UNITS: [(&str, u64); 8] = [
 /// The longest duration in whole seconds, about 584 years.
 pub const MAX_SECONDS: u64 = u64::MAX / 1_000_000_000;
 
-/// The maximum length of a duration as text.
 const MAX_TEXT: usize = 64;
 
 /// Error while parsing a duration.

@@ -266,7 +266,6 @@ fn is_marker(line: &str) -> bool {
     ["=== RUN", "=== PAUSE", "=== CONT", "=== NAME", "--- FAIL"].iter().any(|marker| line.starts_with(marker))
 }
 
-/// Returns whether the line only repeats the status.
 fn is_empty_word(line: &str) -> bool {
     ["failed", "failure", "error", "test failed"]
         .iter()

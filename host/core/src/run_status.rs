@@ -21,7 +21,6 @@ pub const MAX_HINT_BYTES: usize = 1 << 10;
 /// The length in bytes to which a reason is cut when nothing else fits: what failed, mostly without
 /// the cause.
 const SHORT_BYTES: usize = 512;
-/// The marker for text that was cut off.
 const CUT: char = '…';
 
 /// The timestamp that means "not yet": `0001-01-01T00:00:00Z`. Readers of the status annotation
@@ -325,7 +324,6 @@ impl RunFailure {
     }
 }
 
-/// Returns the start of a text.
 pub(crate) fn short(text: &str) -> String {
     line(text, SHORT_BYTES)
 }

@@ -29,7 +29,6 @@ const UNITS: [(&str, u64); 20] = [
     ("", 1),
 ];
 
-/// The maximum length of a size as text.
 const MAX_TEXT: usize = 64;
 
 /// Error while parsing a size.

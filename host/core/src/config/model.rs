@@ -10,7 +10,6 @@ use crate::config::values::{
     NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage, Toleration,
 };
 
-/// The default port of the aggregator.
 const DEFAULT_PORT: u16 = 8080;
 
 /// The default timeout of a plugin in seconds: 6 h.

@@ -205,7 +205,6 @@ impl Serialize for Storage {
     }
 }
 
-/// The effects of taints.
 pub(super) const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /// A taint that a pod tolerates (core/v1 `Toleration`). Empty strings mean that the field is

@@ -25,7 +25,6 @@ const MAX_PATTERN_BYTES: usize = 240;
 /// The maximum length in bytes of the name of the standard output file.
 const MAX_FILE_NAME: usize = 100;
 
-/// The name of the done file.
 const DONE_FILE: &str = "done";
 
 /// The maximum number of exit codes that mean that no test was found. No tool has more than one or
@@ -213,7 +212,6 @@ fn files(section: &mut Section) -> Result<Vec<String>, DefinitionError> {
     Ok(patterns)
 }
 
-/// Reads the chain of judges.
 fn verdict(section: &mut Section, warnings: &mut Warnings) -> Result<Vec<VerdictEntry>, DefinitionError> {
     let entries = section.list("verdict")?;
     if entries.len() > MAX_JUDGES {

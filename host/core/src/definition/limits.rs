@@ -27,7 +27,6 @@ pub struct LimitError {
     pub cap: String,
 }
 
-/// The unit of a limit.
 #[derive(Clone, Copy)]
 enum Unit {
     Seconds,
@@ -68,7 +67,6 @@ macro_rules! limits {
         }
 
         impl LimitsRequest {
-            /// Reads the limits of a mapping.
             pub(super) fn read(mut section: Section) -> Result<Self, DefinitionError> {
                 let request = Self {
                     $($field: limit(&mut section, $key, Unit::$unit)?.map(|n| $type::try_from(n).unwrap_or($type::MAX)),)*

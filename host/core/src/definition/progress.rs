@@ -48,7 +48,6 @@ pub struct LogPatterns {
     pub failed: Option<String>,
 }
 
-/// The keys as written.
 #[derive(Clone, Serialize, Deserialize)]
 struct Keys {
     file: String,
@@ -62,7 +61,6 @@ struct Keys {
     failed: Option<String>,
 }
 
-/// Error for keys that do not form a [`LogProgress`].
 #[derive(Debug, thiserror::Error)]
 enum KeysError {
     #[error("`format` and patterns exclude each other")]

@@ -212,7 +212,6 @@ impl Section {
         if self.path.is_empty() { cut(key) } else { format!("{}.{}", self.path, cut(key)) }
     }
 
-    /// Returns the error for the value of `key`.
     pub(super) fn invalid(&self, key: &str, why: impl ToString) -> DefinitionError {
         DefinitionError::Invalid { path: self.at(key), why: why.to_string() }
     }
@@ -317,7 +316,6 @@ fn read_document(text: &str, warnings: &mut Warnings) -> Result<Value, Definitio
 /// Checks that `text` is valid YAML, with any number of documents and any content.
 fn check_yaml(text: &str) -> Result<(), String> {
     check_size(text.as_bytes()).map_err(|error| error.to_string())?;
-    /// A document that is parsed and discarded.
     #[derive(Deserialize)]
     struct Any(#[expect(dead_code, reason = "only read to see that it can be")] Value);
     let read = serde_saphyr::from_multiple_with_options::<Any>(text, options(DuplicateKeyPolicy::LastWins));

@@ -454,7 +454,6 @@ fn fail_or_hold(
     fail(entry, at, error, effects);
 }
 
-/// Records a final failure.
 fn fail(entry: &mut Entry, at: Timestamp, error: ErrorRecord, effects: &mut Vec<Effect>) {
     effects.push(Effect::ResultFailed { key: entry.key.clone(), error: error.clone() });
     entry.fail(at, error);

@@ -197,7 +197,6 @@ pub(super) enum Outcome {
     Failed { at: Timestamp, error: ErrorRecord },
 }
 
-/// An upload in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Upload {
     pub(super) id: u64,

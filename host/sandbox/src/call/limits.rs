@@ -1,25 +1,65 @@
-//! The memory and tables of one call.
+//! The wall clock, memory and tables of one call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use wasmtime::ResourceLimiter;
 
-use crate::failure::Stop;
-use crate::failure::Unit;
+use crate::failure::{Stop, Unit};
+
+/// The time limit of a call. It starts with the call, and time spent in the host counts.
+#[derive(Debug, Clone)]
+pub(crate) struct Clock {
+    pub(crate) start: Instant,
+    /// `None` if the deadline exceeds the range of the clock.
+    deadline: Option<Instant>,
+    seconds: u64,
+    given_up: Arc<AtomicBool>,
+}
+
+impl Clock {
+    /// Starts a clock. The call ends early when `given_up` is set.
+    pub(crate) fn start(seconds: u64, given_up: Arc<AtomicBool>) -> Self {
+        let start = Instant::now();
+        Self { start, deadline: start.checked_add(Duration::from_secs(seconds)), seconds, given_up }
+    }
+
+    /// Returns the remaining time, at least zero. `None` means that there is no deadline.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Returns an error if the call must end.
+    pub(crate) fn check(&self) -> Result<(), Stop> {
+        if self.given_up.load(Ordering::Relaxed) {
+            return Err(Stop::Gone);
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => {
+                Err(Stop::limit("wall-seconds", self.seconds, Unit::Seconds))
+            }
+            _ => Ok(()),
+        }
+    }
+}
 
 /// Counts the memory and tables of an instance together. Growth beyond a limit ends the call with
 /// the name of the limit. A failed allocation in the guest would end it too, but without the
 /// reason.
 #[derive(Debug)]
 pub(crate) struct Limiter {
-    memory: Meter,
+    /// Memories never shrink, so the usage is also the peak.
+    pub(crate) memory: Meter,
     tables: Meter,
 }
 
 #[derive(Debug)]
-struct Meter {
+pub(crate) struct Meter {
     name: &'static str,
     unit: Unit,
     limit: u64,
-    used: u64,
+    pub(crate) used: u64,
 }
 
 impl Limiter {
@@ -29,12 +69,6 @@ impl Limiter {
             memory: Meter { name: "memory", unit: Unit::Bytes, limit: memory, used: 0 },
             tables: Meter { name: "table-elements", unit: Unit::Elements, limit: table_elements, used: 0 },
         }
-    }
-
-    /// Returns the number of bytes of memory in use. Memories never shrink, so this is also the
-    /// peak.
-    pub(crate) fn memory(&self) -> u64 {
-        self.memory.used
     }
 }
 
@@ -64,20 +98,5 @@ impl ResourceLimiter for Limiter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn several_memories_count_together() {
-        let mut limiter = Limiter::new(100, 10);
-        assert!(limiter.memory_growing(0, 40, None).unwrap());
-        assert!(limiter.memory_growing(0, 40, Some(50)).unwrap());
-        assert!(!limiter.memory_growing(40, 60, Some(50)).unwrap());
-        assert!(limiter.memory_growing(40, 60, None).unwrap());
-        assert_eq!(limiter.memory(), 100);
-        let error = limiter.memory_growing(60, 61, None).unwrap_err();
-        assert_eq!(error.downcast_ref::<Stop>(), Some(&Stop::limit("memory", 100, Unit::Bytes)));
-        let error = limiter.table_growing(0, 11, None).unwrap_err();
-        assert_eq!(error.downcast_ref::<Stop>(), Some(&Stop::limit("table-elements", 10, Unit::Elements)));
-    }
-}
+#[path = "limits_tests.rs"]
+mod tests;

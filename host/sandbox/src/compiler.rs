@@ -1,29 +1,62 @@
-//! The parent process, which requests code.
+//! Compiles in a separate process. The compiler reads untrusted data, and a few kilobytes can take
+//! it gigabytes and minutes.
+//!
+//! The process runs the same program, with a subcommand that calls [`compile_stdin`]. It limits its
+//! own resources before it reads anything, and returns the code in the form of a cache entry.
 
-use std::io::{self, Read, Write};
+use std::ffi::OsString;
+use std::io;
+use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::panic::catch_unwind;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::scope;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use plumbline_core::limits::MAX_COMPONENT_BYTES;
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
+use sha2::{Digest, Sha256};
 
-use super::{CompilerProcess, INVALID, MAX_CODE_BYTES, NO_MEMORY, THREADS};
 use crate::cache::{Entry, Key};
+use crate::engine;
+
+/// The maximum size of compiled code from the process, in bytes: 128 MiB. The code of CPython has
+/// 60 MiB.
+const MAX_CODE_BYTES: u64 = 128 << 20;
+/// The number of threads that compile. More threads need more memory, and each has a stack of its
+/// own.
+const THREADS: usize = 4;
+/// The exit code for an invalid component. Standard error has the reason.
+const INVALID: i32 = 2;
+/// The exit code for insufficient memory.
+const NO_MEMORY: i32 = 3;
+
+/// The settings of the separate process that compiles components.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompilerProcess {
+    /// The path of the program.
+    pub program: PathBuf,
+    /// The arguments. The limits for [`compile_stdin`] are appended: bytes of memory and seconds of
+    /// CPU time.
+    pub args: Vec<OsString>,
+    /// The memory that compiling one component may take, in bytes.
+    pub memory: u64,
+    /// The CPU time that compiling one component may take, in seconds. The wall-clock limit is four
+    /// times as long.
+    pub cpu_seconds: u64,
+}
 
 /// The maximum length of standard error in bytes.
 const MAX_REASON: u64 = 4 << 10;
 /// The message that Rust prints before it aborts because of insufficient memory.
 const OUT_OF_MEMORY: &str = "memory allocation of";
 
-/// Why compiling failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CompilerError {
-    /// The component is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// Compiling exceeded a limit.
     #[error("more than {0}")]
     Limit(String),
     /// The process was terminated, crashed, or returned unexpected output.
@@ -34,7 +67,6 @@ pub(crate) enum CompilerError {
     Io(#[from] io::Error),
 }
 
-/// The output of the process.
 struct Answer {
     status: ExitStatus,
     code: Vec<u8>,
@@ -139,4 +171,52 @@ fn read(from: Option<impl Read>, max: u64) -> io::Result<Vec<u8>> {
         from.take(max).read_to_end(&mut bytes)?;
     }
     Ok(bytes)
+}
+
+/// Compiles the component on standard input and writes its code to standard output. Limits itself
+/// to `memory` bytes and `cpu_seconds` of CPU time. Returns the exit code of the process.
+///
+/// # Errors
+///
+/// Returns an error if the limits cannot be set, or if input or output fail.
+pub fn compile_stdin(memory: u64, cpu_seconds: u64) -> io::Result<i32> {
+    limit(Resource::Data, memory, 0)?;
+    // At the soft limit, the signal shows which resource was exhausted. At the hard limit, the
+    // process is killed.
+    limit(Resource::Cpu, cpu_seconds, 5)?;
+    limit(Resource::Core, 0, 0)?;
+
+    let mut wasm = Vec::new();
+    io::stdin().lock().take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut wasm)?;
+    let compiled = catch_unwind(|| -> wasmtime::Result<_> {
+        let engine = engine::compiling()?;
+        let code = engine.precompile_component(&wasm)?;
+        Ok((engine::fingerprint(&engine), code))
+    });
+    match compiled {
+        Ok(Ok((engine, code))) => {
+            let key = Key { engine, component: Sha256::digest(&wasm).into() };
+            let mut out = io::stdout().lock();
+            out.write_all(&Entry::head(&key, &code))?;
+            out.write_all(&code)?;
+            out.flush()?;
+            Ok(0)
+        }
+        Ok(Err(error)) => {
+            let reason = format!("{error:#}");
+            writeln!(io::stderr(), "{reason}")?;
+            // The system's message for ENOMEM, which the engine passes on as text.
+            Ok(if reason.contains("Cannot allocate memory") { NO_MEMORY } else { INVALID })
+        }
+        // The panic message is on standard error.
+        Err(_) => Ok(INVALID),
+    }
+}
+
+/// Sets the soft limit to `value` and the hard limit to `more` above it. Neither exceeds the
+/// current hard limit of the process.
+fn limit(resource: Resource, value: u64, more: u64) -> io::Result<()> {
+    let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+    let limit = Rlimit { current: Some(value.min(most)), maximum: Some(value.saturating_add(more).min(most)) };
+    Ok(setrlimit(resource, limit)?)
 }

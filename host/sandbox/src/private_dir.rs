@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
 
-/// Write permission for users other than the owner.
 const OTHERS_WRITE: u32 = 0o022;
 /// The prefix of names of incomplete files.
 const UNFINISHED: &str = ".new-";
@@ -17,22 +16,21 @@ const UNFINISHED: &str = ".new-";
 /// An open directory. Even if its path changes, the files are those of the directory that was
 /// checked.
 #[derive(Debug)]
-pub(super) struct PrivateDir(OwnedFd);
+pub(crate) struct PrivateDir(OwnedFd);
 
-/// A file in the directory.
 #[derive(Debug)]
-pub(super) struct Listed {
-    pub(super) name: String,
-    pub(super) bytes: u64,
+pub(crate) struct Listed {
+    pub(crate) name: String,
+    pub(crate) bytes: u64,
     /// The modification time in seconds since 1970.
-    pub(super) modified: i64,
+    pub(crate) modified: i64,
     /// Whether the file is being written, or was left behind by a killed process.
-    pub(super) unfinished: bool,
+    pub(crate) unfinished: bool,
 }
 
 impl PrivateDir {
     /// Opens the directory, and creates it with mode 0700 if it does not exist.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         // The last component must not be a link, because the owner of a link could exchange its
         // target.
@@ -43,7 +41,7 @@ impl PrivateDir {
     }
 
     /// Reads a file of at most `max` bytes. Returns `None` if it does not exist.
-    pub(super) fn read(&self, name: &str, max: u64) -> io::Result<Option<Vec<u8>>> {
+    pub(crate) fn read(&self, name: &str, max: u64) -> io::Result<Option<Vec<u8>>> {
         // Do not block if someone has put a pipe there.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
@@ -69,7 +67,7 @@ impl PrivateDir {
     }
 
     /// Writes a file atomically: readers see either the old or the new content.
-    pub(super) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let unfinished = format!("{UNFINISHED}{}-{}", rustix::process::getpid(), NEXT.fetch_add(1, Ordering::Relaxed));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -85,15 +83,14 @@ impl PrivateDir {
     }
 
     /// Removes a file if it exists.
-    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
             Err(rustix::io::Errno::NOENT) | Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Lists all regular files.
-    pub(super) fn list(&self) -> io::Result<Vec<Listed>> {
+    pub(crate) fn list(&self) -> io::Result<Vec<Listed>> {
         let mut files = Vec::new();
         for entry in Dir::read_from(&self.0)? {
             let entry = entry?;
@@ -126,53 +123,5 @@ fn check_owner(file: &File) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::{PermissionsExt, symlink};
-
-    use super::*;
-
-    #[test]
-    fn it_is_made_for_its_owner_alone() {
-        let base = tempfile::tempdir().unwrap();
-        let path = base.path().join("a/b");
-        let dir = PrivateDir::open(&path).unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o700);
-        dir.write("x", b"1").unwrap();
-        dir.write("x", b"22").unwrap();
-        assert_eq!(fs::metadata(path.join("x")).unwrap().mode() & 0o7777, 0o600);
-        assert_eq!(dir.read("x", 2).unwrap().unwrap(), b"22");
-        assert!(dir.read("x", 1).unwrap_err().to_string().contains("(limit: 1)"));
-        assert_eq!(dir.read("y", 1).unwrap(), None);
-        assert_eq!(dir.list().unwrap().len(), 1);
-        dir.remove("x").unwrap();
-        dir.remove("x").unwrap();
-        assert!(dir.list().unwrap().is_empty());
-    }
-
-    #[test]
-    fn what_others_may_write_to_is_not_used() {
-        let base = tempfile::tempdir().unwrap();
-        fs::set_permissions(base.path(), Permissions::from_mode(0o777)).unwrap();
-        assert_eq!(PrivateDir::open(base.path()).unwrap_err().to_string(), "others may write to it (mode 777)");
-        fs::set_permissions(base.path(), Permissions::from_mode(0o755)).unwrap();
-        let dir = PrivateDir::open(base.path()).unwrap();
-        dir.write("x", b"1").unwrap();
-        fs::set_permissions(base.path().join("x"), Permissions::from_mode(0o620)).unwrap();
-        assert!(dir.read("x", 9).unwrap_err().to_string().contains("others may write to it"));
-    }
-
-    #[test]
-    fn links_and_pipes_are_not_followed() {
-        let base = tempfile::tempdir().unwrap();
-        let dir = PrivateDir::open(&base.path().join("real")).unwrap();
-        symlink("real", base.path().join("link")).unwrap();
-        assert!(PrivateDir::open(&base.path().join("link")).is_err());
-        dir.write("x", b"1").unwrap();
-        symlink("x", base.path().join("real/y")).unwrap();
-        assert!(dir.read("y", 9).is_err());
-        rustix::fs::mkfifoat(&dir.0, "pipe", Mode::RUSR | Mode::WUSR).unwrap();
-        assert_eq!(dir.read("pipe", 9).unwrap_err().to_string(), "it is not a regular file");
-        assert_eq!(dir.list().unwrap().len(), 1);
-    }
-}
+#[path = "private_dir_tests.rs"]
+mod tests;
