@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::judgement::{VerdictStatus, VerdictSummary};
-use crate::run_failure::{RunFailure, short};
 use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use crate::run_status::{RunFailure, short};
 use crate::status::Status;
 use crate::text::excerpt;
 use crate::verdict::Seen;
@@ -222,7 +222,6 @@ fn add(into: &mut PluginStatus, entry: &PluginStatus) {
 /// have this name.
 const ALL_JUDGED: &str = "all judged";
 
-/// Combines all verdicts into one with the worst status.
 fn one_verdict(verdicts: &BTreeMap<String, VerdictSummary>) -> BTreeMap<String, VerdictSummary> {
     let has = |status| verdicts.values().any(|verdict| verdict.status == status);
     let status = [VerdictStatus::Failed, VerdictStatus::Unknown].into_iter().find(|status| has(*status));

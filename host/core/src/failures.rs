@@ -1,12 +1,27 @@
-//! Groups the failures of a plugin, so that a test that failed on many nodes is one entry.
+//! Failed tests: their identity, their reason in one line, and groups over nodes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use crate::item::Item;
-use crate::test_id::{Level, TestId};
+use serde_json::{Map, Value};
+
+use crate::item::{Item, Meta};
+use crate::text::first_chars;
 
 /// The maximum number of nodes that an entry lists.
 pub const MAX_NODES: usize = 20;
+
+/// The key of [`Item::meta`] for the class of a test, which distinguishes tests of the same name
+/// and suite.
+pub const CLASSNAME: &str = "classname";
+
+/// The maximum length of a reason in characters.
+const MAX_REASON: usize = 400;
+
+/// The maximum number of lines to join if the first one only introduces the others.
+const MAX_LINES: usize = 8;
+
+/// The details that contain the reason of a failure.
+const DETAILS: [&str; 2] = ["failure", "error"];
 
 /// A test that failed on one or more nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,20 +35,6 @@ pub struct FailedTest<T> {
     /// Data of the caller.
     pub data: T,
     last_node: Option<String>,
-}
-
-impl<T> FailedTest<T> {
-    fn is_from(&self, node: Option<&String>) -> bool {
-        self.last_node.as_ref() == node
-    }
-
-    fn count(&mut self, node: String) {
-        self.failed_nodes = self.failed_nodes.saturating_add(1);
-        if self.nodes.len() < MAX_NODES {
-            self.nodes.push(node.clone());
-        }
-        self.last_node = Some(node);
-    }
 }
 
 /// Collects failures in the order of the tree.
@@ -57,34 +58,26 @@ impl<T: Default> FailedTests<T> {
     /// Failures with the same identity on one node remain separate entries, since they may be
     /// different tests.
     pub fn entry(&mut self, id: TestId) -> Option<&mut FailedTest<T>> {
-        let known = self.by_name.get(&id.name).into_iter().flatten().copied().find(|at| {
-            let test = self.tests.get(*at);
-            test.is_some_and(|test| id.node.is_some() && test.id.same_test(&id) && !test.is_from(id.node.as_ref()))
-        });
+        let known = self.find(&id, |test| test.last_node != id.node);
         let at = match known {
             Some(at) => at,
             None if self.tests.len() >= self.most => return None,
             None => {
                 let at = self.tests.len();
                 self.by_name.entry(id.name.clone()).or_default().push(at);
-                let node = id.node.clone();
-                self.tests.push(FailedTest {
-                    id,
-                    nodes: Vec::new(),
-                    failed_nodes: 0,
-                    data: T::default(),
-                    last_node: None,
-                });
-                let test = self.tests.get_mut(at)?;
-                if let Some(node) = node {
-                    test.count(node);
-                }
-                return Some(test);
+                let id = id.clone();
+                let data = T::default();
+                self.tests.push(FailedTest { id, nodes: Vec::new(), failed_nodes: 0, data, last_node: None });
+                at
             }
         };
         let test = self.tests.get_mut(at)?;
         if let Some(node) = id.node {
-            test.count(node);
+            test.failed_nodes = test.failed_nodes.saturating_add(1);
+            if test.nodes.len() < MAX_NODES {
+                test.nodes.push(node.clone());
+            }
+            test.last_node = Some(node);
         }
         Some(test)
     }
@@ -93,14 +86,9 @@ impl<T: Default> FailedTests<T> {
     /// the caller.
     pub fn append(&mut self, other: Self, mut merge: impl FnMut(&mut T, T)) {
         for test in other.tests {
-            let known = self.by_name.get(&test.id.name).into_iter().flatten().copied().find(|at| {
-                let known = self.tests.get(*at);
-                known.is_some_and(|known| {
-                    test.id.node.is_some()
-                        && known.id.same_test(&test.id)
-                        && !known.nodes.iter().any(|node| test.nodes.contains(node))
-                        && !known.is_from(test.nodes.first())
-                })
+            let known = self.find(&test.id, |known| {
+                !known.nodes.iter().any(|node| test.nodes.contains(node))
+                    && known.last_node.as_ref() != test.nodes.first()
             });
             let room = self.tests.len() < self.most;
             match known.and_then(|at| self.tests.get_mut(at)) {
@@ -120,6 +108,12 @@ impl<T: Default> FailedTests<T> {
         }
     }
 
+    /// Returns the first entry of the same test on another node.
+    fn find(&self, id: &TestId, on_other_nodes: impl Fn(&FailedTest<T>) -> bool) -> Option<usize> {
+        let mut found = self.by_name.get(&id.name).filter(|_| id.node.is_some())?.iter().copied();
+        found.find(|at| self.tests.get(*at).is_some_and(|test| test.id.same_test(id) && on_other_nodes(test)))
+    }
+
     /// Returns the tests, in the order of their first failures.
     #[must_use]
     pub fn into_tests(self) -> Vec<FailedTest<T>> {
@@ -131,55 +125,153 @@ impl<T: Default> FailedTests<T> {
 #[must_use]
 pub fn nodes_in(root: &Item) -> u64 {
     let nodes = root.items.iter().filter(|item| Level::of(&item.meta) == Level::Node);
-    let names: std::collections::BTreeSet<&str> = nodes.map(|node| node.name.as_str()).collect();
+    let names: BTreeSet<&str> = nodes.map(|node| node.name.as_str()).collect();
     names.len() as u64
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The identity of a test, which is the same in each run and, apart from `node`, on each node.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TestId {
+    /// The name of the node, for results per node.
+    pub node: Option<String>,
+    /// The suites around the test, outermost first. Files are not included, because tools name them
+    /// differently from run to run.
+    pub suites: Vec<String>,
+    /// The class, empty if there is none.
+    pub classname: String,
+    /// The name of the test.
+    pub name: String,
+}
 
-    fn id(node: &str, name: &str) -> TestId {
-        let node = (!node.is_empty()).then(|| node.to_owned());
-        TestId { node, name: name.to_owned(), ..TestId::default() }
-    }
-
-    fn told(tests: FailedTests<u32>) -> Vec<String> {
-        let told = tests.into_tests().into_iter();
-        told.map(|test| format!("{} {} {}", test.id.name, test.failed_nodes, test.nodes.join(","))).collect()
-    }
-
-    fn gathered(ids: &[(&str, &str)]) -> FailedTests<u32> {
-        let mut tests = FailedTests::new(3);
-        for (node, name) in ids {
-            tests.entry(id(node, name));
+impl TestId {
+    /// Returns the identity of `leaf`. `ancestors` starts with the plugin's root.
+    pub fn of<'a>(ancestors: impl Iterator<Item = &'a Item>, leaf: &Item) -> Self {
+        let mut id = Self {
+            classname: leaf.meta.get(CLASSNAME).cloned().unwrap_or_default(),
+            name: leaf.name.clone(),
+            ..Self::default()
+        };
+        for item in ancestors.skip(1) {
+            match Level::of(&item.meta) {
+                Level::Node => id.node = Some(item.name.clone()),
+                Level::File => {}
+                Level::Suite => id.suites.push(item.name.clone()),
+            }
         }
-        tests
+        id
     }
 
-    #[test]
-    fn a_test_is_one_entry_however_many_nodes_it_failed_on() {
-        let tests = gathered(&[("n1", "a"), ("n1", "b"), ("n2", "a"), ("n3", "a")]);
-        assert_eq!(told(tests), ["a 3 n1,n2,n3", "b 1 n1"]);
+    /// Returns the suites as one line.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.suites.join(" › ")
     }
 
-    #[test]
-    fn tests_of_one_name_on_one_node_are_not_merged() {
-        let tests = gathered(&[("n1", "a"), ("n1", "a"), ("n2", "a"), ("n2", "a")]);
-        assert_eq!(told(tests), ["a 2 n1,n2", "a 2 n1,n2"]);
-        assert_eq!(told(gathered(&[("", "a"), ("", "a")])), ["a 0 ", "a 0 "]);
-    }
-
-    #[test]
-    fn beyond_the_bound_known_tests_are_still_counted() {
-        let tests = gathered(&[("n1", "a"), ("n1", "b"), ("n1", "c"), ("n1", "d"), ("n2", "a")]);
-        assert_eq!(told(tests), ["a 2 n1,n2", "b 1 n1", "c 1 n1"]);
-    }
-
-    #[test]
-    fn parts_of_a_tree_are_joined() {
-        let mut tests = gathered(&[("n1", "a"), ("n1", "a"), ("n2", "a")]);
-        tests.append(gathered(&[("n3", "a"), ("n3", "b"), ("n4", "a")]), |_, _| {});
-        assert_eq!(told(tests), ["a 4 n1,n2,n3,n4", "a 1 n1", "b 1 n3"]);
+    /// Returns whether both are the same test, possibly on different nodes.
+    #[must_use]
+    pub fn same_test(&self, other: &Self) -> bool {
+        self.name == other.name && self.classname == other.classname && self.suites == other.suites
     }
 }
+
+/// What an item with children represents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Level {
+    /// A node of the cluster.
+    Node,
+    /// A result file.
+    File,
+    /// A test suite, or any other group.
+    #[default]
+    Suite,
+}
+
+impl Level {
+    /// Returns what an item with this metadata represents.
+    #[must_use]
+    pub fn of(meta: &Meta) -> Self {
+        match meta.get("type").map(String::as_str) {
+            Some("node") => Self::Node,
+            Some("file") => Self::File,
+            _ => Self::Suite,
+        }
+    }
+}
+
+/// Returns the first line that explains why an item failed, cut to 400 characters. `None` means
+/// that nothing says more than the name.
+///
+/// Formats put the reason in the details `failure` or `error`, or their messages. The host puts it
+/// in the metadata key `error`. Source locations, markers of test runners and repetitions of the
+/// name are skipped. The last line of the detail `output` is the fallback.
+#[must_use]
+pub fn reason(name: &str, details: &Map<String, Value>, meta: &Meta) -> Option<String> {
+    let told = DETAILS.iter().flat_map(|key| {
+        let (message, body) = message_and_body(key, details);
+        message.into_iter().chain(body)
+    });
+    let mut texts = told.chain(meta.get("error").map(String::as_str));
+    texts.find_map(|text| telling(name, text)).or_else(|| {
+        let last = details.get("output")?.as_str()?.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+        Some(first_chars(last, MAX_REASON).to_owned())
+    })
+}
+
+/// Returns the message and the body of a failure. The body is the item's detail `key`, without the
+/// message if it starts with it.
+#[must_use]
+pub fn message_and_body<'a>(key: &str, details: &'a Map<String, Value>) -> (Option<&'a str>, Option<&'a str>) {
+    let text = |key: &str| details.get(key).and_then(Value::as_str);
+    let message = text(&format!("{key}-message"));
+    let body = text(key)
+        .map(|body| message.and_then(|message| body.strip_prefix(message)).unwrap_or(body).trim_start_matches(' '));
+    (message, body)
+}
+
+/// Returns the first informative line of `text`, together with the lines that it introduces.
+fn telling(name: &str, text: &str) -> Option<String> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_place(line) && !is_marker(line));
+    let first = lines.find(|line| *line != name && !is_empty_word(line))?;
+    if !first.ends_with(':') && first != "Expected" {
+        return Some(first_chars(first, MAX_REASON).to_owned());
+    }
+    let joined: Vec<&str> = std::iter::once(first).chain(lines.take(MAX_LINES)).collect();
+    Some(first_chars(&joined.join(" "), MAX_REASON).to_owned())
+}
+
+/// Returns whether the line is only a source location, such as `/src/framework.go:630`, `In [It]
+/// at: /src/job.go:90 @ 06/30/26` or `thread 'tests::a' (7) panicked at src/lib.rs:4:24:`.
+fn is_place(line: &str) -> bool {
+    if let Some(rest) = line.strip_prefix("In [") {
+        return rest.contains("] at: ");
+    }
+    let panicked = line.strip_prefix("thread '").and_then(|rest| rest.split_once(" panicked at "));
+    let mut words = panicked.map_or(line, |(_, place)| place).split_whitespace();
+    let Some(word) = words.next() else { return false };
+    // Go stack traces add an offset.
+    if words.any(|word| !word.starts_with("+0x")) {
+        return false;
+    }
+    let word = word.trim_end_matches([':', ',']);
+    let Some((path, number)) = word.rsplit_once(':') else { return false };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // A column may follow the line number.
+    let path = path.rsplit_once(':').filter(|(_, line)| digits(line)).map_or(path, |(path, _)| path);
+    let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    digits(number) && (file.contains('.') && !file.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Returns whether a test runner prints the line to mark the start or end of a test.
+fn is_marker(line: &str) -> bool {
+    ["=== RUN", "=== PAUSE", "=== CONT", "=== NAME", "--- FAIL"].iter().any(|marker| line.starts_with(marker))
+}
+
+fn is_empty_word(line: &str) -> bool {
+    ["failed", "failure", "error", "test failed"]
+        .iter()
+        .any(|word| line.trim_end_matches('.').eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+#[path = "failures_tests.rs"]
+mod tests;

@@ -5,55 +5,39 @@
 //! every rule directly.
 #![forbid(unsafe_code)]
 
-pub mod chain;
-mod closest;
 pub mod compact;
 pub mod config;
 pub mod definition;
-pub mod driver;
 pub mod duration;
 pub mod failures;
-pub mod flat;
 pub mod item;
 pub mod judgement;
 pub mod ledger;
 pub mod limits;
 pub mod name;
-pub mod node;
 pub mod progress;
-pub mod quote;
-pub mod reason;
 pub mod rollup;
-mod run_failure;
 pub mod run_status;
-pub mod session;
 pub mod size;
 pub mod status;
-pub mod test_id;
 pub mod text;
-pub mod time;
-mod tree;
 pub mod verdict;
-pub mod walk;
 
-pub use chain::chain;
-pub use closest::closest;
 pub use config::Config;
-pub use definition::Definition;
-pub use driver::Driver;
-pub use failures::{FailedTest, FailedTests};
+pub use definition::{Definition, Driver};
+pub use failures::{FailedTest, FailedTests, TestId, reason};
 pub use item::{FlatItem, Item, Meta};
 pub use judgement::{Check, CheckOutcome, Ruling};
 pub use ledger::Ledger;
 pub use limits::{ModuleLimits, ReceiveLimits};
-pub use name::{GLOBAL, NameError, NodeName, PluginName, ResultKey, RunId};
-pub use node::{Node, Taint};
+pub use name::{GLOBAL, NameError, Node, NodeName, PluginName, ResultKey, RunId, Taint, session_id};
 pub use progress::ProgressUpdate;
-pub use quote::{go_quote, shell_path, shell_quote};
-pub use reason::reason;
-pub use run_failure::{MAX_HINT_BYTES, MAX_REASON_BYTES, RunFailure};
-pub use run_status::RunStatus;
-pub use session::session_id;
+pub use run_status::{MAX_HINT_BYTES, MAX_REASON_BYTES, RunFailure, RunStatus};
 pub use status::{NOT_READ, Status};
-pub use test_id::TestId;
+pub use text::{chain, closest, go_quote, shell_path, shell_quote};
 pub use verdict::Verdict;
+
+/// Returns whether a field has its default, for serde's `skip_serializing_if`.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

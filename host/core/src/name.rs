@@ -1,16 +1,22 @@
 //! Typed names of plugins, nodes, results and runs, so that they cannot be mixed up. They are
-//! validated on input, and code can rely on the types.
+//! validated on input, and code can rely on the types. Also nodes as expectations modules see them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::text::first_chars;
 
 /// The node name that represents the whole cluster in a result key.
 pub const GLOBAL: &str = "global";
 
 /// The maximum length of a Kubernetes object name in bytes (DNS-1123 subdomain, RFC 1123).
 const MAX_SUBDOMAIN: usize = 253;
+
+/// The number of characters of an invalid name that a message repeats.
+const MAX_SHOWN: usize = 300;
 
 /// Error while parsing a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,21 +43,37 @@ pub enum NameError {
 }
 
 fn is_subdomain(text: &str) -> bool {
-    fn edge(b: u8) -> bool {
-        b.is_ascii_lowercase() || b.is_ascii_digit()
-    }
-    !text.is_empty()
-        && text.len() <= MAX_SUBDOMAIN
-        && text.split('.').all(|label| {
-            let bytes = label.as_bytes();
-            matches!((bytes.first(), bytes.last()), (Some(&a), Some(&z)) if edge(a) && edge(z))
-                && bytes.iter().all(|&b| edge(b) || b == b'-')
-        })
+    text.len() <= MAX_SUBDOMAIN && text.split('.').all(|label| is_label(label, "-"))
 }
 
-fn cut(text: &str) -> String {
-    text.chars().take(300).collect()
+/// Returns whether `text` has a lower-case letter or digit at both ends, and between them only such
+/// characters and those of `inner`.
+pub(crate) fn is_label(text: &str, inner: &str) -> bool {
+    let edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.starts_with(edge) && text.ends_with(edge) && text.chars().all(|c| edge(c) || inner.contains(c))
 }
+
+fn not_a_subdomain(what: &'static str, text: &str) -> NameError {
+    NameError::NotASubdomain { what, text: first_chars(text, MAX_SHOWN).to_owned() }
+}
+
+/// Implements what serde needs for a type that `FromStr` reads and `Display` writes.
+macro_rules! serde_text {
+    ($name:ident, $error:ty) => {
+        impl TryFrom<String> for $name {
+            type Error = $error;
+            fn try_from(text: String) -> Result<Self, $error> {
+                text.parse()
+            }
+        }
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.to_string()
+            }
+        }
+    };
+}
+pub(crate) use serde_text;
 
 macro_rules! text_newtype {
     ($name:ident) => {
@@ -72,17 +94,7 @@ macro_rules! text_newtype {
                 &self.0
             }
         }
-        impl TryFrom<String> for $name {
-            type Error = NameError;
-            fn try_from(text: String) -> Result<Self, NameError> {
-                text.parse()
-            }
-        }
-        impl From<$name> for String {
-            fn from(name: $name) -> String {
-                name.0
-            }
-        }
+        serde_text!($name, NameError);
     };
 }
 
@@ -97,7 +109,7 @@ impl FromStr for PluginName {
     type Err = NameError;
     fn from_str(text: &str) -> Result<Self, NameError> {
         if !is_subdomain(text) {
-            return Err(NameError::NotASubdomain { what: "plugin name", text: cut(text) });
+            return Err(not_a_subdomain("plugin name", text));
         }
         if text == "sonobuoy" || text == "plumbline" {
             return Err(NameError::Reserved(text.to_owned()));
@@ -130,11 +142,7 @@ impl NodeName {
 impl FromStr for NodeName {
     type Err = NameError;
     fn from_str(text: &str) -> Result<Self, NameError> {
-        if is_subdomain(text) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(NameError::NotASubdomain { what: "node name", text: cut(text) })
-        }
+        if is_subdomain(text) { Ok(Self(text.to_owned())) } else { Err(not_a_subdomain("node name", text)) }
     }
 }
 
@@ -172,23 +180,13 @@ impl fmt::Display for ResultKey {
 impl FromStr for ResultKey {
     type Err = NameError;
     fn from_str(text: &str) -> Result<Self, NameError> {
-        let (plugin, node) = text.split_once('/').ok_or_else(|| NameError::NotAKey(cut(text)))?;
+        let (plugin, node) =
+            text.split_once('/').ok_or_else(|| NameError::NotAKey(first_chars(text, MAX_SHOWN).to_owned()))?;
         Ok(Self { plugin: plugin.parse()?, node: node.parse()? })
     }
 }
 
-impl TryFrom<String> for ResultKey {
-    type Error = NameError;
-    fn try_from(text: String) -> Result<Self, NameError> {
-        text.parse()
-    }
-}
-
-impl From<ResultKey> for String {
-    fn from(key: ResultKey) -> String {
-        key.to_string()
-    }
-}
+serde_text!(ResultKey, NameError);
 
 /// The ID of a run: a random UUID. Users see its first six hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -218,37 +216,60 @@ impl fmt::Display for RunId {
 impl FromStr for RunId {
     type Err = NameError;
     fn from_str(text: &str) -> Result<Self, NameError> {
-        uuid::Uuid::parse_str(text).map(Self).map_err(|_| NameError::NotARunId(cut(text)))
+        uuid::Uuid::parse_str(text).map(Self).map_err(|_| NameError::NotARunId(first_chars(text, MAX_SHOWN).to_owned()))
     }
+}
+
+/// A taint of a node (Kubernetes core/v1 `Taint`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taint {
+    /// The key of the taint.
+    pub key: String,
+    /// The value of the taint. May be empty.
+    #[serde(default)]
+    pub value: String,
+    /// The effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: String,
+}
+
+/// A node of the cluster, or this machine in a local run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// The name of the node.
+    pub name: NodeName,
+    /// The labels of the node.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// The taints of the node.
+    #[serde(default)]
+    pub taints: Vec<Taint>,
+    /// Whether the condition `Ready` is `True`.
+    pub ready: bool,
+    /// Whether the node is cordoned.
+    #[serde(default)]
+    pub unschedulable: bool,
+    /// The operating system, such as `linux` or `windows`. Empty if unknown.
+    #[serde(default)]
+    pub os: String,
+    /// The CPU architecture, such as `amd64` or `arm64`. Empty if unknown.
+    #[serde(default)]
+    pub arch: String,
+}
+
+/// Returns the session ID of a plugin in a run: 16 lower-case hexadecimal digits.
+///
+/// The same input always yields the same ID, so that a restarted aggregator finds the objects that
+/// it created before. Every plugin of a run has a different ID, because selectors of two DaemonSets
+/// must not overlap.
+#[must_use]
+pub fn session_id(run: &RunId, plugin: &PluginName) -> String {
+    // FNV-1a with 64 bits is enough: the IDs only have to differ and are not a security measure.
+    let bytes = run.to_string().into_bytes().into_iter().chain([0]).chain(plugin.as_str().bytes());
+    let hash =
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plugin_names_follow_dns_1123() {
-        for good in ["e2e", "systemd-logs", "a.b-c.d", "0"] {
-            assert!(good.parse::<PluginName>().is_ok(), "{good}");
-        }
-        for bad in ["", "E2E", "-a", "a-", "a..b", ".a", "a/b", "a_b", "sonobuoy", "plumbline", &"a".repeat(254)] {
-            assert!(bad.parse::<PluginName>().is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn keys_round_trip() {
-        let key: ResultKey = "e2e/global".parse().unwrap();
-        assert!(key.node.is_global());
-        assert_eq!(key.to_string().parse::<ResultKey>().unwrap(), key);
-        assert!("e2e".parse::<ResultKey>().is_err());
-        assert!("e2e/../x".parse::<ResultKey>().is_err());
-    }
-
-    #[test]
-    fn run_ids_round_trip() {
-        let id = RunId::random();
-        assert_eq!(id.to_string().parse::<RunId>().unwrap(), id);
-        assert_eq!(id.short().len(), 6);
-    }
-}
+#[path = "name_tests.rs"]
+mod tests;

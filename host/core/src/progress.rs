@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::name::ResultKey;
-use crate::time::never;
+use crate::run_status::{NEVER, or_never};
 
 /// The maximum number of names in all lists of one state together. A complete end-to-end suite has
 /// about 7,000 tests, and more names help nobody.
@@ -33,7 +33,7 @@ pub struct ProgressUpdate {
     #[serde(deserialize_with = "or_default")]
     pub node: String,
     /// When the server received the update.
-    #[serde(default = "never", deserialize_with = "or_never")]
+    #[serde(deserialize_with = "or_never")]
     pub timestamp: Timestamp,
     /// A one-line message for users.
     #[serde(deserialize_with = "or_default")]
@@ -54,7 +54,7 @@ pub struct ProgressUpdate {
     #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub appendtotals: bool,
     /// Append mode: the increase of `completed`.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "crate::is_default")]
     pub appendcompleted: i64,
     /// Append mode: names to add to `failures`.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
@@ -62,7 +62,7 @@ pub struct ProgressUpdate {
     /// The number of names left out of the lists, because of [`MAX_NAMES`] or [`MAX_NAME_BYTES`]. A
     /// sender that only knows the number of failed tests sets it too. Plumbline only: other readers
     /// ignore it.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero_unsigned")]
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "crate::is_default")]
     pub omitted: u64,
 }
 
@@ -71,7 +71,7 @@ impl Default for ProgressUpdate {
         Self {
             name: String::new(),
             node: String::new(),
-            timestamp: never(),
+            timestamp: NEVER,
             msg: String::new(),
             total: 0,
             completed: 0,
@@ -87,20 +87,6 @@ impl Default for ProgressUpdate {
 
 fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(de: D) -> Result<T, D::Error> {
     Option::<T>::deserialize(de).map(Option::unwrap_or_default)
-}
-
-fn or_never<'de, D: Deserializer<'de>>(de: D) -> Result<Timestamp, D::Error> {
-    Option::<Timestamp>::deserialize(de).map(|at| at.unwrap_or_else(never))
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(n: &i64) -> bool {
-    *n == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero_unsigned(n: &u64) -> bool {
-    *n == 0
 }
 
 /// Error for the body of a progress update (HTTP status 400).
@@ -216,13 +202,7 @@ impl ProgressUpdate {
 
     fn bound(&mut self) {
         self.trim_names(MAX_NAME_BYTES);
-        if self.msg.len() > MAX_MESSAGE_BYTES {
-            let mut end = MAX_MESSAGE_BYTES;
-            while !self.msg.is_char_boundary(end) {
-                end -= 1;
-            }
-            self.msg.truncate(end);
-        }
+        self.msg.truncate(self.msg.floor_char_boundary(MAX_MESSAGE_BYTES));
     }
 }
 

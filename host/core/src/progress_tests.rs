@@ -47,10 +47,7 @@ fn a_sender_may_know_only_how_many_tests_failed() {
 fn who_and_when_is_said_by_the_server() {
     // Not even their types matter.
     let mut update = read(json!({"name": 7, "NODE": ["x"], "timestamp": "yesterday", "omitted": "all", "msg": "m"}));
-    assert_eq!(
-        (update.name.as_str(), update.node.as_str(), update.timestamp, update.omitted),
-        ("", "", crate::time::NEVER, 0)
-    );
+    assert_eq!((update.name.as_str(), update.node.as_str(), update.timestamp, update.omitted), ("", "", NEVER, 0));
     let at = "2026-07-01T10:00:00.123456789Z".parse().unwrap();
     update.stamp(&key(), at);
     assert_eq!((update.name.as_str(), update.node.as_str(), update.timestamp), ("e2e", "n1", at));

@@ -75,13 +75,9 @@ pub fn counts_in(text: &str) -> Option<Vec<(&str, u64)>> {
 /// Its size is limited by [`MAX_CUSTOM_STATUSES`]. The order of additions makes no difference.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tally {
-    passed: u64,
-    failed: u64,
-    skipped: u64,
-    timeout: u64,
-    unknown: u64,
-    not_read: u64,
+    standard: BTreeMap<Status, u64>,
     custom: BTreeMap<String, u64>,
+    /// The number of custom statuses that are not counted by name.
     beyond: u64,
 }
 
@@ -113,17 +109,16 @@ impl Tally {
     }
 
     fn add_named(&mut self, status: &Status, n: u64) {
-        let count = match status {
-            Status::Passed => &mut self.passed,
-            Status::Failed => &mut self.failed,
-            Status::Skipped => &mut self.skipped,
-            Status::Timeout => &mut self.timeout,
-            Status::Unknown => &mut self.unknown,
-            Status::NotRead => &mut self.not_read,
-            Status::Custom(name) if name.is_empty() => &mut self.unknown,
+        let standard = match status {
+            Status::Custom(name) if name.is_empty() => &Status::Unknown,
             Status::Custom(name) => return self.add_custom(name, n),
+            standard => standard,
         };
-        *count = count.saturating_add(n);
+        match self.standard.get_mut(standard) {
+            Some(count) => *count = count.saturating_add(n),
+            None if n > 0 => _ = self.standard.insert(standard.clone(), n),
+            None => {}
+        }
     }
 
     /// Counts a custom status and keeps the lexically smallest names.
@@ -159,18 +154,19 @@ impl Tally {
     /// `custom_mode` says whether any leaf of the plugin's whole tree has a custom status.
     #[must_use]
     pub fn result(&self, custom_mode: bool) -> Status {
+        let has = |status| self.standard.contains_key(&status);
         if self.is_empty() {
             Status::Unknown
         } else if custom_mode {
             let counts: Vec<String> = self.counts().iter().map(|(name, n)| format!("{name}: {n}")).collect();
             Status::from(counts.join(", "))
-        } else if self.failed > 0 || self.timeout > 0 {
+        } else if has(Status::Failed) || has(Status::Timeout) {
             Status::Failed
-        } else if self.unknown > 0 || !self.custom.is_empty() {
+        } else if has(Status::Unknown) || !self.custom.is_empty() {
             Status::Unknown
-        } else if self.passed > 0 {
+        } else if has(Status::Passed) {
             Status::Passed
-        } else if self.skipped > 0 {
+        } else if has(Status::Skipped) {
             Status::Skipped
         } else {
             Status::NotRead
@@ -181,15 +177,7 @@ impl Tally {
     #[must_use]
     pub fn counts(&self) -> BTreeMap<String, u64> {
         let mut counts = self.custom.clone();
-        let standard = [
-            (Status::Passed, self.passed),
-            (Status::Failed, self.failed),
-            (Status::Skipped, self.skipped),
-            (Status::Timeout, self.timeout),
-            (Status::Unknown, self.unknown),
-            (Status::NotRead, self.not_read),
-        ];
-        counts.extend(standard.into_iter().filter(|&(_, n)| n > 0).map(|(status, n)| (status.as_str().to_owned(), n)));
+        counts.extend(self.standard.iter().map(|(status, n)| (status.as_str().to_owned(), *n)));
         if self.beyond > 0 {
             let other = counts.entry(OTHER_STATUSES.to_owned()).or_default();
             *other = other.saturating_add(self.beyond);

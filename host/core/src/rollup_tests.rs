@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::flat;
+use crate::item;
 
 fn leaf(status: &str) -> Item {
     Item { name: status.to_owned(), status: status.into(), ..Item::default() }
@@ -240,7 +240,7 @@ proptest! {
     #[test]
     fn back_to_front_over_the_flat_list_is_the_same(tree in prop_oneof![tree(false), tree(true)]) {
         let custom = tree.leaves().any(|leaf| leaf.status.is_custom());
-        let list = flat::flatten(&tree);
+        let list = item::flatten(&tree);
         let mut open: Vec<Tally> = Vec::new();
         let mut statuses = Vec::new();
         for (i, item) in list.iter().enumerate().rev() {

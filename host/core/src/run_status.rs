@@ -7,58 +7,69 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::judgement::VerdictSummary;
 use crate::progress::ProgressUpdate;
-use crate::run_failure::RunFailure;
 use crate::status::Status;
-use crate::text::excerpt;
-use crate::time::{NEVER, never};
+use crate::text::{excerpt, printable};
 
 /// The maximum length of [`PluginStatus::reason`] in characters.
 pub const MAX_REASON: usize = 400;
 
+/// The maximum length of a reason in bytes, 2 KiB: an error and its causes. It shares an annotation
+/// with the results of thousands of nodes.
+pub const MAX_REASON_BYTES: usize = 2 << 10;
+/// The maximum length of a hint in bytes, 1 KiB.
+pub const MAX_HINT_BYTES: usize = 1 << 10;
+/// The length in bytes to which a reason is cut when nothing else fits: what failed, mostly without
+/// the cause.
+const SHORT_BYTES: usize = 512;
+const CUT: char = '…';
+
+/// The timestamp that means "not yet": `0001-01-01T00:00:00Z`. Readers of the status annotation
+/// expect it where a time is required and none is known (docs/protocol.md, "Status").
+pub const NEVER: Timestamp = Timestamp::constant(-62_135_596_800, 0);
+
 /// The status of a run. Parsing is lenient: keys may be missing or `null`, and unknown ones are
 /// ignored.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RunStatus {
     /// One entry per expected result, in the order of the plan. `None` (written `null`) before
     /// there is a plan.
-    #[serde(default)]
     pub plugins: Option<Vec<PluginStatus>>,
     /// The phase of the run.
-    #[serde(default)]
     pub status: RunPhase,
     /// The archive. All values are zero until the run is complete.
-    #[serde(rename = "tar-info", default)]
+    #[serde(rename = "tar-info")]
     pub tar_info: TarInfo,
     /// Whether the run was interrupted. Plumbline only, omitted if false.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// Why the run failed as a whole or was interrupted, if no result shows it. Plumbline only,
     /// omitted if there is nothing to report.
-    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub failure: Option<RunFailure>,
     /// How much was left out to meet a size limit ([`crate::compact::Level`] as text). `None` means
     /// nothing. Plumbline only.
-    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub compacted: Option<String>,
     /// Where the archive was uploaded, or why the upload failed. Plumbline only, omitted if no
     /// upload was requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<String>,
     /// When the aggregator wrote the status. An old heartbeat distinguishes a dead aggregator from
     /// a quiet one. Plumbline only.
-    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<Timestamp>,
     /// The ID of the run. Plumbline only.
-    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// The skipped plugins, with reasons. Plumbline only, omitted if there are none.
-    #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<String, String>,
     /// When each plugin was launched. Plumbline only, omitted if none was.
-    #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
     pub launched: BTreeMap<String, Timestamp>,
     /// The verdicts of judges, by plugin. Plumbline only, omitted if there are none.
-    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub verdicts: Option<BTreeMap<String, VerdictSummary>>,
 }
 
@@ -188,7 +199,7 @@ pub struct TarInfo {
     /// The file name without directories, empty if there is no archive yet.
     pub name: String,
     /// When the archive was completed.
-    #[serde(default = "never", deserialize_with = "lenient_time")]
+    #[serde(deserialize_with = "or_never")]
     pub created: Timestamp,
     /// The SHA-256 digest of the file: 64 lower-case hexadecimal digits.
     pub sha256: String,
@@ -202,7 +213,8 @@ impl Default for TarInfo {
     }
 }
 
-fn lenient_time<'de, D: Deserializer<'de>>(de: D) -> Result<Timestamp, D::Error> {
+/// Reads `null` as [`NEVER`].
+pub(crate) fn or_never<'de, D: Deserializer<'de>>(de: D) -> Result<Timestamp, D::Error> {
     Option::<Timestamp>::deserialize(de).map(|at| at.unwrap_or(NEVER))
 }
 
@@ -284,6 +296,61 @@ words! {
         /// `failed` in this case.
         TimedOut = "timed_out",
     }
+}
+
+/// Why a run failed as a whole or was interrupted. Both strings have a limited length and are one
+/// line, whoever wrote them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFailure {
+    /// What failed, and why.
+    #[serde(deserialize_with = "reason_line")]
+    pub reason: String,
+    /// How to fix it.
+    #[serde(default, deserialize_with = "hint_line", skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl RunFailure {
+    /// Creates a failure with these strings, cut to [`MAX_REASON_BYTES`] and [`MAX_HINT_BYTES`].
+    #[must_use]
+    pub fn new(reason: &str, hint: Option<&str>) -> Self {
+        let hint = hint.map(|hint| line(hint, MAX_HINT_BYTES)).filter(|hint| !hint.is_empty());
+        Self { reason: line(reason, MAX_REASON_BYTES), hint }
+    }
+
+    /// Returns a shorter form for when there is hardly any room.
+    pub(crate) fn short(&self) -> Self {
+        Self { reason: short(&self.reason), hint: None }
+    }
+}
+
+pub(crate) fn short(text: &str) -> String {
+    line(text, SHORT_BYTES)
+}
+
+fn reason_line<'de, D: Deserializer<'de>>(de: D) -> Result<String, D::Error> {
+    String::deserialize(de).map(|reason| line(&reason, MAX_REASON_BYTES))
+}
+
+fn hint_line<'de, D: Deserializer<'de>>(de: D) -> Result<Option<String>, D::Error> {
+    let hint = Option::<String>::deserialize(de)?.map(|hint| line(&hint, MAX_HINT_BYTES));
+    Ok(hint.filter(|hint| !hint.is_empty()))
+}
+
+/// Returns `text` as one line of at most `limit` bytes. The function is idempotent.
+fn line(text: &str, limit: usize) -> String {
+    let mut kept = String::new();
+    for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {
+        let gap = if kept.is_empty() { "" } else { "; " };
+        for c in gap.chars().chain(part.chars().map(printable)) {
+            if kept.len() + c.len_utf8() + CUT.len_utf8() > limit {
+                kept.push(CUT);
+                return kept;
+            }
+            kept.push(c);
+        }
+    }
+    kept
 }
 
 #[cfg(test)]

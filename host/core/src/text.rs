@@ -1,4 +1,20 @@
-//! Makes untrusted text (from results, files, servers and modules) safe to print on a terminal.
+//! Text for people: untrusted text made safe for a terminal, shortening, quoting, suggestions for
+//! mistyped names, and errors with their causes.
+
+use std::error::Error;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// The number of characters of a foreign value that a message repeats.
+const MAX_SHOWN: usize = 60;
+
+/// The length in bytes above which a string gets no suggestion. Real keys and names are shorter,
+/// and a string from outside may be as long as a document.
+const MAX_SUGGESTED: usize = 64;
+
+/// The special characters of Go regular expressions, as in Go's own `QuoteMeta`.
+const SPECIAL: &[char] = &['\\', '.', '+', '*', '?', '(', ')', '|', '[', ']', '{', '}', '^', '$'];
 
 /// Returns whether a terminal acts on `c` instead of displaying it, or reorders the text around it.
 ///
@@ -58,12 +74,25 @@ pub fn coloured_line(line: &str) -> String {
     shown
 }
 
+/// Returns the first `most` characters of `text`.
+#[must_use]
+pub fn first_chars(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}
+
+/// Returns the first `most` characters of `text`, followed by `…` if there are more.
+#[must_use]
+pub fn shortened(text: &str, most: usize) -> String {
+    let start = first_chars(text, most);
+    if start.len() < text.len() { format!("{start}…") } else { text.to_owned() }
+}
+
 /// Returns the first `most` characters of `text` as one line, followed by `…` if there are more.
 #[must_use]
 pub fn excerpt(text: &str, most: usize) -> String {
-    let cut = text.char_indices().nth(most).map(|(at, _)| at);
-    let mut shown = one_line(text.get(..cut.unwrap_or(text.len())).unwrap_or_default());
-    if cut.is_some() {
+    let start = first_chars(text, most);
+    let mut shown = one_line(start);
+    if start.len() < text.len() {
         shown.push('…');
     }
     shown
@@ -87,53 +116,79 @@ pub fn listed<T: AsRef<str>>(items: &[T], most: usize, separator: &str) -> Strin
     shown.join(separator)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_steers_a_terminal_is_replaced() {
-        for c in
-            ['\u{1b}', '\r', '\u{7f}', '\u{85}', '\u{9b}', '\u{200f}', '\u{202e}', '\u{2028}', '\u{2066}', '\u{61c}']
-        {
-            assert_eq!(one_line(&format!("a{c}b")), "a\u{fffd}b", "{c:?}");
-        }
-        assert_eq!(one_line("a\tb\nc\r\nd\n"), "a b c d");
-        assert_eq!(one_line("grüße 漢字 e\u{301}"), "grüße 漢字 e\u{301}");
-    }
-
-    #[test]
-    fn colours_of_a_log_stay_and_everything_else_that_steers_goes() {
-        assert_eq!(coloured_line("\u{1b}[1;31mfailed\u{1b}[0m \u{1b}[mü\r\n"), "\u{1b}[1;31mfailed\u{1b}[0m \u{1b}[mü");
-        assert_eq!(coloured_line("\u{1b}[38:2:1:2:3mx"), "\u{1b}[38:2:1:2:3mx");
-        for (line, shown) in [
-            ("a\u{1b}[2Jb", "a\u{fffd}[2Jb"),
-            ("\u{1b}]0;title\u{7}", "\u{fffd}]0;title\u{fffd}"),
-            ("\u{1b}[", "\u{fffd}["),
-            ("\u{1b}[31", "\u{fffd}[31"),
-            ("\u{1b}[1;\u{1b}[31m", "\u{fffd}[1;\u{1b}[31m"),
-            ("10 %\r20 %", "10 %\u{fffd}20 %"),
-            ("a\u{202e}b\u{9b}31m", "a\u{fffd}b\u{fffd}31m"),
-        ] {
-            assert_eq!(coloured_line(line), shown, "{line:?}");
-        }
-    }
-
-    #[test]
-    fn an_excerpt_says_that_it_is_one() {
-        assert_eq!(excerpt("äöü", 3), "äöü");
-        assert_eq!(excerpt("äöü\u{1b}", 3), "äöü…");
-        assert_eq!(excerpt("", 0), "");
-    }
-
-    #[test]
-    fn later_lines_are_indented() {
-        assert_eq!(indented("a\n\u{1b}b\n", "  "), "a\n  \u{fffd}b");
-    }
-
-    #[test]
-    fn a_long_list_ends_with_how_many_more_there_are() {
-        assert_eq!(listed(&["a", "b\n", "c"], 2, ", "), "a, b, … 1 more");
-        assert_eq!(listed(&["a", "b"], 2, ", "), "a, b");
+/// Describes a JSON value for a message about its type. `object` is what the format calls a mapping.
+pub(crate) fn described(value: &Value, object: &str) -> String {
+    match value {
+        Value::Null => "nothing".to_owned(),
+        Value::Bool(truth) => format!("`{truth}`"),
+        Value::Number(number) => format!("the number `{number}`"),
+        Value::String(text) => format!("the text `{}`", first_chars(text, MAX_SHOWN)),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => object.to_owned(),
     }
 }
+
+/// Returns the message of `error` and of all its causes, separated by `: `.
+///
+/// A cause is left out if the text so far already contains its message. Some libraries repeat the
+/// message of a cause in their own.
+#[must_use]
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let message = cause.to_string();
+        if !text.contains(&message) {
+            text += ": ";
+            text += &message;
+        }
+        next = cause.source();
+    }
+    text
+}
+
+/// Returns the entry of `known` that `typed` most likely stands for, or `None` if none is similar.
+///
+/// Up to a third of the letters may differ, but not all of them. Case is ignored, `_` equals `-`,
+/// and two swapped letters count as one mistake.
+#[must_use]
+pub fn closest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if typed.len() > MAX_SUGGESTED {
+        return None;
+    }
+    let plain = |text: &str| text.to_ascii_lowercase().replace('_', "-");
+    let typed = plain(typed);
+    let letters = typed.chars().count();
+    let near = known.into_iter().filter(|known| known.len() <= MAX_SUGGESTED);
+    let near = near.map(|known| (strsim::osa_distance(&typed, &plain(known)), known));
+    let near = near.filter(|&(distance, known)| distance <= (known.chars().count() / 3).max(1) && distance < letters);
+    near.min().map(|(_, known)| known)
+}
+
+/// Returns a Go regular expression (RE2) that matches exactly `text`.
+#[must_use]
+pub fn go_quote(text: &str) -> String {
+    text.chars().flat_map(|c| SPECIAL.contains(&c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+/// Quotes `text` as one word of a POSIX shell command. Text that is safe stays unchanged, and other
+/// text is put in single quotes.
+#[must_use]
+pub fn shell_quote(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@%_+=:,./-".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Quotes `path` as one argument of a POSIX shell command that no program mistakes for an option.
+#[must_use]
+pub fn shell_path(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if text.starts_with('-') { shell_quote(&format!("./{text}")) } else { shell_quote(&text) }
+}
+
+#[cfg(test)]
+#[path = "text_tests.rs"]
+mod tests;

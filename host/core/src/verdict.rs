@@ -210,7 +210,6 @@ impl Seen {
     }
 }
 
-/// Returns whether any leaf has a status that `wanted` accepts.
 fn has(counts: &Counts, wanted: fn(&Status) -> bool) -> bool {
     counts.iter().any(|(status, &n)| n > 0 && wanted(&Status::from(status.as_str())))
 }

@@ -13,8 +13,8 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::cache::{Cache, Entry, Key};
+use crate::compiler::CompilerError;
 
-/// Where the code of a component came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     Compiled,
@@ -44,22 +44,19 @@ impl Trusted<'_> {
     }
 }
 
-/// Why code is not available.
-pub(crate) enum CodeError<E> {
-    /// The component could not be compiled.
-    Compile(E),
-    /// The code could not be loaded.
+pub(crate) enum CodeError {
+    Compile(CompilerError),
     Load(wasmtime::Error),
 }
 
 /// Loads code from the cache, or else compiles it. `compile` must return the output of
 /// `precompile_component`.
-pub(crate) fn get<E>(
+pub(crate) fn get(
     engine: &Engine,
     cache: Option<&Cache>,
     key: &Key,
-    compile: impl FnOnce() -> Result<Vec<u8>, E>,
-) -> Result<(Component, Origin), CodeError<E>> {
+    compile: impl FnOnce() -> Result<Vec<u8>, CompilerError>,
+) -> Result<(Component, Origin), CodeError> {
     let load = |entry: Entry<'_>| Trusted(entry.code).load(engine).map_err(|error| format!("{error:#}"));
     if let Some(component) = cache.and_then(|cache| cache.get(key, load)) {
         return Ok((component, Origin::Cached));
@@ -69,14 +66,6 @@ pub(crate) fn get<E>(
         cache.put(key, &code);
     }
     Ok((Trusted(&code).load(engine).map_err(CodeError::Load)?, Origin::Compiled))
-}
-
-impl From<CodeError<Self>> for wasmtime::Error {
-    fn from(error: CodeError<Self>) -> Self {
-        match error {
-            CodeError::Compile(error) | CodeError::Load(error) => error,
-        }
-    }
 }
 
 /// Returns the entry of `key` for embedding in a program. It is compressed, because a program

@@ -1,6 +1,6 @@
 //! Errors of a call, and the text of the error item that reports each.
 
-use std::{fmt, io};
+use std::io;
 
 use plumbline_core::ModuleLimits;
 use wasmtime::{Trap, WasmBacktrace};
@@ -10,6 +10,12 @@ use wasmtime_wasi::I32Exit;
 pub(crate) const MAX_SENTENCE: usize = 16 << 10;
 /// The maximum length in bytes of an engine's message.
 const MAX_CAUSE: usize = 1 << 10;
+/// The name of the limit on different statuses.
+pub(crate) const STATUSES: &str = "statuses";
+/// The name of the stack limit in a definition.
+const STACK: &str = "stack";
+/// The hint for a violation that only the author can fix.
+const DEFECT: &str = "this is a defect of the module: tell its author";
 
 /// Error of a call. Items that were already emitted remain, and other calls are not affected.
 ///
@@ -111,19 +117,6 @@ fn show_bytes(value: u64) -> String {
     }
 }
 
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Seconds => "seconds",
-            Self::Bytes => "bytes",
-            Self::Elements => "elements",
-            Self::Items => "items",
-            Self::Levels => "levels",
-            Self::Statuses => "statuses",
-        })
-    }
-}
-
 impl ModuleFailure {
     /// Returns how to fix the problem, if known.
     #[must_use]
@@ -139,7 +132,7 @@ impl ModuleFailure {
                 "set the limit under `plumbline.limits` of the definition; more than the operator's cap is not granted",
             ),
             Self::Trap { hint, .. } => *hint,
-            Self::ContractViolation { .. } => Some("this is a defect of the module: tell its author"),
+            Self::ContractViolation { .. } => Some(DEFECT),
             Self::NoRole { .. } => Some("name a module that exports this role"),
             Self::Refused(_) | Self::Host(_) => None,
         }
@@ -167,7 +160,7 @@ impl ModuleFailure {
         let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
         let says = |words: &str| causes.iter().any(|cause| cause.contains(words));
         if says("fuel allocated for hostcalls has been exhausted") {
-            return Stop::hostcall(limits).failure(module);
+            return Stop::limit("hostcall-bytes", limits.hostcall_bytes, Unit::Bytes).failure(module);
         }
         if says("invalid utf-8") || says("unpaired surrogate") {
             let found = cut(causes.last().map_or("", String::as_str), MAX_CAUSE);
@@ -179,7 +172,7 @@ impl ModuleFailure {
 
     fn from_trap(module: String, limits: &ModuleLimits, trap: Trap, frames: Vec<String>) -> Self {
         let (cause, hint) = match trap {
-            Trap::StackOverflow => return Stop::stack(limits).failure(module),
+            Trap::StackOverflow => return Stop::limit(STACK, limits.stack, Unit::Bytes).failure(module),
             Trap::UnreachableCodeReached => (
                 "it gave up (`unreachable`), as programs do after a panic",
                 "the module's last lines in the log may say why",
@@ -200,8 +193,6 @@ impl ModuleFailure {
     }
 }
 
-const DEFECT: &str = "this is a defect of the module: tell its author";
-
 fn frames(error: &wasmtime::Error) -> Vec<String> {
     let Some(trace) = error.downcast_ref::<WasmBacktrace>() else {
         return Vec::new();
@@ -218,22 +209,17 @@ pub(crate) fn cut(text: &str, max: usize) -> String {
     format!("{kept}… ({} bytes in all)", text.len())
 }
 
-/// The name of the limit on different statuses.
-pub(crate) const STATUSES: &str = "statuses";
+/// Quotes the first `max` bytes of a module's text for a message.
+pub(crate) fn quoted(text: &str, max: usize) -> String {
+    format!("`{}`", cut(text, max).escape_debug())
+}
 
-/// The name of the stack limit in a definition.
-pub(crate) const STACK: &str = "stack";
-
-/// Why the host ends a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Stop {
-    /// A limit was exceeded.
     #[error("limit `{limit}`")]
     Limit { limit: &'static str, value: u64, unit: Unit },
-    /// A rule of the contract was violated.
     #[error("{rule}: {found}")]
     ContractViolation { rule: &'static str, found: String },
-    /// The host has abandoned the call.
     #[error("the host has given up on the call")]
     Gone,
 }
@@ -245,14 +231,6 @@ impl Stop {
 
     pub(crate) fn rubbish(rule: &'static str, found: impl Into<String>) -> Self {
         Self::ContractViolation { rule, found: found.into() }
-    }
-
-    pub(crate) fn stack(limits: &ModuleLimits) -> Self {
-        Self::limit(STACK, limits.stack, Unit::Bytes)
-    }
-
-    pub(crate) fn hostcall(limits: &ModuleLimits) -> Self {
-        Self::limit("hostcall-bytes", limits.hostcall_bytes, Unit::Bytes)
     }
 
     pub(crate) fn failure(&self, module: String) -> ModuleFailure {
@@ -267,23 +245,5 @@ impl Stop {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_shown_with_their_unit() {
-        assert_eq!(Unit::Bytes.show(256 << 20), "256 MiB");
-        assert_eq!(Unit::Bytes.show(1), "1 byte");
-        assert_eq!(Unit::Bytes.show(0), "0 bytes");
-        assert_eq!(Unit::Bytes.show(1500), "1500 bytes");
-        assert_eq!(Unit::Bytes.show((1 << 20) + 1024), "1025 KiB");
-        assert_eq!(Unit::Seconds.show(1), "1 second");
-        assert_eq!(Unit::Items.show(5_000_000), "5000000 items");
-    }
-
-    #[test]
-    fn long_texts_are_cut_at_characters() {
-        assert_eq!(cut("abc", 3), "abc");
-        assert_eq!(cut("äöü", 3), "ä… (6 bytes in all)");
-    }
-}
+#[path = "failure_tests.rs"]
+mod tests;

@@ -25,7 +25,6 @@
 //! ```
 #![deny(unsafe_code)]
 
-mod accepted;
 mod cache;
 mod call;
 mod code;
@@ -36,17 +35,15 @@ mod engine;
 mod error;
 mod failure;
 mod generation;
-mod host;
-mod imports;
 mod inspect;
 mod module;
 mod options;
+mod private_dir;
 mod sandbox;
 mod slots;
 mod ticker;
 mod wasi;
 
-pub use accepted::Accepted;
 pub use call::io::{
     CallStats, Entry, Expect, InputFile, ItemSink, Judge, LogLevel, LogSink, NoLog, OpenFile, PluginInfo, PostProcess,
     ResultSource, RulingSink, Summarize, TreeItem, TreeSource,
@@ -56,9 +53,10 @@ pub use config::SandboxConfig;
 pub use error::{InspectError, LoadError, SandboxError};
 pub use failure::{ModuleFailure, Unit};
 pub use generation::HOST_GENERATION;
-pub use imports::refused_imports;
-pub use inspect::{DETECT_BYTES, DetectRule, METADATA_SECTION, ModuleInfo, Roles, file_pattern, inspect};
+pub use inspect::{
+    DETECT_BYTES, DetectRule, METADATA_SECTION, ModuleInfo, Roles, file_pattern, inspect, refused_imports,
+};
 pub use module::Module;
 pub use options::{OptionProblem, OptionsChecked, check_options};
 pub use plumbline_core::definition::LimitsRequest;
-pub use sandbox::{Sandbox, Stats};
+pub use sandbox::{Accepted, Sandbox, Stats};

@@ -7,17 +7,15 @@ use std::sync::atomic::AtomicBool;
 use plumbline_core::{ModuleLimits, NodeName};
 use wasmtime::Store;
 
-use crate::call::clock::Clock;
+use crate::call::channel::{self, Outbox, Sink};
 use crate::call::io::{CallStats, Expect, Input, ItemSink, Judge, LogSink, PostProcess, RulingSink, Summarize};
-use crate::call::outbox::Outbox;
-use crate::call::sink::Sink;
+use crate::call::limits::Clock;
 use crate::call::state::CallState;
-use crate::call::thread;
 use crate::engine::HOST_STACK;
 use crate::failure::{MAX_SENTENCE, ModuleFailure, cut};
 use crate::generation::v0_1::{Answer, Bound};
-use crate::host::Host;
 use crate::inspect::ModuleInfo;
+use crate::sandbox::Host;
 
 /// A compiled and linked component. It is cheap to clone. Calls may run from any number of threads,
 /// each in its own instance.
@@ -114,22 +112,14 @@ impl Module {
         self.call("judge", limits, Input::Tree(tree, evidence), Sink::Rulings(to), log, role).map(|((), stats)| stats)
     }
 
-    /// Returns the expected results without duplicates, in the module's order. All of them are
-    /// nodes in `call.nodes`, or the whole cluster. Blocks like [`Module::post_process`].
+    /// Returns the expected results without duplicates, in the module's order, and the resources
+    /// that the call used. All of them are nodes in `call.nodes`, or the whole cluster. Blocks like
+    /// [`Module::post_process`].
     ///
     /// # Errors
     ///
     /// Returns an error if the module violates a rule or exceeds a limit, or if it returns an error
     /// itself ([`ModuleFailure::Refused`]).
-    pub fn expected_results(&self, call: Expect<'_>, log: &mut dyn LogSink) -> Result<Vec<NodeName>, ModuleFailure> {
-        self.expect(call, log).map(|(names, _)| names)
-    }
-
-    /// Returns the same as [`Module::expected_results`], and the resources that the call used.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Module::expected_results`].
     pub fn expect(&self, call: Expect<'_>, log: &mut dyn LogSink) -> Result<(Vec<NodeName>, CallStats), ModuleFailure> {
         let role = |bound: &Bound, store: &mut Store<CallState>| bound.expected_results(store, &call);
         self.call("expectations", call.limits, Input::Nothing, Sink::Nothing, log, role)
@@ -146,8 +136,14 @@ impl Module {
         role: impl FnOnce(&Bound, &mut Store<CallState>) -> Option<Answer<T>> + Send,
     ) -> Result<(T, CallStats), ModuleFailure> {
         let Inner { name, bound, host, .. } = &*self.inner;
-        let limits = host.effective(limits);
-        let _slot = host.slots.take(limits.memory);
+        // Slots have a fixed size, and the stack is the same for all.
+        let limits = ModuleLimits {
+            memory: limits.memory.min(host.config.max_memory),
+            table_elements: limits.table_elements.min(u64::from(host.config.max_table_elements)),
+            stack: host.config.stack as u64,
+            ..limits.clone()
+        };
+        let _slot = host.slots.take(1, limits.memory);
         let _running = host.ticker.running();
         let stack = host.config.stack.saturating_add(HOST_STACK);
         let run = |outbox: Outbox, given_up: Arc<AtomicBool>| {
@@ -161,7 +157,7 @@ impl Module {
             });
             (answer, store.data_mut().finish())
         };
-        let (answer, stats) = thread::run(stack, sink, log, run).map_err(ModuleFailure::Host)?;
+        let (answer, stats) = channel::run(stack, sink, log, run).map_err(ModuleFailure::Host)?;
         match answer {
             None => Err(ModuleFailure::NoRole { module: name.clone(), role: role_name }),
             Some(Ok(Ok(value))) => Ok((value, stats)),

@@ -6,6 +6,7 @@ use std::error::Error;
 use std::fmt;
 
 use boon::{Compiler, Draft, ErrorKind, InstanceLocation, Schemas, UrlLoader, ValidationError};
+use plumbline_core::text::shortened;
 use serde_json::{Map, Value};
 
 /// The base URL of the schema, for references within it. Nothing is ever downloaded.
@@ -69,15 +70,17 @@ pub fn check_options(options: &Map<String, Value>, modules: &[(&str, &Value)]) -
                 path,
                 what,
             })),
-            Err(reason) => checked.warnings.push(cut(&format!(
-                "the options of module `{name}` are not checked before it runs: its schema cannot be used: {reason}"
-            ))),
+            Err(reason) => checked.warnings.push(shortened(
+                &format!(
+                    "the options of module `{name}` are not checked before it runs: its schema cannot be used: {reason}"
+                ),
+                MAX_SENTENCE,
+            )),
         }
     }
     checked
 }
 
-/// Returns the top-level keys of a schema.
 fn keys(schema: &Value) -> BTreeSet<&str> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str)).collect()
@@ -86,7 +89,8 @@ fn keys(schema: &Value) -> BTreeSet<&str> {
 type Found = Vec<(String, String)>;
 
 fn problems(schema: &Value, options: &Value, known: &BTreeSet<&str>) -> Result<Found, String> {
-    bounded(schema)?;
+    let mut left = MAX_NODES;
+    walk(schema, schema, 0, &mut left)?;
     let mut compiler = Compiler::new();
     compiler.set_default_draft(Draft::V2020_12);
     compiler.use_loader(Box::new(NoLoader));
@@ -110,11 +114,6 @@ impl UrlLoader for NoLoader {
 }
 
 /// Rejects schemas whose validation could take too long, and external references.
-fn bounded(schema: &Value) -> Result<(), String> {
-    let mut left = MAX_NODES;
-    walk(schema, schema, 0, &mut left)
-}
-
 fn walk(root: &Value, node: &Value, depth: usize, left: &mut usize) -> Result<(), String> {
     let endless =
         || format!("with its references followed it has more than {MAX_NODES} parts or {MAX_DEPTH} levels, or no end");
@@ -168,11 +167,13 @@ fn collect(error: &ValidationError<'_, '_>, known: &BTreeSet<&str>, found: &mut 
                 } else {
                     "is not known here".to_owned()
                 };
-                found.push((cut(&format!("{place}.{key}")), cut(&there)));
+                found.push((shortened(&format!("{place}.{key}"), MAX_SENTENCE), shortened(&there, MAX_SENTENCE)));
             }
         }
-        ErrorKind::Required { want } => found.push((place, cut(&format!("lacks {}", want.join(", "))))),
-        kind => found.push((place, cut(&kind.to_string()))),
+        ErrorKind::Required { want } => {
+            found.push((place, shortened(&format!("lacks {}", want.join(", ")), MAX_SENTENCE)))
+        }
+        kind => found.push((place, shortened(&kind.to_string(), MAX_SENTENCE))),
     }
 }
 
@@ -184,107 +185,9 @@ fn path(location: &InstanceLocation<'_>) -> String {
             boon::InstanceToken::Item(at) => path += &format!("[{at}]"),
         }
     }
-    cut(&path)
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_SENTENCE) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    shortened(&path, MAX_SENTENCE)
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn checked(options: Value, schemas: &[(&str, &Value)]) -> OptionsChecked {
-        check_options(options.as_object().unwrap(), schemas)
-    }
-
-    fn told(options: Value, schema: Value) -> Vec<String> {
-        let checked = checked(options, &[("m", &schema)]);
-        assert_eq!(checked.warnings, [""; 0]);
-        checked.problems.iter().map(ToString::to_string).collect()
-    }
-
-    fn strict() -> Value {
-        json!({
-            "type": "object", "additionalProperties": false,
-            "properties": {"keep": {"type": "array", "items": {"type": "string"}}, "level": {"enum": ["low", "high"]}},
-        })
-    }
-
-    #[test]
-    fn what_is_wrong_is_named_with_its_path() {
-        assert_eq!(told(json!({"keep": ["a"], "level": "low"}), strict()), [""; 0]);
-        assert_eq!(
-            told(json!({"kep": []}), strict()),
-            ["`plumbline.options.kep`: is not an option (there are: keep, level) (module `m`)"]
-        );
-        let wrong = told(json!({"keep": ["a", 3]}), strict());
-        assert_eq!(wrong, ["`plumbline.options.keep[1]`: want string, but got number (module `m`)"]);
-        assert_eq!(told(json!({"level": "mid"}), strict()).len(), 1);
-        let lacks = told(json!({}), json!({"required": ["url"]}));
-        assert_eq!(lacks, ["`plumbline.options`: lacks url (module `m`)"]);
-    }
-
-    #[test]
-    fn modules_that_share_options_judge_their_own() {
-        let label =
-            json!({"type": "object", "additionalProperties": false, "properties": {"label": {"type": "string"}}});
-        let strict = strict();
-        let both: [(&str, &Value); 2] = [("reader", &strict), ("expect", &label)];
-        assert_eq!(checked(json!({"label": "zone", "level": "low"}), &both), OptionsChecked::default());
-        let wrong = checked(json!({"label": 1, "level": "low"}), &both).problems;
-        assert_eq!((wrong.len(), wrong[0].module.as_str()), (1, "expect"));
-        // An unknown key is rejected.
-        assert_eq!(checked(json!({"colour": 1}), &both).problems.len(), 2);
-    }
-
-    #[test]
-    fn a_schema_that_cannot_be_used_is_a_warning() {
-        for (schema, part) in [
-            (json!({"type": "objekt"}), "its schema cannot be used"),
-            (json!({"$ref": "https://example.org/s.json"}), "it refers to `https://example.org/s.json`"),
-            (json!({"$ref": "file:///etc/passwd"}), "it refers to `file:///etc/passwd`"),
-            (json!({"$schema": "https://example.org/draft"}), "cannot be used"),
-            (json!({"$ref": "#/$defs/none"}), "which is not a part of it"),
-            (json!({"$dynamicRef": "#x"}), "it uses `$dynamicRef`"),
-            (json!({"properties": {"a": {"$ref": "#"}}}), "or no end"),
-        ] {
-            let checked = checked(json!({"a": 1}), &[("m", &schema)]);
-            assert!(checked.problems.is_empty() && checked.warnings[0].contains(part), "{schema}: {checked:?}");
-        }
-    }
-
-    #[test]
-    fn a_schema_that_multiplies_itself_is_not_followed() {
-        let mut defs = Map::new();
-        for at in 0..60 {
-            let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
-            defs.insert(format!("d{at}"), json!({"allOf": [next, next]}));
-        }
-        defs.insert("d60".into(), json!({}));
-        let schema = json!({"$ref": "#/$defs/d0", "$defs": defs});
-        assert!(checked(json!({}), &[("m", &schema)]).warnings[0].contains("or no end"));
-    }
-
-    #[test]
-    fn references_within_the_schema_work() {
-        let schema = json!({"properties": {"a": {"$ref": "#/$defs/text"}}, "$defs": {"text": {"type": "string"}}});
-        assert_eq!(told(json!({"a": "x"}), schema.clone()), [""; 0]);
-        assert_eq!(told(json!({"a": 1}), schema).len(), 1);
-    }
-
-    #[test]
-    fn what_is_told_is_bounded() {
-        let long = "x".repeat(10_000);
-        let many: Map<String, Value> = (0..500).map(|at| (format!("{long}{at}"), json!(1))).collect();
-        let checked = check_options(&many, &[("m", &strict())]);
-        assert_eq!(checked.problems.len(), MAX_PROBLEMS);
-        assert!(checked.problems.iter().all(|problem| problem.to_string().len() < 2_000));
-    }
-}
+#[path = "options_tests.rs"]
+mod tests;

@@ -1,26 +1,27 @@
 //! Loads components.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
 use crate::cache::{Cache, Key};
 use crate::call::state::CallState;
-use crate::code::{self, CodeError, Origin};
+use crate::code::{CodeError, Origin};
 use crate::compiler::CompilerError;
 use crate::config::SandboxConfig;
 use crate::error::{LoadError, SandboxError};
-use crate::generation::{self, v0_1};
-use crate::host::Host;
-use crate::inspect::{Inspected, Roles, Shape, inspect_all};
+use crate::generation::v0_1;
+use crate::inspect::{Inspected, ModuleInfo, Roles, Shape, inspect_all};
 use crate::module::Module;
 use crate::slots::Slots;
 use crate::ticker::Ticker;
-use crate::{engine, imports, wasi};
+use crate::{code, engine, generation, wasi};
 
 /// An engine with its limits, cache and clock. It is cheap to clone, and clones share the same
 /// sandbox.
@@ -102,9 +103,7 @@ impl Sandbox {
     /// imports something that is not available, was built for another generation of the interface,
     /// or implements no role. No code of it has run.
     pub fn load(&self, name: &str, wasm: &[u8]) -> Result<Module, LoadError> {
-        let inspected = self.check(name, wasm)?;
-        let component = self.compile(name, wasm, &inspected.digest)?;
-        self.link(name, inspected, &component)
+        self.finish(name, wasm, self.check(name, wasm)?, None)
     }
 
     /// Loads a component like [`Sandbox::load`], with code from [`Sandbox::precompile`] that is
@@ -119,23 +118,35 @@ impl Sandbox {
     ///
     /// Returns the same errors as [`Sandbox::load`].
     pub fn load_precompiled(&self, name: &str, wasm: &[u8], code: &'static [u8]) -> Result<Module, LoadError> {
-        let inspected = self.check(name, wasm)?;
-        let component = self.brought_along(name, wasm, &inspected.digest, code)?;
+        self.finish(name, wasm, self.check(name, wasm)?, Some(code))
+    }
+
+    /// Compiles and links a checked component. Uses `code` if it is given and matches.
+    fn finish(
+        &self,
+        name: &str,
+        wasm: &[u8],
+        inspected: Inspected,
+        code: Option<&'static [u8]>,
+    ) -> Result<Module, LoadError> {
+        let component = match code {
+            Some(code) => self.brought_along(name, wasm, &inspected.digest, code)?,
+            None => self.compile(name, wasm, &inspected.digest)?,
+        };
         self.link(name, inspected, &component)
     }
 
     /// Loads the component from `code` if it matches, and compiles it otherwise.
-    pub(crate) fn brought_along(
+    fn brought_along(
         &self,
         name: &str,
         wasm: &[u8],
         digest: &[u8; 32],
         code: &'static [u8],
     ) -> Result<Component, LoadError> {
-        let fitting = self.portable_fingerprint().and_then(|engine| {
-            let key = Key { engine, component: *digest };
-            code::brought_along(&self.host.engine, code, &key)
-        });
+        let fitting = self
+            .portable_fingerprint()
+            .and_then(|engine| code::brought_along(&self.host.engine, code, &Key { engine, component: *digest }));
         match fitting {
             Ok(component) => {
                 self.host.brought_along.fetch_add(1, Ordering::Relaxed);
@@ -185,7 +196,7 @@ impl Sandbox {
     }
 
     /// Checks everything that is possible before compilation, cheapest checks first.
-    pub(crate) fn check(&self, name: &str, wasm: &[u8]) -> Result<Inspected, LoadError> {
+    fn check(&self, name: &str, wasm: &[u8]) -> Result<Inspected, LoadError> {
         let module = || name.to_owned();
         let (size, limit) = (wasm.len() as u64, self.host.config.max_component_bytes);
         if size > limit {
@@ -195,13 +206,13 @@ impl Sandbox {
         // This check precedes that of the imports. A feature of a newer generation must not be
         // rejected like a socket.
         generation::check(name, &inspected.generations)?;
-        let imports = imports::refused(&inspected);
+        let imports = &inspected.refused;
         if !imports.is_empty() {
             // An unknown interface of the contract comes from a later version of it, and is not an
             // attempt to escape.
             let ours = imports.iter().all(|import| import.starts_with(generation::PACKAGE));
             let newer = if ours { generation::later(name, &inspected.generations) } else { None };
-            return Err(newer.unwrap_or(LoadError::Refused { module: module(), imports }));
+            return Err(newer.unwrap_or(LoadError::Refused { module: module(), imports: imports.clone() }));
         }
         let roles = inspected.info.roles;
         if roles == Roles::default() {
@@ -228,39 +239,35 @@ impl Sandbox {
         }
     }
 
-    pub(crate) fn compile(&self, name: &str, wasm: &[u8], component: &[u8; 32]) -> Result<Component, LoadError> {
+    fn compile(&self, name: &str, wasm: &[u8], component: &[u8; 32]) -> Result<Component, LoadError> {
         let host = &self.host;
         let key = Key { engine: host.fingerprint, component: *component };
-        if let Some(compiler) = &host.config.compiler {
-            let compiled = code::get(&host.engine, host.cache.as_ref(), &key, || {
-                let _memory = host.slots.reserve(compiler.memory);
+        let compiled = code::get(&host.engine, host.cache.as_ref(), &key, || match &host.config.compiler {
+            Some(compiler) => {
+                let _memory = host.slots.take(0, compiler.memory);
                 compiler.compile(&key, wasm)
-            });
-            let (component, origin) = compiled.map_err(compiler_error(name))?;
-            self.count(origin);
-            return Ok(component);
-        }
-        // A panic of the compiler affects only this module.
-        let get = || code::get(&host.engine, host.cache.as_ref(), &key, || host.engine.precompile_component(wasm));
-        let compiled = catch_unwind(AssertUnwindSafe(get));
-        let compiled =
-            compiled.map_or_else(|panic| Err(broken_off(&*panic)), |done| done.map_err(wasmtime::Error::from));
-        let (component, origin) = compiled.map_err(compile_error(name))?;
-        self.count(origin);
-        Ok(component)
-    }
-
-    fn count(&self, origin: Origin) {
-        let host = &self.host;
+            }
+            None => compile_here(&host.engine, wasm),
+        });
+        let (component, origin) = compiled.map_err(|error| match error {
+            CodeError::Compile(CompilerError::Limit(limit)) => {
+                LoadError::CompileLimit { module: name.to_owned(), limit }
+            }
+            CodeError::Compile(error) => LoadError::Compile { module: name.to_owned(), reason: error.to_string() },
+            CodeError::Load(error) => compile_error(name)(error),
+        })?;
         match origin {
             Origin::Compiled => host.compiled.fetch_add(1, Ordering::Relaxed),
             Origin::Cached => host.cached.fetch_add(1, Ordering::Relaxed),
         };
+        Ok(component)
     }
 
-    pub(crate) fn link(&self, name: &str, inspected: Inspected, component: &Component) -> Result<Module, LoadError> {
+    fn link(&self, name: &str, inspected: Inspected, component: &Component) -> Result<Module, LoadError> {
         let host = &self.host;
-        let linker = if imports::wants_wasi(&inspected.info.imports) { &host.with_wasi } else { &host.plain };
+        // WASI is not linked to a component that does not import it.
+        let wants_wasi = inspected.info.imports.iter().any(|name| name.starts_with("wasi:"));
+        let linker = if wants_wasi { &host.with_wasi } else { &host.plain };
         let failed = |error: wasmtime::Error| LoadError::Link { module: name.to_owned(), reason: words(&error) };
         let pre: InstancePre<CallState> = linker.instantiate_pre(component).map_err(failed)?;
         let mut info = inspected.info;
@@ -270,19 +277,17 @@ impl Sandbox {
     }
 }
 
-/// Converts a panic of the compiler to an error. Nothing that it worked on is used afterwards.
-fn broken_off(panic: &(dyn Any + Send)) -> wasmtime::Error {
-    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    wasmtime::Error::msg(format!("the compiler was interrupted: {}", said.unwrap_or("it does not say why")))
+/// Compiles in this process. A panic of the compiler affects only this module: nothing that it
+/// worked on is used afterwards.
+fn compile_here(engine: &Engine, wasm: &[u8]) -> Result<Vec<u8>, CompilerError> {
+    let compiled = catch_unwind(AssertUnwindSafe(|| engine.precompile_component(wasm)));
+    let compiled = compiled.map_err(|panic| broken_off(&*panic))?;
+    compiled.map_err(|error| CompilerError::Invalid(words(&error)))
 }
 
-fn compiler_error(name: &str) -> impl Fn(CodeError<CompilerError>) -> LoadError + '_ {
-    let module = || name.to_owned();
-    move |error| match error {
-        CodeError::Compile(CompilerError::Limit(limit)) => LoadError::CompileLimit { module: module(), limit },
-        CodeError::Compile(error) => LoadError::Compile { module: module(), reason: error.to_string() },
-        CodeError::Load(error) => compile_error(name)(error),
-    }
+fn broken_off(panic: &(dyn Any + Send)) -> CompilerError {
+    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    CompilerError::Invalid(format!("the compiler was interrupted: {}", said.unwrap_or("it does not say why")))
 }
 
 fn compile_error(name: &str) -> impl Fn(wasmtime::Error) -> LoadError + Copy + '_ {
@@ -294,14 +299,102 @@ fn words(error: &wasmtime::Error) -> String {
     format!("{error:#}")
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A component that passed all cheap checks. Compiling it may take seconds, so the caller decides
+/// where that happens. [`Accepted::load`] on a separate thread does not block anything else.
+pub struct Accepted {
+    sandbox: Sandbox,
+    name: String,
+    wasm: Cow<'static, [u8]>,
+    /// Code that was compiled when the program was built.
+    code: Option<&'static [u8]>,
+    inspected: Inspected,
+}
 
-    #[test]
-    fn a_panic_of_the_compiler_is_an_error_of_its_module() {
-        let panic = catch_unwind(|| -> () { panic!("no {}", "good") }).unwrap_err();
-        let error = compile_error("suspect")(broken_off(&*panic)).to_string();
-        assert!(error.contains("`suspect`") && error.contains("the compiler was interrupted: no good"), "{error}");
+impl fmt::Debug for Accepted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accepted").field("name", &self.name).field("bytes", &self.wasm.len()).finish_non_exhaustive()
     }
 }
+
+impl Sandbox {
+    /// Checks a component as far as possible without compiling it. Errors refer to it as `name`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Sandbox::load`], except for those of the compiler.
+    pub fn accept(&self, name: &str, wasm: Vec<u8>) -> Result<Accepted, LoadError> {
+        self.accepted(name, wasm.into(), None)
+    }
+
+    /// Checks a component like [`Sandbox::accept`], with precompiled `code`. The conditions of
+    /// [`Sandbox::load_precompiled`] apply. The code is not read before the module is loaded.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Sandbox::accept`].
+    pub fn accept_precompiled(
+        &self,
+        name: &str,
+        wasm: &'static [u8],
+        code: &'static [u8],
+    ) -> Result<Accepted, LoadError> {
+        self.accepted(name, wasm.into(), Some(code))
+    }
+
+    fn accepted(
+        &self,
+        name: &str,
+        wasm: Cow<'static, [u8]>,
+        code: Option<&'static [u8]>,
+    ) -> Result<Accepted, LoadError> {
+        let mut inspected = self.check(name, &wasm)?;
+        inspected.info.fill_in(name);
+        Ok(Accepted { sandbox: self.clone(), name: name.to_owned(), wasm, code, inspected })
+    }
+}
+
+impl Accepted {
+    /// Returns the name that errors use.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the metadata that [`Module::info`] will return.
+    #[must_use]
+    pub fn info(&self) -> &ModuleInfo {
+        &self.inspected.info
+    }
+
+    /// Compiles the component (or loads its code from the cache) and links it. Blocks until that is
+    /// done.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the component is invalid, or if the types of its interfaces differ from
+    /// the contract.
+    pub fn load(self) -> Result<Module, LoadError> {
+        self.sandbox.finish(&self.name, &self.wasm, self.inspected, self.code)
+    }
+}
+
+pub(crate) struct Host {
+    pub(crate) config: SandboxConfig,
+    pub(crate) engine: Engine,
+    pub(crate) slots: Slots,
+    pub(crate) ticker: Ticker,
+    pub(crate) fingerprint: [u8; 32],
+    /// The fingerprint of the engine for precompiled code, created on first use.
+    pub(crate) portable: OnceLock<[u8; 32]>,
+    pub(crate) cache: Option<Cache>,
+    /// The linkers for modules without and with WASI.
+    pub(crate) plain: Linker<CallState>,
+    pub(crate) with_wasi: Linker<CallState>,
+    pub(crate) compiled: AtomicU64,
+    pub(crate) cached: AtomicU64,
+    pub(crate) brought_along: AtomicU64,
+}
+
+#[cfg(test)]
+#[path = "sandbox_tests.rs"]
+mod tests;

@@ -74,7 +74,6 @@ impl Shared {
     }
 }
 
-/// A call in flight.
 #[derive(Debug)]
 pub(crate) struct Running<'a> {
     shared: &'a Shared,

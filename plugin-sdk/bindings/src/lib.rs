@@ -9,7 +9,6 @@
 mod c;
 mod compatible;
 mod contract;
-mod definition;
 mod error;
 mod excerpts;
 mod go;

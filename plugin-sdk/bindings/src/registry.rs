@@ -8,7 +8,7 @@ use wit_parser::{PackageId, Resolve};
 use crate::contract::Contract;
 use crate::error::BindingsError;
 use crate::excerpts::excerpts;
-use crate::{c, definition, go, page};
+use crate::{c, go, page};
 
 /// The directory of the current contract, relative to the root of the workspace.
 pub const WIT_DIR: &str = "wit";
@@ -21,7 +21,7 @@ type Generator = fn(&Resolve, PackageId) -> Result<Files, BindingsError>;
 
 /// One generator for each kind of output: bindings of a language, a page. The output must depend
 /// only on the sources.
-const GENERATORS: &[Generator] = &[c::files, go::files, page::files, definition::files];
+const GENERATORS: &[Generator] = &[c::files, go::files, page::files];
 
 /// Generates all files for the workspace at `root`.
 ///

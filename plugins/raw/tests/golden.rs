@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use plumbline_core::{FlatItem, Item, flat, rollup};
+use plumbline_core::{FlatItem, Item, item, rollup};
 use plumbline_module_raw::Raw;
 use plumbline_sdk::testing::Case;
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn case(name: &str, files: &[&str]) {
     let run = Case::new().plugin(name).directory(&directory, selected).unwrap().run::<Raw>();
     assert_eq!(run.outcome, Ok(()));
     let items: Vec<FlatItem> = serde_json::from_value(run.to_json()).unwrap();
-    let mut root = Item { name: name.to_owned(), items: flat::build(items).unwrap(), ..Item::default() };
+    let mut root = Item { name: name.to_owned(), items: item::build(items).unwrap(), ..Item::default() };
     root.meta.insert("type".to_owned(), "summary".to_owned());
     rollup::roll_up(&mut root);
     let golden = std::fs::read_to_string(directory.join(format!("{name}.golden.json"))).unwrap();

@@ -1,9 +1,8 @@
 //! The first failed tests, for a summary. They are collected while results are read, so that the
 //! tree does not have to be read again.
 
-use plumbline_core::failures::{FailedTests, nodes_in};
+use plumbline_core::failures::{CLASSNAME, FailedTests, Level, nodes_in};
 use plumbline_core::judgement::{CheckOutcome, PluginVerdict, RuledItem};
-use plumbline_core::test_id::{CLASSNAME, Level};
 use plumbline_core::{GLOBAL, Item, Meta, Status, TestId, reason};
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use plumbline_core::flat::build;
+use plumbline_core::item::build;
 use plumbline_core::rollup::{counts, roll_up};
 use plumbline_core::{Item, Meta, ModuleLimits};
 use plumbline_sandbox::{Entry, PluginInfo, ResultSource};

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use plumbline_core::reason::message_and_body;
-use plumbline_core::test_id::CLASSNAME;
+use plumbline_core::failures::{CLASSNAME, message_and_body};
 use plumbline_core::{Item, Status, reason};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde_json::Value;

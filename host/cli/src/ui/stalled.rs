@@ -1,8 +1,8 @@
 //! Detects plugins whose progress does not change, and names the command that shows their logs.
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_core::run_status::NEVER;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunStatus};
-use plumbline_core::time::NEVER;
 use plumbline_core::{GLOBAL, PluginName};
 use plumbline_kubernetes::names;
 

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use plumbline_core::test_id::CLASSNAME;
+use plumbline_core::failures::CLASSNAME;
 use plumbline_core::{Item, Status};
 use sha2::{Digest, Sha256};
 

@@ -5,22 +5,19 @@
 //! section `Plumbline`, which Sonobuoy ignores. As in Sonobuoy, keys match without regard to case,
 //! and unknown keys have no effect. Some old files contain such keys.
 
-mod choice;
-mod error;
-mod fields;
 mod model;
-mod own;
 mod read;
-mod storage;
-mod toleration;
+mod values;
 
-pub use choice::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, UnknownChoice};
-pub use error::ConfigError;
-pub use error::MAX_CONFIG_BYTES;
-pub use model::{Config, Filters, PodLogLimits, QueryLimits, Selection, Server, default_image};
-pub use own::{BundleSource, GracePeriods, MAX_BUNDLES, PlumblineConfig, RegistryAccess};
-pub use storage::{Storage, StorageError};
-pub use toleration::{Toleration, TolerationError};
+pub use model::{
+    BundleSource, Config, Filters, GracePeriods, MAX_BUNDLES, PlumblineConfig, PodLogLimits, QueryLimits,
+    RegistryAccess, Selection, Server, default_image,
+};
+pub use read::{ConfigError, MAX_CONFIG_BYTES};
+pub use values::{
+    NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage, StorageError, Toleration,
+    TolerationError, UnknownChoice,
+};
 
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,73 @@
 //! Reads a configuration from JSON.
 
-use serde_json::Value;
+use std::collections::BTreeMap;
+use std::str::FromStr;
 
-use super::error::MAX_CONFIG_BYTES;
-use crate::config::error::ConfigError;
-use crate::config::fields::{Fields, text_map, wrong_type};
-use crate::config::model::{Config, PodLogLimits, Selection, Server};
-use crate::config::own::{BundleSource, GracePeriods, MAX_BUNDLES, PlumblineConfig};
-use crate::config::toleration::{EFFECTS, Toleration};
+use serde_json::{Map, Value};
+
+use crate::config::model::{
+    BundleSource, Config, GracePeriods, MAX_BUNDLES, PlumblineConfig, PodLogLimits, Selection, Server,
+};
+use crate::config::values::{EFFECTS, StorageError, Toleration, UnknownChoice};
+use crate::size::Bytes;
+use crate::text::{described, first_chars};
+
+/// The size limit of a configuration: 1 MiB, the limit of a ConfigMap.
+pub const MAX_CONFIG_BYTES: usize = 1 << 20;
 
 const SECONDS: &str = "a whole number of seconds";
+
+/// Error while reading a configuration. Messages name the key by its path, such as
+/// `Limits.PodLogs.SinceTime`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The configuration is larger than [`MAX_CONFIG_BYTES`].
+    #[error("configuration has {}: at most {} are read", Bytes(*.bytes), Bytes(MAX_CONFIG_BYTES as u64))]
+    TooLarge {
+        /// The size in bytes.
+        bytes: u64,
+    },
+    /// The configuration is not valid JSON.
+    #[error("configuration is not valid JSON: {0}")]
+    Json(String),
+    /// A value has the wrong type.
+    #[error("`{path}` must be {expected}: found {found}")]
+    WrongType {
+        /// The path of the key.
+        path: String,
+        /// The expected type.
+        expected: &'static str,
+        /// The value found.
+        found: String,
+    },
+    /// A key is given twice, in different spellings.
+    #[error("`{first}` and `{second}` are the same key: keep one")]
+    Twice {
+        /// One spelling of the key.
+        first: String,
+        /// The other spelling of the key.
+        second: String,
+    },
+    /// The key does not accept the value.
+    #[error("`{path}`: {cause}")]
+    Choice {
+        /// The path of the key.
+        path: String,
+        /// The reason.
+        cause: UnknownChoice,
+    },
+    /// The value does not describe a storage.
+    #[error("`{path}`: {cause}")]
+    Storage {
+        /// The path of the key.
+        path: String,
+        /// The reason.
+        cause: StorageError,
+    },
+    /// Two mutually exclusive keys are both set.
+    #[error("`Limits.PodLogs.SinceTime` and `Limits.PodLogs.SinceSeconds` exclude each other: keep one")]
+    ConflictingSince,
+}
 
 impl Config {
     /// Reads a configuration as the command line does: an absent key keeps its default.
@@ -55,7 +113,9 @@ impl Config {
         from.text("Version", &mut self.version)?;
         from.text("ResultsDir", &mut self.results_dir)?;
         from.text("QueryDir", &mut self.query_dir)?;
-        from.texts("Resources", &mut self.resources)?;
+        if let Some(resources) = from.nullable_texts("Resources")? {
+            self.resources = resources;
+        }
         if let Some(mut filters) = from.section("Filters")? {
             filters.text("Namespaces", &mut self.filters.namespaces)?;
             filters.text("LabelSelector", &mut self.filters.label_selector)?;
@@ -85,47 +145,29 @@ impl Config {
         from.choice("NamespacePSAEnforceLevel", &mut self.namespace_psa_enforce_level)?;
         from.text("ProgressUpdatesPort", &mut self.progress_updates_port)?;
         from.choice("SecurityContextMode", &mut self.security_context_mode)?;
-        match from.section("Plumbline")? {
-            Some(mut own) => {
-                self.from_sonobuoy = false;
-                self.plumbline.read(&mut own)
-            }
-            None => Ok(()),
+        if let Some(mut own) = from.section("Plumbline")? {
+            self.from_sonobuoy = false;
+            self.plumbline.read(&mut own)?;
         }
+        Ok(())
     }
 
     fn read_plugins(&mut self, from: &mut Fields) -> Result<(), ConfigError> {
         from.truth("SkipPlugins", &mut self.skip_plugins)?;
-        let mut path = Some(std::mem::take(&mut self.plugin_search_path));
-        from.texts("PluginSearchPath", &mut path)?;
-        self.plugin_search_path = path.unwrap_or_default();
-
-        let mut list =
-            self.plugins.take().map(|plugins| plugins.iter().map(|one| Value::from(one.name.as_str())).collect());
-        from.list("Plugins", &mut list)?;
-        let selection = |(i, item)| -> Result<Selection, ConfigError> {
+        from.texts("PluginSearchPath", &mut self.plugin_search_path)?;
+        let Some(list) = from.list("Plugins")? else { return Ok(()) };
+        let selection = |(i, item)| {
             // The list of plugins started out with bare strings, and users may still write them.
             if let Value::String(name) = item {
                 return Ok(Selection { name });
             }
-            let path = format!("Plugins[{i}]");
+            let mut fields = Fields::new(format!("Plugins[{i}]"), item)?;
             let mut name = String::new();
-            Fields::new(path.clone(), item)?.text("name", &mut name)?;
-            if name.is_empty() {
-                return Err(wrong_type(&format!("{path}.name"), "the name of a plugin", &Value::Null));
-            }
+            fields.required_text("name", &mut name, "the name of a plugin")?;
             Ok(Selection { name })
         };
-        self.plugins =
-            list.map(|list: Vec<Value>| list.into_iter().enumerate().map(selection).collect()).transpose()?;
+        self.plugins = list.map(|list| list.into_iter().enumerate().map(selection).collect()).transpose()?;
         Ok(())
-    }
-}
-
-fn one_of(path: &str, key: &str, text: &str, known: &[&str], expected: &'static str) -> Result<(), ConfigError> {
-    match known.contains(&text) {
-        true => Ok(()),
-        false => Err(wrong_type(&format!("{path}.{key}"), expected, &Value::from(text))),
     }
 }
 
@@ -133,22 +175,16 @@ impl PodLogLimits {
     fn read(&mut self, from: &mut Fields) -> Result<(), ConfigError> {
         from.text("Namespaces", &mut self.namespaces)?;
         from.truth("SonobuoyNamespace", &mut self.sonobuoy_namespace)?;
-        let mut selectors = Some(std::mem::take(&mut self.field_selectors));
-        from.texts("FieldSelectors", &mut selectors)?;
-        self.field_selectors = selectors.unwrap_or_default();
+        from.texts("FieldSelectors", &mut self.field_selectors)?;
         from.text("LabelSelector", &mut self.label_selector)?;
         from.truth("Previous", &mut self.previous)?;
         from.optional_whole("SinceSeconds", &mut self.since_seconds)?;
-        match from.nullable("SinceTime")? {
-            None => {}
-            Some(None) => self.since_time = None,
-            Some(Some(text)) => {
-                let time = text.parse().map_err(|_| {
-                    let expected = "a time as of RFC 3339, such as `2026-01-31T12:00:00Z`";
-                    wrong_type(&from.at("SinceTime"), expected, &Value::from(text.as_str()))
-                })?;
-                self.since_time = Some(time);
-            }
+        if let Some(text) = from.nullable("SinceTime", "text", text)? {
+            let time = |text: String| {
+                let expected = "a time as of RFC 3339, such as `2026-01-31T12:00:00Z`";
+                text.parse().map_err(|_| wrong_type(&from.at("SinceTime"), expected, &text.into()))
+            };
+            self.since_time = text.map(time).transpose()?;
         }
         from.truth("Timestamps", &mut self.timestamps)?;
         from.optional_whole("TailLines", &mut self.tail_lines)?;
@@ -165,26 +201,6 @@ impl Server {
     }
 }
 
-/// Reads the tolerations under `key`. Returns `None` if the key is missing.
-fn tolerations(from: &mut Fields, key: &str) -> Result<Option<Vec<Toleration>>, ConfigError> {
-    let place = from.at(key);
-    let mut list = None;
-    from.list(key, &mut list)?;
-    let toleration = |(i, item)| -> Result<Toleration, ConfigError> {
-        let path = format!("{place}[{i}]");
-        // A map of strings, whose keys are matched exactly.
-        let mut fields = text_map(&path, item)?;
-        let mut take = |key: &str| fields.remove(key).unwrap_or_default();
-        let read =
-            Toleration { key: take("key"), operator: take("operator"), value: take("value"), effect: take("effect") };
-        one_of(&path, "operator", &read.operator, &["", "Exists", "Equal"], "`Exists` or `Equal`")?;
-        let effects = [&[""], &EFFECTS[..]].concat();
-        one_of(&path, "effect", &read.effect, &effects, "`NoSchedule`, `PreferNoSchedule` or `NoExecute`")?;
-        Ok(read)
-    };
-    list.map(|list: Vec<Value>| list.into_iter().enumerate().map(toleration).collect()).transpose()
-}
-
 impl PlumblineConfig {
     fn read(&mut self, from: &mut Fields) -> Result<(), ConfigError> {
         if let Some(mut graces) = from.section("Graces")? {
@@ -194,9 +210,7 @@ impl PlumblineConfig {
         from.truth("QueryKubelets", &mut self.query_kubelets)?;
         from.choice("NativeSidecar", &mut self.native_sidecar)?;
         self.job_tolerations = tolerations(from, "JobTolerations")?;
-        let mut storage = None;
-        from.parsed("Storage", &mut storage)?;
-        if let Some(text) = storage {
+        if let Some(Some(text)) = from.nullable("Storage", "text", text)? {
             let path = from.at("Storage");
             self.storage = text.parse().map_err(|cause| ConfigError::Storage { path, cause })?;
         }
@@ -210,12 +224,8 @@ impl PlumblineConfig {
         from.map("PluginBundles", &mut self.plugin_bundles)?;
         self.read_bundles(from)?;
         if let Some(mut registry) = from.section("Registry")? {
-            let mut insecure = Some(std::mem::take(&mut self.registry.insecure));
-            registry.texts("Insecure", &mut insecure)?;
-            self.registry.insecure = insecure.unwrap_or_default();
-            let mut servers = Some(std::mem::take(&mut self.registry.token_servers));
-            registry.texts("TokenServers", &mut servers)?;
-            self.registry.token_servers = servers.unwrap_or_default();
+            registry.texts("Insecure", &mut self.registry.insecure)?;
+            registry.texts("TokenServers", &mut self.registry.token_servers)?;
             registry.text("CA", &mut self.registry.ca)?;
         }
         Ok(())
@@ -223,27 +233,16 @@ impl PlumblineConfig {
 
     fn read_bundles(&mut self, from: &mut Fields) -> Result<(), ConfigError> {
         let path = from.at("Bundles");
-        let mut list = None;
-        from.list("Bundles", &mut list)?;
-        let Some(list) = list else { return Ok(()) };
+        let Some(Some(list)) = from.list("Bundles")? else { return Ok(()) };
         if list.len() > MAX_BUNDLES {
             return Err(wrong_type(&path, "a list of at most 256 bundles", &Value::Array(list)));
         }
-        let bundle = |(i, item)| -> Result<BundleSource, ConfigError> {
+        let bundle = |(i, item)| {
             let mut fields = Fields::new(format!("{path}[{i}]"), item)?;
             let mut bundle = BundleSource::default();
-            fields.text("Plugin", &mut bundle.plugin)?;
+            fields.required_text("Plugin", &mut bundle.plugin, "the name of a plugin")?;
             fields.text("Reference", &mut bundle.reference)?;
-            fields.text("Digest", &mut bundle.digest)?;
-            let missing = [
-                ("Plugin", &bundle.plugin, "the name of a plugin"),
-                ("Digest", &bundle.digest, "the digest of a bundle"),
-            ];
-            for (key, value, expected) in missing {
-                if value.is_empty() {
-                    return Err(wrong_type(&fields.at(key), expected, &Value::Null));
-                }
-            }
+            fields.required_text("Digest", &mut bundle.digest, "the digest of a bundle")?;
             Ok(bundle)
         };
         self.bundles = list.into_iter().enumerate().map(bundle).collect::<Result<_, _>>()?;
@@ -265,4 +264,197 @@ impl GracePeriods {
         from.whole("Silent", &mut self.silent, SECONDS)?;
         from.whole("SilentLost", &mut self.silent_lost, SECONDS)
     }
+}
+
+/// Reads the tolerations under `key`. Returns `None` if the key is missing.
+fn tolerations(from: &mut Fields, key: &str) -> Result<Option<Vec<Toleration>>, ConfigError> {
+    let Some(list) = from.list(key)?.flatten() else { return Ok(None) };
+    let place = from.at(key);
+    let toleration = |(i, item)| {
+        let path = format!("{place}[{i}]");
+        // A map of strings, whose keys are matched exactly.
+        let mut fields = text_map(&path, &item)?;
+        let mut take = |key: &str| fields.remove(key).unwrap_or_default();
+        let read =
+            Toleration { key: take("key"), operator: take("operator"), value: take("value"), effect: take("effect") };
+        if !["", "Exists", "Equal"].contains(&read.operator.as_str()) {
+            return Err(wrong_type(&format!("{path}.operator"), "`Exists` or `Equal`", &read.operator.into()));
+        }
+        if !read.effect.is_empty() && !EFFECTS.contains(&read.effect.as_str()) {
+            let expected = "`NoSchedule`, `PreferNoSchedule` or `NoExecute`";
+            return Err(wrong_type(&format!("{path}.effect"), expected, &read.effect.into()));
+        }
+        Ok(read)
+    };
+    list.into_iter().enumerate().map(toleration).collect::<Result<_, _>>().map(Some)
+}
+
+/// An object with case-insensitive keys, whose values are read *over* existing ones.
+///
+/// An absent key changes nothing. `null` changes nothing either, except where "none" is a value:
+/// lists, maps, optional numbers. Sonobuoy reads configurations in the same way.
+#[derive(Debug)]
+struct Fields {
+    path: String,
+    values: Map<String, Value>,
+}
+
+impl Fields {
+    fn new(path: String, value: Value) -> Result<Self, ConfigError> {
+        match value {
+            Value::Object(values) => Ok(Self { path, values }),
+            other => Err(wrong_type(&path, "an object", &other)),
+        }
+    }
+
+    fn at(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    fn take(&mut self, key: &str) -> Result<Option<Value>, ConfigError> {
+        let spellings: Vec<String> = self.values.keys().filter(|k| k.eq_ignore_ascii_case(key)).cloned().collect();
+        match spellings.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(self.values.remove(one)),
+            [first, second, ..] => Err(ConfigError::Twice { first: self.at(first), second: self.at(second) }),
+        }
+    }
+
+    /// Takes the value of `key` as `convert` reads it. Returns `None` if it is absent, and
+    /// `Some(None)` if it is `null`. `expected` describes the type in messages.
+    fn nullable<T>(
+        &mut self,
+        key: &str,
+        expected: &'static str,
+        convert: impl FnOnce(&Value) -> Option<T>,
+    ) -> Result<Option<Option<T>>, ConfigError> {
+        match self.take(key)? {
+            None => Ok(None),
+            Some(Value::Null) => Ok(Some(None)),
+            Some(value) => match convert(&value) {
+                Some(read) => Ok(Some(Some(read))),
+                None => Err(wrong_type(&self.at(key), expected, &value)),
+            },
+        }
+    }
+
+    /// Sets `into` to the value of `key`, unless it is absent or `null`.
+    fn set<T>(
+        &mut self,
+        key: &str,
+        into: &mut T,
+        expected: &'static str,
+        convert: impl FnOnce(&Value) -> Option<T>,
+    ) -> Result<(), ConfigError> {
+        if let Some(Some(value)) = self.nullable(key, expected, convert)? {
+            *into = value;
+        }
+        Ok(())
+    }
+
+    fn section(&mut self, key: &str) -> Result<Option<Self>, ConfigError> {
+        let value = self.take(key)?.filter(|value| !value.is_null());
+        value.map(|value| Self::new(self.at(key), value)).transpose()
+    }
+
+    fn text(&mut self, key: &str, into: &mut String) -> Result<(), ConfigError> {
+        self.set(key, into, "text", text)
+    }
+
+    fn required_text(&mut self, key: &str, into: &mut String, expected: &'static str) -> Result<(), ConfigError> {
+        self.text(key, into)?;
+        if into.is_empty() { Err(wrong_type(&self.at(key), expected, &Value::Null)) } else { Ok(()) }
+    }
+
+    fn truth(&mut self, key: &str, into: &mut bool) -> Result<(), ConfigError> {
+        self.set(key, into, "`true` or `false`", Value::as_bool)
+    }
+
+    /// Reads a whole number that fits into `T`.
+    fn whole<T: TryFrom<u64>>(&mut self, key: &str, into: &mut T, expected: &'static str) -> Result<(), ConfigError> {
+        self.set(key, into, expected, number)
+    }
+
+    /// Reads an optional whole number. `null` clears it.
+    fn optional_whole(&mut self, key: &str, into: &mut Option<u64>) -> Result<(), ConfigError> {
+        if let Some(value) = self.nullable(key, "a whole number", number)? {
+            *into = value;
+        }
+        Ok(())
+    }
+
+    fn rate(&mut self, key: &str, into: &mut f64) -> Result<(), ConfigError> {
+        let rate = |value: &Value| value.as_f64().filter(|rate| rate.is_finite() && *rate >= 0.0);
+        self.set(key, into, "a number that is not negative", rate)
+    }
+
+    fn list(&mut self, key: &str) -> Result<Option<Option<Vec<Value>>>, ConfigError> {
+        self.nullable(key, "a list", |value| value.as_array().cloned())
+    }
+
+    fn nullable_texts(&mut self, key: &str) -> Result<Option<Option<Vec<String>>>, ConfigError> {
+        let Some(list) = self.list(key)? else { return Ok(None) };
+        let item = |(i, item): (usize, &Value)| {
+            text(item).ok_or_else(|| wrong_type(&format!("{}[{i}]", self.at(key)), "text", item))
+        };
+        list.map(|list| list.iter().enumerate().map(item).collect()).transpose().map(Some)
+    }
+
+    /// Reads a list of strings. `null` clears it.
+    fn texts(&mut self, key: &str, into: &mut Vec<String>) -> Result<(), ConfigError> {
+        if let Some(texts) = self.nullable_texts(key)? {
+            *into = texts.unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Reads a map of strings. Its keys are data and keep their case. `null` clears it.
+    fn map(&mut self, key: &str, into: &mut BTreeMap<String, String>) -> Result<(), ConfigError> {
+        if let Some(value) = self.take(key)? {
+            *into = if value.is_null() { BTreeMap::new() } else { text_map(&self.at(key), &value)? };
+        }
+        Ok(())
+    }
+
+    /// Reads one of a fixed set of values. An empty string sets the default.
+    fn choice<T: FromStr<Err = UnknownChoice> + Default>(
+        &mut self,
+        key: &str,
+        into: &mut T,
+    ) -> Result<(), ConfigError> {
+        match self.nullable(key, "text", text)?.flatten().as_deref() {
+            None => {}
+            Some("") => *into = T::default(),
+            Some(text) => *into = text.parse().map_err(|cause| ConfigError::Choice { path: self.at(key), cause })?,
+        }
+        Ok(())
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// Converts a JSON number to a whole number. Some YAML tools write `30` as `30.0`, so both are
+/// accepted.
+fn number<T: TryFrom<u64>>(value: &Value) -> Option<T> {
+    let whole = value.as_u64().or_else(|| {
+        let float = value.as_f64().filter(|float| float.fract() == 0.0 && (0.0..9e15).contains(float))?;
+        format!("{float:.0}").parse().ok()
+    })?;
+    T::try_from(whole).ok()
+}
+
+fn text_map(path: &str, value: &Value) -> Result<BTreeMap<String, String>, ConfigError> {
+    let Value::Object(fields) = value else { return Err(wrong_type(path, "an object", value)) };
+    let entry = |(key, value): (&String, &Value)| match text(value) {
+        Some(text) => Ok((key.clone(), text)),
+        None => Err(wrong_type(&format!("{path}.{key}"), "text", value)),
+    };
+    fields.iter().map(entry).collect()
+}
+
+fn wrong_type(path: &str, expected: &'static str, found: &Value) -> ConfigError {
+    let path = if path.is_empty() { "the configuration" } else { path };
+    ConfigError::WrongType { path: first_chars(path, 200).to_owned(), expected, found: described(found, "an object") }
 }

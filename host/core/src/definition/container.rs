@@ -4,9 +4,9 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::definition::error::DefinitionError;
-use crate::definition::schema::CONTAINER;
-use crate::definition::section::{scalar, wrong_type};
-use crate::definition::warning::{WarningKind, Warnings};
+use crate::definition::error::Warnings;
+use crate::definition::read::{scalar, wrong_type};
+use crate::definition::schema;
 
 /// The placeholder in an image reference for the version of the cluster.
 pub const K8S_VERSION_VARIABLE: &str = "$SONOBUOY_K8S_VERSION";
@@ -49,23 +49,23 @@ impl Container {
         for key in raw.keys() {
             if key.eq_ignore_ascii_case("volumes") {
                 let instead = "a container has no volumes: use `extra-volumes`, or `podSpec.volumes`";
-                warnings.add("spec.volumes", WarningKind::NoEffect { instead });
-            } else if let Some(right) = CONTAINER.iter().map(|field| field.name).find(|name| misspelt(key, name)) {
+                warnings.add("spec.volumes", format_args!(" has no effect: {instead}"));
+            } else if let Some(right) =
+                schema::keys(schema::CONTAINER).find(|name| key != name && key.eq_ignore_ascii_case(name))
+            {
                 // Kubernetes accepts only this spelling of the key.
-                warnings.add(format!("spec.{key}"), WarningKind::Spelling { right });
+                warnings.add(&format!("spec.{key}"), format_args!(" is ignored: the key is spelled `{right}`"));
             }
         }
-        let read = Self {
-            name: text(&raw, "name", warnings)?,
-            image: text(&raw, "image", warnings)?,
-            command: texts(&raw, "command", warnings)?,
-            args: texts(&raw, "args", warnings)?,
-            working_dir: text(&raw, "workingDir", warnings)?,
-            env: env(&raw, warnings)?,
-            raw: Map::new(),
-        };
-        texts_as_texts(&mut raw);
-        Ok(Self { raw, ..read })
+        Ok(Self {
+            name: text(&mut raw, "name", warnings)?,
+            image: text(&mut raw, "image", warnings)?,
+            command: texts(&mut raw, "command", warnings)?,
+            args: texts(&mut raw, "args", warnings)?,
+            working_dir: text(&mut raw, "workingDir", warnings)?,
+            env: env(&mut raw, warnings)?,
+            raw,
+        })
     }
 
     /// Returns the container as written, except that numbers and booleans are strings where
@@ -85,13 +85,6 @@ impl Container {
     #[must_use]
     pub fn image(&self) -> Option<&str> {
         self.image.as_deref()
-    }
-
-    /// Returns the image with each [`K8S_VERSION_VARIABLE`] replaced by the version of the cluster,
-    /// such as `v1.30.2`.
-    #[must_use]
-    pub fn image_for(&self, k8s_version: &str) -> Option<String> {
-        self.image.as_ref().map(|image| image.replace(K8S_VERSION_VARIABLE, k8s_version))
     }
 
     /// Returns the entry point. If empty, that of the image.
@@ -136,12 +129,6 @@ impl Container {
         container.raw.insert("env".to_owned(), Value::Array(env));
         container
     }
-
-    /// Returns the names of variables that only a cluster can resolve. A local run reports them and
-    /// leaves them out.
-    pub fn env_from_cluster(&self) -> impl Iterator<Item = &str> {
-        self.env.iter().filter(|var| matches!(var.value, EnvValue::From(_))).map(|var| var.name.as_str())
-    }
 }
 
 impl Serialize for Container {
@@ -150,58 +137,38 @@ impl Serialize for Container {
     }
 }
 
-/// Returns whether `key` differs from `name` only in case.
-fn misspelt(key: &str, name: &str) -> bool {
-    key != name && key.eq_ignore_ascii_case(name)
-}
-
-/// Converts numbers and booleans to strings where Kubernetes requires strings. Otherwise the API
-/// server would reject a pod that works in a local run.
-fn texts_as_texts(raw: &mut Map<String, Value>) {
-    let as_text = |value: &mut Value| {
-        if let (Value::Bool(_) | Value::Number(_), Some(text)) = (&*value, scalar(value)) {
-            *value = Value::String(text);
-        }
-    };
-    for (key, value) in raw.iter_mut() {
-        match (key.as_str(), value) {
-            ("name" | "image" | "workingDir", value) => as_text(value),
-            ("command" | "args", Value::Array(texts)) => texts.iter_mut().for_each(as_text),
-            ("env", Value::Array(env)) => env.iter_mut().filter_map(|var| var.get_mut("value")).for_each(as_text),
-            _ => {}
-        }
-    }
-}
-
-fn read_text(path: String, value: &Value, warnings: &mut Warnings) -> Result<String, DefinitionError> {
-    let text = scalar(value).ok_or_else(|| wrong_type(&path, "text", value))?;
+/// Returns the text of a scalar, and converts numbers and booleans in place. Otherwise the API server
+/// would reject a pod that works in a local run.
+fn read_text(path: &str, value: &mut Value, warnings: &mut Warnings) -> Result<String, DefinitionError> {
+    let text = scalar(value).ok_or_else(|| wrong_type(path, "text", value))?;
     if !value.is_string() && !value.is_null() {
-        warnings.add(path, WarningKind::NotText);
+        warnings.not_text(path);
+        *value = Value::String(text.clone());
     }
     Ok(text)
 }
 
-fn text(raw: &Map<String, Value>, key: &str, warnings: &mut Warnings) -> Result<Option<String>, DefinitionError> {
-    let Some(value) = raw.get(key) else { return Ok(None) };
-    read_text(format!("spec.{key}"), value, warnings).map(|text| Some(text).filter(|text| !text.is_empty()))
+fn text(raw: &mut Map<String, Value>, key: &str, warnings: &mut Warnings) -> Result<Option<String>, DefinitionError> {
+    let text = raw.get_mut(key).map(|value| read_text(&format!("spec.{key}"), value, warnings)).transpose()?;
+    Ok(text.filter(|text| !text.is_empty()))
 }
 
-fn list<'a>(raw: &'a Map<String, Value>, key: &str) -> Result<&'a [Value], DefinitionError> {
-    match raw.get(key) {
-        None | Some(Value::Null) => Ok(&[]),
+fn list<'a>(raw: &'a mut Map<String, Value>, key: &str) -> Result<&'a mut [Value], DefinitionError> {
+    match raw.get_mut(key) {
+        None | Some(Value::Null) => Ok(&mut []),
         Some(Value::Array(items)) => Ok(items),
         Some(other) => Err(wrong_type(&format!("spec.{key}"), "a list", other)),
     }
 }
 
-fn texts(raw: &Map<String, Value>, key: &str, warnings: &mut Warnings) -> Result<Vec<String>, DefinitionError> {
-    let items = list(raw, key)?.iter().enumerate();
-    items.map(|(i, value)| read_text(format!("spec.{key}[{i}]"), value, warnings)).collect()
+fn texts(raw: &mut Map<String, Value>, key: &str, warnings: &mut Warnings) -> Result<Vec<String>, DefinitionError> {
+    let items = list(raw, key)?.iter_mut().enumerate();
+    items.map(|(i, value)| read_text(&format!("spec.{key}[{i}]"), value, warnings)).collect()
 }
 
-fn env(raw: &Map<String, Value>, warnings: &mut Warnings) -> Result<Vec<EnvVar>, DefinitionError> {
+fn env(raw: &mut Map<String, Value>, warnings: &mut Warnings) -> Result<Vec<EnvVar>, DefinitionError> {
     let mut vars = Vec::new();
-    for (i, item) in list(raw, "env")?.iter().enumerate() {
+    for (i, item) in list(raw, "env")?.iter_mut().enumerate() {
         let path = format!("spec.env[{i}]");
         let Value::Object(fields) = item else { return Err(wrong_type(&path, "a mapping", item)) };
         let name = match fields.get("name") {
@@ -209,10 +176,11 @@ fn env(raw: &Map<String, Value>, warnings: &mut Warnings) -> Result<Vec<EnvVar>,
             None | Some(Value::Null) => return Err(DefinitionError::Missing(format!("{path}.name"))),
             Some(other) => return Err(wrong_type(&format!("{path}.name"), "text without `=`", other)),
         };
-        let value = match (fields.get("value"), fields.get("valueFrom")) {
-            (None | Some(Value::Null), Some(from)) if !from.is_null() => EnvValue::From(from.clone()),
-            (None, _) => EnvValue::Text(String::new()),
-            (Some(value), _) => EnvValue::Text(read_text(format!("{path}.value"), value, warnings)?),
+        let from = fields.get("valueFrom").filter(|from| !from.is_null()).cloned();
+        let value = match (fields.get_mut("value"), from) {
+            (None | Some(Value::Null), Some(from)) => EnvValue::From(from),
+            (None, None) => EnvValue::Text(String::new()),
+            (Some(value), _) => EnvValue::Text(read_text(&format!("{path}.value"), value, warnings)?),
         };
         vars.push(EnvVar { name, value });
     }
@@ -220,29 +188,5 @@ fn env(raw: &Map<String, Value>, warnings: &mut Warnings) -> Result<Vec<EnvVar>,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn what_yaml_takes_for_numbers_is_text_in_both_views() {
-        let spec = json!({"image": 5, "command": ["sleep", 1.5], "args": [true], "tty": true, "env": [
-            {"name": "A", "value": true}, {"name": "B", "value": 15}, {"name": "C", "value": null}, {"name": "D", "value": "x"}]});
-        let container = Container::read(spec, &mut Warnings::default()).unwrap();
-        let texts = json!({"image": "5", "command": ["sleep", "1.5"], "args": ["true"], "tty": true, "env": [
-            {"name": "A", "value": "true"}, {"name": "B", "value": "15"}, {"name": "C", "value": null}, {"name": "D", "value": "x"}]});
-        assert_eq!(json!(container), texts);
-        assert_eq!(container, Container::read(texts, &mut Warnings::default()).unwrap());
-    }
-
-    #[test]
-    fn a_variable_is_set_and_others_go_in_both_views() {
-        let spec = json!({"image": "i", "env": [{"name": "A", "value": "1"}, {"name": "F", "value": "old"}, {"name": "S", "value": "x"}]});
-        let container = Container::read(spec, &mut Warnings::default()).unwrap();
-        let changed = container.with_variable("F", "new", &["S".to_owned()]);
-        assert_eq!(changed.raw()["env"], json!([{"name": "A", "value": "1"}, {"name": "F", "value": "new"}]));
-        assert_eq!(changed, Container::read(json!(changed), &mut Warnings::default()).unwrap());
-        let none = Container::read(json!({"env": null}), &mut Warnings::default()).unwrap();
-        assert_eq!(none.with_variable("F", "v", &[]).raw()["env"], json!([{"name": "F", "value": "v"}]));
-    }
-}
+#[path = "container_tests.rs"]
+mod tests;

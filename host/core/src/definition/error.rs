@@ -1,16 +1,17 @@
-//! Errors in definitions.
+//! Errors and warnings in definitions.
 
-use crate::definition::module_name::MAX_MODULE_NAME;
-use crate::driver::UnknownDriver;
-use crate::duration::DurationError;
+use std::fmt;
+
+use crate::definition::model::{MAX_MODULE_NAME, UnknownDriver};
 use crate::name::{NameError, PluginName};
-use crate::size::{Bytes, SizeError, parse_size};
+use crate::size::Bytes;
+use crate::text::closest;
 
 /// Error while reading a definition. Messages name the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
     /// The definition is larger than [`MAX_YAML_BYTES`].
-    #[error("definition has {}: at most {} are read", Bytes(*.bytes), Bytes(super::MAX_YAML_BYTES as u64))]
+    #[error("definition has {}: at most {} are read", Bytes(*.bytes), Bytes(MAX_YAML_BYTES as u64))]
     TooLarge {
         /// The size in bytes.
         bytes: u64,
@@ -80,38 +81,6 @@ pub enum DefinitionError {
         /// The invalid name.
         name: String,
     },
-    /// A duration is invalid.
-    #[error("`{path}`: {cause}")]
-    Duration {
-        /// The path of the key.
-        path: String,
-        /// The reason.
-        cause: DurationError,
-    },
-    /// A size is invalid.
-    #[error("`{path}`: {cause}")]
-    Size {
-        /// The path of the key.
-        path: String,
-        /// The reason.
-        cause: SizeError,
-    },
-    /// A limit of a module cannot be granted.
-    #[error("`{path}`: {cause}")]
-    Limit {
-        /// The path of the key.
-        path: String,
-        /// The reason.
-        cause: LimitError,
-    },
-    /// A file pattern is empty, or leads out of the plugin's directory.
-    #[error("`{path}`: {why}")]
-    FilePattern {
-        /// The path of the key.
-        path: String,
-        /// The reason, and how to fix it.
-        why: &'static str,
-    },
     /// A value makes no sense.
     #[error("`{path}`: {why}")]
     Invalid {
@@ -130,14 +99,6 @@ pub enum DefinitionError {
         /// The reason, and how to fix it.
         why: &'static str,
     },
-    /// A chain of judges is too long, or has an invalid entry.
-    #[error("`{path}`: {why}")]
-    Verdict {
-        /// The path of the key.
-        path: String,
-        /// The reason.
-        why: &'static str,
-    },
     /// The key is reserved for a later version.
     #[error("`{0}` is reserved for a later version: leave it out or empty")]
     Reserved(String),
@@ -146,52 +107,76 @@ pub enum DefinitionError {
     DuplicatePlugin(PluginName),
 }
 
-/// Error for a limit that cannot be granted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LimitError {
-    /// The limit exceeds the operator's cap.
-    #[error("limit `{limit}` asks for {}, but the cap is {}: ask for less, or have the operator raise the cap", .unit.show(*.request), .unit.show(*.cap))]
-    OverCap {
-        /// The name of the limit.
-        limit: &'static str,
-        /// The requested value.
-        request: u64,
-        /// The cap.
-        cap: u64,
-        /// The unit of both values.
-        unit: LimitUnit,
-    },
-    /// The limit is zero, so a module could do nothing.
-    #[error("limit `{limit}` is 0: a module could do nothing at all")]
-    Zero {
-        /// The name of the limit.
-        limit: &'static str,
-    },
-}
-
 /// The size limit of a definition: 2 MiB. In a cluster, all plugins of a run share one ConfigMap of
 /// at most 1 MiB.
 pub const MAX_YAML_BYTES: usize = 2 << 20;
 
-/// The unit of a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LimitUnit {
-    /// The limit is in seconds.
-    Seconds,
-    /// The limit is in bytes.
-    Bytes,
-    /// The limit is a number of items, elements or levels.
-    Number,
+/// The maximum number of warnings per definition. A hundred are enough to see what is wrong.
+pub const MAX_WARNINGS: usize = 100;
+
+/// A suspicious part of a definition that does not make it invalid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The keys from the top, joined by dots, such as `sonobuoy-config.result-type`.
+    pub path: String,
+    /// The warning, with the path.
+    pub text: String,
 }
 
-impl LimitUnit {
-    pub(super) fn show(self, n: u64) -> String {
-        match self {
-            Self::Seconds => format!("{n} s"),
-            // After rounding, two different sizes could look the same.
-            Self::Bytes if parse_size(&Bytes(n).to_string()) != Ok(n) => format!("{n} B"),
-            Self::Bytes => Bytes(n).to_string(),
-            Self::Number => n.to_string(),
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A list of at most [`MAX_WARNINGS`] warnings, and one that says that there are more.
+#[derive(Debug, Default)]
+pub(super) struct Warnings(pub(super) Vec<Warning>);
+
+impl Warnings {
+    /// Warns of the value at `path`. `what` follows the path in the message.
+    pub(super) fn add(&mut self, path: &str, what: impl fmt::Display) {
+        let path = cut(path);
+        let text = format!("`{path}`{what}");
+        self.push(Warning { path, text });
+    }
+
+    /// Warns that a number or boolean stands in place of a string. A cluster rejects it.
+    pub(super) fn not_text(&mut self, path: &str) {
+        self.add(path, " is not text: put the value in quotes");
+    }
+
+    /// Warns of a key that occurs twice, of which the last one applies. `parser` says where.
+    pub(super) fn duplicate_key(&mut self, parser: &str) {
+        let text = format!("a key is listed twice and the last one counts: {parser}");
+        self.push(Warning { path: String::new(), text });
+    }
+
+    /// Warns that `key` at `path` is not among `known`.
+    pub(super) fn unknown_key(&mut self, path: &str, key: &str, known: impl Iterator<Item = &'static str>) {
+        // The search takes time per key, so skip it for warnings that are not shown.
+        let closest = if self.0.len() < MAX_WARNINGS { closest(key, known) } else { None };
+        let meant = closest.map(|closest| format!(": did you mean `{closest}`?")).unwrap_or_default();
+        self.add(path, format_args!(" is not a known key and is ignored{meant}"));
+    }
+
+    fn push(&mut self, warning: Warning) {
+        match self.0.len() {
+            0..MAX_WARNINGS => self.0.push(warning),
+            MAX_WARNINGS => {
+                let text = "there are more warnings, which are left out".to_owned();
+                self.0.push(Warning { path: String::new(), text });
+            }
+            _ => {}
         }
     }
 }
+
+/// Shortens a path for display, since keys may be as long as the document.
+pub(super) fn cut(path: &str) -> String {
+    crate::text::shortened(path, 200)
+}
+
+#[cfg(test)]
+#[path = "error_tests.rs"]
+mod tests;

@@ -2,23 +2,22 @@
 
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::definition::error::DefinitionError;
-use crate::definition::limits::LimitsRequest;
-use crate::definition::module_name::is_module_name;
+use crate::definition::error::{DefinitionError, Warnings, cut};
+use crate::definition::limits::{LimitsRequest, duration};
+use crate::definition::model::is_module_name;
 use crate::definition::permissions::ApiPermissions;
 use crate::definition::progress::LogProgress;
-use crate::definition::reruns::Reruns;
-use crate::definition::schema::PLUMBLINE;
-use crate::definition::section::{Section, wrong_type};
-use crate::definition::verdict::{self, VerdictEntry};
-use crate::definition::warning::{Warnings, cut};
-use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
+use crate::definition::read::{Section, is_file_name, wrong_type};
+use crate::definition::schema;
+use crate::duration::format_duration;
+use crate::name::{NameError, PluginName};
 
-/// The maximum number of patterns for further files. A bundle has a handful of directories, and
-/// each pattern costs one walk.
-const MAX_FILE_PATTERNS: usize = 64;
+/// The maximum number of patterns for further files, and of data files and evidence patterns of one
+/// judge. A bundle has a handful of directories, and each pattern costs one walk.
+const MAX_FILES: usize = 64;
 
 /// The maximum length of a pattern in bytes, which equals the longest name in a bundle.
 const MAX_PATTERN_BYTES: usize = 240;
@@ -26,52 +25,113 @@ const MAX_PATTERN_BYTES: usize = 240;
 /// The maximum length in bytes of the name of the standard output file.
 const MAX_FILE_NAME: usize = 100;
 
-/// The name of the done file.
 const DONE_FILE: &str = "done";
 
 /// The maximum number of exit codes that mean that no test was found. No tool has more than one or
 /// two.
 const MAX_EXIT_CODES: usize = 16;
 
+/// The maximum number of judges of one plugin. Each reads the whole tree again, and a handful is
+/// enough.
+pub const MAX_JUDGES: usize = 16;
+
+/// The maximum number of variables to remove. A test suite has a handful of variables that select
+/// tests.
+const MAX_CLEAR: usize = 64;
+
+/// The maximum length in characters of a name prefix, such as `[It] `.
+const MAX_STRIP: usize = 200;
+
 /// The section `plumbline` of a definition. Other tools ignore it.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Extensions {
     /// The expectations module. `None`: see [`crate::definition::Definition::expectations_module`].
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub expectations: Option<String>,
     /// The summarizer module. `None` selects the post-processor if it also implements this role.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub summarizer: Option<String>,
     /// Free-form options for the plugin's modules.
+    #[serde(skip_serializing_if = "Map::is_empty")]
     pub options: Map<String, Value>,
     /// The limits of the plugin's modules that differ from the defaults.
+    #[serde(skip_serializing_if = "LimitsRequest::is_empty")]
     pub limits: LimitsRequest,
     /// The timeout of the plugin, from its launch. `None` applies the run's timeout, and zero means
     /// no timeout.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
     pub timeout: Option<Duration>,
     /// Glob patterns of further files of the plugin's bundle, relative to its directory, without
     /// `..` and `./`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// The plugin whose failed tests this plugin reruns.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reruns: Option<Reruns>,
     /// The log from which the worker reads progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<LogProgress>,
     /// The judges of the plugin in order, which decide what in the finished tree counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verdict: Vec<VerdictEntry>,
     /// Whether a run of the plugin without any result passes. The same applies to only skipped
     /// results, and to only files that no module reads.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allow_empty: bool,
     /// The file in the results directory to which a local run writes the standard output of the
     /// process.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
     /// Exit codes with which the process reports that it found no test. They are not a failure by
     /// themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub no_tests_exit_codes: Vec<u8>,
     /// The plugin's permissions on the API server of its cluster.
+    #[serde(skip_serializing_if = "ApiPermissions::is_empty")]
     pub permissions: ApiPermissions,
 }
 
+/// One judge of a chain, with its inputs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct VerdictEntry {
+    /// The name of the module, from the plugin's bundle or built in.
+    pub judge: String,
+    /// Free-form options for the judge.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub options: Map<String, Value>,
+    /// Keys of the definition's `config-map`, which the module sees as files `data/KEY`. The caller
+    /// checks that they exist.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub data: Vec<String>,
+    /// Glob patterns of files of the archive, relative to its root. The caller checks that each is
+    /// a valid glob.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+}
+
+/// A request to rerun the failed tests of another plugin in the same run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reruns {
+    /// The other plugin, which has a lower order.
+    pub plugin: PluginName,
+    /// The variable that receives the names of the failed tests, as a Go regular expression that
+    /// matches each of them.
+    pub focus: String,
+    /// Variables to remove because they would select other tests.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clear: Vec<String>,
+    /// The prefix to strip from test names. If empty, nothing is stripped.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub strip: String,
+}
+
+fn as_text<S: Serializer>(timeout: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    timeout.map(format_duration).serialize(to)
+}
+
 impl Extensions {
-    pub(super) fn read(value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
-        let mut section = Section::new("plumbline", value, PLUMBLINE, &[], warnings)?;
+    pub(super) fn read(mut section: Section, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
         let expectations = module(&mut section, "expectations")?;
         let summarizer = module(&mut section, "summarizer")?;
         if !section.texts("depends-on")?.is_empty() {
@@ -81,73 +141,23 @@ impl Extensions {
             expectations,
             summarizer,
             options: section.mapping("options")?,
-            timeout: timeout(&mut section)?,
+            timeout: duration(&mut section, "timeout", "a duration such as `10m` or a whole number of seconds")?,
             files: files(&mut section)?,
-            reruns: match section.take("reruns") {
-                Some(reruns) => Some(Reruns::read(&section.at("reruns"), reruns, warnings)?),
-                None => None,
-            },
-            progress: match section.take("progress") {
-                Some(progress) => Some(LogProgress::read(&section.at("progress"), progress, warnings)?),
-                None => None,
-            },
-            verdict: verdict::read(&mut section, warnings)?,
+            reruns: section.section("reruns", schema::RERUNS, warnings)?.map(Reruns::read).transpose()?,
+            progress: section.section("progress", schema::PROGRESS, warnings)?.map(LogProgress::read).transpose()?,
+            verdict: verdict(&mut section, warnings)?,
             allow_empty: section.truth("allow-empty")?,
             stdout: stdout(&mut section)?,
             no_tests_exit_codes: exit_codes(&mut section)?,
-            permissions: match section.take("permissions") {
-                Some(permissions) => ApiPermissions::read(&section.at("permissions"), permissions, warnings)?,
+            permissions: match section.section("permissions", schema::PERMISSIONS, warnings)? {
+                Some(permissions) => ApiPermissions::read(permissions, warnings)?,
                 None => ApiPermissions::default(),
             },
-            limits: match section.take("limits") {
-                Some(limits) => LimitsRequest::read(&section.at("limits"), limits, warnings)?,
+            limits: match section.section("limits", schema::LIMITS, warnings)? {
+                Some(limits) => LimitsRequest::read(limits)?,
                 None => LimitsRequest::default(),
             },
         })
-    }
-
-    pub(super) fn to_json(&self) -> Map<String, Value> {
-        let mut fields = Map::new();
-        if let Some(name) = &self.expectations {
-            fields.insert("expectations".to_owned(), Value::from(name.as_str()));
-        }
-        if let Some(name) = &self.summarizer {
-            fields.insert("summarizer".to_owned(), Value::from(name.as_str()));
-        }
-        if !self.options.is_empty() {
-            fields.insert("options".to_owned(), Value::from(self.options.clone()));
-        }
-        if !self.limits.is_empty() {
-            fields.insert("limits".to_owned(), Value::from(self.limits.to_json()));
-        }
-        if let Some(timeout) = self.timeout {
-            fields.insert("timeout".to_owned(), Value::from(format_duration(timeout)));
-        }
-        if !self.files.is_empty() {
-            fields.insert("files".to_owned(), Value::from(self.files.clone()));
-        }
-        if let Some(reruns) = &self.reruns {
-            fields.insert("reruns".to_owned(), reruns.to_json());
-        }
-        if let Some(progress) = &self.progress {
-            fields.insert("progress".to_owned(), progress.to_json());
-        }
-        if !self.verdict.is_empty() {
-            fields.insert("verdict".to_owned(), self.verdict.iter().map(VerdictEntry::to_json).collect());
-        }
-        if self.allow_empty {
-            fields.insert("allow-empty".to_owned(), Value::from(true));
-        }
-        if let Some(file) = &self.stdout {
-            fields.insert("stdout".to_owned(), Value::from(file.as_str()));
-        }
-        if !self.no_tests_exit_codes.is_empty() {
-            fields.insert("no-tests-exit-codes".to_owned(), Value::from(self.no_tests_exit_codes.clone()));
-        }
-        if !self.permissions.is_empty() {
-            fields.insert("permissions".to_owned(), self.permissions.to_json());
-        }
-        fields
     }
 }
 
@@ -165,11 +175,8 @@ fn stdout(section: &mut Section) -> Result<Option<String>, DefinitionError> {
     let Some(name) = section.text("stdout")? else { return Ok(None) };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.len() > MAX_FILE_NAME || !name.chars().all(plain) || name.starts_with('.') || name == DONE_FILE {
-        return Err(wrong_type(
-            &section.at("stdout"),
-            "a file name of letters, digits, `-`, `_` and `.`",
-            &name.into(),
-        ));
+        let expected = "a file name of letters, digits, `-`, `_` and `.`";
+        return Err(wrong_type(&section.at("stdout"), expected, &name.into()));
     }
     Ok(Some(name))
 }
@@ -191,39 +198,110 @@ fn exit_codes(section: &mut Section) -> Result<Vec<u8>, DefinitionError> {
 /// Reads patterns that stay inside the plugin's directory. The reader of bundles checks whether
 /// each is a valid glob.
 fn files(section: &mut Section) -> Result<Vec<String>, DefinitionError> {
-    let path = section.at("files");
-    let patterns = section.texts("files")?;
-    let refused = |i: usize, why| Err(DefinitionError::FilePattern { path: format!("{path}[{i}]"), why });
-    let mut files = Vec::new();
-    for (i, pattern) in patterns.into_iter().enumerate() {
-        let inner = pattern.strip_prefix("./").unwrap_or(&pattern);
-        if i == MAX_FILE_PATTERNS {
-            return refused(i, "there are more than 64 patterns: name directories, such as `data/**`");
-        } else if inner.is_empty() {
-            return refused(i, "the pattern is empty");
-        } else if inner.len() > MAX_PATTERN_BYTES {
-            return refused(i, "the pattern has more than 240 bytes");
-        } else if inner.starts_with('/') || inner.chars().any(|c| c == '\\' || c.is_control()) {
-            return refused(i, "the pattern must be relative to the plugin's directory, with `/` between names");
-        } else if inner.split('/').any(|component| matches!(component, ".." | "." | "")) {
-            return refused(i, "the pattern must not hold `..`, `.` or empty names: files outside are not packed");
-        }
-        files.push(inner.to_owned());
-    }
-    Ok(files)
+    let patterns = section.texts("files")?.into_iter();
+    let patterns: Vec<String> =
+        patterns.map(|pattern| pattern.strip_prefix("./").map(str::to_owned).unwrap_or(pattern)).collect();
+    let too_many = "there are more than 64 patterns: name directories, such as `data/**`";
+    check_entries(section, "files", &patterns, too_many, |pattern| {
+        pattern_fault(
+            pattern,
+            "the pattern must be relative to the plugin's directory, with `/` between names",
+            "the pattern must not hold `..`, `.` or empty names: files outside are not packed",
+        )
+    })?;
+    Ok(patterns)
 }
 
-fn timeout(section: &mut Section) -> Result<Option<Duration>, DefinitionError> {
-    let path = section.at("timeout");
-    match section.take("timeout") {
-        None => Ok(None),
-        Some(Value::String(text)) => {
-            parse_duration(&text).map(Some).map_err(|cause| DefinitionError::Duration { path, cause })
+fn verdict(section: &mut Section, warnings: &mut Warnings) -> Result<Vec<VerdictEntry>, DefinitionError> {
+    let entries = section.list("verdict")?;
+    if entries.len() > MAX_JUDGES {
+        return Err(section.invalid("verdict", "there are more than 16 judges"));
+    }
+    let path = section.at("verdict");
+    let read = |(i, value)| VerdictEntry::read(Section::new(format!("{path}[{i}]"), value, schema::VERDICT, warnings)?);
+    entries.into_iter().enumerate().map(read).collect()
+}
+
+impl VerdictEntry {
+    fn read(mut section: Section) -> Result<Self, DefinitionError> {
+        let judge = section.required_text("judge")?;
+        if !is_module_name(&judge) {
+            return Err(DefinitionError::ModuleName { path: section.at("judge"), name: cut(&judge) });
         }
-        // The limit equals that of durations written as strings.
-        Some(value) => match value.as_u64().filter(|&seconds| seconds <= MAX_SECONDS) {
-            Some(seconds) => Ok(Some(Duration::from_secs(seconds))),
-            None => Err(wrong_type(&path, "a duration such as `10m` or a whole number of seconds", &value)),
-        },
+        let options = section.mapping("options")?;
+        let (data, evidence) = (section.texts("data")?, section.texts("evidence")?);
+        let too_many = "there are more than 64 entries";
+        check_entries(&section, "data", &data, too_many, |name| {
+            let fault = "the name must be a key of `config-map`: letters, digits, `-`, `_` and `.`";
+            (!is_file_name(name)).then_some(fault)
+        })?;
+        check_entries(&section, "evidence", &evidence, too_many, |pattern| {
+            pattern_fault(
+                pattern,
+                "the pattern must be relative to the archive's root, with `/` between names",
+                "the pattern must not hold `..`, `.` or empty names: nothing outside the archive is read",
+            )
+        })?;
+        Ok(Self { judge, options, data, evidence })
     }
 }
+
+/// Checks the entries of the list at `key`, of which there are at most [`MAX_FILES`].
+fn check_entries(
+    section: &Section,
+    key: &str,
+    entries: &[String],
+    too_many: &'static str,
+    fault: impl Fn(&str) -> Option<&'static str>,
+) -> Result<(), DefinitionError> {
+    for (i, entry) in entries.iter().enumerate() {
+        let why = if i == MAX_FILES { Some(too_many) } else { fault(entry) };
+        if let Some(why) = why {
+            return Err(section.invalid(&format!("{key}[{i}]"), why));
+        }
+    }
+    Ok(())
+}
+
+/// Returns why a pattern may not stay inside its directory, if so.
+fn pattern_fault(pattern: &str, absolute: &'static str, outside: &'static str) -> Option<&'static str> {
+    if pattern.is_empty() {
+        Some("the pattern is empty")
+    } else if pattern.len() > MAX_PATTERN_BYTES {
+        Some("the pattern has more than 240 bytes")
+    } else if pattern.starts_with('/') || pattern.chars().any(|c| c == '\\' || c.is_control()) {
+        Some(absolute)
+    } else if pattern.split('/').any(|component| matches!(component, ".." | "." | "")) {
+        Some(outside)
+    } else {
+        None
+    }
+}
+
+impl Reruns {
+    fn read(mut section: Section) -> Result<Self, DefinitionError> {
+        let name = section.required("plugin")?;
+        let name = name.as_str().ok_or_else(|| wrong_type(&section.at("plugin"), "text", &name))?;
+        let plugin = name.parse().map_err(|error: NameError| section.invalid("plugin", error))?;
+        let focus = section.required_text("focus")?;
+        let clear = section.texts("clear")?;
+        if clear.len() > MAX_CLEAR {
+            return Err(section.invalid("clear", format_args!("there are more than {MAX_CLEAR} variables")));
+        }
+        let cleared = clear.iter().enumerate().map(|(i, name)| (format!("clear[{i}]"), name));
+        for (key, name) in std::iter::once(("focus".to_owned(), &focus)).chain(cleared) {
+            if name.is_empty() || name.contains(['=', '\0']) {
+                return Err(section.invalid(&key, "a variable has a name without `=`"));
+            }
+        }
+        let strip = section.text("strip")?.unwrap_or_default();
+        if strip.chars().count() > MAX_STRIP {
+            return Err(section.invalid("strip", format_args!("the text has more than {MAX_STRIP} characters")));
+        }
+        Ok(Self { plugin, focus, clear, strip })
+    }
+}
+
+#[cfg(test)]
+#[path = "extensions_tests.rs"]
+mod tests;

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 fn request(value: Value) -> Result<LimitsRequest, DefinitionError> {
-    LimitsRequest::read("limits", value, &mut Warnings::default())
+    LimitsRequest::read(Section::new("limits".to_owned(), value, schema::LIMITS, &mut Warnings::default())?)
 }
 
 #[test]

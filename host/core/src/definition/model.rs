@@ -1,15 +1,17 @@
-//! The data types of a definition.
+//! The data types of a definition, and the rules for the definitions of one run together.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::definition::container::Container;
+use crate::definition::error::{DefinitionError, Warning};
 use crate::definition::extensions::Extensions;
-use crate::definition::module_name::is_module_name;
-use crate::definition::warning::Warning;
-use crate::driver::Driver;
-use crate::name::PluginName;
+use crate::name::{PluginName, is_label};
+use crate::text::first_chars;
 
 /// The result format, and the name of its module, that accepts any file as is.
 pub const RAW_FORMAT: &str = "raw";
@@ -78,3 +80,142 @@ impl Definition {
         }
     }
 }
+
+/// How a plugin runs. Parsing ignores case. The written form matches Kubernetes kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Driver {
+    /// Runs once per cluster.
+    Job,
+    /// Runs once per node.
+    DaemonSet,
+    /// Runs as a process on the machine of the aggregator.
+    Process,
+}
+
+impl Driver {
+    /// Returns the name as written in a definition.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Job => "Job",
+            Self::DaemonSet => "DaemonSet",
+            Self::Process => "Process",
+        }
+    }
+
+    /// Returns whether there is one result per node, with a result set for each, instead of a
+    /// single one.
+    #[must_use]
+    pub fn is_per_node(self) -> bool {
+        matches!(self, Self::DaemonSet)
+    }
+}
+
+/// Error for an unknown driver.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("driver `{0}` is not known: use `Job`, `DaemonSet` or `Process`")]
+pub struct UnknownDriver(pub String);
+
+impl FromStr for Driver {
+    type Err = UnknownDriver;
+    fn from_str(text: &str) -> Result<Self, UnknownDriver> {
+        match text.to_ascii_lowercase().as_str() {
+            "job" => Ok(Self::Job),
+            "daemonset" => Ok(Self::DaemonSet),
+            "process" => Ok(Self::Process),
+            _ => Err(UnknownDriver(first_chars(text, 100).to_owned())),
+        }
+    }
+}
+
+crate::name::serde_text!(Driver, UnknownDriver);
+
+impl fmt::Display for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The maximum length of a module name in bytes.
+pub const MAX_MODULE_NAME: usize = 63;
+
+/// Returns whether `text` is a valid module name: lower-case letters, digits, `-`, `_` and `.`,
+/// with a letter or digit at both ends.
+///
+/// The limit is [`MAX_MODULE_NAME`] bytes. A valid name is safe as the stem of a file name
+/// (`NAME.wasm`).
+#[must_use]
+pub fn is_module_name(text: &str) -> bool {
+    text.len() <= MAX_MODULE_NAME && is_label(text, "-_.")
+}
+
+impl Definition {
+    /// Returns the object under `Definition` in the archive's `definition.json`: the keys of the
+    /// YAML without empty ones. [`Definition::from_json`] reads the same definition from it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
+        let mut config = Map::new();
+        put(&mut config, "driver", Some(json!(self.driver)));
+        put(&mut config, "plugin-name", Some(json!(self.name)));
+        put(&mut config, "result-format", text(&self.result_format));
+        put(&mut config, "result-files", (!self.result_files.is_empty()).then(|| json!(self.result_files)));
+        put(&mut config, "skip-cleanup", self.skip_cleanup.then_some(Value::Bool(true)));
+        put(&mut config, "description", text(&self.description));
+        put(&mut config, "source-url", text(&self.source_url));
+        put(&mut config, "order", (self.order != 0).then(|| json!(self.order)));
+
+        let mut top = Map::new();
+        put(&mut top, "sonobuoy-config", Some(Value::Object(config)));
+        put(&mut top, "spec", Some(json!(self.spec)));
+        put(&mut top, "podSpec", self.pod_spec.clone());
+        put(&mut top, "extra-volumes", (!self.extra_volumes.is_empty()).then(|| json!(self.extra_volumes)));
+        put(&mut top, "config-map", (!self.config_map.is_empty()).then(|| json!(self.config_map)));
+        put(&mut top, "plumbline", (self.plumbline != Extensions::default()).then(|| json!(self.plumbline)));
+        Value::Object(top)
+    }
+}
+
+fn put(fields: &mut Map<String, Value>, key: &str, value: Option<Value>) {
+    fields.extend(value.map(|value| (key.to_owned(), value)));
+}
+
+/// Checks that the definitions can be in one run: names are unique, the API server accepts their
+/// permissions, and reruns come after the plugin that they rerun.
+///
+/// # Errors
+///
+/// Returns [`DefinitionError::DuplicatePlugin`] with the first duplicate name,
+/// [`DefinitionError::Reruns`], or [`DefinitionError::Invalid`] with the first invalid rule.
+pub fn check_set<'a>(definitions: impl IntoIterator<Item = &'a Definition>) -> Result<(), DefinitionError> {
+    let mut by_name = BTreeMap::new();
+    for definition in definitions {
+        definition.plumbline.permissions.check()?;
+        if by_name.insert(&definition.name, definition).is_some() {
+            return Err(DefinitionError::DuplicatePlugin(definition.name.clone()));
+        }
+    }
+    by_name.values().try_for_each(|definition| check_reruns(definition, &by_name))
+}
+
+fn check_reruns(definition: &Definition, all: &BTreeMap<&PluginName, &Definition>) -> Result<(), DefinitionError> {
+    let Some(reruns) = &definition.plumbline.reruns else { return Ok(()) };
+    let refused =
+        |why| Err(DefinitionError::Reruns { plugin: definition.name.clone(), other: reruns.plugin.clone(), why });
+    match all.get(&reruns.plugin) {
+        None => refused("there is no plugin of that name in this run: name both with `--plugin`"),
+        Some(other) if other.order >= definition.order => {
+            refused("it must come first: give it a lower `sonobuoy-config.order`")
+        }
+        // The name of a failed test does not include its node.
+        Some(other) if other.driver.is_per_node() || definition.driver.is_per_node() => {
+            refused("both must run once for the whole cluster or machine: use the driver `Job` or `Process`")
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

@@ -1,12 +1,10 @@
 //! The permissions of a plugin on the API server of its cluster.
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 
-use crate::definition::error::DefinitionError;
-use crate::definition::schema::{PERMISSIONS, POLICY_RULE};
-use crate::definition::section::Section;
-use crate::definition::warning::Warnings;
+use crate::definition::error::{DefinitionError, Warnings};
+use crate::definition::read::Section;
+use crate::definition::schema;
 
 /// The maximum number of rules of each kind. More rules indicate a mistake in a generated
 /// definition.
@@ -17,11 +15,13 @@ const MAX_ENTRIES: usize = 500;
 
 /// The permissions that a definition requests. A plugin without permissions gets no token for the
 /// API server.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ApiPermissions {
     /// Rules for the whole cluster, which become a ClusterRole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cluster: Vec<PolicyRule>,
     /// Rules for the namespace of the run, which become a Role.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub namespace: Vec<PolicyRule>,
 }
 
@@ -62,11 +62,19 @@ impl ApiPermissions {
         })
     }
 
-    pub(super) fn read(path: &str, value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
-        let mut section = Section::new(path, value, PERMISSIONS, &[], warnings)?;
-        let cluster = rules(&mut section, "cluster", warnings)?;
-        let namespace = rules(&mut section, "namespace", warnings)?;
-        Ok(Self { cluster, namespace })
+    pub(super) fn read(mut section: Section, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
+        let mut rules = |key: &str| {
+            let rules = section.list(key)?;
+            if rules.len() > MAX_RULES {
+                return Err(section.invalid(key, "there are more than 100 rules"));
+            }
+            let path = section.at(key);
+            let read = |(i, rule)| {
+                PolicyRule::read(Section::new(format!("{path}[{i}]"), rule, schema::POLICY_RULE, warnings)?)
+            };
+            rules.into_iter().enumerate().map(read).collect::<Result<_, _>>()
+        };
+        Ok(Self { cluster: rules("cluster")?, namespace: rules("namespace")? })
     }
 
     /// Checks the rules of the API server that no schema expresses, to find mistakes before
@@ -74,50 +82,32 @@ impl ApiPermissions {
     pub(super) fn check(&self) -> Result<(), DefinitionError> {
         for (key, rules) in [("cluster", &self.cluster), ("namespace", &self.namespace)] {
             for (i, rule) in rules.iter().enumerate() {
-                let path = format!("plumbline.permissions.{key}[{i}]");
+                let invalid = |why: &str| {
+                    let path = format!("plumbline.permissions.{key}[{i}]");
+                    Err(DefinitionError::Invalid { path, why: why.to_owned() })
+                };
                 let of_paths = !rule.non_resource_urls.is_empty();
                 let of_resources = !rule.api_groups.is_empty() && !rule.resources.is_empty();
                 let half = !of_resources && (!rule.api_groups.is_empty() || !rule.resources.is_empty());
                 if half || of_resources == of_paths {
-                    return Err(invalid(path, "a rule has `apiGroups` and `resources`, or `nonResourceURLs`"));
+                    return invalid("a rule has `apiGroups` and `resources`, or `nonResourceURLs`");
                 }
                 if of_paths && key == "namespace" {
-                    return Err(invalid(path, "a namespace has no paths: put the rule under `cluster`"));
+                    return invalid("a namespace has no paths: put the rule under `cluster`");
                 }
             }
         }
         Ok(())
     }
-
-    pub(super) fn to_json(&self) -> Value {
-        let mut fields = Map::new();
-        for (key, rules) in [("cluster", &self.cluster), ("namespace", &self.namespace)] {
-            if !rules.is_empty() {
-                fields.insert(key.to_owned(), json!(rules));
-            }
-        }
-        Value::Object(fields)
-    }
-}
-
-fn rules(section: &mut Section, key: &str, warnings: &mut Warnings) -> Result<Vec<PolicyRule>, DefinitionError> {
-    let path = section.at(key);
-    let rules = section.list(key)?;
-    if rules.len() > MAX_RULES {
-        return Err(invalid(path, "there are more than 100 rules"));
-    }
-    let read = |(i, rule)| PolicyRule::read(&format!("{path}[{i}]"), rule, warnings);
-    rules.into_iter().enumerate().map(read).collect()
 }
 
 impl PolicyRule {
-    fn read(path: &str, value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
-        let mut section = Section::new(path, value, POLICY_RULE, &[], warnings)?;
+    fn read(mut section: Section) -> Result<Self, DefinitionError> {
         let mut list = |key: &str| {
             let entries = section.texts(key)?;
             match entries.len() {
                 0..=MAX_ENTRIES => Ok(entries),
-                _ => Err(invalid(section.at(key), "there are more than 500 entries")),
+                _ => Err(section.invalid(key, "there are more than 500 entries")),
             }
         };
         let rule = Self {
@@ -128,65 +118,12 @@ impl PolicyRule {
             verbs: list("verbs")?,
         };
         if rule.verbs.is_empty() {
-            return Err(invalid(section.at("verbs"), "name at least one verb, such as `get`"));
+            return Err(section.invalid("verbs", "name at least one verb, such as `get`"));
         }
         Ok(rule)
     }
 }
 
-fn invalid(path: String, why: &str) -> DefinitionError {
-    DefinitionError::Invalid { path, why: why.to_owned() }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Definition;
-
-    fn read(permissions: Value) -> Result<ApiPermissions, DefinitionError> {
-        let document = json!({
-            "sonobuoy-config": {"driver": "Job", "plugin-name": "p"},
-            "spec": {},
-            "plumbline": {"permissions": permissions},
-        });
-        let parsed = Definition::from_json(document)?.definition;
-        let again = Definition::from_json(parsed.to_json()).unwrap().definition;
-        assert_eq!(again.plumbline.permissions, parsed.plumbline.permissions, "they survive being written");
-        Ok(parsed.plumbline.permissions)
-    }
-
-    #[test]
-    fn rules_are_read_as_kubernetes_writes_them() {
-        assert!(read(Value::Null).unwrap().is_empty());
-        let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
-        let read = read(json!({
-            "cluster": everything,
-            "namespace": [{"apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"], "verbs": ["get"]}],
-        }))
-        .unwrap();
-        assert!(read.is_cluster_admin() && !read.is_empty());
-        let rule = read.namespace.first().unwrap();
-        assert_eq!(rule.api_groups, [""]);
-        assert_eq!(rule.resource_names, ["a"]);
-    }
-
-    #[test]
-    fn rules_that_the_api_server_rejects_are_rejected_here() {
-        let checked = |permissions| read(permissions).and_then(|permissions| permissions.check());
-        for (permissions, path) in [
-            (
-                json!({"cluster": [{"apiGroups": [""], "resources": ["pods"]}]}),
-                "plumbline.permissions.cluster[0].verbs",
-            ),
-            (json!({"cluster": [{"resources": ["pods"], "verbs": ["get"]}]}), "plumbline.permissions.cluster[0]"),
-            (
-                json!({"namespace": [{"nonResourceURLs": ["/x"], "verbs": ["get"]}]}),
-                "plumbline.permissions.namespace[0]",
-            ),
-            (json!({"cluster": vec![json!({}); 101]}), "plumbline.permissions.cluster"),
-        ] {
-            let error = checked(permissions).unwrap_err().to_string();
-            assert!(error.contains(path), "{error}");
-        }
-    }
-}
+#[path = "permissions_tests.rs"]
+mod tests;

@@ -1,12 +1,9 @@
 //! The log from which a worker reads the progress of its plugin.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::definition::error::DefinitionError;
-use crate::definition::schema::{GINKGO, PROGRESS};
-use crate::definition::section::Section;
-use crate::definition::warning::Warnings;
+use crate::definition::read::Section;
 
 /// The environment variable that passes a [`LogProgress`] to the worker, as JSON.
 pub const PROGRESS_VARIABLE: &str = "PLUMBLINE_PROGRESS";
@@ -14,6 +11,9 @@ pub const PROGRESS_VARIABLE: &str = "PLUMBLINE_PROGRESS";
 /// The maximum length of a regular expression in characters. Every worker that needs it compiles
 /// it.
 pub const MAX_PROGRESS_PATTERN: usize = 1_000;
+
+/// The value of `format` for logs that Ginkgo writes.
+const GINKGO: &str = "ginkgo";
 
 /// The maximum length of the file name in characters.
 const MAX_FILE: usize = 240;
@@ -48,7 +48,6 @@ pub struct LogPatterns {
     pub failed: Option<String>,
 }
 
-/// The keys as written.
 #[derive(Clone, Serialize, Deserialize)]
 struct Keys {
     file: String,
@@ -62,7 +61,6 @@ struct Keys {
     failed: Option<String>,
 }
 
-/// Error for keys that do not form a [`LogProgress`].
 #[derive(Debug, thiserror::Error)]
 enum KeysError {
     #[error("`format` and patterns exclude each other")]
@@ -104,34 +102,27 @@ impl From<LogProgress> for Keys {
 }
 
 impl LogProgress {
-    pub(super) fn read(path: &str, value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
-        let mut section = Section::new(path, value, PROGRESS, &[], warnings)?;
-        let mut text = |key: &str| match section.text(key)? {
-            Some(text) if key != "file" && text.chars().count() > MAX_PROGRESS_PATTERN => {
-                Err(DefinitionError::Invalid {
-                    path: section.at(key),
-                    why: format!("the pattern has more than {MAX_PROGRESS_PATTERN} characters"),
-                })
+    pub(super) fn read(mut section: Section) -> Result<Self, DefinitionError> {
+        let file = section.text("file")?;
+        let mut pattern = |key: &str| {
+            let pattern = section.text(key)?;
+            if pattern.as_ref().is_some_and(|pattern| pattern.chars().count() > MAX_PROGRESS_PATTERN) {
+                let why = format!("the pattern has more than {MAX_PROGRESS_PATTERN} characters");
+                return Err(section.invalid(key, why));
             }
-            text => Ok(text),
+            Ok(pattern)
         };
-        let (file, format) = (text("file")?, text("format")?);
-        let (total, completed, failed) = (text("total")?, text("completed")?, text("failed")?);
+        let (format, total) = (pattern("format")?, pattern("total")?);
+        let (completed, failed) = (pattern("completed")?, pattern("failed")?);
         let file = file.ok_or_else(|| DefinitionError::Missing(section.at("file")))?;
         if file.chars().count() > MAX_FILE || !is_inside(&file) {
-            return Err(DefinitionError::Invalid {
-                path: section.at("file"),
-                why: "name a file below the results directory, without `..`, with `/` between names".to_owned(),
-            });
+            let why = "name a file below the results directory, without `..`, with `/` between names";
+            return Err(section.invalid("file", why));
         }
         Self::try_from(Keys { file, format, total, completed, failed }).map_err(|error| match error {
             KeysError::Neither => DefinitionError::Missing(section.at("completed")),
-            error => DefinitionError::Invalid { path: section.at("format"), why: error.to_string() },
+            error => section.invalid("format", error),
         })
-    }
-
-    pub(super) fn to_json(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_else(|_| Value::Object(Map::new()))
     }
 
     /// Returns whether the path of the file stays inside the results directory. The reader checks
@@ -147,49 +138,5 @@ fn is_inside(file: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::Definition;
-
-    fn read(progress: Value) -> Result<Definition, DefinitionError> {
-        let document = json!({"sonobuoy-config": {"driver": "Job", "plugin-name": "p"}, "spec": {}, "plumbline": {"progress": progress}});
-        Definition::from_json(document).map(|parsed| parsed.definition)
-    }
-
-    #[test]
-    fn the_key_is_read_and_written() {
-        for progress in [
-            json!({"file": "e2e.log", "total": "Will run (\\d+) of", "completed": "^•", "failed": "^• \\[FAILED\\]"}),
-            json!({"file": "logs/a.txt", "completed": "ok"}),
-            json!({"file": "e2e.log", "format": "ginkgo"}),
-        ] {
-            let definition = read(progress.clone()).unwrap();
-            assert_eq!(definition.to_json()["plumbline"]["progress"], progress);
-            assert_eq!(Definition::from_json(definition.to_json()).unwrap().definition, definition);
-            // The worker must read back what it is given.
-            let given = definition.plumbline.progress.unwrap();
-            assert_eq!(serde_json::from_str::<LogProgress>(&serde_json::to_string(&given).unwrap()).unwrap(), given);
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_meant_is_named() {
-        let errors: Vec<String> = [
-            json!([]),
-            json!({"file": "a"}),
-            json!({"completed": "x"}),
-            json!({"file": "../a", "completed": "x"}),
-            json!({"file": "/a", "completed": "x"}),
-            json!({"file": "a", "completed": "x".repeat(1001)}),
-            json!({"file": "a", "format": "gingko"}),
-            json!({"file": "a", "format": "ginkgo", "failed": "x"}),
-            json!({"file": "a", "failed": "x"}),
-        ]
-        .into_iter()
-        .map(|progress| read(progress).unwrap_err().to_string())
-        .collect();
-        insta::assert_snapshot!(errors.join("\n"));
-    }
-}
+#[path = "progress_tests.rs"]
+mod tests;

@@ -1,24 +1,38 @@
 //! Reads a definition from YAML or JSON.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use serde_json::{Map, Value};
+use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
+use serde_saphyr::{Error, Options};
 
-use super::error::MAX_YAML_BYTES;
-use crate::definition::config_map;
 use crate::definition::container::Container;
-use crate::definition::error::DefinitionError;
+use crate::definition::error::{DefinitionError, MAX_YAML_BYTES, Warnings, cut};
 use crate::definition::extensions::Extensions;
-use crate::definition::model::{Definition, Parsed};
-use crate::definition::module_name::is_module_name;
-use crate::definition::schema::{CONFIG, TOP};
-use crate::definition::section::{Section, wrong_type};
-use crate::definition::warning::{WarningKind, Warnings};
-use crate::definition::yaml::{self};
+use crate::definition::model::{Definition, Parsed, is_module_name};
+use crate::definition::schema;
+use crate::text::described;
 
-/// Keys of `sonobuoy-config` that occur in real definitions and never had an effect.
+/// Keys of `sonobuoy-config` that occur in real definitions and never had an effect, with their
+/// replacements.
 const CONFIG_NO_EFFECT: &[(&str, &str)] = &[
     ("source_url", "write `source-url`"),
     ("result-type", "results are filed under `plugin-name`, and `result-format` says how they are read"),
 ];
+
+/// The maximum nesting depth. The deepest pod spec has about 15 levels.
+const MAX_DEPTH: usize = 64;
+
+/// The maximum number of mappings, lists and scalars, with aliases counted at each use. The largest
+/// known definition has about 500.
+const MAX_NODES: usize = 200_000;
+
+/// The maximum size in bytes of all scalars, with aliases counted at each use.
+const MAX_SCALAR_BYTES: usize = 4 * MAX_YAML_BYTES;
+
+/// The maximum number of nodes that come from aliases. Few definitions use any.
+const MAX_REPLAYED: usize = 20_000;
 
 impl Definition {
     /// Parses a definition from YAML, of which JSON is a subset. It must be one document of at most
@@ -29,7 +43,7 @@ impl Definition {
     /// Returns a [`DefinitionError`] that names the key.
     pub fn parse(yaml: &str) -> Result<Parsed, DefinitionError> {
         let mut warnings = Warnings::default();
-        let document = yaml::read_document(yaml, &mut warnings)?;
+        let document = read_document(yaml, &mut warnings)?;
         read(document, warnings)
     }
 
@@ -40,9 +54,7 @@ impl Definition {
     /// Returns a [`DefinitionError`]. A file above the size limit is reported as too large,
     /// whatever it contains.
     pub fn parse_bytes(yaml: &[u8]) -> Result<Parsed, DefinitionError> {
-        if yaml.len() > MAX_YAML_BYTES {
-            return Err(DefinitionError::TooLarge { bytes: yaml.len() as u64 });
-        }
+        check_size(yaml)?;
         let text = std::str::from_utf8(yaml).map_err(|error| DefinitionError::NotUtf8 { at: error.valid_up_to() })?;
         Self::parse(text)
     }
@@ -53,29 +65,26 @@ impl Definition {
     /// # Errors
     ///
     /// Returns a [`DefinitionError`] that names the key.
-    pub fn from_json(json: Value) -> Result<Parsed, DefinitionError> {
-        let json = match json {
-            Value::Object(mut fields) if !has(&fields, "sonobuoy-config") => {
-                let key = fields.keys().find(|key| key.eq_ignore_ascii_case("Definition")).cloned();
-                key.and_then(|key| fields.remove(&key)).unwrap_or(Value::Object(fields))
+    pub fn from_json(mut json: Value) -> Result<Parsed, DefinitionError> {
+        if let Value::Object(fields) = &mut json {
+            let find = |name: &str| fields.keys().find(|key| key.eq_ignore_ascii_case(name)).cloned();
+            if find("sonobuoy-config").is_none()
+                && let Some(inner) = find("Definition").and_then(|key| fields.remove(&key))
+            {
+                json = inner;
             }
-            other => other,
-        };
+        }
         read(json, Warnings::default())
     }
 }
 
-fn has(fields: &Map<String, Value>, name: &str) -> bool {
-    fields.keys().any(|key| key.eq_ignore_ascii_case(name))
-}
-
 fn read(document: Value, mut warnings: Warnings) -> Result<Parsed, DefinitionError> {
     let warn = &mut warnings;
-    let mut top = Section::new("", document, TOP, &[], warn)?;
+    let mut top = Section::new(String::new(), document, schema::TOP, warn)?;
     let config = top.required("sonobuoy-config")?;
-    let mut config = Section::new("sonobuoy-config", config, CONFIG, CONFIG_NO_EFFECT, warn)?;
-    let name = config.text("plugin-name")?.ok_or_else(|| DefinitionError::Missing(config.at("plugin-name")))?;
-    let driver = config.text("driver")?.ok_or_else(|| DefinitionError::Missing(config.at("driver")))?;
+    let mut config = Section::new("sonobuoy-config".to_owned(), config, schema::CONFIG, warn)?;
+    let name = config.required_text("plugin-name")?;
+    let driver = config.required_text("driver")?;
     let spec = top.required("spec")?;
     let definition = Definition {
         name: name.parse()?,
@@ -85,40 +94,265 @@ fn read(document: Value, mut warnings: Warnings) -> Result<Parsed, DefinitionErr
         skip_cleanup: config.truth("skip-cleanup")?,
         description: config.text("description")?,
         source_url: config.text("source-url")?,
-        order: config.whole_number("order")?,
+        order: config
+            .get("order", "a whole number of 32 bits", |value| i32::try_from(value.as_i64()?).ok())?
+            .unwrap_or_default(),
         spec: Container::read(spec, warn)?,
-        pod_spec: match top.take("podSpec") {
-            Some(pod) if !pod.is_object() => return Err(wrong_type("podSpec", "a mapping", &pod)),
-            pod => pod,
-        },
-        extra_volumes: extra_volumes(&mut top)?,
-        config_map: config_map::read(top.mapping("config-map")?, warn)?,
-        plumbline: match top.take("plumbline") {
+        pod_spec: top.get("podSpec", "a mapping", |value| value.is_object().then(|| value.clone()))?,
+        extra_volumes: top.list("extra-volumes")?,
+        config_map: read_config_map(top.mapping("config-map")?, warn)?,
+        plumbline: match top.section("plumbline", schema::PLUMBLINE, warn)? {
             Some(own) => Extensions::read(own, warn)?,
             None => Extensions::default(),
         },
     };
-    warn_of_useless_values(&definition, warn);
-    Ok(Parsed { definition, warnings: warnings.into_vec() })
-}
-
-fn extra_volumes(top: &mut Section) -> Result<Vec<Value>, DefinitionError> {
-    let volumes = top.list("extra-volumes")?;
-    match volumes.iter().enumerate().find(|(_, volume)| !volume.is_object()) {
-        Some((i, other)) => Err(wrong_type(&format!("extra-volumes[{i}]"), "a mapping", other)),
-        None => Ok(volumes),
+    if let Some((i, other)) = definition.extra_volumes.iter().enumerate().find(|(_, volume)| !volume.is_object()) {
+        return Err(wrong_type(&format!("extra-volumes[{i}]"), "a mapping", other));
     }
-}
-
-fn warn_of_useless_values(definition: &Definition, warnings: &mut Warnings) {
     if definition.result_format.as_ref().is_some_and(|name| !is_module_name(name)) {
         let why = "no module can have this name, so results are read as `raw`: use lower-case letters, digits, `-`, `_` and `.`";
-        warnings.add("sonobuoy-config.result-format", WarningKind::Useless { why });
+        warn.add("sonobuoy-config.result-format", format_args!(": {why}"));
     }
     for (i, name) in definition.result_files.iter().enumerate() {
         if name.is_empty() || name.contains(['/', '\\']) {
             let why = "files are named without their directories, so this matches none";
-            warnings.add(format!("sonobuoy-config.result-files[{i}]"), WarningKind::Useless { why });
+            warn.add(&format!("sonobuoy-config.result-files[{i}]"), format_args!(": {why}"));
         }
+    }
+    Ok(Parsed { definition, warnings: warnings.0 })
+}
+
+/// Reads and checks `config-map`. Names must be valid keys of a ConfigMap, which makes them safe as
+/// file names. Values must match the format of their file extension.
+fn read_config_map(
+    fields: Map<String, Value>,
+    warnings: &mut Warnings,
+) -> Result<BTreeMap<String, String>, DefinitionError> {
+    let mut files = BTreeMap::new();
+    for (key, value) in fields {
+        if !is_file_name(&key) {
+            return Err(DefinitionError::ConfigMapKey(cut(&key)));
+        }
+        let path = format!("config-map.{key}");
+        let text = scalar(&value).ok_or_else(|| wrong_type(&path, "text", &value))?;
+        if !value.is_string() {
+            warnings.not_text(&path);
+        }
+        check_file(&key, &text)?;
+        files.insert(key, text);
+    }
+    Ok(files)
+}
+
+/// Returns whether Kubernetes accepts `key` as a key of a ConfigMap.
+pub(super) fn is_file_name(key: &str) -> bool {
+    !key.is_empty()
+        && key.len() <= 253
+        && key != "."
+        && !key.starts_with("..")
+        && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+fn check_file(key: &str, text: &str) -> Result<(), DefinitionError> {
+    let refuse = |format, cause| DefinitionError::ConfigMapValue { key: key.to_owned(), format, cause };
+    if key.ends_with(".yaml") || key.ends_with(".yml") {
+        return check_yaml(text).map_err(|cause| refuse("YAML", cause));
+    }
+    // Sonobuoy reads JSON as YAML, and so accepts comments and trailing commas.
+    if key.ends_with(".json")
+        && let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text)
+        && check_yaml(text).is_err()
+    {
+        return Err(refuse("JSON", error.to_string()));
+    }
+    Ok(())
+}
+
+/// A mapping of a definition, with case-insensitive keys and type-checked values. `null` means
+/// absent, as in Sonobuoy.
+#[derive(Debug)]
+pub(super) struct Section {
+    path: String,
+    values: Map<String, Value>,
+}
+
+impl Section {
+    /// Takes `value` as the mapping at `path`, whose schema is at `pointer`.
+    pub(super) fn new(
+        path: String,
+        value: Value,
+        pointer: &str,
+        warnings: &mut Warnings,
+    ) -> Result<Self, DefinitionError> {
+        let Value::Object(fields) = value else { return Err(wrong_type(&path, "a mapping", &value)) };
+        let no_effect = if pointer == schema::CONFIG { CONFIG_NO_EFFECT } else { &[] };
+        let mut section = Self { path, values: Map::new() };
+        let mut spellings: Vec<(&str, String)> = Vec::new();
+        for (key, value) in fields {
+            let Some(name) = schema::keys(pointer).find(|name| name.eq_ignore_ascii_case(&key)) else {
+                match no_effect.iter().find(|(name, _)| name.eq_ignore_ascii_case(&key)) {
+                    Some((_, instead)) => warnings.add(&section.at(&key), format_args!(" has no effect: {instead}")),
+                    None => warnings.unknown_key(&section.at(&key), &key, schema::keys(pointer)),
+                }
+                continue;
+            };
+            if let Some((_, first)) = spellings.iter().find(|(known, _)| *known == name) {
+                return Err(DefinitionError::Twice { first: section.at(first), second: section.at(&key) });
+            }
+            spellings.push((name, key));
+            if !value.is_null() {
+                section.values.insert(name.to_owned(), value);
+            }
+        }
+        Ok(section)
+    }
+
+    /// Returns the path of `key` in this section.
+    pub(super) fn at(&self, key: &str) -> String {
+        if self.path.is_empty() { cut(key) } else { format!("{}.{}", self.path, cut(key)) }
+    }
+
+    pub(super) fn invalid(&self, key: &str, why: impl ToString) -> DefinitionError {
+        DefinitionError::Invalid { path: self.at(key), why: why.to_string() }
+    }
+
+    pub(super) fn take(&mut self, key: &str) -> Option<Value> {
+        self.values.remove(key)
+    }
+
+    pub(super) fn required(&mut self, key: &str) -> Result<Value, DefinitionError> {
+        self.take(key).ok_or_else(|| DefinitionError::Missing(self.at(key)))
+    }
+
+    /// Takes the value of `key` as `convert` reads it. `expected` describes the type in messages.
+    pub(super) fn get<T>(
+        &mut self,
+        key: &str,
+        expected: &'static str,
+        convert: impl FnOnce(&Value) -> Option<T>,
+    ) -> Result<Option<T>, DefinitionError> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        convert(&value).map(Some).ok_or_else(|| wrong_type(&self.at(key), expected, &value))
+    }
+
+    /// Takes the mapping at `key`, whose schema is at `pointer`.
+    pub(super) fn section(
+        &mut self,
+        key: &str,
+        pointer: &str,
+        warnings: &mut Warnings,
+    ) -> Result<Option<Self>, DefinitionError> {
+        let value = self.take(key);
+        value.map(|value| Self::new(self.at(key), value, pointer, warnings)).transpose()
+    }
+
+    /// Takes a string. Numbers and booleans are converted to the text as written, as far as it can
+    /// be recovered.
+    pub(super) fn text(&mut self, key: &str) -> Result<Option<String>, DefinitionError> {
+        Ok(self.get(key, "text", scalar)?.filter(|text| !text.is_empty()))
+    }
+
+    pub(super) fn required_text(&mut self, key: &str) -> Result<String, DefinitionError> {
+        self.text(key)?.ok_or_else(|| DefinitionError::Missing(self.at(key)))
+    }
+
+    pub(super) fn list(&mut self, key: &str) -> Result<Vec<Value>, DefinitionError> {
+        Ok(self.get(key, "a list", |value| value.as_array().cloned())?.unwrap_or_default())
+    }
+
+    pub(super) fn texts(&mut self, key: &str) -> Result<Vec<String>, DefinitionError> {
+        let path = self.at(key);
+        let text = |(i, value): (usize, Value)| {
+            scalar(&value).ok_or_else(|| wrong_type(&format!("{path}[{i}]"), "text", &value))
+        };
+        self.list(key)?.into_iter().enumerate().map(text).collect()
+    }
+
+    pub(super) fn mapping(&mut self, key: &str) -> Result<Map<String, Value>, DefinitionError> {
+        Ok(self.get(key, "a mapping", |value| value.as_object().cloned())?.unwrap_or_default())
+    }
+
+    pub(super) fn truth(&mut self, key: &str) -> Result<bool, DefinitionError> {
+        Ok(self.get(key, "`true` or `false`", Value::as_bool)?.unwrap_or_default())
+    }
+}
+
+/// Returns the text of a scalar, or `None` for a mapping or list. `null` is the empty string.
+pub(super) fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => Some(String::new()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(text) => Some(text.clone()),
+        Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+pub(super) fn wrong_type(path: &str, expected: &'static str, found: &Value) -> DefinitionError {
+    let path = if path.is_empty() { "the definition" } else { path };
+    DefinitionError::WrongType { path: path.to_owned(), expected, found: described(found, "a mapping") }
+}
+
+/// Reads the only document in `text`. Empty documents around it, such as after a trailing `---`, do
+/// not count.
+fn read_document(text: &str, warnings: &mut Warnings) -> Result<Value, DefinitionError> {
+    check_size(text.as_bytes())?;
+    let read = |policy| serde_saphyr::from_multiple_with_options::<Value>(text, options(policy));
+    let documents = match read(DuplicateKeyPolicy::Error) {
+        Err(error @ Error::DuplicateMappingKey { .. }) => {
+            warnings.duplicate_key(&error.to_string());
+            read(DuplicateKeyPolicy::LastWins)
+        }
+        other => other,
+    };
+    let mut documents = documents.map_err(|error| DefinitionError::Yaml(error.to_string()))?.into_iter();
+    match (documents.next(), documents.next()) {
+        (None, _) => Err(DefinitionError::Empty),
+        (Some(document), None) => Ok(document),
+        (Some(_), Some(_)) => Err(DefinitionError::SeveralDocuments),
+    }
+}
+
+/// Checks that `text` is valid YAML, with any number of documents and any content.
+fn check_yaml(text: &str) -> Result<(), String> {
+    check_size(text.as_bytes()).map_err(|error| error.to_string())?;
+    #[derive(Deserialize)]
+    struct Any(#[expect(dead_code, reason = "only read to see that it can be")] Value);
+    let read = serde_saphyr::from_multiple_with_options::<Any>(text, options(DuplicateKeyPolicy::LastWins));
+    read.map(drop).map_err(|error| error.to_string())
+}
+
+fn check_size(text: &[u8]) -> Result<(), DefinitionError> {
+    match text.len() {
+        0..=MAX_YAML_BYTES => Ok(()),
+        bytes => Err(DefinitionError::TooLarge { bytes: bytes as u64 }),
+    }
+}
+
+fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: MAX_DEPTH,
+            flow_nesting_limit: MAX_DEPTH,
+            max_nodes: MAX_NODES,
+            max_events: 3 * MAX_NODES,
+            max_total_scalar_bytes: MAX_SCALAR_BYTES,
+            max_recorded_anchor_bytes: MAX_SCALAR_BYTES,
+            max_recorded_anchor_events: MAX_NODES,
+            max_aliases: 1_000,
+            max_anchors: 1_000,
+            max_merge_keys: 1_000,
+            max_documents: 64,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: MAX_REPLAYED,
+            max_replay_stack_depth: 16,
+        },
+        duplicate_keys: duplicate_keys,
+        // Sonobuoy reads YAML 1.1: `defaultMode: 0644` is 420 there.
+        legacy_octal_numbers: true,
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        emit_comments: false,
+        with_snippet: false,
     }
 }

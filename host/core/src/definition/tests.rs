@@ -121,11 +121,9 @@ plumbline:
     let spec = &definition.spec;
     assert_eq!((spec.name(), spec.working_dir()), (Some("plugin"), Some("/work")));
     assert_eq!((spec.command(), spec.args()), (&["sh".into(), "-c".into()][..], &["exec ./disks".into()][..]));
-    assert_eq!(spec.image_for("v1.30.2").as_deref(), Some("registry.example.org/disks:v1.30.2"));
     let from = json!({"fieldRef": {"fieldPath": "spec.nodeName"}});
     let env = [("A", EnvValue::Text("b".into())), ("EMPTY", EnvValue::Text("".into())), ("NODE", EnvValue::From(from))];
     assert_eq!(spec.env(), env.map(|(name, value)| EnvVar { name: name.to_owned(), value }));
-    assert_eq!(spec.env_from_cluster().collect::<Vec<_>>(), ["NODE"]);
     assert_eq!(spec.raw()["volumeMounts"], json!([{"mountPath": "/host", "name": "root"}]));
     assert_eq!(definition.pod_spec, Some(json!({"nodeSelector": {"disk": "ssd"}})));
     assert_eq!(definition.extra_volumes, [json!({"name": "root", "hostPath": {"path": "/"}})]);

@@ -1,11 +1,11 @@
-//! The verdict on one plugin, as stored in the archive (docs/judging.md).
+//! The verdict on one plugin, as stored in the archive (docs/judging.md). The names of rulings and checks
+//! are those of the contract.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::judgement::ruling::{Check, Ruling};
 use crate::status::Status;
 
 /// The value of `version` in the document. A version only ever gains keys.
@@ -13,14 +13,16 @@ pub const VERDICT_VERSION: u32 = 1;
 
 /// The verdict on a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
+#[serde(rename_all = "lowercase")]
 pub enum VerdictStatus {
     /// No item counts as a failure, and every check passed.
     Passed,
     /// An item counts as a failure, or a check failed.
     Failed,
-    /// A judge failed, a check could not be evaluated, or there was nothing to judge.
+    /// A judge failed, a check could not be evaluated, or there was nothing to judge. Also any
+    /// other word.
     #[default]
+    #[serde(other)]
     Unknown,
 }
 
@@ -33,23 +35,6 @@ impl VerdictStatus {
             Self::Failed => "failed",
             Self::Unknown => "unknown",
         }
-    }
-}
-
-impl From<String> for VerdictStatus {
-    /// Parses a status. Unknown words become [`VerdictStatus::Unknown`].
-    fn from(text: String) -> Self {
-        match text.as_str() {
-            "passed" => Self::Passed,
-            "failed" => Self::Failed,
-            _ => Self::Unknown,
-        }
-    }
-}
-
-impl From<VerdictStatus> for String {
-    fn from(status: VerdictStatus) -> String {
-        status.as_str().to_owned()
     }
 }
 
@@ -154,3 +139,78 @@ pub struct PluginVerdict {
     /// include them.
     pub left_out: u64,
 }
+
+/// The ruling on one item.
+///
+/// The sandbox rejects rulings that the contract does not allow. A ruling that is read from a file
+/// may hold anything.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Ruling {
+    /// The class, such as `known-failure`, `flaky`, `regression`: 1 to 64 of the characters `a-z`,
+    /// `0-9` and `-`.
+    pub class: String,
+    /// Whether the item counts as a failure.
+    pub counts: bool,
+    /// The reason, as a sentence of at most 4 KiB.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The source of the ruling, such as a list entry, an archive, or the URL of an issue. At most
+    /// 4 KiB, may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+}
+
+/// The outcome of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckOutcome {
+    /// The requirement is met.
+    Passed,
+    /// The requirement is not met.
+    Failed,
+    /// The check could not be evaluated. Its reason says why.
+    Unknown,
+}
+
+impl CheckOutcome {
+    /// Returns the outcome as one word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for CheckOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One numbered requirement on the results as a whole. Each string has at most 4 KiB.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// The ID, such as `PODS-001`: 1 to 64 characters, unique among the checks of one judge.
+    pub id: String,
+    /// A short description of the requirement.
+    #[serde(default)]
+    pub name: String,
+    /// The outcome.
+    pub outcome: CheckOutcome,
+    /// The required value, such as `>= 98 %`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub want: String,
+    /// The actual value, such as `96.4 % (27 of 28)`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub got: String,
+    /// Further information for the user. May be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+#[cfg(test)]
+#[path = "document_tests.rs"]
+mod tests;

@@ -1,5 +1,3 @@
-//! Tests for what counts, what does not, and what is unknown.
-
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -212,10 +210,10 @@ proptest! {
         prop_assert!(verdict.excused <= failed);
         prop_assert_eq!(verdict.status == VerdictStatus::Failed, verdict.counting > 0);
         let summary = verdict.summary();
-        prop_assert!(summary.classes.len() <= crate::judgement::MAX_SUMMARY_CLASSES);
+        prop_assert!(summary.classes.len() <= MAX_SUMMARY_CLASSES);
         prop_assert_eq!(summary.classes.values().map(|count| count.items).sum::<u64>(), verdict.items.len() as u64);
         let text = serde_json::to_string(&summary).unwrap();
         prop_assert!(text.len() < 2048);
-        prop_assert_eq!(serde_json::from_str::<crate::judgement::VerdictSummary>(&text).unwrap(), summary);
+        prop_assert_eq!(serde_json::from_str::<VerdictSummary>(&text).unwrap(), summary);
     }
 }

@@ -1,27 +1,32 @@
-//! How each event changes the ledger.
+//! How events and time change the ledger.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::effect::MAX_EXPECTED;
-use crate::ledger::effect::{Effect, Refusal};
-use crate::ledger::entry::{Entry, Held, Judged, Outcome, Upload, later};
-use crate::ledger::error_record::ErrorRecord;
-use crate::ledger::event::{Event, Stored};
-use crate::ledger::state::{Ledger, Plugin, TIMEOUT_ERROR};
+use crate::ledger::event::{Effect, ErrorRecord, Event, MAX_EXPECTED, Refusal, Stored};
+use crate::ledger::state::{
+    Entry, Held, Judged, Ledger, MAX_PROGRESS_BYTES, Outcome, Plugin, TIMEOUT_ERROR, Upload, later,
+};
 use crate::name::{PluginName, ResultKey};
-use crate::run_status::{MAX_REASON, TarInfo};
-use crate::text::excerpt;
+use crate::progress::{ProgressUpdate, combine};
+use crate::run_status::MAX_REASON;
+use crate::text::{excerpt, first_chars};
 
 /// The maximum length in characters of a worker's address.
 const MAX_FROM: usize = 300;
+
+/// The maximum length in characters of the reason for skipping a plugin. It is part of every
+/// status.
+pub const MAX_SKIP_REASON: usize = 500;
 
 /// The error for a result that was missing when the run was interrupted.
 const INTERRUPTED_ERROR: &str = "the run was interrupted before this result arrived";
 
 /// Where an event requires checking windows and completions.
-pub(super) enum SettleScope {
+enum SettleScope {
+    /// Nothing that the status shows has changed.
+    Silent,
     Nowhere,
     At(usize),
     Everywhere,
@@ -43,10 +48,13 @@ impl Ledger {
     pub fn apply(&mut self, at: Timestamp, event: Event) -> Result<Vec<Effect>, Refusal> {
         let mut effects = Vec::new();
         let planning = matches!(event, Event::Planned { .. });
-        let look = self.take_in(at, event, &mut effects)?;
+        let scope = self.record(at, event, &mut effects)?;
         self.begun |= !planning;
-        match look {
-            SettleScope::Nowhere => {}
+        if !matches!(scope, SettleScope::Silent) {
+            effects.push(Effect::StatusChanged);
+        }
+        match scope {
+            SettleScope::Silent | SettleScope::Nowhere => {}
             SettleScope::At(index) => self.settle(index, at, &mut effects),
             SettleScope::Everywhere => self.settle_all(at, &mut effects),
         }
@@ -54,12 +62,11 @@ impl Ledger {
         Ok(effects)
     }
 
-    fn take_in(&mut self, at: Timestamp, event: Event, effects: &mut Vec<Effect>) -> Result<SettleScope, Refusal> {
+    fn record(&mut self, at: Timestamp, event: Event, effects: &mut Vec<Effect>) -> Result<SettleScope, Refusal> {
         match event {
-            Event::Planned { plugin, keys } => self.planned(at, plugin, keys, effects),
+            Event::Planned { plugin, keys } => self.planned(at, plugin, keys),
             Event::Launched { plugin } => {
                 self.plugin_mut(&plugin)?.launched.get_or_insert(at);
-                effects.push(Effect::StatusChanged);
                 Ok(SettleScope::Nowhere)
             }
             Event::LaunchFailed { plugin, reason } => self.launch_failed(at, &plugin, &reason, effects),
@@ -67,21 +74,19 @@ impl Ledger {
             Event::Hello { key, from } => {
                 let entry = self.entry_mut(&key)?;
                 entry.heard = Some(at);
-                entry.from = Some(from.chars().take(MAX_FROM).collect());
-                effects.push(Effect::StatusChanged);
+                entry.from = Some(first_chars(&from, MAX_FROM).to_owned());
                 Ok(SettleScope::Nowhere)
             }
             Event::Heartbeat { key } => {
                 self.entry_mut(&key)?.heard = Some(at);
-                Ok(SettleScope::Nowhere)
+                Ok(SettleScope::Silent)
             }
             Event::Problem { key, reason } => {
                 self.entry_mut(&key)?.trouble = reason.map(|reason| excerpt(&reason, MAX_REASON));
-                effects.push(Effect::StatusChanged);
                 Ok(SettleScope::Nowhere)
             }
-            Event::Progress { key, update } => self.progressed(at, &key, update, effects),
-            Event::UploadStarted { key, upload } => self.upload_started(at, &key, upload, effects),
+            Event::Progress { key, update } => self.progressed(at, &key, update),
+            Event::UploadStarted { key, upload } => self.upload_started(at, &key, upload),
             Event::UploadClaimed { key, upload } => self.upload_claimed(at, &key, upload),
             Event::UploadStored { key, upload, stored } => self.upload_stored(at, key, upload, stored, effects),
             Event::UploadFailed { key, upload, reason } => self.upload_failed(at, &key, upload, reason, effects),
@@ -89,20 +94,20 @@ impl Ledger {
             Event::TimedOut { plugin } => self.timed_out(at, &plugin, effects),
             Event::PostProcessed { key, status, counts } => {
                 self.entry_mut(&key)?.judged = Some(Judged { status, counts });
-                effects.push(Effect::StatusChanged);
                 Ok(SettleScope::Nowhere)
             }
             Event::PluginPostProcessed { plugin, status, counts } => {
                 self.plugin_mut(&plugin)?.judged = Some(Judged { status, counts });
-                effects.push(Effect::StatusChanged);
                 Ok(SettleScope::Nowhere)
             }
             Event::PluginJudged { plugin, summary } => {
                 self.plugin_mut(&plugin)?.verdict = Some(summary);
-                effects.push(Effect::StatusChanged);
                 Ok(SettleScope::Nowhere)
             }
-            Event::Archived { tar } => self.archived(tar, effects),
+            Event::Archived { tar } => {
+                self.tar = Some(tar);
+                Ok(SettleScope::Nowhere)
+            }
             Event::Interrupted => Ok(self.interrupted(at, effects)),
             Event::Restarted => Ok(self.restarted(at, effects)),
         }
@@ -126,13 +131,7 @@ impl Ledger {
         }
     }
 
-    fn planned(
-        &mut self,
-        at: Timestamp,
-        plugin: PluginName,
-        keys: Vec<ResultKey>,
-        effects: &mut Vec<Effect>,
-    ) -> Result<SettleScope, Refusal> {
+    fn planned(&mut self, at: Timestamp, plugin: PluginName, keys: Vec<ResultKey>) -> Result<SettleScope, Refusal> {
         // The last window may be over without a tick.
         let over = self.begun && !self.plugins.is_empty() && self.is_complete(at);
         if self.run_complete || self.interrupted || over {
@@ -166,7 +165,6 @@ impl Ledger {
             verdict: None,
             skipped: None,
         });
-        effects.push(Effect::StatusChanged);
         Ok(SettleScope::At(index))
     }
 
@@ -182,17 +180,10 @@ impl Ledger {
         for entry in self.entries_of_mut(index).iter_mut().filter(|entry| !entry.is_final() && entry.held.is_none()) {
             fail_or_hold(entry, at, ErrorRecord::new(reason), None, effects);
         }
-        effects.push(Effect::StatusChanged);
         Ok(SettleScope::At(index))
     }
 
-    fn upload_started(
-        &mut self,
-        at: Timestamp,
-        key: &ResultKey,
-        id: u64,
-        effects: &mut Vec<Effect>,
-    ) -> Result<SettleScope, Refusal> {
+    fn upload_started(&mut self, at: Timestamp, key: &ResultKey, id: u64) -> Result<SettleScope, Refusal> {
         self.admit(key)?;
         let plugin = self.plugin_index(&key.plugin)?;
         // The window may be over without a tick. What is complete at `at` stays complete.
@@ -200,7 +191,6 @@ impl Ledger {
             return Err(Refusal::AlreadyReceived(key.clone()));
         }
         self.entry_mut(key)?.upload = Some(Upload { id, since: at, claimed: false });
-        effects.push(Effect::StatusChanged);
         Ok(SettleScope::Nowhere)
     }
 
@@ -222,7 +212,7 @@ impl Ledger {
             Some(upload) if !upload.claimed => upload.claimed = true,
             _ => return Err(Refusal::StaleUpload { key: key.clone(), upload: id }),
         }
-        Ok(SettleScope::Nowhere)
+        Ok(SettleScope::Silent)
     }
 
     fn upload_stored(
@@ -240,7 +230,6 @@ impl Ledger {
         entry.upload = None;
         entry.held = None;
         effects.push(Effect::ResultReceived { key });
-        effects.push(Effect::StatusChanged);
         Ok(SettleScope::At(plugin))
     }
 
@@ -260,7 +249,6 @@ impl Ledger {
             Some(held) => fail(entry, at, held.error.with("upload", reason), effects),
             None => entry.outcome = Outcome::Broken { at, reason },
         }
-        effects.push(Effect::StatusChanged);
         Ok(SettleScope::At(plugin))
     }
 
@@ -278,7 +266,6 @@ impl Ledger {
             return Err(Refusal::AlreadyReceived(key.clone()));
         }
         fail_or_hold(entry, at, error, None, effects);
-        effects.push(Effect::StatusChanged);
         Ok(SettleScope::At(plugin))
     }
 
@@ -299,20 +286,13 @@ impl Ledger {
                 (None, _) => fail_or_hold(entry, at, ErrorRecord::new(TIMEOUT_ERROR), Some(later(at)), effects),
             }
         }
-        effects.push(Effect::StatusChanged);
         Ok(SettleScope::At(index))
-    }
-
-    fn archived(&mut self, tar: TarInfo, effects: &mut Vec<Effect>) -> Result<SettleScope, Refusal> {
-        self.tar = Some(tar);
-        effects.push(Effect::StatusChanged);
-        Ok(SettleScope::Nowhere)
     }
 
     /// Interrupts the run. A run that has its archive has finished and cannot be interrupted.
     fn interrupted(&mut self, at: Timestamp, effects: &mut Vec<Effect>) -> SettleScope {
         if self.tar.is_some() || self.interrupted {
-            return SettleScope::Nowhere;
+            return SettleScope::Silent;
         }
         self.interrupted = true;
         self.settle_all(at, effects);
@@ -328,7 +308,6 @@ impl Ledger {
                 fail(entry, at, error, effects);
             }
         }
-        effects.push(Effect::StatusChanged);
         SettleScope::Everywhere
     }
 
@@ -345,8 +324,114 @@ impl Ledger {
                 *since = (*since).max(at);
             }
         }
-        effects.push(Effect::StatusChanged);
         SettleScope::Everywhere
+    }
+
+    /// Ends the windows that are over at `now`, and returns the resulting effects. See
+    /// [`Ledger::next_deadline`] for when to call it.
+    pub fn tick(&mut self, now: Timestamp) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.settle_all(now, &mut effects);
+        // Only a run that waits for something is ticked, so planning is over.
+        self.begun |= !self.plugins.is_empty();
+        self.settle_run(&mut effects);
+        if !effects.is_empty() && !effects.contains(&Effect::StatusChanged) {
+            effects.push(Effect::StatusChanged);
+        }
+        effects
+    }
+
+    fn settle_all(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        for index in 0..self.plugins.len() {
+            self.settle(index, now, effects);
+        }
+    }
+
+    /// Returns whether nothing more can happen to the plugin at `now`: no result is expected, no
+    /// upload is in progress, and no retry window is open.
+    pub(super) fn is_due(&self, plugin: usize, now: Timestamp) -> bool {
+        self.entries_of(plugin).iter().all(|entry| {
+            !entry.is_open(now) && (entry.is_overdue(now) || entry.retry_ends().is_none_or(|end| end <= now))
+        })
+    }
+
+    fn settle(&mut self, plugin: usize, now: Timestamp, effects: &mut Vec<Effect>) {
+        if self.plugins.get(plugin).is_none_or(|plugin| plugin.complete) {
+            return;
+        }
+        for entry in self.entries_of_mut(plugin).iter_mut().filter(|entry| entry.is_overdue(now)) {
+            if let Some(held) = entry.held.take() {
+                fail(entry, held.until.unwrap_or(now), held.error, effects);
+            }
+        }
+        if !self.is_due(plugin, now) {
+            return;
+        }
+        for entry in self.entries_of_mut(plugin) {
+            if let Outcome::Broken { at, reason } = &entry.outcome {
+                let (at, error) = (*at, upload_error(reason));
+                fail(entry, at, error, effects);
+            }
+        }
+        if let Some(plugin) = self.plugins.get_mut(plugin) {
+            plugin.complete = true;
+            effects.push(Effect::PluginComplete { plugin: plugin.name.clone() });
+        }
+    }
+
+    fn settle_run(&mut self, effects: &mut Vec<Effect>) {
+        let all = !self.plugins.is_empty() && self.plugins.iter().all(|plugin| plugin.complete);
+        if all && self.begun && !self.run_complete {
+            self.run_complete = true;
+            effects.push(Effect::RunComplete);
+        }
+    }
+
+    /// Removes the entries of a plugin as if they had never been planned. Later entries move up:
+    /// this happens only a few times in a run, and otherwise every lookup would have to skip the
+    /// gap.
+    fn skip(&mut self, plugin: &PluginName, reason: &str, effects: &mut Vec<Effect>) -> Result<SettleScope, Refusal> {
+        let refused = || Refusal::NotSkippable(plugin.clone());
+        let index = self.plugin_index(plugin)?;
+        // Only untouched results can be removed. All others must stay visible.
+        let untouched = |entry: &Entry| matches!(entry.outcome, Outcome::Waiting) && entry.upload.is_none();
+        if self.interrupted || !self.entries_of(index).iter().all(untouched) {
+            return Err(refused());
+        }
+        let skipped = self.plugins.get_mut(index).filter(|plugin| plugin.launched.is_none() && !plugin.complete);
+        let skipped = skipped.ok_or_else(refused)?;
+        skipped.complete = true;
+        skipped.skipped = Some(first_chars(reason, MAX_SKIP_REASON).to_owned());
+        let gone = std::mem::replace(&mut skipped.range, 0..0);
+        let count = gone.len();
+        let names: usize =
+            self.entries.drain(gone.clone()).filter_map(|entry| entry.progress).map(|told| told.name_bytes()).sum();
+        self.progress_bytes = self.progress_bytes.saturating_sub(names);
+        for other in self.plugins.iter_mut().filter(|other| other.range.start >= gone.end) {
+            other.range = other.range.start.saturating_sub(count)..other.range.end.saturating_sub(count);
+        }
+        self.by_key = self.entries.iter().enumerate().map(|(at, entry)| (entry.key.clone(), at)).collect();
+        effects.push(Effect::PluginSkipped { plugin: plugin.clone() });
+        Ok(SettleScope::Nowhere)
+    }
+
+    fn progressed(
+        &mut self,
+        at: Timestamp,
+        key: &ResultKey,
+        mut update: ProgressUpdate,
+    ) -> Result<SettleScope, Refusal> {
+        let others_and_own = self.progress_bytes;
+        let entry = self.entry_mut(key)?;
+        let own = entry.progress.as_ref().map_or(0, ProgressUpdate::name_bytes);
+        let others = others_and_own.saturating_sub(own);
+        update.stamp(key, at);
+        let mut state = combine(entry.progress.as_ref(), update);
+        state.trim_names(MAX_PROGRESS_BYTES.saturating_sub(others));
+        let bytes = others.saturating_add(state.name_bytes());
+        entry.progress = Some(state);
+        self.progress_bytes = bytes;
+        Ok(SettleScope::Nowhere)
     }
 }
 
@@ -369,13 +454,12 @@ fn fail_or_hold(
     fail(entry, at, error, effects);
 }
 
-/// Records a final failure.
-pub(super) fn fail(entry: &mut Entry, at: Timestamp, error: ErrorRecord, effects: &mut Vec<Effect>) {
+fn fail(entry: &mut Entry, at: Timestamp, error: ErrorRecord, effects: &mut Vec<Effect>) {
     effects.push(Effect::ResultFailed { key: entry.key.clone(), error: error.clone() });
     entry.fail(at, error);
 }
 
 /// Returns the error record for a failed upload that was not retried in time.
-pub(super) fn upload_error(reason: &str) -> ErrorRecord {
+fn upload_error(reason: &str) -> ErrorRecord {
     ErrorRecord::new(format!("upload failed and was not retried: {reason}"))
 }

@@ -1,12 +1,13 @@
-//! The events of a ledger.
+//! What goes into a ledger and what comes out: events, effects, and the reasons for which events are
+//! rejected.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::judgement::VerdictSummary;
-use crate::ledger::error_record::ErrorRecord;
 use crate::name::{PluginName, ResultKey};
 use crate::progress::ProgressUpdate;
 use crate::run_status::TarInfo;
@@ -197,3 +198,193 @@ pub enum StoredKind {
     /// A single file, stored unchanged.
     File,
 }
+
+/// An action that the aggregator carries out after an event.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// The result was received and stored. Each key yields either this or [`Effect::ResultFailed`],
+    /// once.
+    ResultReceived {
+        /// The key of the result.
+        key: ResultKey,
+    },
+    /// The result will not arrive. Write `error` to its `error.json`.
+    ResultFailed {
+        /// The key of the result.
+        key: ResultKey,
+        /// The error that replaces the result.
+        error: ErrorRecord,
+    },
+    /// Every expected result of the plugin was received or has failed, so it can be post-processed.
+    /// Occurs once per plugin.
+    PluginComplete {
+        /// The name of the plugin.
+        plugin: PluginName,
+    },
+    /// The plugin was skipped and needs no further action. Replaces [`Effect::PluginComplete`].
+    PluginSkipped {
+        /// The name of the plugin.
+        plugin: PluginName,
+    },
+    /// Every plugin is complete. Occurs once, after planning: see [`super::Ledger::apply`].
+    RunComplete,
+    /// The status has changed. Heartbeats alone do not cause this effect, because thousands of
+    /// workers would then cause a write each.
+    StatusChanged,
+}
+
+/// Why the ledger rejected an event. The ledger is unchanged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The result is not expected (HTTP status 403).
+    #[error("result `{0}` is not expected in this run")]
+    Unexpected(ResultKey),
+    /// The result, or an error in its place, is already recorded (HTTP status 409).
+    #[error("result `{0}` was already received")]
+    AlreadyReceived(ResultKey),
+    /// Another upload of this result is in progress. The client may retry later.
+    #[error("result `{0}` is being uploaded by another request: try again when that has ended")]
+    Busy(ResultKey),
+    /// The upload is not the current one.
+    #[error("upload {upload} of result `{key}` is not the one under way")]
+    StaleUpload {
+        /// The key of the result.
+        key: ResultKey,
+        /// The number of the rejected upload.
+        upload: u64,
+    },
+    /// The plugin is not planned.
+    #[error("plugin `{0}` is not part of this run")]
+    UnknownPlugin(PluginName),
+    /// The plugin is already planned.
+    #[error("plugin `{0}` is already planned")]
+    AlreadyPlanned(PluginName),
+    /// The key belongs to another plugin or occurs twice.
+    #[error("result `{key}` cannot be planned for plugin `{plugin}`: it belongs to another plugin or is named twice")]
+    BadPlan {
+        /// The name of the plugin.
+        plugin: PluginName,
+        /// The invalid key.
+        key: ResultKey,
+    },
+    /// The run expects more results than a ledger can hold.
+    #[error("the run expects {0} results, more than {max}", max = super::MAX_EXPECTED)]
+    TooMany(usize),
+    /// The plugin was launched, is complete, or was already skipped.
+    #[error("plugin `{0}` cannot be skipped: it was launched, or nothing of it is expected any more")]
+    NotSkippable(PluginName),
+    /// The run is complete, so nothing can be planned.
+    #[error("plugin `{0}` cannot be planned: the run is already complete")]
+    RunOver(PluginName),
+}
+
+/// The maximum number of expected results of one run: 5,000 nodes with 40 plugins each, about 100
+/// MB of ledger.
+pub const MAX_EXPECTED: usize = 200_000;
+
+/// The maximum nesting depth of the details in an uploaded record: 64. A pod, the deepest known
+/// value, has about 20 levels.
+///
+/// The journal nests records a few levels deeper in its lines, and a JSON parser gives up at 128
+/// levels. A record that is accepted here must never make the journal unreadable.
+pub const MAX_ERROR_DEPTH: usize = 64;
+
+/// The error record that replaces a result that will not arrive: the content of `error.json`.
+///
+/// As part of an [`super::Event`], its details are under `details`. In `error.json`, they are next
+/// to `error`: see [`ErrorRecord::from_json`] and [`ErrorRecord::to_error_json`].
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ErrorRecord {
+    /// The error as one sentence.
+    pub error: String,
+    /// Further details, such as the `pod`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub details: Map<String, Value>,
+}
+
+/// Error for a document that is not an error record (HTTP status 400).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ErrorRecordError {
+    /// The document is not JSON.
+    #[error("error record is not valid JSON: {0}")]
+    Invalid(String),
+    /// The document is JSON but not an object.
+    #[error("error record is not a JSON object")]
+    NotAnObject,
+    /// The key `error` is missing or not a string.
+    #[error("error record has no text under `error`")]
+    NoError,
+    /// The document exceeds [`MAX_ERROR_DEPTH`].
+    #[error("error record is nested too deeply: at most {MAX_ERROR_DEPTH} levels are read")]
+    TooDeep,
+}
+
+impl ErrorRecord {
+    /// Creates a record with this message and no details.
+    #[must_use]
+    pub fn new(error: impl Into<String>) -> Self {
+        Self { error: error.into(), details: Map::new() }
+    }
+
+    /// Adds a detail.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.details.insert(key.into(), value.into());
+        self
+    }
+
+    /// Reads an `error.json`: an object with a string under `error`. All other keys become details.
+    ///
+    /// The caller limits the size of `document` (see [`crate::ReceiveLimits::message_bytes`]).
+    ///
+    /// # Errors
+    ///
+    /// Returns an [`ErrorRecordError`] if the document has another form or is nested too deeply.
+    pub fn from_json(document: &[u8]) -> Result<Self, ErrorRecordError> {
+        let value: Value =
+            serde_json::from_slice(document).map_err(|error| ErrorRecordError::Invalid(error.to_string()))?;
+        if !is_within(&value, MAX_ERROR_DEPTH) {
+            return Err(ErrorRecordError::TooDeep);
+        }
+        let Value::Object(mut details) = value else { return Err(ErrorRecordError::NotAnObject) };
+        match details.remove("error") {
+            Some(Value::String(error)) => Ok(Self { error, details }),
+            _ => Err(ErrorRecordError::NoError),
+        }
+    }
+
+    /// Returns whether the result is missing because of a timeout. As for every reader of
+    /// `error.json`, the message contains the word `timeout` in that case.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        self.error.contains("timeout")
+    }
+
+    /// Returns the content of `error.json`: `error`, with the details next to it. A detail named
+    /// `error` is overwritten.
+    #[must_use]
+    pub fn to_error_json(&self) -> Value {
+        let mut object = self.details.clone();
+        object.insert("error".to_owned(), Value::String(self.error.clone()));
+        Value::Object(object)
+    }
+}
+
+/// Returns whether `value` has at most `levels` levels of mappings and lists.
+fn is_within(value: &Value, levels: usize) -> bool {
+    let mut open = vec![(value, levels)];
+    while let Some((value, levels)) = open.pop() {
+        let children: Vec<&Value> = match value {
+            Value::Object(fields) => fields.values().collect(),
+            Value::Array(items) => items.iter().collect(),
+            _ => continue,
+        };
+        let Some(below) = levels.checked_sub(1) else { return false };
+        open.extend(children.into_iter().map(|child| (child, below)));
+    }
+    true
+}
+
+#[cfg(test)]
+#[path = "event_tests.rs"]
+mod tests;

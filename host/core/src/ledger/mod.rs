@@ -6,20 +6,15 @@
 //! ledger. The caller passes in the time, and the ledger never reads a clock.
 
 mod apply;
-mod effect;
-mod entry;
-mod error_record;
 mod event;
 mod query;
-mod settle;
 mod state;
 
-pub use effect::{Effect, MAX_EXPECTED, Refusal};
-pub use entry::{Judged, KeyState, RETRY_WINDOW};
-pub use error_record::{ErrorRecord, ErrorRecordError, MAX_ERROR_DEPTH};
-pub use event::{Event, Record, Stored, StoredKind};
-pub use settle::MAX_REASON;
-pub use state::{Ledger, MAX_PROGRESS_BYTES, ReplayError, TIMEOUT_ERROR};
+pub use apply::MAX_SKIP_REASON;
+pub use event::{
+    Effect, ErrorRecord, ErrorRecordError, Event, MAX_ERROR_DEPTH, MAX_EXPECTED, Record, Refusal, Stored, StoredKind,
+};
+pub use state::{Judged, KeyState, Ledger, MAX_PROGRESS_BYTES, RETRY_WINDOW, ReplayError, TIMEOUT_ERROR};
 
 #[cfg(test)]
 mod properties;

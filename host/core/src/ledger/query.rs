@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::judgement::VerdictSummary;
-use crate::ledger::entry::{Entry, Judged, KeyState, Outcome};
-use crate::ledger::error_record::ErrorRecord;
+use crate::ledger::event::ErrorRecord;
+use crate::ledger::state::{Entry, Judged, KeyState, Outcome};
 use crate::ledger::state::{Ledger, Plugin};
 use crate::name::{PluginName, ResultKey};
 use crate::progress::ProgressUpdate;

@@ -167,9 +167,7 @@ pub trait RulingSink {
 
 /// The input of a call besides its arguments.
 pub(crate) enum Input {
-    /// No input. Such a call emits nothing.
     Nothing,
-    /// The files of a result set.
     Files(Vec<InputFile>),
     /// The items of all result sets.
     Results(Box<dyn ResultSource>),

@@ -3,16 +3,15 @@
 use plumbline_core::{Check, ModuleLimits, Ruling};
 use wasmtime::UpdateDeadline;
 
-use crate::call::clock::Clock;
-use crate::call::emit::{Emitter, RawItem};
-use crate::call::files::Files;
+use crate::call::channel::{Message, Outbox};
+use crate::call::emit::Emitter;
+use crate::call::input::{Files, Next, Reading};
 use crate::call::io::{CallStats, Entry, Input, TreeItem};
-use crate::call::judgement::{self, Ruler};
-use crate::call::limiter::Limiter;
+use crate::call::judgement::Ruler;
+use crate::call::limits::{Clock, Limiter};
 use crate::call::lines::Lines;
-use crate::call::outbox::{Message, ModuleOutput, Outbox};
-use crate::call::reading::{self, Reading};
 use crate::failure::Stop;
+use crate::generation::v0_1::RawItem;
 use crate::wasi::WasiState;
 
 /// The maximum number of resource handles of a module, besides its files. WASI uses handles for
@@ -40,11 +39,11 @@ impl CallState {
     pub(crate) fn new(limits: &ModuleLimits, input: Input, clock: Clock, outbox: Outbox) -> Self {
         let emitter = matches!(input, Input::Files(_) | Input::Results(_)).then(|| Emitter::new(limits));
         let ruler = matches!(input, Input::Tree(..)).then(|| Ruler::new(limits));
-        let (files, results, tree) = match input {
+        let (files, results, tree): (_, Option<Next<Entry>>, Option<Next<TreeItem>>) = match input {
             Input::Nothing => (Vec::new(), None, None),
             Input::Files(files) => (files, None, None),
-            Input::Results(results) => (Vec::new(), Some(reading::results(results)), None),
-            Input::Tree(tree, evidence) => (evidence, None, Some(judgement::tree(tree))),
+            Input::Results(mut results) => (Vec::new(), Some(Box::new(move || results.next())), None),
+            Input::Tree(mut tree, evidence) => (evidence, None, Some(Box::new(move || tree.next()))),
         };
         let lines = Lines::new(outbox.clone(), limits.log_bytes);
         Self {
@@ -64,7 +63,7 @@ impl CallState {
     /// Creates a store for one instance. Every limit is in place before any code of the module
     /// runs.
     pub(crate) fn into_store(self, engine: &wasmtime::Engine, limits: &ModuleLimits) -> wasmtime::Store<Self> {
-        let handles = self.files.len().saturating_add(MAX_HANDLES);
+        let handles = self.files.files.len().saturating_add(MAX_HANDLES);
         let mut store = wasmtime::Store::new(engine, self);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(usize::try_from(limits.hostcall_bytes).unwrap_or(usize::MAX));
@@ -80,7 +79,7 @@ impl CallState {
     }
 
     /// Emits the items of one batch. All of them are checked before the first is sent.
-    pub(crate) fn emit(&mut self, batch: impl ExactSizeIterator<Item = RawItem>) -> Result<(), Stop> {
+    pub(crate) fn emit(&mut self, batch: Vec<RawItem>) -> Result<(), Stop> {
         self.clock.check()?;
         let Some(emitter) = &mut self.emitter else {
             return Err(Stop::rubbish(
@@ -88,11 +87,8 @@ impl CallState {
                 "`emit` was called in another role",
             ));
         };
-        let mut items = Vec::with_capacity(batch.len());
-        for raw in batch {
-            items.push(emitter.check(raw)?);
-        }
-        self.send(items, ModuleOutput::Items)
+        let items = batch.into_iter().map(|raw| emitter.check(raw)).collect::<Result<_, _>>()?;
+        self.send(items, Message::Items)
     }
 
     /// Returns the next items of the finished tree with their numbers, or none at the end. The
@@ -105,42 +101,36 @@ impl CallState {
     }
 
     /// Makes the rulings of one batch. All of them are checked before the first is sent.
-    pub(crate) fn rule(&mut self, batch: impl ExactSizeIterator<Item = (u64, Ruling)>) -> Result<(), Stop> {
+    pub(crate) fn rule(&mut self, batch: impl Iterator<Item = (u64, Ruling)>) -> Result<(), Stop> {
         self.clock.check()?;
         let ruler = self.ruler.as_mut().ok_or_else(|| no_judge("rule"))?;
-        let mut rulings = Vec::with_capacity(batch.len());
-        for (index, ruling) in batch {
-            rulings.push(ruler.ruling(index, ruling)?);
-        }
-        self.send(rulings, ModuleOutput::Rulings)
+        let rulings = batch.map(|(index, ruling)| ruler.ruling(index, ruling)).collect::<Result<_, _>>()?;
+        self.send(rulings, Message::Rulings)
     }
 
     /// Reports the checks of one batch. All of them are validated before the first is sent.
-    pub(crate) fn report(&mut self, batch: impl ExactSizeIterator<Item = Check>) -> Result<(), Stop> {
+    pub(crate) fn report(&mut self, batch: impl Iterator<Item = Check>) -> Result<(), Stop> {
         self.clock.check()?;
         let ruler = self.ruler.as_mut().ok_or_else(|| no_judge("report"))?;
-        let mut checks = Vec::with_capacity(batch.len());
-        for check in batch {
-            checks.push(ruler.check(check)?);
-        }
-        self.send(checks, ModuleOutput::Checks)
+        let checks = batch.map(|check| ruler.check(check)).collect::<Result<_, _>>()?;
+        self.send(checks, Message::Checks)
     }
 
-    fn send<T>(&self, batch: Vec<T>, said: impl FnOnce(Vec<T>) -> ModuleOutput) -> Result<(), Stop> {
-        if batch.is_empty() { Ok(()) } else { self.outbox.send(Message::ModuleOutput(said(batch))) }
+    fn send<T>(&self, batch: Vec<T>, message: impl FnOnce(Vec<T>) -> Message) -> Result<(), Stop> {
+        if batch.is_empty() { Ok(()) } else { self.outbox.send(message(batch)) }
     }
 
     /// Sends the rest of the log and returns the resources that the call used.
     pub(crate) fn finish(&mut self) -> CallStats {
         CallStats {
             log_dropped: self.lines.finish(),
-            wall: self.clock.elapsed(),
-            memory: self.limiter.memory(),
-            input_bytes: [self.results.bytes_read(), self.tree.bytes_read()]
-                .into_iter()
-                .fold(self.files.bytes_read(), u64::saturating_add),
-            items: self.emitter.as_ref().map_or(0, Emitter::items) + self.ruler.as_ref().map_or(0, Ruler::said),
-            output_bytes: self.emitter.as_ref().map_or(0, Emitter::bytes) + self.ruler.as_ref().map_or(0, Ruler::bytes),
+            wall: self.clock.start.elapsed(),
+            memory: self.limiter.memory.used,
+            input_bytes: [self.results.read, self.tree.read].into_iter().fold(self.files.read, u64::saturating_add),
+            items: self.emitter.as_ref().map_or(0, |emitter| emitter.items)
+                + self.ruler.as_ref().map_or(0, |ruler| ruler.items),
+            output_bytes: self.emitter.as_ref().map_or(0, |emitter| emitter.bytes)
+                + self.ruler.as_ref().map_or(0, |ruler| ruler.bytes),
         }
     }
 }

@@ -1,22 +1,41 @@
 //! Turns a core module into a component.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
 };
+use wasmparser::{BinaryReaderError, Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata, metadata};
 
-use crate::componentize::contract;
-use crate::componentize::core_module::CoreModule;
+use crate::componentize::contract::{self, Wit};
 use crate::componentize::error::ComponentizeError;
-use crate::componentize::recipe::Recipe;
 
-/// The first bytes of every WebAssembly file.
 const MAGIC: &[u8] = b"\0asm";
 /// The layer field of components. Core modules have 0.
 const LAYER_COMPONENT: u16 = 1;
+
+/// The settings for turning a core module into a component. A component, and a core module with
+/// embedded types, need none of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Recipe<'a> {
+    /// The world of a core module without embedded types, such as
+    /// [`DEFAULT_WORLD`](crate::componentize::DEFAULT_WORLD). With `None`, such a
+    /// module is rejected.
+    pub world: Option<&'a str>,
+    /// The source of this world.
+    pub wit: Wit<'a>,
+}
+
+impl<'a> Recipe<'a> {
+    /// Selects a world of the embedded contract.
+    #[must_use]
+    pub fn world(name: &'a str) -> Self {
+        Self { world: Some(name), wit: Wit::Embedded }
+    }
+}
 
 /// Returns the component of `wasm`, which is `wasm` itself if it already is one.
 ///
@@ -55,7 +74,7 @@ pub fn component(wasm: &[u8], recipe: &Recipe<'_>) -> Result<Vec<u8>, Componenti
 /// # Errors
 ///
 /// Returns an error if it is neither, or too large.
-pub fn is_component(wasm: &[u8]) -> Result<bool, ComponentizeError> {
+pub(crate) fn is_component(wasm: &[u8]) -> Result<bool, ComponentizeError> {
     let size = wasm.len() as u64;
     if size > MAX_COMPONENT_BYTES {
         return Err(ComponentizeError::TooLarge { size, limit: MAX_COMPONENT_BYTES });
@@ -99,4 +118,88 @@ fn explain(core: &CoreModule, typed: &[u8], reason: String) -> ComponentizeError
         }
     }
     ComponentizeError::Encode { reason }
+}
+
+pub(crate) const PREVIEW1: &str = "wasi_snapshot_preview1";
+/// The prefix of sections with the types of the future component. Each language adds its own
+/// suffix.
+const TYPES: &str = "component-type";
+/// The maximum number of imports and exports. A module of a large language runtime has a few
+/// hundred.
+const MAX_NAMES: usize = 100_000;
+
+#[derive(Debug, Default)]
+pub(crate) struct CoreModule {
+    /// The names of its imports, by import module.
+    pub(crate) imports: BTreeMap<String, Vec<String>>,
+    /// The names of its exports.
+    pub(crate) exports: Vec<String>,
+    /// Whether it embeds the types of the component that it will become.
+    pub(crate) typed: bool,
+}
+
+impl CoreModule {
+    pub(crate) fn read(wasm: &[u8]) -> Result<Self, ComponentizeError> {
+        let mut found = Self::default();
+        let mut names = 0;
+        let mut count = || {
+            names += 1;
+            let reason = || format!("it has more than {MAX_NAMES} imports and exports");
+            if names > MAX_NAMES { Err(ComponentizeError::Broken { reason: reason() }) } else { Ok(()) }
+        };
+        for payload in Parser::new(0).parse_all(wasm) {
+            match payload.map_err(broken)? {
+                Payload::ImportSection(section) => {
+                    for import in section.into_imports() {
+                        let import = import.map_err(broken)?;
+                        count()?;
+                        found.imports.entry(import.module.to_owned()).or_default().push(import.name.to_owned());
+                    }
+                }
+                Payload::ExportSection(section) => {
+                    for export in section {
+                        count()?;
+                        found.exports.push(export.map_err(broken)?.name.to_owned());
+                    }
+                }
+                Payload::CustomSection(section) => found.typed |= section.name().starts_with(TYPES),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns whether it is built for WASI preview 1.
+    pub(crate) fn wants_preview1(&self) -> bool {
+        self.imports.contains_key(PREVIEW1)
+    }
+
+    /// Returns whether it is a program, which runs once. A module is called repeatedly.
+    pub(crate) fn is_program(&self) -> bool {
+        let exports = |name: &str| self.exports.iter().any(|export| export == name);
+        exports("_start") && !exports("_initialize")
+    }
+
+    /// Lists the imports that neither the contract nor an adapter provides, formatted for messages.
+    pub(crate) fn strange_imports(&self) -> Vec<String> {
+        let strange = |module: &&String| !FAMILIAR.iter().any(|familiar| module.starts_with(familiar));
+        let shown = |module: &String| {
+            let names = self.imports.get(module).map(Vec::as_slice).unwrap_or_default();
+            let few: Vec<&str> = names.iter().take(MAX_SHOWN).map(String::as_str).collect();
+            let more = if names.len() > MAX_SHOWN { ", …" } else { "" };
+            format!("`{module}` ({}{more})", few.join(", "))
+        };
+        self.imports.keys().filter(strange).take(MAX_SHOWN).map(shown).collect()
+    }
+}
+
+/// The maximum number of names that a message lists.
+const MAX_SHOWN: usize = 8;
+
+/// Prefixes of known import modules: the contract's interfaces, WASI, what tools add for resources,
+/// and the names of the component model's own ABI.
+const FAMILIAR: [&str; 6] = [PREVIEW1, "plumbline:plugin/", "wasi:", "[", "$", "cm32p2"];
+
+fn broken(error: BinaryReaderError) -> ComponentizeError {
+    ComponentizeError::Broken { reason: format!("at byte {}: {}", error.offset(), error.message()) }
 }

@@ -6,7 +6,6 @@ use std::path::Path;
 use wit_parser::{PackageId, Resolve, SourceMap, WorldId};
 
 use crate::componentize::error::ComponentizeError;
-use crate::componentize::recipe::Wit;
 
 /// The contract: the files of `wit/`, by name.
 pub const CONTRACT: [(&str, &str); 2] = [
@@ -20,6 +19,16 @@ pub const DEFAULT_WORLD: &str = "post-processor-module";
 /// The maximum size of all files in a WIT directory, in bytes. The contract has about 15 KiB, and
 /// all of WASI about 300.
 const MAX_WIT_BYTES: u64 = 4 << 20;
+
+/// The source of the contract's types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wit<'a> {
+    /// The copy embedded in this program.
+    #[default]
+    Embedded,
+    /// A directory of WIT files, such as a project's own `wit/`.
+    Directory(&'a Path),
+}
 
 /// Returns the names of the worlds in the embedded contract.
 ///
@@ -105,24 +114,5 @@ fn names(resolve: &Resolve, package: PackageId) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_contract_inside_this_program_parses_and_has_the_default_world() {
-        assert!(worlds().unwrap().iter().any(|world| world == DEFAULT_WORLD));
-        let (resolve, id) = world(Wit::Embedded, DEFAULT_WORLD).unwrap();
-        assert_eq!(wanted_exports(&resolve, id), ["plumbline:plugin/post-processor@0.1.0#process"]);
-    }
-
-    #[test]
-    fn a_directory_that_is_too_large_or_no_wit_is_named() {
-        let dir = tempfile::tempdir().unwrap();
-        let told = |dir: &Path| world(Wit::Directory(dir), "x").unwrap_err().to_string();
-        assert!(told(dir.path()).contains(&format!("`{}`", dir.path().display())));
-        let file = fs::File::create(dir.path().join("huge.wit")).unwrap();
-        file.set_len(MAX_WIT_BYTES + 1).unwrap();
-        assert!(told(dir.path()).contains("(limit: 4194304)"));
-        assert!(told(&dir.path().join("none")).contains("No such file"));
-    }
-}
+#[path = "contract_tests.rs"]
+mod tests;

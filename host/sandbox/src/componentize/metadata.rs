@@ -10,7 +10,6 @@ use crate::componentize::error::ComponentizeError;
 
 /// The length of the file header: magic and version.
 const HEADER: usize = 8;
-/// The ID of custom sections.
 const CUSTOM: u8 = 0;
 
 /// The metadata of a module: the section `plumbline:module`.

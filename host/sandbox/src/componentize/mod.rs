@@ -15,13 +15,10 @@
 
 mod component;
 mod contract;
-mod core_module;
 mod error;
 mod metadata;
-mod recipe;
 
-pub use component::{component, is_component};
-pub use contract::{CONTRACT, DEFAULT_WORLD, worlds};
+pub use component::{Recipe, component};
+pub use contract::{CONTRACT, DEFAULT_WORLD, Wit, worlds};
 pub use error::ComponentizeError;
 pub use metadata::{Metadata, set_metadata};
-pub use recipe::{Recipe, Wit};

@@ -1,15 +1,50 @@
-//! The metadata of a component, used to select modules.
+//! The metadata of a component, used to select modules, and the imports that it may have.
 
 use plumbline_core::definition::LimitsRequest;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::metadata::DetectRule;
-use super::metadata::Metadata;
-use super::shape::Shape;
-use super::{encoding, walk};
 use crate::error::InspectError;
 use crate::generation::{EXPECTATIONS, JUDGE, PACKAGE, POST_PROCESSOR, SUMMARIZER, split_name};
+use crate::inspect::metadata::{DetectRule, Metadata};
+use crate::inspect::structure::{Shape, walk};
+
+/// The layer field of components. Core modules have 0.
+const LAYER_COMPONENT: u16 = 1;
+/// The version field of the component format in use since 2023.
+const VERSION_COMPONENT: u16 = 0x0d;
+const VERSION_CORE: u16 = 1;
+
+/// The WASI 0.2 interfaces that language runtimes import. They are present but empty. Sockets and
+/// HTTP are not provided at all.
+const WASI: &[&str] = &[
+    "wasi:cli/environment",
+    "wasi:cli/exit",
+    "wasi:cli/stderr",
+    "wasi:cli/stdin",
+    "wasi:cli/stdout",
+    "wasi:cli/terminal-input",
+    "wasi:cli/terminal-output",
+    "wasi:cli/terminal-stderr",
+    "wasi:cli/terminal-stdin",
+    "wasi:cli/terminal-stdout",
+    "wasi:clocks/monotonic-clock",
+    "wasi:clocks/wall-clock",
+    "wasi:filesystem/preopens",
+    "wasi:filesystem/types",
+    "wasi:io/error",
+    "wasi:io/poll",
+    "wasi:io/streams",
+    "wasi:random/insecure",
+    "wasi:random/insecure-seed",
+    "wasi:random/random",
+];
+
+/// The supported versions of WASI.
+const WASI_VERSION: &str = "0.2.";
+
+/// The interfaces of `plumbline:plugin` that the host provides.
+const OFFERED: &[&str] = &["input", "judgement", "log", "output", "results", "types"];
 
 /// The metadata of a component.
 ///
@@ -85,6 +120,16 @@ pub fn inspect(wasm: &[u8]) -> Result<ModuleInfo, InspectError> {
     inspect_all(wasm).map(|inspected| inspected.info)
 }
 
+/// Returns the imports of a component that are not available to modules, in the component's order.
+/// [`Sandbox::load`](crate::Sandbox::load) rejects the component because of them.
+///
+/// # Errors
+///
+/// Returns the same errors as [`inspect`].
+pub fn refused_imports(wasm: &[u8]) -> Result<Vec<String>, InspectError> {
+    inspect_all(wasm).map(|inspected| inspected.refused)
+}
+
 /// A [`ModuleInfo`], and data that only loading needs.
 #[derive(Debug)]
 pub(crate) struct Inspected {
@@ -93,15 +138,15 @@ pub(crate) struct Inspected {
     pub(crate) digest: [u8; 32],
     /// All declared versions of `plumbline:plugin`.
     pub(crate) generations: Vec<String>,
-    /// Imports that are not instances: functions, modules, components.
-    pub(crate) non_instance_imports: Vec<String>,
+    /// The imports that are not available to modules, in the component's order.
+    pub(crate) refused: Vec<String>,
     /// The size of one instance.
     pub(crate) shape: Shape,
 }
 
 pub(crate) fn inspect_all(wasm: &[u8]) -> Result<Inspected, InspectError> {
-    encoding::check(wasm)?;
-    let found = walk::walk(wasm)?;
+    check_header(wasm)?;
+    let found = walk(wasm)?;
     let metadata = found.metadata.map(Metadata::parse).transpose()?;
 
     let mut roles = Roles::default();
@@ -139,7 +184,45 @@ pub(crate) fn inspect_all(wasm: &[u8]) -> Result<Inspected, InspectError> {
         digest: hex::encode(digest),
         schema: metadata.schema,
     };
-    let non_instance_imports =
-        found.imports.into_iter().filter(|import| !import.instance).map(|import| import.name).collect();
-    Ok(Inspected { info, digest, generations, non_instance_imports, shape: found.shape })
+    // Modules get instances only, no functions, modules or components.
+    let refused = found.imports.into_iter().filter(|import| !import.instance || !allowed(&import.name));
+    let refused = refused.map(|import| import.name).collect();
+    Ok(Inspected { info, digest, generations, refused, shape: found.shape })
 }
+
+/// Rejects a file that is not a component, and reports what it is.
+fn check_header(wasm: &[u8]) -> Result<(), InspectError> {
+    if wasm.is_empty() {
+        return Err(InspectError::Empty);
+    }
+    let magic = b"\0asm";
+    let Some(rest) = wasm.strip_prefix(magic) else {
+        if magic.starts_with(wasm) {
+            return Err(InspectError::Truncated { at: wasm.len() as u64 });
+        }
+        let beginning = wasm.get(..8).unwrap_or(wasm);
+        return Err(InspectError::NotWasm { beginning: format!("0x{}", hex::encode(beginning)) });
+    };
+    let Some([v0, v1, l0, l1]) = rest.first_chunk() else {
+        return Err(InspectError::Truncated { at: wasm.len() as u64 });
+    };
+    match (u16::from_le_bytes([*v0, *v1]), u16::from_le_bytes([*l0, *l1])) {
+        (VERSION_COMPONENT, LAYER_COMPONENT) => Ok(()),
+        (VERSION_CORE, 0) => Err(InspectError::CoreModule),
+        (version, layer) => Err(InspectError::UnknownKind { version, layer }),
+    }
+}
+
+/// Returns whether a module may import an instance of this name.
+fn allowed(name: &str) -> bool {
+    let (interface, version) = split_name(name);
+    match interface.strip_prefix(PACKAGE) {
+        // Versions of the package are checked elsewhere, with their own error.
+        Some(interface) => OFFERED.contains(&interface),
+        None => WASI.contains(&interface) && version.starts_with(WASI_VERSION),
+    }
+}
+
+#[cfg(test)]
+#[path = "info_tests.rs"]
+mod tests;

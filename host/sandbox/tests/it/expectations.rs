@@ -24,7 +24,7 @@ fn expect(behaviour: Behaviour, limits: &ModuleLimits) -> Result<Vec<NodeName>, 
     let nodes = [node("a"), node("b")];
     let plugin = plugin(behaviour);
     let call = Expect { plugin: &plugin, pod_spec: Some(&pod_spec), nodes: &nodes, limits };
-    misbehave().expected_results(call, &mut NoLog)
+    misbehave().expect(call, &mut NoLog).map(|(names, _)| names)
 }
 
 fn failure(behaviour: Behaviour) -> String {

@@ -140,7 +140,7 @@ fn expected(pod_spec: Option<serde_json::Value>, nodes: &[Node]) -> Result<Vec<S
     let (plugin, limits) = (plugin(), ModuleLimits::default());
     let call = Expect { plugin: &plugin, pod_spec: pod_spec.as_ref(), nodes, limits: &limits };
     let mut log = Vec::new();
-    let names = module("expectations").expected_results(call, &mut log);
+    let names = module("expectations").expect(call, &mut log).map(|(names, _)| names);
     assert_eq!(levels(&log), [("info", format!("smoke of {} nodes", nodes.len()).as_str())]);
     match names {
         Ok(names) => Ok(names.iter().map(|name| NodeName::as_str(name).to_owned()).collect()),

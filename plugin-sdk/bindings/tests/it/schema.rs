@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use boon::{Compiler, Schemas};
-use plumbline_core::definition::{DEFINITION_SCHEMA_ID, MODULE_SCHEMA_ID, definition_schema, module_schema};
+use plumbline_core::definition::{definition_schema, module_schema};
 use serde_json::Value;
 
 use crate::root;
@@ -33,10 +33,11 @@ fn below(places: &[&str], name: &str) -> Vec<PathBuf> {
 }
 
 /// Checks that each file refers to its schema and is valid.
-fn follow(found: &[PathBuf], id: &str, schema: Value) {
+fn follow(found: &[PathBuf], schema: Value) {
+    let id = schema["$id"].as_str().unwrap().to_owned();
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
-    compiler.add_resource(id, schema).unwrap();
-    let index = compiler.compile(id, &mut schemas).unwrap();
+    compiler.add_resource(&id, schema).unwrap();
+    let index = compiler.compile(&id, &mut schemas).unwrap();
     let mut wrong = Vec::new();
     for path in found {
         let text = fs::read_to_string(path).unwrap();
@@ -60,12 +61,12 @@ fn follow(found: &[PathBuf], id: &str, schema: Value) {
 fn examples_and_templates_follow_the_schema_of_definitions() {
     let found = below(&["examples", "plugin-sdk/templates"], "plugin.yaml");
     assert!(found.len() > 3, "{found:?}");
-    follow(&found, DEFINITION_SCHEMA_ID, definition_schema());
+    follow(&found, definition_schema());
 }
 
 #[test]
 fn examples_and_templates_follow_the_schema_of_projects() {
     let found = below(&["examples", "plugin-sdk/templates"], "module.yaml");
     assert!(!found.is_empty());
-    follow(&found, MODULE_SCHEMA_ID, module_schema());
+    follow(&found, module_schema());
 }

@@ -1,6 +1,6 @@
 //! Documents for tests, and helpers to process them.
 
-use plumbline_core::{FlatItem, Item, flat, rollup};
+use plumbline_core::{FlatItem, Item, item, rollup};
 use plumbline_module_host_facts::HostFacts;
 use plumbline_sdk::testing::{Case, Run};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ pub(crate) fn nodes(documents: &[(&str, Value)]) -> Case {
 pub(crate) fn rolled_up(run: &Run) -> Item {
     assert_eq!(run.outcome, Ok(()));
     let items: Vec<FlatItem> = serde_json::from_value(run.to_json()).unwrap();
-    let mut root = Item { name: "facts".to_owned(), items: flat::build(items).unwrap(), ..Item::default() };
+    let mut root = Item { name: "facts".to_owned(), items: item::build(items).unwrap(), ..Item::default() };
     rollup::roll_up(&mut root);
     root
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use plumbline_core::{FlatItem, Item, flat, rollup};
+use plumbline_core::{FlatItem, Item, item, rollup};
 use plumbline_module_junit::Junit;
 use plumbline_sdk::testing::{Case, Run};
 use plumbline_sdk::{Detail, Status};
@@ -79,7 +79,7 @@ pub(crate) fn without_extras(mut tree: Value) -> Value {
 
 fn tree(run: &Run, root: &str) -> Item {
     let items: Vec<FlatItem> = serde_json::from_value(run.to_json()).expect("the harness writes the host's form");
-    let items = flat::build(items).expect("pre-order");
+    let items = item::build(items).expect("pre-order");
     let mut root = Item { name: root.to_owned(), items, ..Item::default() };
     root.meta.insert("type".to_owned(), "summary".to_owned());
     rollup::roll_up(&mut root);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use plumbline_core::{FlatItem, Item, flat, rollup};
+use plumbline_core::{FlatItem, Item, item, rollup};
 use plumbline_module_manual::Manual;
 use plumbline_sdk::testing::{Case, Run};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(crate) fn rolled_up(run: &Run, root: &str) -> Value {
     assert_eq!(run.outcome, Ok(()));
     let items: Vec<FlatItem> = serde_json::from_value(run.to_json()).unwrap();
-    let mut root = Item { name: root.to_owned(), items: flat::build(items).unwrap(), ..Item::default() };
+    let mut root = Item { name: root.to_owned(), items: item::build(items).unwrap(), ..Item::default() };
     root.meta.insert("type".to_owned(), "summary".to_owned());
     rollup::roll_up(&mut root);
     serde_json::to_value(&root).unwrap()

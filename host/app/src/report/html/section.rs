@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use maud::{Markup, html};
+use plumbline_core::failures::message_and_body;
 use plumbline_core::judgement::{PluginVerdict, RuledItem};
-use plumbline_core::reason::message_and_body;
 use plumbline_core::text::printable;
 use plumbline_core::{FailedTest, FailedTests, Item, Status, TestId};
 use serde_json::Value;

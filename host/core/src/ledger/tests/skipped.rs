@@ -2,7 +2,7 @@
 
 use super::words::{at, key, planned, plugin};
 use crate::Verdict;
-use crate::ledger::{Effect, ErrorRecord, Event, Ledger, MAX_REASON, Record, Refusal, Stored, StoredKind};
+use crate::ledger::{Effect, ErrorRecord, Event, Ledger, MAX_SKIP_REASON, Record, Refusal, Stored, StoredKind};
 use crate::progress::ProgressUpdate;
 use crate::run_status::TarInfo;
 
@@ -91,5 +91,5 @@ fn the_reason_is_bounded_and_survives_the_journal() {
     let line = serde_json::to_string(&Record { at: at(1), event: event.clone() }).unwrap();
     assert_eq!(serde_json::from_str::<Record>(&line).unwrap().event, event);
     ledger.apply(at(1), event).unwrap();
-    assert_eq!(ledger.skipped(&plugin("a")).unwrap().len(), MAX_REASON);
+    assert_eq!(ledger.skipped(&plugin("a")).unwrap().len(), MAX_SKIP_REASON);
 }

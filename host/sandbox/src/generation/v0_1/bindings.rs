@@ -8,7 +8,7 @@ pub(crate) mod post_processor {
         world: "plumbline:plugin/post-processor-module",
         imports: { default: trappable },
         require_store_data_send: true,
-        with: { "plumbline:plugin/input.file": crate::call::files::FileHandle },
+        with: { "plumbline:plugin/input.file": crate::call::input::FileHandle },
     });
 }
 
@@ -37,7 +37,7 @@ pub(crate) mod summarizer {
             "plumbline:plugin/types": super::post_processor::plumbline::plugin::types,
             "plumbline:plugin/output": super::post_processor::plumbline::plugin::output,
             "plumbline:plugin/log": super::post_processor::plumbline::plugin::log,
-            "plumbline:plugin/results.items": crate::call::reading::ItemsHandle,
+            "plumbline:plugin/results.items": crate::call::input::ItemsHandle,
         },
     });
 }

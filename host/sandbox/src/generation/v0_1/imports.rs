@@ -9,11 +9,9 @@ use super::bindings::post_processor::plumbline::plugin::input::{self, HostFile};
 use super::bindings::post_processor::plumbline::plugin::log::{self, Level};
 use super::bindings::post_processor::plumbline::plugin::{output, types};
 use super::bindings::summarizer::plumbline::plugin::results::{self, Entry, HostItems};
-use crate::call::emit::{RawDetail, RawItem};
-use crate::call::files::FileHandle;
-use crate::call::io::{self, LogLevel, TreeItem};
+use crate::call::input::{FileHandle, ItemsHandle};
+use crate::call::io::{LogLevel, TreeItem};
 use crate::call::judgement::TreeHandle;
-use crate::call::reading::ItemsHandle;
 use crate::call::state::CallState;
 
 impl results::Host for CallState {}
@@ -21,18 +19,14 @@ impl results::Host for CallState {}
 impl HostItems for CallState {
     fn next(&mut self, _: Resource<ItemsHandle>, max: u32) -> wasmtime::Result<Result<Vec<Entry>, String>> {
         let batch = self.results.next(max, &self.clock)?;
-        Ok(batch.map(|entries| entries.into_iter().map(Entry::from).collect()))
+        Ok(batch.map(|entries| {
+            entries.into_iter().map(|entry| Entry { set: entry.set, item: entry.item.into() }).collect()
+        }))
     }
 
     fn drop(&mut self, _: Resource<ItemsHandle>) -> wasmtime::Result<()> {
         self.results.close();
         Ok(())
-    }
-}
-
-impl From<io::Entry> for Entry {
-    fn from(entry: io::Entry) -> Self {
-        Self { set: entry.set, item: entry.item.into() }
     }
 }
 
@@ -94,7 +88,11 @@ impl HostFile for CallState {
 
 impl wit::Host for CallState {
     fn rule(&mut self, rulings: Vec<(u64, wit::Ruling)>) -> wasmtime::Result<()> {
-        Ok(CallState::rule(self, rulings.into_iter().map(|(index, ruling)| (index, ruling.into())))?)
+        let ruling = |(index, ruling)| {
+            let wit::Ruling { class, counts, reason, source } = ruling;
+            (index, Ruling { class, counts, reason, source })
+        };
+        Ok(CallState::rule(self, rulings.into_iter().map(ruling))?)
     }
 
     fn report(&mut self, checks: Vec<wit::Check>) -> wasmtime::Result<()> {
@@ -105,7 +103,7 @@ impl wit::Host for CallState {
 impl HostTree for CallState {
     fn next(&mut self, _: Resource<TreeHandle>, max: u32) -> wasmtime::Result<Result<Vec<JudgedItem>, String>> {
         let batch = self.next_of_tree(max)?;
-        Ok(batch.map(|items| items.into_iter().map(JudgedItem::from).collect()))
+        Ok(batch.map(|items| items.into_iter().map(judged_item).collect()))
     }
 
     fn drop(&mut self, _: Resource<TreeHandle>) -> wasmtime::Result<()> {
@@ -114,25 +112,10 @@ impl HostTree for CallState {
     }
 }
 
-impl From<(u64, TreeItem)> for JudgedItem {
-    fn from((index, given): (u64, TreeItem)) -> Self {
-        let TreeItem { set, item, leaf, ruling } = given;
-        Self { index, set, item: item.into(), leaf, ruling: ruling.map(wit::Ruling::from) }
-    }
-}
-
-impl From<Ruling> for wit::Ruling {
-    fn from(ruling: Ruling) -> Self {
-        let Ruling { class, counts, reason, source } = ruling;
-        Self { class, counts, reason, source }
-    }
-}
-
-impl From<wit::Ruling> for Ruling {
-    fn from(ruling: wit::Ruling) -> Self {
-        let wit::Ruling { class, counts, reason, source } = ruling;
-        Self { class, counts, reason, source }
-    }
+fn judged_item((index, given): (u64, TreeItem)) -> JudgedItem {
+    let TreeItem { set, item, leaf, ruling } = given;
+    let ruling = ruling.map(|Ruling { class, counts, reason, source }| wit::Ruling { class, counts, reason, source });
+    JudgedItem { index, set, item: item.into(), leaf, ruling }
 }
 
 impl From<wit::Check> for plumbline_core::Check {
@@ -164,37 +147,6 @@ impl types::Host for CallState {}
 
 impl output::Host for CallState {
     fn emit(&mut self, items: Vec<types::Item>) -> wasmtime::Result<()> {
-        Ok(CallState::emit(self, items.into_iter().map(RawItem::from))?)
-    }
-}
-
-impl From<types::Item> for RawItem {
-    fn from(item: types::Item) -> Self {
-        let types::Item { depth, name, status, meta, details } = item;
-        let status = status.map(Status::from);
-        let details = details.into_iter().map(|(key, value)| (key, value.into())).collect();
-        Self { depth, name, status, meta, details }
-    }
-}
-
-impl From<types::Status> for Status {
-    fn from(status: types::Status) -> Self {
-        match status {
-            types::Status::Passed => Self::Passed,
-            types::Status::Failed => Self::Failed,
-            types::Status::Skipped => Self::Skipped,
-            types::Status::Timeout => Self::Timeout,
-            types::Status::Unknown => Self::Unknown,
-            types::Status::Custom(text) => Self::Custom(text),
-        }
-    }
-}
-
-impl From<types::Detail> for RawDetail {
-    fn from(detail: types::Detail) -> Self {
-        match detail {
-            types::Detail::Text(text) => Self::Text(text),
-            types::Detail::Json(text) => Self::Json(text),
-        }
+        Ok(CallState::emit(self, items)?)
     }
 }

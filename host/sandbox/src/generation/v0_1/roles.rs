@@ -1,6 +1,6 @@
 //! Binds components to roles and calls them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use plumbline_core::{Node, NodeName};
 use serde_json::Value;
@@ -15,13 +15,11 @@ use super::bindings::post_processor::plumbline::plugin::types;
 use super::bindings::post_processor::{PostProcessorModule, PostProcessorModulePre};
 use super::bindings::summarizer::SummarizerModulePre;
 use super::bindings::summarizer::plumbline::plugin::results;
-use crate::call::files::FileHandle;
+use crate::call::input::{FileHandle, ItemsHandle};
 use crate::call::io::{Expect, PluginInfo};
 use crate::call::judgement::TreeHandle;
-use crate::call::reading::ItemsHandle;
 use crate::call::state::CallState;
-use crate::failure::Stop;
-use crate::failure::cut;
+use crate::failure::{Stop, quoted};
 use crate::inspect::Roles;
 
 /// The maximum length in bytes of a name that a message quotes.
@@ -57,48 +55,37 @@ impl Bound {
         })
     }
 
-    /// Calls the post-processor. Returns `None` if the module does not implement this role.
     pub(crate) fn process(&self, store: &mut Store<CallState>, plugin: &PluginInfo) -> Option<Answer<()>> {
-        let pre = self.post_processor.as_ref()?;
-        let run = |store: &mut Store<CallState>| {
+        self.post_processor.as_ref().map(|pre| {
             let module = pre.instantiate(&mut *store)?;
             let files = files(store)?;
             module.plumbline_plugin_post_processor().call_process(store, &plugin_info(plugin), &files)
-        };
-        Some(run(store))
+        })
     }
 
-    /// Calls the summarizer. Returns `None` if the module does not implement this role.
     pub(crate) fn summarize(&self, store: &mut Store<CallState>, plugin: &PluginInfo) -> Option<Answer<()>> {
-        let pre = self.summarizer.as_ref()?;
-        let run = |store: &mut Store<CallState>| {
+        self.summarizer.as_ref().map(|pre| {
             let module = pre.instantiate(&mut *store)?;
             let items: Resource<ItemsHandle> = Resource::new_own(0);
             module.plumbline_plugin_summarizer().call_summarize(store, &plugin_info(plugin), items)
-        };
-        Some(run(store))
+        })
     }
 
-    /// Calls the judge. Returns `None` if the module does not implement this role.
     pub(crate) fn judge(&self, store: &mut Store<CallState>, plugin: &PluginInfo) -> Option<Answer<()>> {
-        let pre = self.judge.as_ref()?;
-        let run = |store: &mut Store<CallState>| {
+        self.judge.as_ref().map(|pre| {
             let module = pre.instantiate(&mut *store)?;
             let evidence = files(store)?;
             let tree: Resource<TreeHandle> = Resource::new_own(0);
             module.plumbline_plugin_judge().call_judge(store, &plugin_info(plugin), tree, &evidence)
-        };
-        Some(run(store))
+        })
     }
 
-    /// Calls the expectations module. Returns `None` if the module does not implement this role.
     pub(crate) fn expected_results(
         &self,
         store: &mut Store<CallState>,
         call: &Expect<'_>,
     ) -> Option<Answer<Vec<NodeName>>> {
-        let pre = self.expectations.as_ref()?;
-        let run = |store: &mut Store<CallState>| {
+        self.expectations.as_ref().map(|pre| {
             let module = pre.instantiate(&mut *store)?;
             let nodes: Vec<wit::Node> = call.nodes.iter().map(node).collect();
             let pod_spec = call.pod_spec.map(Value::to_string);
@@ -108,32 +95,27 @@ impl Bound {
                 Ok(expected) => Ok(checked(expected, call.nodes)?),
                 Err(sentence) => Err(sentence),
             })
-        };
-        Some(run(store))
+        })
     }
 }
 
-/// Returns handles to all files of the call.
 fn files(store: &Store<CallState>) -> wasmtime::Result<Vec<Resource<FileHandle>>> {
-    let count = u32::try_from(store.data().files.len())?;
+    let count = u32::try_from(store.data().files.files.len())?;
     Ok((0..count).map(Resource::new_own).collect())
 }
 
 /// Checks that the expected results are known nodes without duplicates.
 fn checked(expected: Vec<wit::ExpectedResult>, nodes: &[Node]) -> Result<Vec<NodeName>, Stop> {
-    let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    let known: HashMap<&str, &NodeName> = nodes.iter().map(|node| (node.name.as_str(), &node.name)).collect();
     let mut seen = HashSet::new();
     let mut names = Vec::with_capacity(expected.len());
     for result in expected {
         let name = match result {
             wit::ExpectedResult::Global => NodeName::global(),
             wit::ExpectedResult::Node(name) => {
-                let quoted = || format!("`{}`", cut(&name, MAX_QUOTED).escape_debug());
-                if !known.contains(name.as_str()) {
-                    return Err(Stop::rubbish("an expected result must be of a node of the cluster", quoted()));
-                }
-                name.parse()
-                    .map_err(|_| Stop::rubbish("an expected result must be of a node of the cluster", quoted()))?
+                let node = known.get(name.as_str());
+                let rule = "an expected result must be of a node of the cluster";
+                node.map(|node| (*node).clone()).ok_or_else(|| Stop::rubbish(rule, quoted(&name, MAX_QUOTED)))?
             }
         };
         if !seen.insert(name.clone()) {

@@ -1,0 +1,57 @@
+use super::*;
+use serde_json::json;
+
+#[test]
+fn keeps_all_keys_beside_the_sentence() {
+    let document =
+        json!({"error": "image cannot be pulled", "pod": {"metadata": {"name": "p"}}, "node": "n1", "details": [1]});
+    let record = ErrorRecord::from_json(document.to_string().as_bytes()).unwrap();
+    assert_eq!(record.error, "image cannot be pulled");
+    assert_eq!(record.details.keys().collect::<Vec<_>>(), ["details", "node", "pod"]);
+    assert_eq!(record.to_error_json(), document);
+}
+
+#[test]
+fn other_documents_are_refused_by_name() {
+    for (document, error) in [
+        ("[]", ErrorRecordError::NotAnObject),
+        ("\"timeout\"", ErrorRecordError::NotAnObject),
+        ("{}", ErrorRecordError::NoError),
+        (r#"{"error": 7}"#, ErrorRecordError::NoError),
+        (r#"{"error": null}"#, ErrorRecordError::NoError),
+    ] {
+        assert_eq!(ErrorRecord::from_json(document.as_bytes()), Err(error), "{document}");
+    }
+    for document in [&b""[..], b"{", b"{\"error\": \"\xff\"}", b"{\"error\": \"a\"} {}"] {
+        assert!(matches!(ErrorRecord::from_json(document), Err(ErrorRecordError::Invalid(_))), "{document:?}");
+    }
+}
+
+#[test]
+fn what_is_accepted_can_be_read_back_from_a_journal_and_the_rest_is_refused() {
+    use crate::ledger::{Event, Record};
+    let nested = |levels: usize| {
+        // The object itself is the first level.
+        format!(r#"{{"error": "e", "x": {}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1))
+    };
+    let deepest = ErrorRecord::from_json(nested(MAX_ERROR_DEPTH).as_bytes()).unwrap();
+    let event = Event::Failed { key: "e2e/global".parse().unwrap(), error: deepest };
+    let record = Record { at: Timestamp::UNIX_EPOCH, event };
+    let line = serde_json::to_string(&record).unwrap();
+    assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), record);
+
+    assert_eq!(ErrorRecord::from_json(nested(MAX_ERROR_DEPTH + 1).as_bytes()), Err(ErrorRecordError::TooDeep));
+    let flood = format!(r#"{{"error": "e", "x": {}"#, "[".repeat(1_000_000));
+    assert!(ErrorRecord::from_json(flood.as_bytes()).is_err());
+}
+
+#[test]
+fn a_timeout_is_known_by_its_word() {
+    assert!(ErrorRecord::new(crate::ledger::TIMEOUT_ERROR).is_timeout());
+    assert!(!ErrorRecord::new("no such image").is_timeout());
+}
+
+#[test]
+fn a_detail_called_error_gives_way_to_the_sentence() {
+    assert_eq!(ErrorRecord::new("a").with("error", "b").to_error_json(), json!({"error": "a"}));
+}

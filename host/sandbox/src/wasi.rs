@@ -1,0 +1,185 @@
+//! A minimal WASI for language runtimes that cannot start without it.
+//!
+//! There are no arguments, environment variables or directories. Clocks and random numbers work.
+//! Standard output and standard error go to the size-limited log of the call.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::AsyncWrite;
+use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream, WasiCli, WasiCliView as _};
+use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView, WasiClocksView as _};
+use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView as _};
+use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::Host;
+use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random, sync};
+use wasmtime_wasi::p2::{DynPollable, OutputStream, Pollable, StreamError, StreamResult};
+use wasmtime_wasi::random::WasiRandom;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use crate::call::limits::Clock;
+use crate::call::lines::{Lines, Stream};
+use crate::call::state::CallState;
+
+/// The maximum number of host resources that a module may hold through WASI at once: streams,
+/// timers, errors.
+const MAX_RESOURCES: usize = 10_000;
+/// The maximum number of random bytes per call.
+const MAX_RANDOM: u64 = 1 << 20;
+
+/// The WASI state, created on first use. Most modules never use it.
+pub(crate) struct WasiState {
+    lines: Lines,
+    clock: Clock,
+    made: Option<(WasiCtx, ResourceTable)>,
+}
+
+impl WasiState {
+    pub(crate) fn new(lines: Lines, clock: Clock) -> Self {
+        Self { lines, clock, made: None }
+    }
+
+    fn view(&mut self) -> WasiCtxView<'_> {
+        let (ctx, table) = self.made.get_or_insert_with(|| {
+            let mut context = WasiCtx::builder();
+            context
+                .stdout(Pipe { lines: self.lines.clone(), stream: Stream::Out })
+                .stderr(Pipe { lines: self.lines.clone(), stream: Stream::Err })
+                .max_random_size(MAX_RANDOM);
+            let mut table = ResourceTable::new();
+            table.set_max_capacity(MAX_RESOURCES);
+            (context.build(), table)
+        });
+        WasiCtxView { ctx, table }
+    }
+}
+
+struct HasTable;
+
+impl HasData for HasTable {
+    type Data<'a> = &'a mut ResourceTable;
+}
+
+/// Adds WASI 0.2 without sockets, and with timers that end with the call.
+pub(crate) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    type State = CallState;
+    let l = linker;
+    sync::io::error::add_to_linker::<State, HasTable>(l, |state| state.ctx().table)?;
+    sync::io::poll::add_to_linker::<State, HasTable>(l, |state| state.ctx().table)?;
+    sync::io::streams::add_to_linker::<State, HasTable>(l, |state| state.ctx().table)?;
+    clocks::wall_clock::add_to_linker::<State, WasiClocks>(l, State::clocks)?;
+    clocks::monotonic_clock::add_to_linker::<State, HasTimers>(l, |state| {
+        let clock = state.wasi.clock.clone();
+        Timers { clocks: state.clocks(), clock }
+    })?;
+    random::random::add_to_linker::<State, WasiRandom>(l, |state| state.ctx().ctx.random())?;
+    random::insecure::add_to_linker::<State, WasiRandom>(l, |state| state.ctx().ctx.random())?;
+    random::insecure_seed::add_to_linker::<State, WasiRandom>(l, |state| state.ctx().ctx.random())?;
+    filesystem::preopens::add_to_linker::<State, WasiFilesystem>(l, State::filesystem)?;
+    sync::filesystem::types::add_to_linker::<State, WasiFilesystem>(l, State::filesystem)?;
+    cli::environment::add_to_linker::<State, WasiCli>(l, State::cli)?;
+    cli::exit::add_to_linker::<State, WasiCli>(l, State::cli)?;
+    cli::stdin::add_to_linker::<State, WasiCli>(l, State::cli)?;
+    cli::stdout::add_to_linker::<State, WasiCli>(l, State::cli)?;
+    cli::stderr::add_to_linker::<State, WasiCli>(l, State::cli)?;
+    cli::terminal_input::add_to_linker::<State, WasiCli>(l, State::cli)?;
+    cli::terminal_output::add_to_linker::<State, WasiCli>(l, State::cli)?;
+    cli::terminal_stdin::add_to_linker::<State, WasiCli>(l, State::cli)?;
+    cli::terminal_stdout::add_to_linker::<State, WasiCli>(l, State::cli)?;
+    cli::terminal_stderr::add_to_linker::<State, WasiCli>(l, State::cli)?;
+    Ok(())
+}
+
+pub(crate) struct Timers<'a> {
+    clocks: WasiClocksCtxView<'a>,
+    clock: Clock,
+}
+
+/// The type by which the linker refers to [`Timers`].
+pub(crate) struct HasTimers;
+
+impl HasData for HasTimers {
+    type Data<'a> = Timers<'a>;
+}
+
+/// Returns the remaining time of a call. A timer that is shortened to it fires when the call's time
+/// is over, and the guest ends as soon as it resumes.
+fn nanoseconds(left: Option<Duration>) -> u64 {
+    left.and_then(|left| u64::try_from(left.as_nanos()).ok()).unwrap_or(u64::MAX)
+}
+
+impl Host for Timers<'_> {
+    fn now(&mut self) -> wasmtime::Result<u64> {
+        self.clocks.now()
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<u64> {
+        self.clocks.resolution()
+    }
+
+    fn subscribe_instant(&mut self, when: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        let duration = when.saturating_sub(self.clocks.now()?);
+        self.subscribe_duration(duration)
+    }
+
+    fn subscribe_duration(&mut self, duration: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        let duration = duration.min(nanoseconds(self.clock.left()));
+        self.clocks.subscribe_duration(duration)
+    }
+}
+
+/// The maximum number of bytes that a guest may write at once.
+const PERMIT: usize = 64 << 10;
+
+#[derive(Debug, Clone)]
+struct Pipe {
+    lines: Lines,
+    stream: Stream,
+}
+
+impl IsTerminal for Pipe {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Pipe {
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+
+    /// Only needed for WASI 0.3, which is not provided.
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(tokio::io::sink())
+    }
+}
+
+impl OutputStream for Pipe {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.lines.stream(self.stream, &bytes).map_err(|stop| StreamError::Trap(stop.into()))
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(PERMIT)
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for Pipe {
+    /// Returns immediately, because excess output is dropped and never waits.
+    async fn ready(&mut self) {}
+}
+
+impl WasiView for CallState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.wasi.view()
+    }
+}
+
+#[cfg(test)]
+#[path = "wasi_tests.rs"]
+mod tests;
