@@ -114,7 +114,7 @@ fn readable(entries: &[VerdictEntry]) -> Result<(), ChainError> {
         let entry = VerdictEntry { judge: judge.clone(), evidence: evidence.clone(), ..VerdictEntry::default() };
         let document = json!({
             "sonobuoy-config": {"driver": "Job", "plugin-name": "plugin"}, "spec": {},
-            "plumbline": {"verdict": [entry.to_json()]},
+            "plumbline": {"verdict": [entry]},
         });
         let refused = |judge: &str, source| ChainError::Evidence { judge: judge.to_owned(), source: Box::new(source) };
         Definition::from_json(document).map_err(|source| refused(judge, source))?;
