@@ -63,6 +63,15 @@ pub async fn ask(cluster: &Cluster, what: &str, request: Request<Body>) -> Resul
     Err(Refusal { retry_after, ..failed(kube::Error::Api(status.boxed())) })
 }
 
+pub(crate) async fn get(
+    cluster: &Cluster,
+    what: &str,
+    request: Result<Request<Vec<u8>>, kube::core::request::Error>,
+) -> Result<Value, ClusterError> {
+    let request = request.map_err(|error| ClusterError::new(what, error.to_string()))?;
+    ask(cluster, what, request.map(Body::from)).await.map_err(|refusal| refusal.error)
+}
+
 fn retry_after(headers: &HeaderMap, status: &Status) -> Option<Duration> {
     let header = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let body = status.details.as_ref().map(|details| u64::from(details.retry_after_seconds));

@@ -111,7 +111,6 @@ fn all_ended_well(pod: PodObject, worker: &str) -> bool {
     others.peek().is_some() && others.all(ended_well)
 }
 
-/// Returns true if the container ended with exit code 0, now or before its last restart.
 fn ended_well(container: &ContainerView) -> bool {
     [container.ended(), container.last.as_ref()].into_iter().flatten().any(|end| end.code == 0)
 }

@@ -1,12 +1,13 @@
-//! The nodes of a cluster, as needed for the expected results.
+//! Reads the nodes of a cluster: for expected results, for the monitor and for surveys.
 
 use std::collections::BTreeMap;
 
-use plumbline_core::{Node, Taint};
-use serde_json::{Map, Value};
+use plumbline_core::{Node, NodeName, Taint};
+use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
+use crate::pod_view::{line, text_at};
 use crate::retry::{Listing, PATIENCE, list};
 
 /// Nodes per page of a list. A node has 10 to 20 KiB, mostly image names, and takes five times as
@@ -38,7 +39,7 @@ pub async fn list_nodes(cluster: &Cluster) -> Result<NodeList, ClusterError> {
         metadata_only: false,
         patience: PATIENCE,
     };
-    match list(cluster, &listing, |object| node(&object)).await {
+    match list(cluster, &listing, |object| node(&Value::Object(object))).await {
         Ok(nodes) => Ok(collect(nodes)),
         Err(error) if error.is_forbidden() => Ok(NodeList {
             nodes: Vec::new(),
@@ -65,40 +66,85 @@ fn collect(nodes: Vec<Result<Node, String>>) -> NodeList {
 }
 
 /// Parses one node. Only the name is required.
-fn node(object: &Map<String, Value>) -> Result<Node, String> {
-    let at = |path: &[&str]| path.iter().skip(1).try_fold(object.get(*path.first()?)?, |value, key| value.get(key));
-    let text = |path: &[&str]| at(path).and_then(Value::as_str).map(str::to_owned);
-    let name = text(&["metadata", "name"]).unwrap_or_default();
-    let name = name.parse().map_err(|error| format!("a node is left out, and no result is expected of it: {error}"))?;
-    let labels: BTreeMap<String, String> = at(&["metadata", "labels"])
+fn node(object: &Value) -> Result<Node, String> {
+    let name = text_at(object, "/metadata/name").parse();
+    let name = name.map_err(|error| format!("a node is left out, and no result is expected of it: {error}"))?;
+    let labels: BTreeMap<String, String> = object
+        .pointer("/metadata/labels")
         .and_then(Value::as_object)
-        .map(|labels| {
-            labels.iter().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
-        })
-        .unwrap_or_default();
-    let conditions = at(&["status", "conditions"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let label = |key: &str| labels.get(key).cloned().unwrap_or_default();
-    let info = |field: &str| text(&["status", "nodeInfo", field]).filter(|text| !text.is_empty());
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+        .collect();
+    let info = |field: &str, label: &str| match text_at(object, &format!("/status/nodeInfo/{field}")) {
+        "" => labels.get(label).cloned().unwrap_or_default(),
+        text => text.to_owned(),
+    };
     Ok(Node {
         name,
-        taints: at(&["spec", "taints"])
-            .and_then(Value::as_array)
-            .map(|taints| taints.iter().filter_map(taint).collect())
-            .unwrap_or_default(),
-        ready: conditions.iter().any(|condition| {
-            let is = |key: &str, wanted: &str| condition.get(key).and_then(Value::as_str) == Some(wanted);
-            is("type", "Ready") && is("status", "True")
-        }),
-        unschedulable: at(&["spec", "unschedulable"]).and_then(Value::as_bool).unwrap_or_default(),
-        os: info("operatingSystem").unwrap_or_else(|| label("kubernetes.io/os")),
-        arch: info("architecture").unwrap_or_else(|| label("kubernetes.io/arch")),
+        taints: taints(object),
+        ready: is_ready(object) == Some(true),
+        unschedulable: object.pointer("/spec/unschedulable").and_then(Value::as_bool).unwrap_or_default(),
+        os: info("operatingSystem", "kubernetes.io/os"),
+        arch: info("architecture", "kubernetes.io/arch"),
         labels,
     })
 }
 
-fn taint(taint: &Value) -> Option<Taint> {
-    let text = |key: &str| taint.get(key).and_then(Value::as_str).map(str::to_owned);
-    Some(Taint { key: text("key")?, value: text("value").unwrap_or_default(), effect: text("effect")? })
+fn taints(node: &Value) -> Vec<Taint> {
+    let taints = node.pointer("/spec/taints").and_then(Value::as_array).into_iter().flatten();
+    let text = |taint: &Value, key: &str| taint.get(key).and_then(Value::as_str).map(str::to_owned);
+    let read = |taint: &Value| {
+        Some(Taint {
+            key: text(taint, "key")?,
+            value: text(taint, "value").unwrap_or_default(),
+            effect: text(taint, "effect")?,
+        })
+    };
+    taints.filter_map(read).collect()
+}
+
+/// Returns the condition of a node that says whether it is ready.
+pub(crate) fn ready_condition(node: &Value) -> Option<&Value> {
+    let mut conditions = node.pointer("/status/conditions")?.as_array()?.iter();
+    conditions.find(|condition| text_at(condition, "/type") == "Ready")
+}
+
+/// Returns whether a node is ready, or `None` if it does not say.
+pub(crate) fn is_ready(node: &Value) -> Option<bool> {
+    ready_condition(node).map(|condition| text_at(condition, "/status") == "True")
+}
+
+/// The fields of a node that the monitor uses.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct NodeView {
+    pub(crate) name: String,
+    pub(crate) ready: bool,
+    pub(crate) reason: Option<String>,
+    /// The taints in the usual notation: `key=value:effect`.
+    pub(crate) taints: Vec<String>,
+}
+
+impl NodeView {
+    /// Parses a node. Returns `None` if its name is not safe in a path.
+    pub(crate) fn read(object: &Value) -> Option<Self> {
+        let name = text_at(object, "/metadata/name");
+        name.parse::<NodeName>().ok()?;
+        let why = |condition: &Value| {
+            let parts = [line(text_at(condition, "/reason")), line(text_at(condition, "/message"))];
+            parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
+        };
+        let taint = |taint: Taint| match taint.value.as_str() {
+            "" => format!("{}:{}", taint.key, taint.effect),
+            value => format!("{}={value}:{}", taint.key, taint.effect),
+        };
+        Some(Self {
+            name: name.to_owned(),
+            ready: is_ready(object) == Some(true),
+            reason: ready_condition(object).map(why).filter(|why| !why.is_empty()),
+            taints: taints(object).into_iter().map(taint).collect(),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -107,7 +153,7 @@ mod tests {
     use serde_json::json;
 
     fn read(items: Value) -> NodeList {
-        collect(items.as_array().unwrap().iter().map(|item| node(item.as_object().unwrap())).collect())
+        collect(items.as_array().unwrap().iter().map(node).collect())
     }
 
     #[test]
@@ -145,5 +191,28 @@ mod tests {
         assert!(list.nodes.iter().all(|node| !node.ready && node.taints.is_empty() && node.labels.is_empty()));
         assert_eq!(list.warnings.len(), 2);
         assert!(list.warnings[0].contains("Bad_Name"), "{:?}", list.warnings);
+    }
+
+    fn view(node: Value) -> Option<NodeView> {
+        NodeView::read(&node)
+    }
+
+    #[test]
+    fn a_node_without_a_condition_is_not_ready() {
+        let node = view(json!({"metadata": {"name": "n"}, "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}}));
+        assert_eq!(
+            node,
+            Some(NodeView { name: "n".into(), taints: vec!["a:NoSchedule".into()], ..NodeView::default() })
+        );
+        let ready =
+            json!({"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet\nstopped"});
+        let node = view(json!({"metadata": {"name": "n"}, "spec": {}, "status": {"conditions": [ready]}})).unwrap();
+        assert_eq!((node.ready, node.reason.as_deref()), (false, Some("NodeStatusUnknown: Kubelet stopped")));
+    }
+
+    #[test]
+    fn a_name_that_could_leave_a_path_is_refused() {
+        assert_eq!(view(json!({"metadata": {"name": "../n"}, "spec": {}})), None);
+        assert_eq!(view(json!([])), None);
     }
 }

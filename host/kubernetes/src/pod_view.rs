@@ -1,6 +1,9 @@
 //! The only place where pods are interpreted. Monitor, status, logs and workers read a [`PodView`],
 //! never the object of the API server.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
@@ -9,8 +12,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::cluster::Cluster;
-use crate::names;
-use crate::query::is_safe_name;
+use crate::error::ClusterError;
+use crate::names::{self, is_safe_name};
+use crate::retry::{Listing, list};
 
 /// Maximum length of a message in characters. The longest known ones, from the scheduler on a
 /// cluster with many kinds of nodes, are shorter.
@@ -19,6 +23,33 @@ const MAX_MESSAGE: usize = 1000;
 /// Upper limit for the grace period of a deletion, in seconds. A larger value is treated as this
 /// one.
 const MAX_DELETION_GRACE: u64 = 600;
+
+/// The reasons of the kubelet for containers that wait because their image is not available.
+pub(crate) const IMAGE_REASONS: [&str; 7] = [
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "ErrImageNeverPull",
+    "ImageInspectError",
+    "RegistryUnavailable",
+    "SignatureValidationFailed",
+];
+
+/// The reasons for containers that could not be created or started.
+pub(crate) const CREATE_REASONS: [&str; 6] = [
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "RunContainerError",
+    "PreCreateHookError",
+    "PreStartHookError",
+    "PostStartHookError",
+];
+
+/// The reasons for containers that are about to start, which is a normal phase: volumes are mounted,
+/// images are pulled, and the network is set up.
+///
+/// Problems in this phase are reported only by events.
+pub(crate) const STARTING_REASONS: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 
 /// The parts of a pod on which Plumbline's decisions depend.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,7 +84,6 @@ pub(crate) struct PodView {
     pub(crate) ephemeral: Vec<String>,
 }
 
-/// Why the scheduler has not assigned a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unscheduled {
     pub(crate) reason: String,
@@ -61,7 +91,6 @@ pub(crate) struct Unscheduled {
     pub(crate) since: Option<Timestamp>,
 }
 
-/// The role of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {
     /// An init container, which ends before the others start.
@@ -72,7 +101,6 @@ pub(crate) enum Role {
     Main,
 }
 
-/// A container of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ContainerView {
     pub(crate) name: String,
@@ -85,7 +113,6 @@ pub(crate) struct ContainerView {
     pub(crate) last: Option<Ended>,
 }
 
-/// The state of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum ContainerState {
     /// The kubelet has not reported a state yet.
@@ -99,7 +126,6 @@ pub(crate) enum ContainerState {
     Ended(Ended),
 }
 
-/// How a container ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Ended {
     pub(crate) code: i64,
@@ -147,6 +173,11 @@ impl PodView {
         self.containers.iter().find(|container| container.name == name)
     }
 
+    /// Returns true if the container of the worker is running.
+    pub(crate) fn worker_runs(&self) -> bool {
+        self.container(names::WORKER_CONTAINER).is_some_and(ContainerView::is_running)
+    }
+
     /// Returns true if the pod has ended, so that none of its containers will start again.
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.phase.as_str(), "Succeeded" | "Failed")
@@ -171,7 +202,12 @@ impl PodView {
     /// Parses a pod. Returns `None` if the object is malformed, or if it contains a name that is
     /// not safe in a path.
     pub(crate) fn read(object: &Value) -> Option<Self> {
-        let pod = Self::from(PodObject::deserialize(object).ok()?);
+        Self::checked(PodObject::deserialize(object).ok()?)
+    }
+
+    /// Interprets a pod. Returns `None` if it contains a name that is not safe in a path or URL.
+    pub(crate) fn checked(pod: PodObject) -> Option<Self> {
+        let pod = Self::from(pod);
         pod.unsafe_name().is_none().then_some(pod)
     }
 }
@@ -189,7 +225,7 @@ pub(crate) fn pod_api(cluster: &Cluster, namespace: &str) -> Api<PodObject> {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PodSpec {
     node_name: Option<String>,
-    affinity: Option<Affinity>,
+    affinity: Option<Value>,
     init_containers: Option<Vec<ContainerSpec>>,
     containers: Option<Vec<ContainerSpec>>,
     ephemeral_containers: Option<Vec<ContainerSpec>>,
@@ -201,48 +237,7 @@ struct ContainerSpec {
     name: String,
     image: Option<String>,
     restart_policy: Option<String>,
-    resources: Option<Resources>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Resources {
-    limits: Option<Limits>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Limits {
-    memory: Option<String>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Affinity {
-    node_affinity: Option<NodeAffinity>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct NodeAffinity {
-    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
-    required: Option<NodeSelector>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NodeSelector {
-    node_selector_terms: Option<Vec<NodeSelectorTerm>>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NodeSelectorTerm {
-    match_fields: Option<Vec<Requirement>>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Requirement {
-    key: String,
-    operator: String,
-    values: Option<Vec<String>>,
+    resources: Option<Value>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -278,23 +273,14 @@ struct ContainerStatus {
 
 #[derive(Debug, Clone, Deserialize)]
 struct StateObject {
-    waiting: Option<WaitingObject>,
-    running: Option<RunningObject>,
-    terminated: Option<TerminatedObject>,
+    waiting: Option<StateDetails>,
+    running: Option<StateDetails>,
+    terminated: Option<StateDetails>,
 }
-
-#[derive(Debug, Clone, Deserialize)]
-struct WaitingObject {
-    reason: Option<String>,
-    message: Option<String>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct RunningObject {}
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct TerminatedObject {
+struct StateDetails {
     exit_code: Option<i64>,
     reason: Option<String>,
     message: Option<String>,
@@ -316,33 +302,32 @@ impl From<PodObject> for PodView {
             status.conditions.iter().flatten().find(|condition| condition.kind == kind && condition.status == value)
         };
         let unscheduled = condition("PodScheduled", "False").map(|condition| Unscheduled {
-            reason: line(condition.reason.as_deref()).unwrap_or_else(|| "Unschedulable".to_owned()),
-            message: line(condition.message.as_deref()),
+            reason: condition.reason.as_deref().and_then(line).unwrap_or_else(|| "Unschedulable".to_owned()),
+            message: condition.message.as_deref().and_then(line),
             since: condition.last_transition_time,
         });
         let disruption = condition("DisruptionTarget", "True").map(|condition| {
-            let parts = [line(condition.reason.as_deref()), line(condition.message.as_deref())];
-            parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
+            let parts = [&condition.reason, &condition.message].into_iter().flatten();
+            parts.filter_map(|part| line(part)).collect::<Vec<_>>().join(": ")
         });
-        let (target, ephemeral) = (target(&spec), names_of(spec.ephemeral_containers));
-        let mut containers = views(spec.init_containers, status.init_container_statuses.as_deref(), true);
-        containers.extend(views(spec.containers, status.container_statuses.as_deref(), false));
+        let mut containers = views(spec.init_containers.as_deref(), status.init_container_statuses.as_deref(), true);
+        containers.extend(views(spec.containers.as_deref(), status.container_statuses.as_deref(), false));
         Self {
             plugin: label(names::PLUGIN_LABEL),
             session: label(names::SESSION_LABEL),
             is_aggregator,
             run_status: run_status(&metadata),
             created: metadata.creation_timestamp.as_ref().map(|time| time.0),
+            target: target(&spec),
             node: spec.node_name.filter(|node| !node.is_empty()),
-            target,
             deleting,
             phase: status.phase.unwrap_or_default(),
-            reason: line(status.reason.as_deref()),
-            message: line(status.message.as_deref()),
+            reason: status.reason.as_deref().and_then(line),
+            message: status.message.as_deref().and_then(line),
             unscheduled,
             disruption: disruption.filter(|told| !told.is_empty()),
             containers,
-            ephemeral,
+            ephemeral: spec.ephemeral_containers.into_iter().flatten().map(|spec| spec.name).collect(),
             name: metadata.name.unwrap_or_default(),
             namespace: metadata.namespace.unwrap_or_default(),
             uid: metadata.uid.unwrap_or_default(),
@@ -361,35 +346,34 @@ fn run_status(metadata: &ObjectMeta) -> Option<String> {
 /// Returns the node for which a DaemonSet controller created a pod. The controller sets a node
 /// affinity for exactly that node.
 fn target(spec: &PodSpec) -> Option<String> {
-    let required = spec.affinity.as_ref()?.node_affinity.as_ref()?.required.as_ref()?;
-    let fields = required.node_selector_terms.iter().flatten().flat_map(|term| term.match_fields.iter().flatten());
-    let mut targets = fields.filter(|field| field.key == "metadata.name" && field.operator == "In");
-    targets.find_map(|field| field.values.as_ref()?.first().cloned())
+    let terms = "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
+    let terms = spec.affinity.as_ref()?.pointer(terms)?.as_array()?.iter();
+    let mut fields = terms.filter_map(|term| term.get("matchFields")?.as_array()).flatten();
+    let field =
+        fields.find(|field| text_at(field, "/key") == "metadata.name" && text_at(field, "/operator") == "In")?;
+    Some(field.pointer("/values/0")?.as_str()?.to_owned())
 }
 
-fn names_of(specs: Option<Vec<ContainerSpec>>) -> Vec<String> {
-    specs.into_iter().flatten().map(|spec| spec.name).collect()
-}
-
-fn views(specs: Option<Vec<ContainerSpec>>, statuses: Option<&[ContainerStatus]>, init: bool) -> Vec<ContainerView> {
-    let view = |spec: ContainerSpec| {
+fn views(specs: Option<&[ContainerSpec]>, statuses: Option<&[ContainerStatus]>, init: bool) -> Vec<ContainerView> {
+    let view = |spec: &ContainerSpec| {
         let status = statuses.unwrap_or_default().iter().find(|status| status.name == spec.name);
         let last = status.and_then(|status| status.last_state.as_ref()?.terminated.as_ref());
+        let limit = spec.resources.as_ref().and_then(|resources| resources.pointer("/limits/memory")?.as_str());
         ContainerView {
             role: match (init, spec.restart_policy.as_deref()) {
                 (true, Some("Always")) => Role::Sidecar,
                 (true, _) => Role::Init,
                 (false, _) => Role::Main,
             },
-            name: spec.name,
-            image: spec.image.unwrap_or_default(),
-            memory_limit: spec.resources.and_then(|resources| resources.limits?.memory),
+            name: spec.name.clone(),
+            image: spec.image.clone().unwrap_or_default(),
+            memory_limit: limit.map(str::to_owned),
             restarts: status.and_then(|status| u64::try_from(status.restart_count?).ok()).unwrap_or_default(),
             state: status.and_then(|status| status.state.as_ref()).map(state).unwrap_or_default(),
             last: last.map(ended),
         }
     };
-    specs.into_iter().flatten().map(view).collect()
+    specs.unwrap_or_default().iter().map(view).collect()
 }
 
 fn state(state: &StateObject) -> ContainerState {
@@ -398,30 +382,65 @@ fn state(state: &StateObject) -> ContainerState {
     } else if state.running.is_some() {
         ContainerState::Running
     } else if let Some(waiting) = &state.waiting {
-        let reason = line(waiting.reason.as_deref()).unwrap_or_default();
-        ContainerState::Waiting { reason, message: line(waiting.message.as_deref()) }
+        let reason = waiting.reason.as_deref().and_then(line).unwrap_or_default();
+        ContainerState::Waiting { reason, message: waiting.message.as_deref().and_then(line) }
     } else {
         ContainerState::Unknown
     }
 }
 
-fn ended(terminated: &TerminatedObject) -> Ended {
+fn ended(terminated: &StateDetails) -> Ended {
     Ended {
         // Without an exit code, success cannot be assumed.
         code: terminated.exit_code.unwrap_or(-1),
-        reason: line(terminated.reason.as_deref()),
-        message: line(terminated.message.as_deref()),
+        reason: terminated.reason.as_deref().and_then(line),
+        message: terminated.message.as_deref().and_then(line),
     }
 }
 
 /// Returns text for people on one line, with a limited length.
-pub(crate) fn line(text: Option<&str>) -> Option<String> {
-    let mut line: String = text?.split_whitespace().collect::<Vec<_>>().join(" ");
+pub(crate) fn line(text: &str) -> Option<String> {
+    let mut line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((end, _)) = line.char_indices().nth(MAX_MESSAGE) {
         line.truncate(end);
         line.push('…');
     }
     Some(line).filter(|line| !line.is_empty())
+}
+
+/// Returns the string at a JSON pointer, or an empty one.
+pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Pods per page: the API server's own chunk size.
+const PAGE: u32 = 500;
+
+/// Returns the sorted names of the pods of all plugins in `namespace`, or of one plugin.
+///
+/// # Errors
+/// Returns an error if the pods cannot be listed.
+pub async fn plugin_pods(
+    cluster: &Cluster,
+    namespace: &str,
+    plugin: Option<&str>,
+) -> Result<Vec<String>, ClusterError> {
+    let mut labels = names::plugin_pods_selector();
+    if let Some(plugin) = plugin {
+        labels.push_str(&format!(",{}={plugin}", names::PLUGIN_LABEL));
+    }
+    let listing = Listing {
+        what: &format!("list pods of plugins in namespace `{namespace}`"),
+        path: &format!("/api/v1/namespaces/{namespace}/pods"),
+        labels: Some(&labels),
+        page: PAGE,
+        metadata_only: true,
+        // The user waits.
+        patience: Duration::ZERO,
+    };
+    let pods = list(cluster, &listing, |pod| pod.get("metadata")?.get("name")?.as_str().map(str::to_owned)).await?;
+    // A pod may appear twice if the list changes between two pages.
+    Ok(pods.into_iter().flatten().collect::<BTreeSet<_>>().into_iter().collect())
 }
 
 #[cfg(test)]

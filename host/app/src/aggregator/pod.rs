@@ -15,7 +15,7 @@ use plumbline_kubernetes::dispatcher::Survey;
 use plumbline_kubernetes::driver::{Stage, WorkerSecurity, progress_ports};
 use plumbline_kubernetes::manifest::plugin_account;
 use plumbline_kubernetes::monitor::GracePeriods;
-use plumbline_kubernetes::query::{self, QueryOptions};
+use plumbline_kubernetes::query;
 use plumbline_kubernetes::{Cluster, names, own_pod_uid};
 
 use crate::error::AppError;
@@ -213,11 +213,11 @@ pub(super) fn graces(config: &Config) -> GracePeriods {
 
 /// The survey of the cluster.
 pub(super) fn survey(cluster: Cluster, config: &Config, namespace: &str, tree: PathBuf) -> Survey {
-    let options = QueryOptions::from_config(config, namespace);
+    let config = Config { namespace: namespace.to_owned(), ..config.clone() };
     Box::new(move || {
-        let (cluster, options, tree) = (cluster.clone(), options.clone(), tree.clone());
+        let (cluster, config, tree) = (cluster.clone(), config.clone(), tree.clone());
         Box::pin(async move {
-            let summary = query::survey(&cluster, &options, &tree).await;
+            let summary = query::survey(&cluster, &config, &tree, &|_| {}).await;
             tracing::info!(queries = summary.queries, errors = summary.errors.len(), "the cluster was asked");
         })
     })

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use plumbline_app::AppError;
 use plumbline_app::runtime::runtime;
 use plumbline_core::{Config, RunId};
-use plumbline_kubernetes::query::{Progress, QueryOptions, Summary, survey_watched};
+use plumbline_kubernetes::query::{Progress, Summary, survey};
 use plumbline_kubernetes::{Cluster, ClusterError, names};
 
 use crate::args::{Global, QueryArgs};
@@ -28,11 +28,12 @@ const INTERRUPTED: u8 = 130;
 /// Queries the cluster, and prints the directory with the result.
 pub(crate) fn query(args: &QueryArgs, global: &Global) -> Result<ExitCode, AppError> {
     logging::init(global);
-    let options = options(args)?;
-    let dir = args.output.clone().or_else(|| options.directory.clone());
+    let config = config(args)?;
+    let configured = [&config.query_dir, &config.uuid].into_iter().find(|name| !name.is_empty());
+    let dir = args.output.clone().or_else(|| configured.map(PathBuf::from));
     let dir = dir.unwrap_or_else(|| PathBuf::from(RunId::random().to_string()));
     let runtime = runtime()?;
-    let Some(summary) = runtime.block_on(ask(args, &options, &dir))? else {
+    let Some(summary) = runtime.block_on(ask(args, &config, &dir))? else {
         say(&format!("interrupted; what was collected so far: {}", dir.display()));
         return Ok(ExitCode::from(INTERRUPTED));
     };
@@ -46,27 +47,26 @@ pub(crate) fn query(args: &QueryArgs, global: &Global) -> Result<ExitCode, AppEr
     Ok(ExitCode::SUCCESS)
 }
 
-fn options(args: &QueryArgs) -> Result<QueryOptions, AppError> {
-    let mut options = match &args.config {
-        None => QueryOptions::default(),
+fn config(args: &QueryArgs) -> Result<Config, AppError> {
+    let mut config = match &args.config {
+        None => Config::default(),
         Some(path) => {
             let unusable = || AppError::usage(format!("invalid configuration `{}`", path.display()));
             let text = std::fs::read_to_string(path).map_err(|error| unusable().because(&error))?;
-            let config = Config::over_defaults(&text).map_err(|error| unusable().because(&error))?;
-            QueryOptions::from_config(&config, &config.namespace)
+            Config::over_defaults(&text).map_err(|error| unusable().because(&error))?
         }
     };
     // Queries run with the permissions of the user.
-    options.kubelets = true;
+    config.plumbline.query_kubelets = true;
     // The configuration's namespace applies unless another one was requested.
     if args.cluster.namespace != names::DEFAULT_NAMESPACE || args.config.is_none() {
-        options.own_namespace.clone_from(&args.cluster.namespace);
+        config.namespace.clone_from(&args.cluster.namespace);
     }
-    Ok(options)
+    Ok(config)
 }
 
 /// Runs the queries. Returns `None` after an interrupt.
-async fn ask(args: &QueryArgs, options: &QueryOptions, dir: &Path) -> Result<Option<Summary>, AppError> {
+async fn ask(args: &QueryArgs, config: &Config, dir: &Path) -> Result<Option<Summary>, AppError> {
     let cluster = Cluster::connect(&args.cluster.connect_options()).await.map_err(unreachable)?;
     // An unreachable cluster is reported once, and not by every query.
     let version = cluster.version().await.map_err(unreachable)?;
@@ -83,7 +83,7 @@ async fn ask(args: &QueryArgs, options: &QueryOptions, dir: &Path) -> Result<Opt
         }
     };
     tokio::select! {
-        summary = survey_watched(&cluster, options, dir, &observer) => Ok(Some(summary)),
+        summary = survey(&cluster, config, dir, &observer) => Ok(Some(summary)),
         _ = tokio::signal::ctrl_c() => Ok(None),
     }
 }

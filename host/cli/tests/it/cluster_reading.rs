@@ -34,6 +34,20 @@ fn query_prints_where_it_is() {
 }
 
 #[test]
+fn query_writes_where_the_configuration_says() {
+    let bed = Bed::new();
+    let _double = cluster(&bed);
+    for (config, dir) in [
+        (r#"{"resources": [], "UUID": "id", "querydir": "there"}"#, "there\n"),
+        (r#"{"resources": [], "UUID": "id"}"#, "id\n"),
+    ] {
+        bed.write("config.json", config);
+        let done = bed.plumbline(&["query", "--kubeconfig", "kubeconfig", "--config", "config.json"]).expect(0);
+        assert_eq!(done.out, dir);
+    }
+}
+
+#[test]
 fn query_tells_what_is_wrong_with_a_configuration_or_a_cluster() {
     let bed = Bed::new();
     let double = cluster(&bed);

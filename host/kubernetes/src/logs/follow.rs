@@ -6,17 +6,17 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use kube::Client;
 use kube::runtime::watcher::{Config, Event};
+use serde_json::Value;
 use tokio::sync::watch::{self, Sender};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::event::{LogEvent, LogOptions, LogSource, LogSummary, LogsError, Tell};
-use super::pods::{Pod, State};
-use super::show::wanted;
-use super::tail::Tail;
+use super::lines::LogSource;
+use super::show::{Emit, LogEvent, LogOptions, LogSummary, LogsError, wanted};
+use super::tail::{State, Tail};
 use crate::cluster::Cluster;
-use crate::pod_view::{PodObject, PodView, pod_api};
+use crate::pod_view::{PodObject, PodView, pod_api, text_at};
 
 /// Maximum number of logs followed at once. Each one is a connection to a node. Others wait until
 /// one ends.
@@ -33,27 +33,39 @@ const QUEUE: usize = 64;
 ///
 /// # Errors
 /// Returns an error if the pods cannot be listed or watched, if there is none at the start, or if
-/// `tell` fails.
-pub async fn follow(cluster: &Cluster, options: &LogOptions, tell: Tell<'_>) -> Result<LogSummary, LogsError> {
+/// `emit` fails.
+pub async fn follow(cluster: &Cluster, options: &LogOptions, emit: Emit<'_>) -> Result<LogSummary, LogsError> {
     // Fail early if there is no pod at all. The plugin's pods may start later than the command.
     wanted(cluster, &LogOptions { plugin: None, ..options.clone() }).await?;
     let what = format!("watch the pods in namespace `{}`", options.namespace);
     let mut events = crate::watch::watch(pod_api(cluster, &options.namespace), Config::default(), what);
     let (to, mut lines) = mpsc::channel(QUEUE);
-    let mut followed = Followed::new(cluster.client(), options.clone(), to);
+    let mut followed = Followed {
+        client: cluster.client(),
+        options: options.clone(),
+        to,
+        over: CancellationToken::new(),
+        permits: Arc::new(Semaphore::new(MAX_STREAMS)),
+        states: BTreeMap::new(),
+        aggregators: BTreeSet::new(),
+        listed: None,
+        tails: JoinSet::new(),
+        count: 0,
+        full_reported: false,
+    };
     let mut summary = LogSummary::default();
     while !followed.over.is_cancelled() {
         tokio::select! {
-            Some(event) = lines.recv() => give(event, tell, &mut summary)?,
+            Some(event) = lines.recv() => deliver(event, emit, &mut summary)?,
             event = events.next() => match event {
                 Some(Ok(event)) => {
                     for notice in followed.take(event) {
-                        give(LogEvent::Notice(notice), tell, &mut summary)?;
+                        deliver(LogEvent::Notice(notice), emit, &mut summary)?;
                     }
                 }
                 // A retry does not change this response.
                 Some(Err(error)) if error.is_forbidden() => return Err(error.into()),
-                Some(Err(error)) => give(LogEvent::Notice(format!("{error}; trying again")), tell, &mut summary)?,
+                Some(Err(error)) => deliver(LogEvent::Notice(format!("{error}; trying again")), emit, &mut summary)?,
                 None => break,
             },
             Some(_) = followed.tails.join_next() => {}
@@ -63,54 +75,36 @@ pub async fn follow(cluster: &Cluster, options: &LogOptions, tell: Tell<'_>) -> 
     // The other senders are gone: the queue closes with the last tail.
     let mut tails = followed.finish();
     while let Some(event) = lines.recv().await {
-        give(event, tell, &mut summary)?;
+        deliver(event, emit, &mut summary)?;
     }
     while tails.join_next().await.is_some() {}
     Ok(summary)
 }
 
-fn give(event: LogEvent, tell: Tell<'_>, summary: &mut LogSummary) -> Result<(), LogsError> {
+fn deliver(event: LogEvent, emit: Emit<'_>, summary: &mut LogSummary) -> Result<(), LogsError> {
     if matches!(event, LogEvent::Line { .. }) {
         summary.lines += 1;
     }
-    tell(event).map_err(LogsError::Output)
+    emit(event).map_err(LogsError::Output)
 }
 
-/// The containers that are followed.
 struct Followed {
     client: Client,
     options: LogOptions,
     to: mpsc::Sender<LogEvent>,
     over: CancellationToken,
-    seats: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     /// The state of each container, by pod and container. Dropped when the pod is gone.
     states: BTreeMap<String, BTreeMap<String, Sender<State>>>,
-    /// The existing aggregator pods.
     aggregators: BTreeSet<String>,
     /// The pods seen so far in a list that is being read again.
     listed: Option<BTreeSet<String>>,
     tails: JoinSet<()>,
     count: usize,
-    told_full: bool,
+    full_reported: bool,
 }
 
 impl Followed {
-    fn new(client: Client, options: LogOptions, to: mpsc::Sender<LogEvent>) -> Self {
-        Self {
-            client,
-            options,
-            to,
-            over: CancellationToken::new(),
-            seats: Arc::new(Semaphore::new(MAX_STREAMS)),
-            states: BTreeMap::new(),
-            aggregators: BTreeSet::new(),
-            listed: None,
-            tails: JoinSet::new(),
-            count: 0,
-            told_full: false,
-        }
-    }
-
     /// Processes a watch event, and returns notices to print.
     fn take(&mut self, event: Event<PodObject>) -> Vec<String> {
         let mut notices = Vec::new();
@@ -118,8 +112,8 @@ impl Followed {
             Event::Init => self.listed = Some(BTreeSet::new()),
             Event::InitApply(pod) | Event::Apply(pod) => notices.extend(self.apply(pod)),
             Event::Delete(pod) => {
-                if let Some(pod) = Pod::of(pod.into()) {
-                    self.gone(&pod.identity);
+                if let Some(pod) = PodView::checked(pod) {
+                    self.gone(pod.identity());
                     if pod.is_aggregator {
                         notices.push("the aggregator's pod is gone: the run is over".to_owned());
                         self.over.cancel();
@@ -148,28 +142,28 @@ impl Followed {
     }
 
     fn apply(&mut self, object: PodObject) -> Option<String> {
-        let pod = Pod::of(PodView::from(object))?;
+        let pod = PodView::checked(object)?;
         if let Some(listed) = &mut self.listed {
-            listed.insert(pod.identity.clone());
+            listed.insert(pod.identity().to_owned());
         }
         if pod.is_aggregator {
-            self.aggregators.insert(pod.identity.clone());
+            self.aggregators.insert(pod.identity().to_owned());
         }
-        if pod.is_wanted(&self.options) {
-            for (container, state) in &pod.containers {
-                self.container(&pod, container, *state);
+        if self.options.selects(&pod) {
+            for container in &pod.containers {
+                self.container(&pod, &container.name, State::of(&pod, container));
             }
         }
-        if pod.run_over {
+        if is_run_over(&pod) {
             self.over.cancel();
         }
-        let full = self.count > MAX_STREAMS && !self.told_full;
-        self.told_full |= full;
+        let full = self.count > MAX_STREAMS && !self.full_reported;
+        self.full_reported |= full;
         full.then(|| format!("{MAX_STREAMS} logs are followed at once: others wait until one of these ends"))
     }
 
-    fn container(&mut self, pod: &Pod, container: &str, state: State) {
-        let states = self.states.entry(pod.identity.clone()).or_default();
+    fn container(&mut self, pod: &PodView, container: &str, state: State) {
+        let states = self.states.entry(pod.identity().to_owned()).or_default();
         if let Some(known) = states.get(container) {
             known.send_if_modified(|old| std::mem::replace(old, state) != state);
             return;
@@ -188,7 +182,7 @@ impl Followed {
             state: receiver,
             to: self.to.clone(),
             over: self.over.clone(),
-            seats: Arc::clone(&self.seats),
+            permits: Arc::clone(&self.permits),
         };
         self.tails.spawn(tail.run());
     }
@@ -202,5 +196,29 @@ impl Followed {
     fn finish(self) -> JoinSet<()> {
         self.over.cancel();
         self.tails
+    }
+}
+
+fn is_run_over(pod: &PodView) -> bool {
+    let status = pod.run_status.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let phase = status.as_ref().map(|status| text_at(status, "/status"));
+    pod.is_aggregator && (pod.has_ended() || matches!(phase, Some("complete" | "failed")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_aggregator_tells_when_the_run_is_over() {
+        let pod = |annotation: &str, phase: &str| {
+            let pod = json!({"metadata": {"name": "p", "labels": {"sonobuoy-component": "aggregator"},
+                "annotations": {"sonobuoy.hept.io/status": annotation}}, "spec": {}, "status": {"phase": phase}});
+            is_run_over(&PodView::read(&pod).unwrap())
+        };
+        assert!(pod(r#"{"status":"complete"}"#, "Running") && pod(r#"{"status":"failed"}"#, "Running"));
+        assert!(pod("", "Failed"));
+        assert!(!pod(r#"{"status":"running"}"#, "Running") && !pod("{", "Running"));
     }
 }

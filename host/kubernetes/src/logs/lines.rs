@@ -1,8 +1,59 @@
-//! Reads the lines of a stream, with a length limit.
+//! Requests the log of a container, and reads its lines with a length limit.
 
+use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use futures_util::io::{AsyncBufRead, AsyncBufReadExt};
+use kube::Client;
+use kube::core::subresource::LogParams;
+
+use crate::error::ClusterError;
+
+/// The container that a line comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSource {
+    /// The namespace of the pod.
+    pub namespace: String,
+    /// The name of the pod.
+    pub pod: String,
+    /// The name of the container.
+    pub container: String,
+}
+
+/// Formats the source as Sonobuoy does: `namespace="ns" pod="p" container="c"`.
+impl fmt::Display for LogSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "namespace={:?} pod={:?} container={:?}", self.namespace, self.pod, self.container)
+    }
+}
+
+/// How long a log may be silent before its end, if it is not followed.
+pub(super) const SILENCE: Duration = Duration::from_secs(60);
+
+/// Requests the log of a container. An answer must start within [`SILENCE`].
+pub(super) async fn open(
+    client: &Client,
+    source: &LogSource,
+    params: LogParams,
+) -> Result<Lines<impl AsyncBufRead + Unpin + use<>>, ClusterError> {
+    let params = LogParams { container: Some(source.container.clone()), ..params };
+    let request = kube::core::Request::new(format!("/api/v1/namespaces/{}/pods", source.namespace))
+        .logs(&source.pod, &params)
+        .map_err(|error| ClusterError::new(what(source), error.to_string()))?;
+    let answer = tokio::time::timeout(SILENCE, client.request_stream(request)).await.map_err(|_| silent(source))?;
+    let from = answer.map_err(|error| ClusterError::api(what(source), &error))?;
+    Ok(Lines { from, within: false, line: Vec::new() })
+}
+
+/// Returns the operation for messages, which completes "failed to …".
+pub(super) fn what(source: &LogSource) -> String {
+    format!("read the log of container `{}` of pod `{}`", source.container, source.pod)
+}
+
+pub(super) fn silent(source: &LogSource) -> ClusterError {
+    ClusterError::new(what(source), format!("nothing came for {} s", SILENCE.as_secs()))
+}
 
 /// Maximum length of an unsplit line in bytes. Container runtimes split lines at 16 KiB, but
 /// rejoined lines may be longer.
@@ -17,7 +68,6 @@ pub(super) struct Piece {
     pub(super) continued: bool,
 }
 
-/// Reads a stream line by line.
 pub(super) struct Lines<R> {
     from: R,
     /// Whether the previous piece was cut.
@@ -27,10 +77,6 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    pub(super) fn new(from: R) -> Self {
-        Self { from, within: false, line: Vec::new() }
-    }
-
     /// Returns the next line, or `None` at the end.
     ///
     /// Text before the end of the stream counts as a line even without a line ending. Text before
@@ -72,8 +118,8 @@ mod tests {
     use super::*;
 
     async fn lines(text: &[u8]) -> Vec<Piece> {
-        let mut lines =
-            Lines::new(futures_util::io::BufReader::with_capacity(5, futures_util::io::Cursor::new(text.to_vec())));
+        let from = futures_util::io::BufReader::with_capacity(5, futures_util::io::Cursor::new(text.to_vec()));
+        let mut lines = Lines { from, within: false, line: Vec::new() };
         let mut all = Vec::new();
         while let Some(piece) = lines.next().await.unwrap() {
             all.push(piece);

@@ -5,14 +5,12 @@
 //! follow ─▶ watch of the pods ─▶ one tail per container ─▶ lines, as they come, until the run is over
 //! ```
 
-mod event;
 mod follow;
 mod lines;
-mod pods;
 mod resume;
 mod show;
 mod tail;
 
-pub use event::{LogEvent, LogOptions, LogSource, LogSummary, LogsError};
 pub use follow::follow;
-pub use show::show;
+pub use lines::LogSource;
+pub use show::{LogEvent, LogOptions, LogSummary, LogsError, show};

@@ -6,10 +6,8 @@ use jiff::Timestamp;
 
 use super::lines::Piece;
 
-/// The position up to which a log was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Resume {
-    /// The timestamp of the last line.
     last: Option<Timestamp>,
     /// The number of lines already read with that timestamp. Several lines may share it.
     at_last: usize,
@@ -40,12 +38,10 @@ impl Resume {
         self.last.and_then(|at| Timestamp::from_second(at.as_second()).ok())
     }
 
-    /// Starts a pass from here.
     pub(super) fn pass(&self) -> Pass {
         Pass { point: self.last, equal: self.at_last, plain: self.plain, passing: true }
     }
 
-    /// Resets the state for another instance of the container.
     pub(super) fn next_instance(&mut self) {
         self.plain = 0;
     }

@@ -9,12 +9,10 @@ use kube::core::subresource::LogParams;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::event::{LogEvent, LogSource};
-use super::lines::Lines;
-use super::pods::State;
+use super::lines::{LogSource, SILENCE, open, silent, what};
 use super::resume::Resume;
-use super::show::{SILENCE, request, what};
-use crate::error::ClusterError;
+use super::show::LogEvent;
+use crate::pod_view::{ContainerState, ContainerView, PodView};
 
 /// First and longest delay before a log is requested again. The delay doubles each time, and is
 /// reset when lines arrive.
@@ -24,7 +22,33 @@ const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_sec
 /// gone too.
 const GONE: Duration = Duration::from_secs(30);
 
-/// Follows one container.
+/// The progress of a container.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct State {
+    /// The number of instances that have started.
+    pub(super) instances: u64,
+    /// Whether the last instance is still running.
+    pub(super) running: bool,
+    /// Whether no other instance will start, because the pod is gone or has ended.
+    pub(super) last: bool,
+}
+
+impl State {
+    pub(super) fn of(pod: &PodView, container: &ContainerView) -> Self {
+        let (instances, running) = match &container.state {
+            // There is no status of the container, so the pod's phase is used instead.
+            ContainerState::Unknown => {
+                let running = pod.phase == "Running";
+                (u64::from(running || pod.has_ended()), running)
+            }
+            // A container that waits for a restart has run before. One that waits for its first
+            // start has not.
+            _ => (container.restarts.saturating_add(u64::from(container.has_run())), container.is_running()),
+        };
+        Self { instances, running, last: pod.has_ended() }
+    }
+}
+
 pub(super) struct Tail {
     pub(super) client: Client,
     pub(super) source: Arc<LogSource>,
@@ -33,7 +57,7 @@ pub(super) struct Tail {
     /// Cancelled when the run is over. What exists then is read to its end.
     pub(super) over: CancellationToken,
     /// Limits the number of open streams.
-    pub(super) seats: Arc<Semaphore>,
+    pub(super) permits: Arc<Semaphore>,
 }
 
 /// Why reading stopped before the end of the log.
@@ -46,7 +70,6 @@ enum Stop {
     Unwanted,
 }
 
-/// The part of a log to read.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     /// The current instance, followed as it grows.
@@ -73,9 +96,9 @@ impl Tail {
             if state.instances > begun || again {
                 // A followed log holds a permit for hours. Do not wait for one beyond the end of
                 // the run.
-                let seats = Arc::clone(&self.seats);
-                let _seat = tokio::select! {
-                    seat = seats.acquire_owned() => seat,
+                let permits = Arc::clone(&self.permits);
+                let _permit = tokio::select! {
+                    permit = permits.acquire_owned() => permit,
                     () = self.over.cancelled() => continue,
                 };
                 let before = resume.clone();
@@ -141,13 +164,12 @@ impl Tail {
         }
     }
 
-    /// Reads what exists when the run is over.
     async fn rest(&mut self, resume: &mut Resume, begun: u64) {
         let state = *self.state.borrow();
         if state.instances == 0 {
             return;
         }
-        let Ok(_seat) = Arc::clone(&self.seats).acquire_owned().await else { return };
+        let Ok(_permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
         if state.instances > begun && begun > 0 {
             let _nothing_left = self.read(resume, Part::Previous).await;
             resume.next_instance();
@@ -167,24 +189,18 @@ impl Tail {
             timestamps: true,
             ..LogParams::default()
         };
-        let broken = |error: ClusterError| Stop::Broken(error.cause);
-        let request = request(&self.source, params).map_err(broken)?;
-        let asked = tokio::time::timeout(SILENCE, self.client.request_stream(request)).await;
-        let stream = match asked {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => {
-                let error = ClusterError::api(what(&self.source), &error);
-                return Err(if error.is_not_found() { Stop::Gone } else { broken(error) });
-            }
-            Err(_) => return Err(silent()),
+        let mut lines = match open(&self.client, &self.source, params).await {
+            Ok(lines) => lines,
+            Err(error) if error.is_not_found() => return Err(Stop::Gone),
+            Err(error) => return Err(Stop::Broken(error.cause)),
         };
-        let mut lines = Lines::new(stream);
         let mut pass = resume.pass();
         loop {
             let next = if part == Part::Growing {
                 lines.next().await
             } else {
-                tokio::time::timeout(SILENCE, lines.next()).await.map_err(|_| silent())?
+                let next = tokio::time::timeout(SILENCE, lines.next()).await;
+                next.map_err(|_| Stop::Broken(silent(&self.source).cause))?
             };
             let Some(piece) = next.map_err(|error: io::Error| Stop::Broken(error.to_string()))? else { return Ok(()) };
             // Reserve space in the queue first, so that a line counts as read only when it will be
@@ -197,6 +213,28 @@ impl Tail {
     }
 }
 
-fn silent() -> Stop {
-    Stop::Broken(format!("nothing came for {} s", SILENCE.as_secs()))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn state_of(status: Value) -> State {
+        let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}, "status": status});
+        let pod = PodView::read(&pod).unwrap();
+        State::of(&pod, &pod.containers[0])
+    }
+
+    #[test]
+    fn instances_of_a_container_are_counted() {
+        let container = |status: Value| state_of(json!({"phase": "Running", "containerStatuses": [status]}));
+        let state = |instances, running| State { instances, running, last: false };
+        assert_eq!(container(json!({"name": "c", "state": {"waiting": {}}})), state(0, false));
+        assert_eq!(container(json!({"name": "c", "state": {"running": {}}, "restartCount": 0})), state(1, true));
+        let crashing =
+            json!({"name": "c", "state": {"waiting": {}}, "lastState": {"terminated": {}}, "restartCount": 2});
+        assert_eq!(container(crashing), state(3, false));
+        assert_eq!(container(json!({"name": "other"})), state(1, true));
+        assert_eq!(state_of(json!({"phase": "Failed"})), State { instances: 1, running: false, last: true });
+        assert_eq!(state_of(json!({})), State::default());
+    }
 }

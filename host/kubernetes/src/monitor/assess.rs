@@ -1,21 +1,29 @@
-//! Determines the problem of a pod.
+//! The problems that delay results: when each exists, how long it may last, and what is reported.
+//!
+//! [`Kind`] lists them in the order of reporting, and [`Kind::timing`] has their grace periods. The
+//! functions below recognize them, each with the sentence that names the object, and what the
+//! cluster says about it.
 
 use std::time::Duration;
 
-use super::options::GracePeriods;
-use super::sentence;
-use crate::names;
-use crate::pod_view::{ContainerState, ContainerView, PodView, Role};
-use crate::reasons;
+use plumbline_core::duration::format_duration;
+use serde::Serialize;
 
-/// The kind of problem that delays a result.
+use super::options::GracePeriods;
+use crate::names;
+use crate::nodes::NodeView;
+use crate::pod_view::{
+    CREATE_REASONS, ContainerState, ContainerView, Ended, IMAGE_REASONS, PodView, Role, STARTING_REASONS,
+};
+
+/// The kind of problem that delays a result. Programs find its name under `reason` in the record.
 ///
 /// The order is the order of reporting, if several exceed their grace period at the same moment. A
 /// kind that explains others comes before them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub(super) enum Kind {
     /// The node is no longer in the cluster.
-    NodeRemoved,
+    NodeGone,
     /// The cluster terminated the pod: it was evicted, preempted, or shut down with its node.
     PodEvicted,
     /// The pod is being deleted, but does not terminate.
@@ -27,9 +35,9 @@ pub(super) enum Kind {
     /// The pod cannot be scheduled.
     Unschedulable,
     /// An image cannot be pulled.
-    Image,
+    ImagePull,
     /// A container cannot be created.
-    Create,
+    CreateContainer,
     /// A container is being created, but does not start.
     Starting,
     /// A container crashes repeatedly.
@@ -37,7 +45,7 @@ pub(super) enum Kind {
     /// The worker ended.
     WorkerEnded,
     /// The plugin's container ended.
-    Ended,
+    NoResult,
     /// The node is not ready.
     NodeNotReady,
     /// The worker is running, but has never contacted the aggregator.
@@ -46,66 +54,47 @@ pub(super) enum Kind {
     Silent,
 }
 
-impl Kind {
-    /// Returns the identifier that programs find under `reason` in the record.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::NodeRemoved => "NodeGone",
-            Self::NodeNotReady => "NodeNotReady",
-            Self::PodEvicted => "PodEvicted",
-            Self::PodTerminating => "PodTerminating",
-            Self::PodGone => "PodGone",
-            Self::NoPod => "NoPod",
-            Self::Unschedulable => "Unschedulable",
-            Self::Image => "ImagePull",
-            Self::Create => "CreateContainer",
-            Self::Starting => "Starting",
-            Self::CrashLoop => "CrashLoop",
-            Self::WorkerEnded => "WorkerEnded",
-            Self::Ended => "NoResult",
-            Self::Hello => "Hello",
-            Self::Silent => "Silent",
-        }
-    }
-
-    pub(super) fn grace(self, graces: &GracePeriods) -> Duration {
-        match self {
-            Self::NodeRemoved | Self::NodeNotReady => graces.node_gone,
-            Self::PodEvicted | Self::PodTerminating | Self::PodGone => graces.pod_gone,
-            Self::NoPod => graces.no_pod,
-            Self::Unschedulable => graces.unschedulable,
-            Self::Image | Self::Create => graces.image_pull,
-            Self::Starting => graces.starting,
-            Self::CrashLoop => graces.crash_loop,
-            Self::WorkerEnded | Self::Ended => graces.no_result,
-            Self::Hello => graces.hello,
-            Self::Silent => graces.silent_lost.map_or(Duration::MAX, |lost| graces.silent.saturating_add(lost)),
-        }
-    }
-
-    /// Returns how long a problem lasts before it is reported as what the run waits for.
-    fn quiet(self, graces: &GracePeriods) -> Duration {
-        let quiet = match self {
-            Self::Silent => graces.silent,
-            // Only evidence shows whether a worker contacts the aggregator at all. After a restart
-            // of the aggregator, every worker is silent until its next heartbeat.
-            Self::Hello => graces.hello,
-            // Most images are pulled by then.
-            Self::Starting => SLOW_START,
-            _ => PASSING,
-        };
-        quiet.min(self.grace(graces))
-    }
-}
-
 /// Problems that pass within this time are not reported. The container of a plugin, for example,
 /// ends a moment before its result arrives.
 const PASSING: Duration = Duration::from_secs(10);
 
-/// A container that has not started after this time is reported.
+/// A container that has not started after this time is reported. Most images are pulled by then.
 const SLOW_START: Duration = Duration::from_secs(60);
 
-/// A problem, with the sentences that describe it.
+impl Kind {
+    /// Returns the grace period, and how long the problem lasts before it is reported as what the run
+    /// waits for.
+    fn timing(self, graces: &GracePeriods) -> (Duration, Duration) {
+        match self {
+            Self::NodeGone | Self::NodeNotReady => (graces.node_gone, PASSING),
+            Self::PodEvicted | Self::PodTerminating | Self::PodGone => (graces.pod_gone, PASSING),
+            Self::NoPod => (graces.no_pod, PASSING),
+            Self::Unschedulable => (graces.unschedulable, PASSING),
+            Self::ImagePull | Self::CreateContainer => (graces.image_pull, PASSING),
+            Self::Starting => (graces.starting, SLOW_START),
+            Self::CrashLoop => (graces.crash_loop, PASSING),
+            Self::WorkerEnded | Self::NoResult => (graces.no_result, PASSING),
+            // Only evidence shows whether a worker contacts the aggregator at all. After a restart
+            // of the aggregator, every worker is silent until its next heartbeat.
+            Self::Hello => (graces.hello, graces.hello),
+            Self::Silent => {
+                let lost = graces.silent_lost.map_or(Duration::MAX, |lost| graces.silent.saturating_add(lost));
+                (lost, graces.silent)
+            }
+        }
+    }
+
+    pub(super) fn grace(self, graces: &GracePeriods) -> Duration {
+        self.timing(graces).0
+    }
+
+    /// Returns true if the kubelet, which serves the logs of the pod, is gone, or the pod is gone
+    /// with its logs.
+    pub(super) fn has_no_logs(self) -> bool {
+        matches!(self, Self::NodeGone | Self::NodeNotReady | Self::PodGone)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) kind: Kind,
@@ -122,70 +111,223 @@ pub(super) struct Problem {
 impl Problem {
     /// Creates a problem of this kind. `describe` gets its grace period once that is over, and
     /// `None` before.
-    pub(super) fn new(kind: Kind, graces: &GracePeriods, describe: impl Fn(Option<Duration>) -> String) -> Self {
+    fn new(kind: Kind, graces: &GracePeriods, describe: impl Fn(Option<Duration>) -> String) -> Self {
         Self::within(kind, kind.grace(graces), graces, describe)
     }
 
     /// Creates a problem with a grace period other than that of its kind.
-    pub(super) fn within(
+    fn within(
         kind: Kind,
         grace: Duration,
         graces: &GracePeriods,
         describe: impl Fn(Option<Duration>) -> String,
     ) -> Self {
-        Self {
-            kind,
-            grace,
-            quiet: kind.quiet(graces).min(grace),
-            sentence: describe(Some(grace)),
-            so_far: describe(None),
-        }
+        let (usual, quiet) = kind.timing(graces);
+        let quiet = quiet.min(usual).min(grace);
+        Self { kind, grace, quiet, sentence: describe(Some(grace)), so_far: describe(None) }
     }
+}
+
+/// Returns the problem of a node, or `None` if it is ready. `node` is `None` if it does not exist.
+pub(super) fn assess_node(name: &str, node: Option<&NodeView>, graces: &GracePeriods) -> Option<Problem> {
+    let Some(node) = node else {
+        return Some(Problem::new(Kind::NodeGone, graces, |_| {
+            format!("node `{name}` was removed from the cluster before its result arrived")
+        }));
+    };
+    if node.ready {
+        return None;
+    }
+    let reason = because(node.reason.as_deref());
+    Some(Problem::new(Kind::NodeNotReady, graces, |lasted| match lasted {
+        Some(lasted) => format!(
+            "node `{name}` has not been ready for {}, and its worker was not heard of meanwhile{reason}",
+            format_duration(lasted)
+        ),
+        None => format!("node `{name}` is not ready{reason}"),
+    }))
+}
+
+/// Returns the problem of a result whose pod was deleted.
+pub(super) fn pod_gone(pod: &PodView, graces: &GracePeriods) -> Problem {
+    let why = because(pod.disruption.as_deref().or(pod.message.as_deref()));
+    Problem::new(Kind::PodGone, graces, |_| {
+        format!("{} was deleted before its result arrived, and was not replaced{why}", pod_on(pod))
+    })
+}
+
+/// Returns the problem of a run-once plugin that has no pod.
+///
+/// The dispatcher creates this pod itself before it is watched, so no controller is late here.
+pub(super) fn no_pod(session: &str, graces: &GracePeriods) -> Problem {
+    Problem::within(Kind::NoPod, graces.pod_gone, graces, |_| {
+        format!("the plugin has no pod: none carries the label `{}={session}`, so it was deleted", names::SESSION_LABEL)
+    })
+}
+
+/// Returns the problem of a node for which there is no pod.
+pub(super) fn no_pod_on(name: &str, node: Option<&NodeView>, graces: &GracePeriods) -> Problem {
+    let hint = match node {
+        Some(node) if !node.taints.is_empty() => format!(
+            "; the node has the taints {}: add tolerations to `podSpec.tolerations`, or leave the node out",
+            node.taints.join(", ")
+        ),
+        Some(_) => "; the node has no taints: look at the events of the DaemonSet".to_owned(),
+        None => String::new(),
+    };
+    Problem::new(Kind::NoPod, graces, |lasted| format!("no pod was made for node `{name}` {}{hint}", when(lasted)))
+}
+
+/// Returns the problem of a running worker that has never contacted the aggregator.
+pub(super) fn no_hello(pod: &PodView, namespace: &str, graces: &GracePeriods) -> Problem {
+    Problem::new(Kind::Hello, graces, |lasted| {
+        let pod = pod_on(pod);
+        let unheard = match lasted {
+            Some(lasted) => {
+                format!("the worker of {pod} has run for {} and did not reach the aggregator", format_duration(lasted))
+            }
+            None => format!("the worker of {pod} runs and has not reached the aggregator yet"),
+        };
+        format!(
+            "{unheard}; what may stand in between: the Service `{}`, a NetworkPolicy of namespace `{namespace}`, the cluster's DNS",
+            names::AGGREGATOR_SERVICE
+        )
+    })
+}
+
+/// Returns the problem of a running worker that sends no heartbeats.
+pub(super) fn silent(pod: &PodView, graces: &GracePeriods) -> Problem {
+    Problem::new(Kind::Silent, graces, |lasted| {
+        let (pod, silent) = (pod_on(pod), format_duration(lasted.unwrap_or(graces.silent)));
+        format!(
+            "the worker of {pod} has sent no heartbeat for more than {silent}, although its container runs; its process may be frozen, or \
+             the network between the pod and the aggregator may be down"
+        )
+    })
+}
+
+/// Returns the problem of a pod whose plugin runs in `container`, or `None` if none is visible.
+pub(super) fn assess(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
+    terminated(pod, graces)
+        .or_else(|| unschedulable(pod, graces))
+        .or_else(|| not_created(pod, graces))
+        .or_else(|| crash_loop(pod, container, graces))
+        .or_else(|| ended(pod, container, graces))
+        .or_else(|| starting(pod, container, graces))
+}
+
+fn terminated(pod: &PodView, graces: &GracePeriods) -> Option<Problem> {
+    if let Some(seconds) = pod.deleting {
+        let grace = graces.pod_gone + Duration::from_secs(seconds);
+        let why = because(pod.disruption.as_deref());
+        return Some(Problem::within(Kind::PodTerminating, grace, graces, |lasted| {
+            let lasted = lasted.map(|lasted| format!(", and has not ended within {}", format_duration(lasted)));
+            format!("{} is being deleted{}{why}", pod_on(pod), lasted.unwrap_or_default())
+        }));
+    }
+    (pod.phase == "Failed" && pod.reason.is_some()).then(|| evicted(pod, graces))
+}
+
+fn evicted(pod: &PodView, graces: &GracePeriods) -> Problem {
+    let reason = pod.reason.as_deref().map_or_else(|| "Failed".to_owned(), quote);
+    let message = because(pod.message.as_deref().or(pod.disruption.as_deref()));
+    Problem::new(Kind::PodEvicted, graces, |_| {
+        format!("{} was ended by the cluster, and not replaced: {reason}{message}", pod_on(pod))
+    })
+}
+
+fn unschedulable(pod: &PodView, graces: &GracePeriods) -> Option<Problem> {
+    let found = pod.unscheduled.as_ref().filter(|found| found.reason == "Unschedulable" && pod.node.is_none())?;
+    let message = quote(found.message.as_deref().unwrap_or("no node fits"));
+    let target = pod.target.as_deref().map(|node| format!(" for node `{node}`")).unwrap_or_default();
+    Some(Problem::new(Kind::Unschedulable, graces, |lasted| {
+        let scheduled = match lasted {
+            Some(lasted) => format!("could not be scheduled for {}", format_duration(lasted)),
+            None => "cannot be scheduled".to_owned(),
+        };
+        format!("pod `{}`{target} {scheduled}: {message}", pod.name)
+    }))
+}
+
+fn not_created(pod: &PodView, graces: &GracePeriods) -> Option<Problem> {
+    let waiting = |reasons: &[&str]| {
+        pod.containers.iter().find_map(|of| match &of.state {
+            ContainerState::Waiting { reason, message } if reasons.contains(&reason.as_str()) => {
+                Some((of, format!("{reason}{}", because(message.as_deref()))))
+            }
+            _ => None,
+        })
+    };
+    let could_not = |be: &str, lasted: Option<Duration>| match lasted {
+        Some(lasted) => format!("could not be {be} within {}", format_duration(lasted)),
+        None => format!("cannot be {be}"),
+    };
+    if let Some((of, why)) = waiting(&IMAGE_REASONS) {
+        let image = if of.image.is_empty() { "the image".to_owned() } else { format!("image `{}`", quote(&of.image)) };
+        return Some(Problem::new(Kind::ImagePull, graces, |lasted| {
+            format!("{image} of {} {}: {why}", in_pod(pod, of), could_not("pulled", lasted))
+        }));
+    }
+    let (of, why) = waiting(&CREATE_REASONS)?;
+    Some(Problem::new(Kind::CreateContainer, graces, |lasted| {
+        format!("{} (image `{}`) {}: {why}", in_pod(pod, of), quote(&of.image), could_not("started", lasted))
+    }))
 }
 
 /// More restarts than this are a crash loop, whatever the state of the container. Sonobuoy uses the
 /// same number.
 const MAX_RESTARTS: u64 = 2;
 
-/// The reason of the scheduler when it found no node.
-const UNSCHEDULABLE: &str = "Unschedulable";
+fn crash_loop(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
+    let of = pod.containers.iter().filter(|of| matters(pod, of, container)).find(|of| {
+        let backs_off = matches!(&of.state, ContainerState::Waiting { reason, .. } if reason == "CrashLoopBackOff");
+        backs_off || of.restarts > MAX_RESTARTS
+    })?;
+    let last = of.ended().or(of.last.as_ref());
+    let last = last.map(|end| format!("; the last time it {}{}", how_it_ended(of, end), advice(of, end)));
+    let times = if of.restarts == 1 { "once".to_owned() } else { format!("{} times", of.restarts) };
+    Some(Problem::new(Kind::CrashLoop, graces, |_| {
+        let last = last.as_deref().unwrap_or_default();
+        format!("{} crashes again and again: it was restarted {times}{last}", in_pod(pod, of))
+    }))
+}
 
-/// Returns the problem of a pod whose plugin runs in `container`, or `None` if none is visible.
-pub(super) fn assess(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
-    if let Some(seconds) = pod.deleting {
-        let grace = graces.pod_gone + Duration::from_secs(seconds);
-        let describe = |lasted| sentence::terminating(pod, lasted);
-        return Some(Problem::within(Kind::PodTerminating, grace, graces, describe));
+fn ended(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
+    let plugin_end = pod.container(container).and_then(|of| Some((of, of.ended()?)));
+    if let Some((worker, end)) = pod.container(names::WORKER_CONTAINER).and_then(|of| Some((of, of.ended()?)))
+        && (end.code != 0 || plugin_end.is_none())
+    {
+        let (worker, how, message) = (in_pod(pod, worker), how_it_ended(worker, end), because(end.message.as_deref()));
+        return Some(Problem::new(Kind::WorkerEnded, graces, |_| {
+            format!("the worker, {worker}, {how} before the result arrived{message}")
+        }));
     }
-    if pod.phase == "Failed" && pod.reason.is_some() {
-        return Some(Problem::new(Kind::PodEvicted, graces, |_| sentence::evicted(pod)));
-    }
-    let unschedulable = pod.unscheduled.as_ref().filter(|unscheduled| unscheduled.reason == UNSCHEDULABLE);
-    if let (Some(unscheduled), None) = (unschedulable, &pod.node) {
-        let message = unscheduled.message.as_deref().unwrap_or("no node fits");
-        let describe = |lasted| sentence::unschedulable(pod, message, lasted);
-        return Some(Problem::new(Kind::Unschedulable, graces, describe));
-    }
-    let waiting = |reasons: &[&str]| {
-        pod.containers.iter().find_map(|container| match &container.state {
-            ContainerState::Waiting { reason, message } if reasons.contains(&reason.as_str()) => {
-                Some((container, reason.as_str(), message.as_deref()))
+    if let Some((of, end)) = plugin_end {
+        let (message, advice, how) = (because(end.message.as_deref()), advice(of, end), how_it_ended(of, end));
+        let of = in_pod(pod, of);
+        return Some(Problem::new(Kind::NoResult, graces, |lasted| match lasted {
+            None => format!("{of} {how}, and its result has not arrived yet{message}{advice}"),
+            Some(_) if end.went_well() => {
+                format!("{of} finished without results: no result arrived after it ended with exit code 0{message}")
             }
-            _ => None,
-        })
-    };
-    if let Some((of, reason, message)) = waiting(&reasons::IMAGE) {
-        let describe = |lasted| sentence::image(pod, of, reason, message, lasted);
-        return Some(Problem::new(Kind::Image, graces, describe));
+            Some(_) => format!("{of} {how} and left no results{message}{advice}"),
+        }));
     }
-    if let Some((of, reason, message)) = waiting(&reasons::CREATE) {
-        let describe = |lasted| sentence::create(pod, of, reason, message, lasted);
-        return Some(Problem::new(Kind::Create, graces, describe));
+    // A failed init container that is not restarted means that the other containers never start.
+    let init = pod.containers.iter().filter(|of| of.role == Role::Init && matters(pod, of, container));
+    if let Some((of, end)) = init.filter_map(|of| Some((of, of.ended()?))).find(|(_, end)| end.code != 0) {
+        let (of, how, message) = (in_pod(pod, of), how_it_ended(of, end), because(end.message.as_deref()));
+        return Some(Problem::new(Kind::NoResult, graces, |_| {
+            format!("init {of} {how}, so the plugin was never started{message}")
+        }));
     }
-    if let Some(of) = pod.containers.iter().find(|of| matters(pod, of, container) && is_looping(of)) {
-        return Some(Problem::new(Kind::CrashLoop, graces, |_| sentence::crash_loop(pod, of)));
+    match pod.phase.as_str() {
+        "Failed" => Some(evicted(pod, graces)),
+        "Succeeded" => {
+            Some(Problem::new(Kind::NoResult, graces, |_| format!("{} finished without results", pod_on(pod))))
+        }
+        _ => None,
     }
-    ended(pod, container, graces).or_else(|| starting(pod, container, graces))
 }
 
 fn starting(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
@@ -194,34 +336,13 @@ fn starting(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Pro
         return None;
     }
     let mut waiting = pod.containers.iter().filter(|of| matters(pod, of, container)).filter_map(|of| match &of.state {
-        ContainerState::Waiting { reason, .. } if reasons::STARTING.contains(&reason.as_str()) => Some((of, reason)),
+        ContainerState::Waiting { reason, .. } if STARTING_REASONS.contains(&reason.as_str()) => Some((of, reason)),
         _ => None,
     });
     let (of, reason) = waiting.next()?;
-    Some(Problem::new(Kind::Starting, graces, |lasted| sentence::starting(pod, of, reason, lasted)))
-}
-
-fn ended(pod: &PodView, container: &str, graces: &GracePeriods) -> Option<Problem> {
-    let plugin = pod.container(container);
-    let plugin_end = plugin.and_then(|of| Some((of, of.ended()?)));
-    if let Some((worker, end)) = pod.container(names::WORKER_CONTAINER).and_then(|of| Some((of, of.ended()?)))
-        && (end.code != 0 || plugin_end.is_none())
-    {
-        return Some(Problem::new(Kind::WorkerEnded, graces, |_| sentence::worker_ended(pod, worker, end)));
-    }
-    if let Some((of, end)) = plugin_end {
-        return Some(Problem::new(Kind::Ended, graces, |lasted| sentence::plugin_ended(pod, of, end, lasted)));
-    }
-    // A failed init container that is not restarted means that the other containers never start.
-    let init = pod.containers.iter().filter(|of| of.role == Role::Init && matters(pod, of, container));
-    if let Some((of, end)) = init.filter_map(|of| Some((of, of.ended()?))).find(|(_, end)| end.code != 0) {
-        return Some(Problem::new(Kind::Ended, graces, |_| sentence::init_ended(pod, of, end)));
-    }
-    match pod.phase.as_str() {
-        "Failed" => Some(Problem::new(Kind::PodEvicted, graces, |_| sentence::evicted(pod))),
-        "Succeeded" => Some(Problem::new(Kind::Ended, graces, |_| sentence::pod_succeeded(pod))),
-        _ => None,
-    }
+    Some(Problem::new(Kind::Starting, graces, |lasted| {
+        format!("{} has not started {}: {}", in_pod(pod, of), when(lasted), quote(reason))
+    }))
 }
 
 /// Returns true if the end of a container is the end of the plugin.
@@ -237,9 +358,59 @@ fn matters(pod: &PodView, of: &ContainerView, container: &str) -> bool {
     }
 }
 
-fn is_looping(of: &ContainerView) -> bool {
-    let backs_off = matches!(&of.state, ContainerState::Waiting { reason, .. } if reason == "CrashLoopBackOff");
-    backs_off || of.restarts > MAX_RESTARTS
+/// Quotes text of the cluster within a sentence.
+///
+/// A record whose sentence contains the word `timeout` counts as a timeout of the plugin. Registry
+/// errors often contain that word, so it is spelled differently here. The pod and its events in the
+/// record keep the original message.
+pub(super) fn quote(text: &str) -> String {
+    text.replace("timeout", "time-out")
+}
+
+fn because(text: Option<&str>) -> String {
+    text.map(|text| format!(": {}", quote(text))).unwrap_or_default()
+}
+
+fn when(lasted: Option<Duration>) -> String {
+    lasted.map_or_else(|| "yet".to_owned(), |lasted| format!("within {}", format_duration(lasted)))
+}
+
+fn pod_on(pod: &PodView) -> String {
+    match &pod.node {
+        Some(node) => format!("pod `{}` on node `{node}`", pod.name),
+        None => format!("pod `{}`", pod.name),
+    }
+}
+
+fn in_pod(pod: &PodView, of: &ContainerView) -> String {
+    format!("container `{}` of {}", of.name, pod_on(pod))
+}
+
+/// Formats an end, such as `ended with exit code 3` or `ended with exit code 128 (StartError)`.
+pub(super) fn how_it_ended(of: &ContainerView, end: &Ended) -> String {
+    let code = match end.reason.as_deref() {
+        Some(reason) if reason != "Error" && reason != "Completed" => {
+            format!("exit code {} ({})", end.code, quote(reason))
+        }
+        _ => format!("exit code {}", end.code),
+    };
+    if !end.was_out_of_memory() {
+        return format!("ended with {code}");
+    }
+    // The container's shell may exit successfully after the cluster killed a child of it.
+    let was = if end.code == 0 { "ended after one of its processes was" } else { "was" };
+    match &of.memory_limit {
+        Some(limit) => format!("{was} killed because it used more memory than its limit of {limit}, {code}"),
+        None => format!("{was} killed because its node ran out of memory, {code}"),
+    }
+}
+
+fn advice(of: &ContainerView, end: &Ended) -> &'static str {
+    if end.was_out_of_memory() && of.memory_limit.is_some() {
+        "; raise `resources.limits.memory` of the container"
+    } else {
+        ""
+    }
 }
 
 #[cfg(test)]

@@ -1,26 +1,28 @@
-//! Captures logs of plugin pods for the archive.
+//! Captures logs of plugin pods: for the archive, and their last lines for errors.
 //!
-//! They are in `podlogs/NAMESPACE/POD/logs/CONTAINER.txt`. A restarted container also has
-//! `CONTAINER.previous.txt`.
+//! In the archive, they are in `podlogs/NAMESPACE/POD/logs/CONTAINER.txt`. A restarted container
+//! also has `CONTAINER.previous.txt`.
 
 use std::fs::Permissions;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use futures_util::AsyncReadExt as _;
+use futures_util::AsyncBufRead;
+use futures_util::io::AsyncReadExt as _;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::LogParams;
 use plumbline_archive::atomic::TEMPORARY_PREFIX;
 use tempfile::NamedTempFile;
-use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Semaphore;
 
-use super::logs::Log;
 use crate::cluster::Cluster;
 use crate::error::{ClusterError, chain};
+use crate::log_copy::{CopyError, copy_log};
 use crate::pod_view::PodView;
 
 /// Maximum number of logs to read at once. Every log passes through the API server, so more would
@@ -37,9 +39,6 @@ const GIVE_UP: u32 = 20;
 /// How long a log may be silent. The API server has the whole log when it starts to respond.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Size of the copy buffer in bytes.
-const PIECE: usize = 64 << 10;
-
 /// Writes logs into the tree of the run.
 #[derive(Clone)]
 pub(super) struct Capture {
@@ -47,7 +46,6 @@ pub(super) struct Capture {
     namespace: String,
     tree: PathBuf,
     gate: Arc<Semaphore>,
-    /// Number of consecutive failures.
     failed: Arc<AtomicU32>,
     /// Maximum size of one container's log in bytes (see [`MAX_BYTES`]).
     limit: u64,
@@ -102,33 +100,20 @@ impl Capture {
         let late = || ClusterError::new(log.what(), format!("nothing came for {} s", SILENCE.as_secs()));
         // Request one byte more than the limit, to detect a longer log.
         let stream = tokio::time::timeout(SILENCE, log.stream(&self.cluster, self.limit + 1)).await;
-        let mut stream = pin!(stream.map_err(|_| late())??);
+        let stream = stream.map_err(|_| late())??;
         let kept = |error: io::Error| ClusterError::new("keep a log of a pod", chain(&error));
         let path = path(&self.tree, log);
-        let (temporary, file) = create(&path).map_err(kept)?;
-        let mut file = tokio::fs::File::from_std(file);
-        let mut left = self.limit;
-        let mut piece = vec![0; PIECE];
-        let broken = loop {
-            let read = match tokio::time::timeout(SILENCE, stream.read(&mut piece)).await {
-                Ok(Ok(0)) => break None,
-                Ok(Ok(read)) => read,
-                Ok(Err(error)) => break Some(log.broken(&error)),
-                Err(_) => break Some(late()),
-            };
-            let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(read);
-            file.write_all(piece.get(..wanted).unwrap_or_default()).await.map_err(kept)?;
-            left -= wanted as u64;
-            if wanted < read {
-                let told = format!("\n[cut here: the log is longer than {} bytes]\n", self.limit);
-                file.write_all(told.as_bytes()).await.map_err(kept)?;
-                break None;
-            }
+        let (temporary, mut file) = create(&path).map_err(kept)?;
+        let note = format!("\n[cut here: the log is longer than {} bytes]\n", self.limit);
+        let broken = match copy_log(stream, &mut file, self.limit, SILENCE, &note).await {
+            Ok(()) => None,
+            Err(CopyError::Write(error)) => return Err(kept(error)),
+            Err(CopyError::Silent(_)) => Some(late()),
+            Err(CopyError::Read(error)) => Some(ClusterError::new(log.what(), error.to_string())),
         };
         if let Some(error) = &broken {
-            file.write_all(format!("\n[broken off here: {}]\n", error.cause).as_bytes()).await.map_err(kept)?;
+            file.write_all(format!("\n[broken off here: {}]\n", error.cause).as_bytes()).map_err(kept)?;
         }
-        file.flush().await.map_err(kept)?;
         temporary.persist(&path).map_err(|error| kept(error.error))?;
         broken.map_or(Ok(()), Err)
     }
@@ -143,7 +128,6 @@ fn path(tree: &Path, log: &Log<'_>) -> PathBuf {
     dir.join(format!("{}.{kind}", log.container))
 }
 
-/// Creates a temporary file next to its final path.
 fn create(path: &Path) -> io::Result<(NamedTempFile, std::fs::File)> {
     let dir = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(dir)?;
@@ -155,14 +139,90 @@ fn create(path: &Path) -> io::Result<(NamedTempFile, std::fs::File)> {
     Ok((temporary, file))
 }
 
+/// Number of log lines to keep with an error.
+const TAIL_LINES: i64 = 50;
+
+/// Maximum size of these lines in bytes.
+const TAIL_BYTES: usize = 16 << 10;
+
+/// Number of bytes to request in order to get the last ones. The server truncates the end, which is
+/// the important part.
+const TAIL_READ: i64 = 256 << 10;
+
+/// Timeout for reading the end of a log.
+const ANSWER: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Log<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) pod: &'a str,
+    pub(super) container: &'a str,
+    /// Whether this is the log of the instance before the last restart.
+    pub(super) previous: bool,
+}
+
+impl Log<'_> {
+    fn what(&self) -> String {
+        let previous = if self.previous { "previous " } else { "" };
+        format!(
+            "read the {previous}log of container `{}` of pod `{}` in namespace `{}`",
+            self.container, self.pod, self.namespace
+        )
+    }
+
+    fn api(&self, cluster: &Cluster) -> Api<Pod> {
+        Api::namespaced(cluster.client(), self.namespace)
+    }
+
+    fn params(&self) -> LogParams {
+        LogParams { container: Some(self.container.to_owned()), previous: self.previous, ..LogParams::default() }
+    }
+
+    pub(super) async fn tail(&self, cluster: &Cluster) -> Result<String, ClusterError> {
+        let params = LogParams { tail_lines: Some(TAIL_LINES), limit_bytes: Some(TAIL_READ), ..self.params() };
+        let api = self.api(cluster);
+        let reader = Box::pin(match tokio::time::timeout(ANSWER, api.log_stream(self.pod, &params)).await {
+            Ok(reader) => reader.map_err(|error| ClusterError::api(self.what(), &error))?,
+            Err(_) => return Err(self.late()),
+        });
+        // The log is read as bytes, because it may not be text.
+        let mut bytes = Vec::new();
+        let mut read = reader.take(u64::try_from(TAIL_READ).unwrap_or_default());
+        match tokio::time::timeout(ANSWER, read.read_to_end(&mut bytes)).await {
+            Ok(read) => read.map_err(|error| ClusterError::new(self.what(), error.to_string()))?,
+            Err(_) => return Err(self.late()),
+        };
+        Ok(last_lines(&String::from_utf8_lossy(&bytes)))
+    }
+
+    fn late(&self) -> ClusterError {
+        ClusterError::new(self.what(), format!("no answer within {} s", ANSWER.as_secs()))
+    }
+
+    async fn stream(&self, cluster: &Cluster, limit: u64) -> Result<impl AsyncBufRead + use<>, ClusterError> {
+        let params = LogParams { limit_bytes: i64::try_from(limit).ok(), ..self.params() };
+        let api = self.api(cluster);
+        api.log_stream(self.pod, &params).await.map_err(|error| ClusterError::api(self.what(), &error))
+    }
+}
+
+fn last_lines(text: &str) -> String {
+    let lines = usize::try_from(TAIL_LINES).unwrap_or_default();
+    let start = text.trim_end().rmatch_indices('\n').nth(lines - 1).map_or(0, |(at, _)| at + 1);
+    let mut cut = start.max(text.len().saturating_sub(TAIL_BYTES));
+    while !text.is_char_boundary(cut) {
+        cut += 1;
+    }
+    text.get(cut..).unwrap_or_default().to_owned()
+}
+
 #[cfg(test)]
 mod tests {
-    use plumbline_apidouble::ApiDouble;
-    use serde_json::json;
-
     use super::super::samples::{pod_with, running, view};
     use super::*;
     use crate::cluster::ConnectOptions;
+    use plumbline_apidouble::ApiDouble;
+    use serde_json::json;
 
     #[tokio::test]
     async fn a_log_that_is_too_long_is_cut_and_says_so_and_a_later_one_replaces_it() {
@@ -210,5 +270,17 @@ mod tests {
         capture.failed.store(GIVE_UP - 1, Ordering::Relaxed);
         capture.pod(&view(&pod)).await;
         assert_eq!(capture.failed.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn the_end_of_a_log_is_kept_not_its_beginning() {
+        let text: String = (0..100).map(|n| format!("line {n}\n")).collect();
+        let tail = last_lines(&text);
+        assert_eq!((tail.lines().next(), tail.lines().last()), (Some("line 50"), Some("line 99")));
+        assert_eq!(last_lines("a\nb"), "a\nb");
+        assert_eq!(last_lines(""), "");
+        let wide = "ä".repeat(TAIL_BYTES) + "z";
+        let tail = last_lines(&wide);
+        assert!(tail.len() <= TAIL_BYTES && tail.ends_with("äz"));
     }
 }

@@ -20,10 +20,8 @@ use crate::pod_view::PodView;
 const MAX_EVENTS: usize = 100;
 /// Maximum length of a message in characters. With an ellipsis this is the limit of Kubernetes.
 const MAX_MESSAGE: usize = 1023;
-/// The reporting component.
 pub(super) const COMPONENT: &str = "plumbline";
 
-/// The subject of an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum About {
     /// A problem delays a result.

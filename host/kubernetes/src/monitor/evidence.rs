@@ -8,15 +8,15 @@ use plumbline_core::ledger::ErrorRecord;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::assess::Kind;
+use super::assess::{Kind, quote};
+use super::capture::Log;
 use super::events::COMPONENT;
-use super::index::Verdict;
-use super::logs::Log;
-use super::sentence;
+use super::tracked::Verdict;
+use crate::ask::get;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
-use crate::pod_view::PodView;
+use crate::pod_view::{PodView, text_at};
 
 /// Timeout for collecting. Evidence that is not available by then is left out, because the error
 /// matters more.
@@ -42,7 +42,6 @@ const MAX_CONTAINERS: usize = 20;
 const OUR_WORKERS_SAY: [&str; 3] =
     ["worker started", "reach the aggregator", "the aggregator does not want this worker"];
 
-/// The evidence.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     events: Vec<Value>,
@@ -93,11 +92,8 @@ async fn events(cluster: &Cluster, namespace: &str, pod: &PodView) -> Result<Vec
         fields = format!("{fields},involvedObject.uid={}", pod.uid);
     }
     let params = ListParams::default().fields(&fields).limit(EVENTS_READ);
-    let request = Path::new(format!("/api/v1/namespaces/{namespace}/events"))
-        .list(&params)
-        .map_err(|error| ClusterError::new(&what, error.to_string()))?;
-    let text = cluster.client().request_text(request).await.map_err(|error| ClusterError::api(&what, &error))?;
-    let list: Value = serde_json::from_str(&text).map_err(|error| ClusterError::new(&what, error.to_string()))?;
+    let request = Path::new(format!("/api/v1/namespaces/{namespace}/events")).list(&params);
+    let list = get(cluster, &what, request).await?;
     Ok(last_events(&list))
 }
 
@@ -114,8 +110,8 @@ fn last_events(list: &Value) -> Vec<Value> {
 
 fn time(event: &Value) -> String {
     let times = ["/series/lastObservedTime", "/lastTimestamp", "/eventTime", "/metadata/creationTimestamp"];
-    let time = times.iter().find_map(|path| event.pointer(path).and_then(Value::as_str));
-    time.unwrap_or_default().to_owned()
+    let mut times = times.into_iter().map(|path| text_at(event, path));
+    times.find(|time| !time.is_empty()).unwrap_or_default().to_owned()
 }
 
 fn brief(event: &Value) -> Value {
@@ -161,33 +157,30 @@ impl Evidence {
     ///
     /// Event times are whole seconds, and another container may have started in the same second.
     pub(super) fn is_pulling(&self) -> bool {
-        let text = |event: &Value, key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let Some(last) = self.events.last().map(|event| text(event, "time")) else { return false };
-        let of_last = self.events.iter().rev().take_while(|event| text(event, "time") == last);
-        of_last.clone().any(|event| text(event, "reason") == "Pulling")
-            && !of_last.clone().any(|event| text(event, "type") == "Warning")
+        let Some(last) = self.events.last().map(|event| text_at(event, "/time")) else { return false };
+        let mut of_last = self.events.iter().rev().take_while(|event| text_at(event, "/time") == last);
+        of_last.clone().any(|event| text_at(event, "/reason") == "Pulling")
+            && !of_last.any(|event| text_at(event, "/type") == "Warning")
     }
 
     /// Returns `REASON: MESSAGE` of the last warning about the pod, in one line.
     fn last_warning(&self) -> Option<String> {
-        let text = |event: &Value, key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let event = self.events.iter().rev().find(|event| text(event, "type") == "Warning")?;
-        let line = format!("{}: {}", text(event, "reason"), text(event, "message"));
+        let event = self.events.iter().rev().find(|event| text_at(event, "/type") == "Warning")?;
+        let line = format!("{}: {}", text_at(event, "/reason"), text_at(event, "/message"));
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         Some(line.chars().take(MAX_WARNING).collect())
     }
 
-    /// Returns the error record of a missing result.
     pub(super) fn record(self, verdict: &Verdict, sentence: &str, pod: Option<Value>) -> ErrorRecord {
-        let sentence = match self.worker_says() {
-            WorkerSays::Ours(Some(line)) if verdict.kind == Kind::Hello => sentence::hello_says(sentence, &line),
-            _ => match self.last_warning().filter(|_| verdict.kind == Kind::Starting) {
-                Some(warning) => sentence::starting_says(sentence, &warning),
-                None => sentence.to_owned(),
-            },
+        let found = match (verdict.kind, self.worker_says()) {
+            (Kind::Hello, WorkerSays::Ours(Some(line))) => format!("; the worker says: {}", quote(&line)),
+            (Kind::Starting, _) => self
+                .last_warning()
+                .map_or_else(String::new, |warning| format!("; the last warning about the pod is {}", quote(&warning))),
+            _ => String::new(),
         };
         let mut missing = self.missing;
-        let mut record = ErrorRecord::new(sentence).with("reason", verdict.kind.word());
+        let mut record = ErrorRecord::new(format!("{sentence}{found}")).with("reason", json!(verdict.kind));
         if let Some(node) = &verdict.node {
             record = record.with("node", node.as_str());
         }

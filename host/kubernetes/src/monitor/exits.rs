@@ -3,12 +3,11 @@
 use plumbline_aggregator::Exit;
 use plumbline_core::{NodeName, ResultKey};
 
+use super::assess::how_it_ended;
 use super::options::Watched;
-use super::sentence::how_it_ended;
 use crate::names;
 use crate::pod_view::{ContainerState, ContainerView, Ended, PodView, Role};
 
-/// Returns true if no container of the plugin is still running in `pods`.
 pub(super) fn have_ended(pods: &[PodView], watched: &Watched) -> bool {
     pods.iter().filter_map(|pod| pod.container(&watched.container)).all(|container| !container.is_running())
 }

@@ -5,7 +5,7 @@ use plumbline_aggregator::WorkerContact;
 use serde_json::{Value, json};
 
 use super::options::Watched;
-use crate::node_view::NodeView;
+use crate::nodes::NodeView;
 use crate::pod_view::PodView;
 
 /// Returns a pod of session `s1`. The plugin's container `scan` is in state `plugin`, the worker in

@@ -1,35 +1,110 @@
-//! The only task that owns the index. It receives observations and commands, and sends reports.
+//! The monitor: a handle, and the only task that owns the index. The task receives observations and
+//! commands, and sends reports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream::BoxStream;
 use futures_util::{StreamExt as _, future, stream};
 use jiff::Timestamp;
-use plumbline_aggregator::{Exit, Report, WorkerContact};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::Api;
+use kube::core::{ApiResource, DynamicObject};
+use kube::runtime::watcher::{Config, Event};
+use plumbline_aggregator::{Exit, Report};
 use plumbline_core::{PluginName, ResultKey};
-use tokio::sync::{Semaphore, mpsc, oneshot};
-use tokio::task::JoinSet;
+use serde_json::Value;
+use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
+use tokio::task::{JoinError, JoinHandle, JoinSet};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::assess::Kind;
 use super::capture::{self, Capture};
-use super::confirm::{Confirmation, Confirmer};
 use super::events::{About, Events};
-use super::evidence::{Evidence, WorkerSays, gather};
 use super::exits::{ended_well, exits, have_ended};
-use super::index::{Index, Now, Verdict};
+use super::index::Index;
+use super::investigate::{Investigation, Outcome};
 use super::options::{MonitorOptions, Watched};
-use super::watch::{self, Observation};
+use super::tracked::Now;
+use crate::cluster::Cluster;
+use crate::error::ClusterError;
+use crate::names;
+use crate::nodes::{NODES_PAGE, NodeView};
 use crate::pod_view::PodView;
+use crate::watch::watch;
+
+/// Capacity of the command queue. There is one command for the start and one for the end of each
+/// plugin.
+const COMMANDS: usize = 64;
+
+/// Watches the pods and nodes of one run, until it is stopped or dropped.
+pub struct Monitor {
+    commands: mpsc::Sender<Command>,
+    stop: CancellationToken,
+    task: Mutex<Option<JoinHandle<()>>>,
+    _guard: DropGuard,
+}
+
+impl Monitor {
+    /// Starts watching and returns at once. API server errors are logged and retried.
+    ///
+    /// Must be called within a Tokio runtime.
+    #[must_use]
+    pub fn start(options: MonitorOptions) -> Self {
+        let (commands, received) = mpsc::channel(COMMANDS);
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(Work::new(options).run(received, stop.clone()));
+        Self { commands, _guard: stop.clone().drop_guard(), stop, task: Mutex::new(Some(task)) }
+    }
+
+    /// Watches a plugin, and reports each of its missing results once through `reports`.
+    pub async fn watch(&self, watched: Watched, reports: mpsc::Sender<Report>) {
+        let plugin = watched.plugin.clone();
+        if self.commands.send(Command::Watch(Box::new(watched), reports)).await.is_err() {
+            tracing::warn!(%plugin, "not watched: the monitor was stopped");
+        }
+    }
+
+    /// Captures the logs of a plugin whose results are complete, and stops watching it.
+    ///
+    /// Returns how its own containers ended, if they failed. May take some minutes while there are
+    /// logs to read.
+    pub async fn settle(&self, plugin: &PluginName) -> Vec<Exit> {
+        let (reply, exits) = oneshot::channel();
+        if self.commands.send(Command::Settle(plugin.clone(), reply)).await.is_err() {
+            return Vec::new();
+        }
+        // There is no answer if the monitor was stopped meanwhile.
+        exits.await.unwrap_or_default()
+    }
+
+    /// Stops watching.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        if let Some(task) = self.task.lock().await.take()
+            && let Err(error) = task.await
+        {
+            tracing::error!("the monitor ended early: {error}");
+        }
+    }
+}
+
+enum Command {
+    Watch(Box<Watched>, mpsc::Sender<Report>),
+    Settle(PluginName, oneshot::Sender<Vec<Exit>>),
+}
+
+/// Pods per page of a list: the size that Kubernetes clients use.
+const PAGE: u32 = 500;
+
+/// Seconds after which a watch is restarted. A connection that broke silently is noticed after this
+/// time, so it is less than the usual five minutes.
+const WATCH_SECONDS: u32 = 120;
 
 /// Maximum number of results to investigate at once. A wave of failures must not overload the API
 /// server.
 const AT_ONCE: usize = 8;
-
-/// Maximum delay of a verdict while the API server does not answer.
-const BLIND: Duration = Duration::from_secs(10);
 
 /// How long to wait for the plugin's container to end after its result arrived. This is long enough
 /// to learn its exit code, and short for a run.
@@ -41,25 +116,6 @@ const NEWS_PAUSE: Duration = Duration::from_secs(1);
 /// Timeout for capturing the logs of one plugin. The results wait meanwhile, and matter more.
 const CAPTURE_TIME: Duration = Duration::from_secs(180);
 
-/// Commands of the handle.
-pub(super) enum Command {
-    Watch(Box<Watched>, mpsc::Sender<Report>),
-    Settle(PluginName, oneshot::Sender<Vec<Exit>>),
-}
-
-/// The outcome of a spawned task.
-enum Done {
-    Nothing,
-    /// The verdict was not confirmed, and is reconsidered after this delay.
-    Premature {
-        key: ResultKey,
-        kind: Kind,
-        delay: Duration,
-    },
-    /// The workers of this result's plugin never contact the aggregator.
-    NoHello(ResultKey),
-}
-
 /// A plugin with complete results whose container may not have ended yet.
 struct Settling {
     watched: Watched,
@@ -67,8 +123,7 @@ struct Settling {
     reply: oneshot::Sender<Vec<Exit>>,
 }
 
-/// The state of the task.
-pub(super) struct Work {
+struct Work {
     options: Arc<MonitorOptions>,
     started: Instant,
     index: Index,
@@ -82,11 +137,11 @@ pub(super) struct Work {
     capture: Capture,
     events: Events,
     gate: Arc<Semaphore>,
-    beside: JoinSet<Done>,
+    tasks: JoinSet<Outcome>,
 }
 
 impl Work {
-    pub(super) fn new(options: MonitorOptions) -> Self {
+    fn new(options: MonitorOptions) -> Self {
         let capture = Capture::new(options.cluster.clone(), options.namespace.clone(), options.tree.clone());
         Self {
             index: Index::new(options.namespace.clone(), options.graces.clone()),
@@ -99,14 +154,13 @@ impl Work {
             news_again: None,
             capture,
             gate: Arc::new(Semaphore::new(AT_ONCE)),
-            beside: JoinSet::new(),
+            tasks: JoinSet::new(),
         }
     }
 
     /// Runs until it is stopped, or until all handles are dropped.
-    pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>, stop: CancellationToken) {
-        let mut pods = watch::pods(&self.options.cluster, &self.options.namespace);
-        let mut nodes = watch::nodes(&self.options.cluster);
+    async fn run(mut self, mut commands: mpsc::Receiver<Command>, stop: CancellationToken) {
+        let (mut pods, mut nodes) = (self.watch_pods(), watch_nodes(&self.options.cluster));
         loop {
             let deadline = self.deadline();
             tokio::select! {
@@ -115,16 +169,16 @@ impl Work {
                     Some(command) => self.obey(command),
                     None => break,
                 },
-                Some(sight) = pods.next() => self.see(sight),
-                Some(sight) = nodes.next() => self.see(sight),
-                Some(done) = self.beside.join_next() => self.done(done),
-                () = until(deadline) => self.tick(),
+                Some(event) = pods.next() => self.pods_changed(event),
+                Some(event) = nodes.next() => self.nodes_changed(event),
+                Some(done) = self.tasks.join_next() => self.finished(done),
+                () = sleep_until(deadline) => self.tick(),
             }
-            self.tell_news();
+            self.report_news();
             self.settle_what_has_ended();
         }
         // Nothing receives the results of pending tasks.
-        self.beside.shutdown().await;
+        self.tasks.shutdown().await;
     }
 
     fn now(&self) -> Now {
@@ -138,7 +192,7 @@ impl Work {
 
     /// Reports the problems that delay results. Never waits, because the run loop may itself be
     /// waiting for a disk or for this monitor.
-    fn tell_news(&mut self) {
+    fn report_news(&mut self) {
         self.news.extend(self.index.take_news());
         self.news_again = None;
         for (key, reason) in std::mem::take(&mut self.news) {
@@ -147,7 +201,7 @@ impl Work {
             match sender.try_send(Report::Problem { key: key.clone(), reason: reason.clone() }) {
                 Err(mpsc::error::TrySendError::Full(_)) => drop(self.news.insert(key, reason)),
                 Err(mpsc::error::TrySendError::Closed(_)) => {}
-                Ok(()) => self.tell_cluster(&key, reason),
+                Ok(()) => self.create_event(&key, reason),
             }
         }
         if !self.news.is_empty() {
@@ -155,15 +209,14 @@ impl Work {
         }
     }
 
-    /// Creates an event about a delayed result.
-    fn tell_cluster(&mut self, key: &ResultKey, reason: Option<String>) {
+    fn create_event(&mut self, key: &ResultKey, reason: Option<String>) {
         let (Some(reason), Some(pod)) = (reason, self.index.pod_for(key).cloned()) else { return };
         let (events, gate) = (self.events.clone(), Arc::clone(&self.gate));
-        self.beside.spawn(async move {
+        self.tasks.spawn(async move {
             // The semaphore is never closed.
             let _permit = gate.acquire().await;
             events.warn(&pod, About::Delayed, &reason).await;
-            Done::Nothing
+            Outcome::Done
         });
     }
 
@@ -173,7 +226,7 @@ impl Work {
                 self.reports.insert(watched.plugin.clone(), reports);
                 let pods = self.index.pods_of(&watched.session);
                 self.index.watch(*watched, self.now());
-                pods.iter().for_each(|pod| self.tell_end(pod));
+                pods.iter().for_each(|pod| self.report_end(pod));
             }
             Command::Settle(plugin, reply) => match self.index.watched(&plugin).cloned() {
                 Some(watched) => self.settling.push(Settling { watched, until: Instant::now() + EXIT_WAIT, reply }),
@@ -186,38 +239,67 @@ impl Work {
 
     /// Reports that the plugin of a pod ended successfully, because its worker has no token to see
     /// that. Repeated reports are harmless.
-    fn tell_end(&mut self, pod: &PodView) {
+    fn report_end(&mut self, pod: &PodView) {
         let watched = pod.session.as_deref().and_then(|session| self.index.watched_in(session));
         let Some(key) = watched.and_then(|watched| ended_well(pod, watched)) else { return };
         let Some(reports) = self.reports.get(&key.plugin).cloned() else { return };
-        self.beside.spawn(async move {
+        self.tasks.spawn(async move {
             // The run may be over.
             let _ = reports.send(Report::PluginEnded { key }).await;
-            Done::Nothing
+            Outcome::Done
         });
     }
 
-    fn see(&mut self, sight: Observation) {
+    /// Watches the pods of all plugins of the run.
+    fn watch_pods(&self) -> Watch {
+        let MonitorOptions { cluster, namespace, .. } = &*self.options;
+        let api = Api::namespaced_with(cluster.client(), namespace, &ApiResource::erase::<Pod>(&()));
+        let config = watch_config(PAGE).labels(&names::plugin_pods_selector());
+        watch(api, config, format!("watch the pods of plugins in namespace `{namespace}`"))
+    }
+
+    fn pods_changed(&mut self, event: Result<Event<DynamicObject>, ClusterError>) {
         let now = self.now();
-        match &sight {
-            Observation::Pod(pod) => {
-                self.options.workers.lock().apply(pod);
-                self.tell_end(pod);
+        let read = |object| {
+            let object = to_json(object);
+            PodView::read(&object).map(|pod| (pod, object))
+        };
+        match event {
+            Ok(Event::Init) => {
+                self.options.workers.lock().begin_list();
+                self.index.pods_list_begins();
             }
-            Observation::PodGone(pod, _) => self.options.workers.lock().remove(&pod.name),
-            Observation::PodsBegin => self.options.workers.lock().begin_list(),
-            Observation::PodsListed => self.options.workers.lock().end_list(),
-            Observation::NodesBegin | Observation::Node(_) | Observation::NodeGone(_) | Observation::NodesListed => {}
+            Ok(Event::InitDone) => {
+                self.options.workers.lock().end_list();
+                self.index.pods_listed(now);
+            }
+            Ok(Event::InitApply(object) | Event::Apply(object)) => {
+                let Some((pod, _)) = read(object) else { return };
+                self.options.workers.lock().apply(&pod);
+                self.report_end(&pod);
+                self.index.pod_applied(pod, now);
+            }
+            Ok(Event::Delete(object)) => {
+                let Some((pod, object)) = read(object) else { return };
+                self.options.workers.lock().remove(&pod.name);
+                self.index.pod_removed(pod, object.to_string().into_boxed_str(), now);
+            }
+            Err(error) => warn_interrupted(&error, "nothing is known of them"),
         }
-        match sight {
-            Observation::PodsBegin => self.index.pods_list_begins(),
-            Observation::Pod(pod) => self.index.pod_applied(pod, now),
-            Observation::PodGone(pod, object) => self.index.pod_removed(pod, object, now),
-            Observation::PodsListed => self.index.pods_listed(now),
-            Observation::NodesBegin => self.index.nodes_list_begins(),
-            Observation::Node(node) => self.index.node_applied(node, now),
-            Observation::NodeGone(name) => self.index.node_removed(&name, now),
-            Observation::NodesListed => self.index.nodes_listed(now),
+    }
+
+    fn nodes_changed(&mut self, event: Result<Event<DynamicObject>, ClusterError>) {
+        let now = self.now();
+        match event {
+            Ok(Event::Init) => self.index.nodes_list_begins(),
+            Ok(Event::InitDone) => self.index.nodes_listed(now),
+            Ok(Event::InitApply(object) | Event::Apply(object)) => {
+                if let Some(node) = NodeView::read(&to_json(object)) {
+                    self.index.node_applied(node, now);
+                }
+            }
+            Ok(Event::Delete(object)) => self.index.node_removed(&object.metadata.name.unwrap_or_default(), now),
+            Err(error) => warn_interrupted(&error, "nodes that disappear or are not ready are not noticed"),
         }
     }
 
@@ -229,7 +311,7 @@ impl Work {
             else {
                 continue;
             };
-            let case = Case {
+            let investigation = Investigation {
                 options: Arc::clone(&self.options),
                 gate: Arc::clone(&self.gate),
                 capture: self.capture.afresh(),
@@ -237,16 +319,16 @@ impl Work {
                 heard: watched.heard.clone(),
                 reports,
             };
-            self.beside.spawn(case.close(verdict));
+            self.tasks.spawn(investigation.run(verdict));
         }
     }
 
-    fn done(&mut self, done: Result<Done, tokio::task::JoinError>) {
+    fn finished(&mut self, done: Result<Outcome, JoinError>) {
         let now = self.now();
         match done {
-            Ok(Done::Nothing) => {}
-            Ok(Done::Premature { key, kind, delay }) => self.index.reprieve(&key, kind, delay, now),
-            Ok(Done::NoHello(key)) => self.index.expect_no_hello(&key, now),
+            Ok(Outcome::Done) => {}
+            Ok(Outcome::Premature { key, kind, delay }) => self.index.reprieve(&key, kind, delay, now),
+            Ok(Outcome::NoHello(key)) => self.index.expect_no_hello(&key, now),
             Err(error) => tracing::error!("a task of the monitor ended early: {error}"),
         }
     }
@@ -279,7 +361,7 @@ impl Work {
             let node = node.unwrap_or_default();
             tracing::warn!(pod = %name, "its logs are not in the archive: node `{node}` is not ready");
         }
-        self.beside.spawn(async move {
+        self.tasks.spawn(async move {
             let mut left = pods.len();
             // The pods are processed as a stream, because pending requests for 5,000 pods would
             // need much memory.
@@ -299,95 +381,40 @@ impl Work {
             }
             // The receiver may be gone.
             let _ = reply.send(told);
-            Done::Nothing
+            Outcome::Done
         });
     }
 }
 
-/// The investigation of one result that is about to count as missing.
-struct Case {
-    options: Arc<MonitorOptions>,
-    gate: Arc<Semaphore>,
-    capture: Capture,
-    events: Events,
-    heard: WorkerContact,
-    reports: mpsc::Sender<Report>,
-}
-
-impl Case {
-    async fn close(self, verdict: Verdict) -> Done {
-        let (key, kind) = (verdict.key.clone(), verdict.kind);
-        let heard_before = self.heard.at(&key);
-        // The semaphore is never closed.
-        let permit = self.gate.acquire().await;
-        let options = &self.options;
-        let asker = Confirmer { cluster: &options.cluster, namespace: &options.namespace, graces: &options.graces };
-        let (sentence, pod) = match asker.look_again(&verdict).await {
-            Confirmation::Holds { sentence, pod } => (sentence, pod),
-            Confirmation::Over => return Done::Premature { key, kind, delay: kind.grace(&options.graces) },
-            Confirmation::Blind(error) => {
-                tracing::warn!(plugin = %key.plugin, node = %key.node, "not given up yet, because of a failure to look again: {error}");
-                return Done::Premature { key, kind, delay: BLIND.min(kind.grace(&options.graces)) };
-            }
-        };
-        let evidence = match &verdict.pod {
-            // When the node is gone, so is the kubelet that serves the logs. When the pod is gone,
-            // so are its logs.
-            Some(seen) => {
-                let reachable = !matches!(kind, Kind::NodeRemoved | Kind::NodeNotReady | Kind::PodGone);
-                let newer = pod.as_ref().and_then(PodView::read);
-                gather(&options.cluster, &options.namespace, newer.as_ref().unwrap_or(seen), reachable).await
-            }
-            None => Evidence::default(),
-        };
-        drop(permit);
-        if kind == Kind::Hello {
-            match evidence.worker_says() {
-                WorkerSays::Ours(_) => {}
-                WorkerSays::Foreign => {
-                    tracing::info!(plugin = %key.plugin, "its workers are of another implementation and send no heartbeats, which is not a failure");
-                    return Done::NoHello(key);
-                }
-                // A run with other workers must not fail because their logs are unreadable.
-                WorkerSays::Nothing => return Done::Premature { key, kind, delay: kind.grace(&options.graces) },
-            }
-        }
-        // A large image takes long over a slow connection, while the kubelet makes progress.
-        if kind == Kind::Starting && evidence.is_pulling() {
-            return Done::Premature { key, kind, delay: kind.grace(&options.graces) };
-        }
-        // The steps above take time, and the result may have arrived by now.
-        let spoke = match kind {
-            Kind::Hello => self.heard.at(&key).is_some(),
-            Kind::Silent => self.heard.at(&key) != heard_before,
-            _ => false,
-        };
-        if !self.heard.is_missing(&key) || spoke {
-            return Done::Premature { key, kind, delay: kind.grace(&options.graces) };
-        }
-        let error = evidence.record(&verdict, &sentence, pod);
-        if self.reports.send(Report::Failed { key, error }).await.is_err() {
-            return Done::Nothing;
-        }
-        if let (Kind::Hello, Some(token)) = (kind, &options.fail_fast) {
-            token.cancel();
-        }
-        if let Some(pod) = &verdict.pod {
-            self.events.warn(pod, About::Lost, &sentence).await;
-        }
-        // Capture the log immediately, because a cleanup of the node may remove it.
-        if let Some(pod) = &verdict.pod
-            && !matches!(kind, Kind::NodeRemoved | Kind::NodeNotReady | Kind::PodGone)
-        {
-            self.capture.pod(pod).await;
-        }
-        Done::Nothing
-    }
-}
-
-async fn until(deadline: Option<Instant>) {
+async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }
+}
+
+type Watch = BoxStream<'static, Result<Event<DynamicObject>, ClusterError>>;
+
+/// Watches the nodes. If the account may not list them, there is only an error.
+fn watch_nodes(cluster: &Cluster) -> Watch {
+    let api = Api::all_with(cluster.client(), &ApiResource::erase::<Node>(&()));
+    watch(api, watch_config(NODES_PAGE), "watch the nodes".to_owned())
+}
+
+fn watch_config(page: u32) -> Config {
+    // Lists come from the storage and not from a cache. A pod that a stale list lacks would look
+    // deleted.
+    Config::default().page_size(page).timeout(WATCH_SECONDS)
+}
+
+fn warn_interrupted(error: &ClusterError, consequence: &str) {
+    let hint = error.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    tracing::warn!("{error}; trying again: until then {consequence}{hint}");
+}
+
+/// Returns the whole object, because a pod is evidence once it is gone, without the managed fields,
+/// which may be half of it.
+fn to_json(mut object: DynamicObject) -> Value {
+    object.metadata.managed_fields = None;
+    serde_json::to_value(object).unwrap_or_default()
 }

@@ -6,23 +6,35 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::fetch::Fetch;
+use super::fetch::{AT_ONCE, Fetch};
 use super::record::Recorder;
-use super::safe::is_safe_name;
-
-/// Group versions requested at once. The throttle limits it further.
-const AT_ONCE: usize = 8;
+use crate::names::is_safe_name;
+use crate::pod_view::text_at;
 
 /// The plural name of secrets, which are collected only if requested by name.
 const SECRETS: &str = "secrets";
 
-/// A resource that can be listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Resource {
+pub(super) struct GroupVersion {
     /// The group, which is empty for the core group.
     pub(super) group: String,
     pub(super) version: String,
-    /// The plural name.
+}
+
+impl GroupVersion {
+    fn path(&self) -> String {
+        format!("/{}/{}", if self.group.is_empty() { "api" } else { "apis" }, self.name())
+    }
+
+    /// Returns the API version, such as `v1` or `apps/v1`.
+    pub(super) fn name(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Resource {
+    pub(super) at: GroupVersion,
     pub(super) plural: String,
     pub(super) kind: String,
     pub(super) namespaced: bool,
@@ -31,8 +43,7 @@ pub(super) struct Resource {
 impl Resource {
     /// Returns the path of the list, for one namespace or for all.
     pub(super) fn path(&self, namespace: Option<&str>) -> String {
-        let base = group_path(&self.group, &self.version);
-        let plural = &self.plural;
+        let (base, plural) = (self.at.path(), &self.plural);
         match namespace {
             Some(namespace) => format!("{base}/namespaces/{namespace}/{plural}"),
             None => format!("{base}/{plural}"),
@@ -41,36 +52,20 @@ impl Resource {
 
     /// Returns the name of the file, such as `core_v1_nodes.json`.
     pub(super) fn file_name(&self) -> String {
-        let group = if self.group.is_empty() { "core" } else { &self.group };
-        format!("{group}_{}_{}.json", self.version, self.plural)
-    }
-
-    /// Returns the API version, such as `v1` or `apps/v1`.
-    pub(super) fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        let group = if self.at.group.is_empty() { "core" } else { &self.at.group };
+        format!("{group}_{}_{}.json", self.at.version, self.plural)
     }
 }
 
-/// The result of discovery.
-#[derive(Debug, Default)]
-pub(super) struct Discovered {
-    /// The resources to list.
-    pub(super) resources: Vec<Resource>,
-    /// The list of groups including the core group, or `None` if the request failed.
-    pub(super) groups: Option<Value>,
-}
-
-/// A version of an API group.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct GroupVersion {
-    group: String,
-    version: String,
-}
-
-/// Returns the resources to list: those in `wanted`, or all except secrets.
+/// Returns the resources to list: those in `wanted`, or all except secrets. Also returns the list
+/// of groups including the core group, or `None` if the request failed.
 ///
 /// A group whose request fails is recorded, and the others continue.
-pub(super) async fn discover(fetch: &Fetch, record: &Recorder<'_>, wanted: Option<&[String]>) -> Discovered {
+pub(super) async fn discover(
+    fetch: &Fetch,
+    record: &Recorder<'_>,
+    wanted: Option<&[String]>,
+) -> (Vec<Resource>, Option<Value>) {
     let groups = fetch.json("list the groups of the API", "/apis").await;
     let groups = groups.map(with_core).map_err(|error| record.problem("discovery", "", error.to_string())).ok();
     let order = match &groups {
@@ -81,9 +76,9 @@ pub(super) async fn discover(fetch: &Fetch, record: &Recorder<'_>, wanted: Optio
     let lists: Vec<(GroupVersion, Option<Value>)> = futures_util::stream::iter(order)
         .map(|at| async move {
             let began = Instant::now();
-            let name = name(&at);
+            let name = at.name();
             let what = format!("list the resources of `{name}`");
-            let list = fetch.json(&what, &group_path(&at.group, &at.version)).await;
+            let list = fetch.json(&what, &at.path()).await;
             let told = list.as_ref().map(|_| 0).map_err(ToString::to_string);
             record.query(&format!("discovery/{name}"), "", began, told);
             (at, list.ok())
@@ -101,14 +96,14 @@ pub(super) async fn discover(fetch: &Fetch, record: &Recorder<'_>, wanted: Optio
             record.problem(
                 "discovery",
                 "",
-                format!("the resource {plural:?} of `{}` cannot be the name of a file", name(&at)),
+                format!("the resource {plural:?} of `{}` cannot be the name of a file", at.name()),
             );
         }
     }
     for missing in missing(wanted, &resources) {
         record.problem(missing, "", "the server has no such resource, or it cannot be listed");
     }
-    Discovered { resources, groups }
+    (resources, groups)
 }
 
 /// Names in the configuration that do not stand for a resource.
@@ -127,14 +122,6 @@ fn missing<'a>(wanted: Option<&'a [String]>, resources: &[Resource]) -> Vec<&'a 
         .iter()
         .filter(|name| !SPECIAL.contains(&name.as_str()) && !resources.iter().any(|found| found.plural == **name))
         .collect()
-}
-
-fn group_path(group: &str, version: &str) -> String {
-    if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") }
-}
-
-fn name(at: &GroupVersion) -> String {
-    if at.group.is_empty() { at.version.clone() } else { format!("{}/{}", at.group, at.version) }
 }
 
 /// Prepends the core group, which `/apis` does not list.
@@ -157,9 +144,9 @@ fn order(groups: &Value, record: &Recorder<'_>) -> Vec<GroupVersion> {
     for entry in groups.get("groups").and_then(Value::as_array).into_iter().flatten() {
         // A missing name is an error. The core group has an empty name.
         let Some(group) = entry.get("name").and_then(Value::as_str) else { continue };
-        let preferred = text(entry, "/preferredVersion/version");
+        let preferred = text_at(entry, "/preferredVersion/version");
         let others = entry.get("versions").and_then(Value::as_array).into_iter().flatten();
-        for version in std::iter::once(preferred).chain(others.map(|version| text(version, "/version"))) {
+        for version in std::iter::once(preferred).chain(others.map(|version| text_at(version, "/version"))) {
             let at = GroupVersion { group: group.to_owned(), version: version.to_owned() };
             if version.is_empty() || order.contains(&at) {
                 continue;
@@ -170,7 +157,7 @@ fn order(groups: &Value, record: &Recorder<'_>) -> Vec<GroupVersion> {
                 record.problem(
                     "discovery",
                     "",
-                    format!("the server lists the group version {:?}, which is not a name", name(&at)),
+                    format!("the server lists the group version {:?}, which is not a name", at.name()),
                 );
             }
         }
@@ -183,16 +170,15 @@ fn order(groups: &Value, record: &Recorder<'_>) -> Vec<GroupVersion> {
 fn of_list(at: &GroupVersion, list: &Value, seen: &mut BTreeSet<String>) -> (Vec<Resource>, Vec<String>) {
     let (mut found, mut refused) = (Vec::new(), Vec::new());
     for entry in list.get("resources").and_then(Value::as_array).into_iter().flatten() {
-        let plural = text(entry, "/name");
+        let plural = text_at(entry, "/name");
         let lists = entry.get("verbs").and_then(Value::as_array).into_iter().flatten().any(|verb| verb == "list");
         if !lists {
             continue;
         }
         let resource = Resource {
-            group: at.group.clone(),
-            version: at.version.clone(),
+            at: at.clone(),
             plural: plural.to_owned(),
-            kind: text(entry, "/kind").to_owned(),
+            kind: text_at(entry, "/kind").to_owned(),
             namespaced: entry.get("namespaced").and_then(Value::as_bool).unwrap_or(false),
         };
         if !is_safe_name(plural) || !is_safe_name(&resource.file_name()) {
@@ -202,10 +188,6 @@ fn of_list(at: &GroupVersion, list: &Value, seen: &mut BTreeSet<String>) -> (Vec
         }
     }
     (found, refused)
-}
-
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -219,7 +201,7 @@ mod tests {
             {"name": "../x", "versions": [{"version": "v1"}]},
             {"name": "empty"}, {"versions": [{"version": "v9"}]}, 3]}));
         let record = Recorder::new(&|_| {});
-        let order: Vec<String> = order(&groups, &record).iter().map(name).collect();
+        let order: Vec<String> = order(&groups, &record).iter().map(GroupVersion::name).collect();
         assert_eq!(order, ["v1", "apps/v1", "apps/v1beta1"]);
         assert_eq!(record.summary().errors.len(), 1);
     }
@@ -243,8 +225,7 @@ mod tests {
     #[test]
     fn secrets_are_collected_only_by_name() {
         let secrets = Resource {
-            group: String::new(),
-            version: "v1".to_owned(),
+            at: GroupVersion { group: String::new(), version: "v1".to_owned() },
             plural: "secrets".to_owned(),
             kind: "Secret".to_owned(),
             namespaced: true,

@@ -2,75 +2,68 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use plumbline_archive::layout;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Deserializer, Value};
 
-use super::log_scan::scan;
-use super::page::read_file;
+use super::list::read_list;
+use crate::nodes::ready_condition;
+use crate::pod_view::text_at;
 
 /// The health of a cluster. The keys are those of Sonobuoy's archives, so `total_nodes` also counts
 /// pods.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct ClusterHealth {
-    /// The health of the nodes.
-    pub node_health: HealthGroup,
+struct ClusterHealth {
+    node_health: HealthGroup,
     /// The health of the pods in the namespaces whose resources were collected.
-    pub pod_health: HealthGroup,
+    pod_health: HealthGroup,
     /// The version string of the API server, or empty if unknown.
-    pub api_version: String,
-    /// Logs with suspicious lines.
-    pub error_summary: ErrorSummary,
+    api_version: String,
+    error_summary: ErrorSummary,
 }
 
-/// The health of nodes or of pods.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct HealthGroup {
-    /// The total number.
+struct HealthGroup {
     #[serde(rename = "total_nodes")]
-    pub total: u64,
-    /// The number of healthy ones.
+    total: u64,
     #[serde(rename = "healthy_nodes")]
-    pub healthy: u64,
+    healthy: u64,
     /// Each of them, in list order.
-    pub details: Vec<HealthOf>,
+    details: Vec<HealthOf>,
 }
 
-/// The health of one node or pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct HealthOf {
-    /// The name.
-    pub name: String,
+struct HealthOf {
+    name: String,
     /// Whether it is healthy: a node is ready, or a pod is running or ended successfully.
-    pub healthy: bool,
+    healthy: bool,
     /// The status of the decisive condition, or `Ready` for a healthy pod.
-    pub ready: String,
+    ready: String,
     /// The reason, as one word.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub reason: String,
+    reason: String,
     /// The reason, as a sentence.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub message: String,
-    /// The namespace of a pod.
+    message: String,
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub namespace: String,
+    namespace: String,
 }
 
 /// The number of suspicious lines in logs, by path in the archive. Logs without such lines are left
 /// out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct ErrorSummary {
+struct ErrorSummary {
     /// Lines that look like errors. Omitted if empty, because Sonobuoy's `results` panics on a
     /// class without a file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub errors: BTreeMap<String, u64>,
+    errors: BTreeMap<String, u64>,
     /// Lines that look like warnings. Omitted if empty.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub warnings: BTreeMap<String, u64>,
+    warnings: BTreeMap<String, u64>,
 }
 
 /// Derives the health of a cluster from the files below `tree`. Also returns a sentence for each
@@ -78,8 +71,7 @@ pub struct ErrorSummary {
 ///
 /// A missing file means that the data was not requested. Files are read item by item and line by
 /// line, so memory grows only with the number of nodes and pods.
-#[must_use]
-pub fn assess(tree: &Path) -> (ClusterHealth, Vec<String>) {
+pub(super) fn assess(tree: &Path) -> (impl Serialize + use<>, Vec<String>) {
     let mut problems = Vec::new();
     let mut health = ClusterHealth { api_version: api_version(tree), ..ClusterHealth::default() };
     let nodes = tree.join("resources/cluster/core_v1_nodes.json");
@@ -129,7 +121,7 @@ fn add(path: &Path, group: &mut HealthGroup, judge: fn(&Value) -> HealthOf, prob
         Ok(file) => file,
         Err(error) => return complain(path, &error, problems),
     };
-    let read = read_file(file, &mut |item| {
+    let read = read_list(Deserializer::from_reader(BufReader::new(file)), &mut |item| {
         let one = judge(&item);
         group.total += 1;
         group.healthy += u64::from(one.healthy);
@@ -142,7 +134,7 @@ fn add(path: &Path, group: &mut HealthGroup, judge: fn(&Value) -> HealthOf, prob
 }
 
 fn node(item: &Value) -> HealthOf {
-    let ready = conditions(item).find(|condition| text(condition, "/type") == "Ready");
+    let ready = ready_condition(item);
     let of = |pointer: &str| ready.map(|condition| text(condition, pointer)).unwrap_or_default();
     HealthOf {
         name: text(item, "/metadata/name"),
@@ -160,7 +152,8 @@ fn pod(item: &Value) -> HealthOf {
     if matches!(phase.as_str(), "Running" | "Succeeded") {
         return HealthOf { name, namespace, healthy: true, ready: "Ready".to_owned(), ..HealthOf::default() };
     }
-    let because = conditions(item).find(|condition| text(condition, "/status") != "True");
+    let conditions = item.pointer("/status/conditions").and_then(Value::as_array);
+    let because = conditions.into_iter().flatten().find(|condition| text(condition, "/status") != "True");
     let of = |pointer: &str| because.map(|condition| text(condition, pointer)).unwrap_or_default();
     // A pod that was evicted, or whose node is gone, has its reason only in the status.
     let first = |texts: [String; 3]| texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
@@ -174,12 +167,8 @@ fn pod(item: &Value) -> HealthOf {
     }
 }
 
-fn conditions(item: &Value) -> impl Iterator<Item = &Value> {
-    item.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten()
-}
-
 fn text(value: &Value, pointer: &str) -> String {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+    text_at(value, pointer).to_owned()
 }
 
 fn logs(tree: &Path, summary: &mut ErrorSummary, problems: &mut Vec<String>) {
@@ -205,6 +194,68 @@ fn logs(tree: &Path, summary: &mut ErrorSummary, problems: &mut Vec<String>) {
             }
         }
     }
+}
+
+/// Number of bytes of a line that are searched. A match after that is not counted.
+const MAX_LINE: usize = 64 << 10;
+
+/// Numbers of suspicious lines in a log. A line counts at most once in each class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Hits {
+    errors: u64,
+    warnings: u64,
+}
+
+fn scan(mut log: impl BufRead) -> io::Result<Hits> {
+    let mut hits = Hits::default();
+    let mut line = Vec::new();
+    loop {
+        let piece = log.fill_buf()?;
+        if piece.is_empty() {
+            count(&line, &mut hits);
+            return Ok(hits);
+        }
+        let end = piece.iter().position(|&b| b == b'\n');
+        let text = end.and_then(|end| piece.get(..end)).unwrap_or(piece);
+        let room = MAX_LINE.saturating_sub(line.len());
+        line.extend_from_slice(text.get(..room).unwrap_or(text));
+        let taken = text.len() + usize::from(end.is_some());
+        log.consume(taken);
+        if end.is_some() {
+            count(&line, &mut hits);
+            line.clear();
+        }
+    }
+}
+
+fn count(line: &[u8], hits: &mut Hits) {
+    if is_error(line) {
+        hits.errors += 1;
+    }
+    if is_warning(line) {
+        hits.warnings += 1;
+    }
+}
+
+/// Matches `[fF]ailed`, `[eE]rror`, and `^E[0-9]+` (an error in klog). `level=error` is covered by
+/// the second.
+fn is_error(line: &[u8]) -> bool {
+    klog(line, b'E') || holds(line, b"Ff", b"ailed") || holds(line, b"Ee", b"rror")
+}
+
+/// Matches `[wW]arn` and `^W[0-9]+`. `level=warn` is covered by the first.
+fn is_warning(line: &[u8]) -> bool {
+    klog(line, b'W') || holds(line, b"Ww", b"arn")
+}
+
+fn klog(line: &[u8], letter: u8) -> bool {
+    line.first() == Some(&letter) && line.get(1).is_some_and(u8::is_ascii_digit)
+}
+
+/// Returns true if a byte of `first` is directly before `rest` anywhere in the line.
+fn holds(line: &[u8], first: &[u8], rest: &[u8]) -> bool {
+    line.windows(rest.len() + 1)
+        .any(|at| at.split_first().is_some_and(|(head, tail)| first.contains(head) && tail == rest))
 }
 
 #[cfg(test)]
@@ -262,6 +313,24 @@ mod tests {
     #[test]
     fn nothing_collected_is_no_problem() {
         let tree = tempfile::tempdir().unwrap();
-        assert_eq!(assess(tree.path()), (ClusterHealth::default(), Vec::new()));
+        let (health, problems) = assess(tree.path());
+        assert_eq!(serde_json::to_value(health).unwrap(), serde_json::to_value(ClusterHealth::default()).unwrap());
+        assert!(problems.is_empty());
+    }
+
+    #[test]
+    fn a_line_counts_once_in_each_class() {
+        let log = "E0101 10:00 x\nE0 failed with an Error\nlevel=error\nlevel=warn Failed\nWarning\nW1\nEx W2\nall is well\nhorrors, ERROR\nwarn";
+        // `horrors` contains `rror` after an `o`.
+        assert_eq!(scan(log.as_bytes()).unwrap(), Hits { errors: 4, warnings: 4 });
+        assert_eq!(scan(&b""[..]).unwrap(), Hits::default());
+    }
+
+    #[test]
+    fn lines_without_end_are_read_piece_by_piece() {
+        let mut log = vec![b'x'; 1 << 20];
+        log.extend_from_slice(b" Error\nfailed\n");
+        let small = BufReader::with_capacity(7, log.as_slice());
+        assert_eq!(scan(small).unwrap(), Hits { errors: 1, warnings: 0 });
     }
 }

@@ -1,12 +1,13 @@
-//! Reads a list page by page.
+//! Reads lists of the API server page by page, and parses them object by object.
 
+use std::fmt;
 use std::io;
 
 use kube::core::params::ListParams;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::fetch::{Fetch, FetchError};
-use super::page::read_bytes;
+use super::fetch::{Fetch, FetchError, Request, WITHIN};
 use crate::error::ClusterError;
 
 /// Objects per page. If a page is too large, smaller ones are requested.
@@ -26,29 +27,25 @@ const MAX_RESTARTS: u32 = 3;
 /// announces another page is considered broken.
 const MAX_PAGES: u32 = 10_000;
 
-/// Receives the objects of a list.
-pub(crate) trait Sink: Send + 'static {
-    /// Receives one object.
+pub(super) trait Sink: Send + 'static {
     fn item(&mut self, item: Value) -> io::Result<()>;
 
     /// Drops all objects, because the list is restarted.
     fn restart(&mut self) -> io::Result<()>;
 }
 
-/// Selects objects of a list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
     /// A label selector, or empty for all.
-    pub(crate) labels: String,
+    pub(super) labels: String,
     /// A field selector, or empty for all.
-    pub(crate) fields: String,
-    /// Whether to request only metadata.
-    pub(crate) metadata_only: bool,
+    pub(super) fields: String,
+    pub(super) metadata_only: bool,
 }
 
 /// Reads a list into `sink`, and returns it with the metadata of the last page. `what` completes
 /// the message "failed to …".
-pub(crate) async fn list<S: Sink>(
+pub(super) async fn list<S: Sink>(
     fetch: &Fetch,
     what: &str,
     path: &str,
@@ -57,9 +54,11 @@ pub(crate) async fn list<S: Sink>(
 ) -> Result<(S, Map<String, Value>), ClusterError> {
     let (mut limit, mut restarts) = (PAGE, 0);
     let mut token: Option<String> = None;
+    let failed = |why: &dyn fmt::Display| ClusterError::new(what, why.to_string());
     for _ in 0..MAX_PAGES {
         let max = if limit > 1 { MAX_PAGE } else { MAX_WHOLE };
-        let bytes = match fetch.bytes(what, request(what, path, selection, limit, token.clone())?, max).await {
+        let request = request(path, selection, limit, token.clone()).map_err(|error| failed(&error))?;
+        let bytes = match fetch.bytes(what, request, max, WITHIN).await {
             Ok(bytes) => bytes,
             Err(FetchError::TooLarge(_)) if limit > 1 => {
                 limit = (limit / 10).max(1);
@@ -70,37 +69,36 @@ pub(crate) async fn list<S: Sink>(
             {
                 restarts += 1;
                 token = None;
-                sink.restart().map_err(|error| disk(what, &error))?;
+                sink.restart().map_err(|error| failed(&format!("the file system says: {error}")))?;
                 continue;
             }
-            Err(error) => return Err(error.told(what)),
+            Err(error) => return Err(error.into_cluster(what)),
         };
         // Parsing and writing thousands of objects would block an async thread.
         let read = tokio::task::spawn_blocking(move || {
-            let head = read_bytes(&bytes, &mut |item| sink.item(item));
-            (sink, head)
+            let read = read_list(serde_json::Deserializer::from_slice(&bytes), &mut |item| sink.item(item));
+            (sink, read)
         });
-        let (back, head) = read.await.map_err(|error| ClusterError::new(what, error.to_string()))?;
+        let (back, read) = read.await.map_err(|error| failed(&error))?;
         sink = back;
-        let head = head.map_err(|error| ClusterError::new(what, error.to_string()))?;
-        match head.next() {
-            None => return Ok((sink, head.metadata)),
+        let metadata = read.map_err(|error| failed(&error))?;
+        match metadata.get("continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
+            None => return Ok((sink, metadata)),
             Some(next) if token.as_deref() == Some(next) => {
-                return Err(ClusterError::new(what, "the server gives the same page again and again"));
+                return Err(failed(&"the server gives the same page again and again"));
             }
             Some(next) => token = Some(next.to_owned()),
         }
     }
-    Err(ClusterError::new(what, format!("the list has more than {MAX_PAGES} pages")))
+    Err(failed(&format!("the list has more than {MAX_PAGES} pages")))
 }
 
 fn request(
-    what: &str,
     path: &str,
     selection: &Selection,
     limit: u32,
     token: Option<String>,
-) -> Result<super::fetch::Request, ClusterError> {
+) -> Result<Request, kube::core::request::Error> {
     let some = |text: &String| (!text.is_empty()).then(|| text.clone());
     let params = ListParams {
         label_selector: some(&selection.labels),
@@ -110,28 +108,155 @@ fn request(
         ..ListParams::default()
     };
     let request = kube::core::Request::new(path);
-    let built = if selection.metadata_only { request.list_metadata(&params) } else { request.list(&params) };
-    built.map_err(|error| ClusterError::new(what, error.to_string()))
+    if selection.metadata_only { request.list_metadata(&params) } else { request.list(&params) }
 }
 
-fn disk(what: &str, error: &io::Error) -> ClusterError {
-    ClusterError::new(what, format!("the file system says: {error}"))
+/// Reads a list into memory. Objects for which `read` returns `None` are left out.
+pub(crate) async fn collect<T: Send + 'static>(
+    fetch: &Fetch,
+    what: &str,
+    path: &str,
+    selection: &Selection,
+    read: impl FnMut(Value) -> Option<T> + Send + 'static,
+) -> Result<Vec<T>, ClusterError> {
+    let sink = Collector { read, items: Vec::new() };
+    list(fetch, what, path, selection, sink).await.map(|(collector, _)| collector.items)
 }
 
-/// Collects the names of objects.
-#[derive(Debug, Default)]
-pub(crate) struct Names(pub(super) Vec<String>);
+struct Collector<T, F> {
+    read: F,
+    items: Vec<T>,
+}
 
-impl Sink for Names {
+impl<T: Send + 'static, F: FnMut(Value) -> Option<T> + Send + 'static> Sink for Collector<T, F> {
     fn item(&mut self, item: Value) -> io::Result<()> {
-        if let Some(name) = item.pointer("/metadata/name").and_then(Value::as_str) {
-            self.0.push(name.to_owned());
-        }
+        self.items.extend((self.read)(item));
         Ok(())
     }
 
     fn restart(&mut self) -> io::Result<()> {
-        self.0.clear();
+        self.items.clear();
         Ok(())
+    }
+}
+
+/// Passes every item of a list to `each`, and returns the metadata of the list. Only one item is in
+/// memory at a time.
+///
+/// A bare array is accepted too, because older archives contain files with one.
+pub(super) fn read_list<'de>(
+    mut de: serde_json::Deserializer<impl serde_json::de::Read<'de>>,
+    each: &mut dyn FnMut(Value) -> io::Result<()>,
+) -> io::Result<Map<String, Value>> {
+    let mut failed = None;
+    let read = de.deserialize_any(List(Items { each, failed: &mut failed }));
+    match failed {
+        Some(error) => Err(error),
+        None => read
+            .and_then(|metadata| de.end().map(|()| metadata))
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("it is not a list: {error}"))),
+    }
+}
+
+struct List<'a>(Items<'a>);
+
+/// Passes items on until one fails. The error is stored separately, because a visitor can only
+/// return a syntax error.
+struct Items<'a> {
+    each: &'a mut dyn FnMut(Value) -> io::Result<()>,
+    failed: &'a mut Option<io::Error>,
+}
+
+impl<'de> Visitor<'de> for List<'_> {
+    type Value = Map<String, Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of objects")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut metadata = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "items" => map.next_value_seed(&mut self.0)?,
+                "metadata" => {
+                    if let Value::Object(found) = map.next_value()? {
+                        metadata = found;
+                    }
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(metadata)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, seq: A) -> Result<Self::Value, A::Error> {
+        (&mut self.0).visit_seq(seq).map(|()| Map::new())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Items<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, de: D) -> Result<(), D::Error> {
+        de.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Items<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("items")
+    }
+
+    /// An empty list may be written as `null`.
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while let Some(item) = seq.next_element::<Value>()? {
+            if let Err(error) = (self.each)(item) {
+                *self.failed = Some(error);
+                return Err(serde::de::Error::custom("an item was not taken"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (io::Result<Map<String, Value>>, Vec<Value>) {
+        let mut items = Vec::new();
+        let metadata = read_list(serde_json::Deserializer::from_str(text), &mut |item| {
+            items.push(item);
+            Ok(())
+        });
+        (metadata, items)
+    }
+
+    #[test]
+    fn items_come_wherever_they_stand() {
+        let (metadata, items) = read(r#"{"items":[1,{"a":2}],"kind":"L","metadata":{"continue":"t"}}"#);
+        assert_eq!((&metadata.unwrap()["continue"], items.len()), (&Value::from("t"), 2));
+        let (metadata, items) = read(r#"{"metadata":{"continue":""},"items":null}"#);
+        assert_eq!((&metadata.unwrap()["continue"], items.len()), (&Value::from(""), 0));
+        let (metadata, items) = read("[1,2,3]");
+        assert_eq!((metadata.unwrap(), items.len()), (Map::new(), 3));
+    }
+
+    #[test]
+    fn other_answers_are_refused() {
+        for text in ["", "null", "3", "{\"items\":[1", "{\"items\":7}", "{} {}"] {
+            assert!(read(text).0.is_err(), "{text}");
+        }
+        let full = read_list(serde_json::Deserializer::from_str("[1]"), &mut |_| Err(io::Error::other("disk full")));
+        assert_eq!(full.unwrap_err().to_string(), "disk full");
     }
 }

@@ -1,24 +1,29 @@
-//! Collects the logs of pods.
+//! Selects pods, and collects the logs of their containers.
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Write};
-use std::pin::pin;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use futures_util::io::{AsyncBufRead, AsyncBufReadExt};
 use jiff::Timestamp;
 use kube::core::subresource::LogParams;
+use plumbline_core::Config;
+use plumbline_core::config::PodLogLimits;
+use serde_json::Value;
 use tokio::time::Instant;
 
-use super::fetch::Fetch;
-use super::options::{PodLogOptions, QueryOptions};
-use super::podlog_pods::{Pod, choose};
+use super::fetch::{AT_ONCE, Fetch};
+use super::list::{Selection, collect};
 use super::record::{Recorder, not_written};
-use super::scratch::Scratch;
-use crate::error::chain;
+use super::selection::{NamespaceFilter, Scope, scope, selector_problem};
+use super::store::Scratch;
+use crate::error::{ClusterError, chain};
+use crate::log_copy::{CopyError, copy_log};
+use crate::names::is_safe_name;
+use crate::pod_view::{PodObject, PodView};
 
 /// Maximum size of one container's log in bytes. A container in a crash loop must not produce an
 /// archive that nobody can open.
@@ -31,19 +36,26 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// Timeout for reading one log.
 const WITHIN: Duration = Duration::from_secs(600);
 
-/// Containers read at once. The throttle limits it further.
-const AT_ONCE: usize = 8;
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pod {
+    namespace: String,
+    name: String,
+    /// The node that has its logs, or empty if it is on no node.
+    node: String,
+    /// The containers in start order: init containers first.
+    containers: Vec<String>,
+}
 
-/// Collects the logs that `options` select. Failures are recorded for each container.
+/// Collects the logs that `config` selects. Failures are recorded for each container.
 pub(super) async fn pod_logs(
     fetch: &Fetch,
     record: &Recorder<'_>,
     scratch: &Arc<Scratch>,
-    options: &QueryOptions,
+    config: &Config,
     namespaces: &[String],
     away: &BTreeSet<String>,
 ) {
-    let pods = choose(fetch, record, options, namespaces).await;
+    let pods = select(fetch, record, config, namespaces).await;
     let mut logs = Vec::new();
     for pod in &pods {
         if away.contains(&pod.node) {
@@ -57,7 +69,8 @@ pub(super) async fn pod_logs(
     futures_util::stream::iter(logs)
         .for_each_concurrent(AT_ONCE, |(pod, container)| async move {
             let began = Instant::now();
-            let taken = tokio::time::timeout(WITHIN, log(fetch, scratch, &options.pod_logs, pod, container)).await;
+            let taken =
+                tokio::time::timeout(WITHIN, log(fetch, scratch, &config.limits.pod_logs, pod, container)).await;
             let result = taken.unwrap_or_else(|_| {
                 let (name, within) = (&pod.name, WITHIN.as_secs());
                 Err(format!("the log of container `{container}` of pod `{name}` did not end within {within} s"))
@@ -67,19 +80,123 @@ pub(super) async fn pod_logs(
         .await;
 }
 
-fn params(options: &PodLogOptions, container: &str) -> LogParams {
-    let max = i64::try_from(MAX_LOG).unwrap_or(i64::MAX);
+/// Returns all selected pods: by namespace, and by field selectors over all namespaces.
+async fn select(fetch: &Fetch, record: &Recorder<'_>, config: &Config, namespaces: &[String]) -> Vec<Pod> {
+    let wanted = &config.limits.pod_logs;
+    let labels = match selector_problem(&wanted.label_selector) {
+        None => wanted.label_selector.clone(),
+        Some(why) => {
+            record.problem("podlogs", "", format!("the label selector of pod logs is left out: {why}"));
+            String::new()
+        }
+    };
+    let selection = Selection { labels, ..Selection::default() };
+    let mut found =
+        of_namespaces(fetch, record, &selection, &filter(wanted, &config.namespace, record), namespaces).await;
+    for fields in &wanted.field_selectors {
+        let selection = Selection { fields: fields.clone(), ..selection.clone() };
+        match ask(fetch, "/api/v1/pods", &selection, None).await {
+            Ok(pods) => found.extend(pods),
+            Err(error) => record.problem("podlogs", "", format!("field selector `{fields}`: {error}")),
+        }
+    }
+    let mut seen = BTreeSet::new();
+    let mut pods = Vec::new();
+    for pod in found {
+        match pod {
+            Ok(pod) if seen.insert((pod.namespace.clone(), pod.name.clone())) => pods.push(pod),
+            Ok(_) => {}
+            Err(why) => record.problem("podlogs", "", why),
+        }
+    }
+    pods
+}
+
+/// Returns the pods of the namespaces that `filter` selects. If it selects all of several, this
+/// tries one list first.
+async fn of_namespaces(
+    fetch: &Fetch,
+    record: &Recorder<'_>,
+    selection: &Selection,
+    filter: &NamespaceFilter,
+    namespaces: &[String],
+) -> Vec<Result<Pod, String>> {
+    let each = match scope(namespaces, filter) {
+        Scope::Each(each) => each,
+        Scope::All => match ask(fetch, "/api/v1/pods", selection, Some(filter.clone())).await {
+            Ok(pods) => return pods,
+            // Permissions may be granted in each namespace, but not cluster-wide.
+            Err(error) if error.is_forbidden() => namespaces.to_vec(),
+            Err(error) => {
+                record.problem("podlogs", "", error.to_string());
+                return Vec::new();
+            }
+        },
+    };
+    let mut found = Vec::new();
+    for namespace in each {
+        match ask(fetch, &format!("/api/v1/namespaces/{namespace}/pods"), selection, None).await {
+            Ok(pods) => found.extend(pods),
+            Err(error) => record.problem("podlogs", &namespace, error.to_string()),
+        }
+    }
+    found
+}
+
+async fn ask(
+    fetch: &Fetch,
+    path: &str,
+    selection: &Selection,
+    filter: Option<NamespaceFilter>,
+) -> Result<Vec<Result<Pod, String>>, ClusterError> {
+    let read = move |item| match read_pod(item) {
+        Ok(Some(pod)) if filter.as_ref().is_some_and(|filter| !filter.takes(&pod.namespace)) => None,
+        pod => pod.transpose(),
+    };
+    collect(fetch, "list the pods whose logs are to be collected", path, selection, read).await
+}
+
+fn filter(wanted: &PodLogLimits, own: &str, record: &Recorder<'_>) -> NamespaceFilter {
+    let mut filter = match wanted.namespaces.as_str() {
+        "" => NamespaceFilter::default(),
+        expression => NamespaceFilter::matching(expression).unwrap_or_else(|error| {
+            record.problem("podlogs", "", format!("the namespaces of pod logs are no regular expression: {error}"));
+            NamespaceFilter::default()
+        }),
+    };
+    filter.also = wanted.sonobuoy_namespace.then(|| own.to_owned());
+    filter
+}
+
+/// Parses a pod. Returns `None` if it was evicted, because then its logs are gone.
+fn read_pod(item: Value) -> Result<Option<Pod>, String> {
+    let object: PodObject = serde_json::from_value(item).map_err(|error| format!("failed to read a pod: {error}"))?;
+    let pod = PodView::from(object);
+    if pod.reason.as_deref() == Some("Evicted") {
+        return Ok(None);
+    }
+    let refused = pod.unsafe_name().or(Some(pod.namespace.as_str()).filter(|namespace| !is_safe_name(namespace)));
+    if let Some(name) = refused {
+        return Err(format!("pod {:?} in namespace {:?} has the invalid name {name:?}", pod.name, pod.namespace));
+    }
+    let containers = pod.container_names().map(str::to_owned).collect();
+    Ok(Some(Pod { containers, node: pod.node.unwrap_or_default(), namespace: pod.namespace, name: pod.name }))
+}
+
+fn params(options: &PodLogLimits, container: &str) -> LogParams {
+    // A number beyond the server's maximum means everything, and so does the maximum.
+    let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     LogParams {
         container: Some(container.to_owned()),
         previous: options.previous,
-        since_seconds: options.since_seconds,
+        since_seconds: options.since_seconds.map(count),
         // The client rounds to the nearest second. Rounding up would lose lines of the first
         // second.
         since_time: options.since_time.and_then(|at| Timestamp::from_second(at.as_second()).ok()),
         timestamps: options.timestamps,
-        tail_lines: options.tail_lines,
+        tail_lines: options.tail_lines.map(count),
         // One byte more shows whether the log is longer.
-        limit_bytes: Some(options.limit_bytes.filter(|&bytes| bytes <= max).unwrap_or(max + 1)),
+        limit_bytes: Some(count(options.limit_bytes.filter(|&bytes| bytes <= MAX_LOG).unwrap_or(MAX_LOG + 1))),
         ..LogParams::default()
     }
 }
@@ -87,7 +204,7 @@ fn params(options: &PodLogOptions, container: &str) -> LogParams {
 async fn log(
     fetch: &Fetch,
     scratch: &Scratch,
-    options: &PodLogOptions,
+    options: &PodLogLimits,
     pod: &Pod,
     container: &str,
 ) -> Result<usize, String> {
@@ -101,7 +218,8 @@ async fn log(
     let path = scratch.path();
     let disk = |error: &io::Error| not_written(&scratch.place(&relative), error);
     let mut file = File::create(&path).map_err(|error| disk(&error))?;
-    let copied = copy(stream, &mut file, MAX_LOG).await;
+    let note = format!("\n[the log goes on: only its first {} MiB are kept here]\n", MAX_LOG >> 20);
+    let copied = copy_log(stream, &mut file, MAX_LOG, SILENCE, &note).await;
     drop(file);
     let broken = match copied {
         Ok(()) => None,
@@ -115,7 +233,7 @@ async fn log(
 
 /// Moves a log to its final path, unless a longer one exists. That one was captured earlier, when
 /// the pod had a longer log.
-fn keep(scratch: &Scratch, path: &std::path::Path, relative: &str) -> io::Result<usize> {
+fn keep(scratch: &Scratch, path: &Path, relative: &str) -> io::Result<usize> {
     let new = std::fs::metadata(path)?.len();
     let old = std::fs::symlink_metadata(scratch.place(relative)).map(|old| old.len()).ok();
     if old.is_some_and(|old| old > new) {
@@ -126,53 +244,24 @@ fn keep(scratch: &Scratch, path: &std::path::Path, relative: &str) -> io::Result
     Ok(1)
 }
 
-#[derive(Debug, thiserror::Error)]
-enum CopyError {
-    #[error("{0}")]
-    Read(io::Error),
-    #[error("it was silent for {} s", SILENCE.as_secs())]
-    Silent,
-    #[error("{0}")]
-    Write(io::Error),
-}
-
-/// Copies a log. If it is longer than `max`, only its beginning is copied, followed by a note.
-async fn copy(stream: impl AsyncBufRead, to: &mut impl Write, max: u64) -> Result<(), CopyError> {
-    let mut stream = pin!(stream);
-    let mut left = max;
-    loop {
-        let piece = tokio::time::timeout(SILENCE, stream.fill_buf()).await.map_err(|_| CopyError::Silent)?;
-        let piece = piece.map_err(CopyError::Read)?;
-        if piece.is_empty() {
-            return Ok(());
-        }
-        let taken = piece.len();
-        let kept = piece.get(..usize::try_from(left).unwrap_or(usize::MAX)).unwrap_or(piece);
-        // Writing a few KiB to the page cache is faster than handing them to another thread.
-        to.write_all(kept).map_err(CopyError::Write)?;
-        if kept.len() < taken {
-            let note = format!("\n[the log goes on: only its first {} MiB are kept here]\n", max >> 20);
-            return to.write_all(note.as_bytes()).map_err(CopyError::Write);
-        }
-        left = left.saturating_sub(u64::try_from(taken).unwrap_or(u64::MAX));
-        stream.as_mut().consume(taken);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
-    #[tokio::test]
-    async fn a_log_without_end_is_cut_and_says_so() {
-        let mut kept = Vec::new();
-        copy(futures_util::io::Cursor::new(vec![b'x'; 3 << 20]), &mut kept, 1 << 20).await.unwrap();
-        let (log, note) = kept.split_at(1 << 20);
-        assert!(log.iter().all(|&b| b == b'x'));
-        assert_eq!(note, b"\n[the log goes on: only its first 1 MiB are kept here]\n");
-        let mut whole = Vec::new();
-        copy(futures_util::io::Cursor::new(b"abc".to_vec()), &mut whole, 3).await.unwrap();
-        assert_eq!(whole, b"abc");
+    #[test]
+    fn every_container_of_a_pod_has_a_log() {
+        let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "c"}],
+            "initContainers": [{"name": "i"}], "ephemeralContainers": null}});
+        assert_eq!(read_pod(pod).unwrap().unwrap().containers, ["i", "c"]);
+    }
+
+    #[test]
+    fn evicted_pods_have_none_and_names_are_checked() {
+        assert_eq!(read_pod(json!({"metadata": {}, "spec": {}, "status": {"reason": "Evicted"}})), Ok(None));
+        let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "../../x"}]}});
+        assert!(read_pod(pod).unwrap_err().contains("../../x"));
+        assert!(read_pod(json!(null)).is_err());
     }
 
     #[test]
@@ -191,10 +280,10 @@ mod tests {
 
     #[test]
     fn times_are_rounded_down_and_bytes_bounded() {
-        let options = PodLogOptions {
+        let options = PodLogLimits {
             since_time: Some("2026-01-01T00:00:00.9Z".parse().unwrap()),
-            limit_bytes: Some(i64::MAX),
-            ..PodLogOptions::default()
+            limit_bytes: Some(u64::MAX),
+            ..PodLogLimits::default()
         };
         let params = params(&options, "c");
         assert_eq!(params.since_time.unwrap().to_string(), "2026-01-01T00:00:00Z");

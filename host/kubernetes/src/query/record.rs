@@ -64,7 +64,6 @@ struct Message {
     message: String,
 }
 
-/// Records queries as they finish.
 pub(super) struct Recorder<'a> {
     kept: Mutex<Kept>,
     observer: &'a (dyn Fn(&Progress) + Sync),
@@ -109,17 +108,14 @@ impl<'a> Recorder<'a> {
         (self.observer)(&progress);
     }
 
-    /// Records a failure outside of the queries.
     pub(super) fn problem(&self, query: &str, namespace: &str, message: impl Into<String>) {
         self.query(query, namespace, Instant::now(), Err(message.into()));
     }
 
-    /// Counts files that were written outside of the queries.
     pub(super) fn wrote(&self, files: usize) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).files += files;
     }
 
-    /// Returns the content of `meta/query-time.json`.
     pub(super) fn query_times(&self) -> impl Serialize + use<> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).entries.clone()
     }
@@ -131,7 +127,6 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Returns the message for a file that could not be written.
 pub(super) fn not_written(path: &Path, error: &dyn std::error::Error) -> String {
     format!("failed to write `{}`: {}", path.display(), crate::error::chain(error))
 }

@@ -1,24 +1,80 @@
-//! Writes the files of a list: one, or one for each namespace.
+//! Writes the files of a survey: complete documents, and lists that become one file or one for each
+//! namespace. Files are written in a scratch directory, and moved to their final path when they are
+//! complete.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Map, Value};
 
 use super::discovery::Resource;
-use super::filter::NamespaceFilter;
 use super::list::Sink;
-use super::safe::is_safe_name;
-use super::scratch::Scratch;
+use super::selection::NamespaceFilter;
+use crate::names::is_safe_name;
+use crate::pod_view::text_at;
+
+/// The scratch directory, below the directory of the survey. It is on the same file system, so that
+/// files can be moved.
+const SCRATCH: &str = ".query.part";
+
+/// The scratch directory. It is removed with its incomplete files when the last owner drops it.
+pub(super) struct Scratch {
+    out: PathBuf,
+    dir: PathBuf,
+    next: AtomicU64,
+}
+
+impl Scratch {
+    /// Creates the scratch directory below `out`, which is created too. The remains of a killed
+    /// survey are removed.
+    pub(super) fn new(out: &Path) -> io::Result<Arc<Self>> {
+        let dir = out.join(SCRATCH);
+        match fs::remove_dir_all(&dir) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => fs::create_dir_all(&dir)?,
+        }
+        Ok(Arc::new(Self { out: out.to_owned(), dir, next: AtomicU64::new(0) }))
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.dir.join(self.next.fetch_add(1, Ordering::Relaxed).to_string())
+    }
+
+    pub(super) fn place(&self, relative: &str) -> PathBuf {
+        self.out.join(relative)
+    }
+
+    pub(super) fn put(&self, from: &Path, relative: &str) -> io::Result<()> {
+        let to = self.place(relative);
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::rename(from, to)
+    }
+
+    pub(super) fn write(&self, relative: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.path();
+        fs::write(&path, bytes)?;
+        self.put(&path, relative)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.dir) {
+            tracing::warn!("failed to remove `{}`: {error}", self.dir.display());
+        }
+    }
+}
 
 /// Maximum number of open files of one list. The server sorts by namespace, so this is enough.
 /// Other servers cause files to be reopened.
 const MAX_OPEN: usize = 4;
 
-/// The destination of a list's objects.
 #[derive(Debug, Clone)]
 pub(super) enum Destination {
     /// The directory `resources/cluster/`.
@@ -29,22 +85,11 @@ pub(super) enum Destination {
     EachNamespace(NamespaceFilter),
 }
 
-impl Destination {
-    /// Returns the namespace that is listed, or `None` for the whole cluster.
-    pub(super) fn namespace(&self) -> Option<&str> {
-        match self {
-            Self::Namespace(namespace) => Some(namespace),
-            Self::Cluster | Self::EachNamespace(_) => None,
-        }
-    }
-}
-
 /// The files of one list. A list over all namespaces becomes one file for each.
 pub(super) struct ListFiles {
     scratch: Arc<Scratch>,
     resource: Resource,
     place: Destination,
-    /// The files, by directory.
     parts: BTreeMap<String, Part>,
     /// The directories with open files, most recently used last.
     open: VecDeque<String>,
@@ -60,7 +105,6 @@ struct Part {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct LeftOut {
     pub(super) count: u64,
-    /// The reason for the first of them.
     pub(super) first: String,
 }
 
@@ -128,7 +172,7 @@ impl ListFiles {
             Destination::Cluster => Some("resources/cluster".to_owned()),
             Destination::Namespace(namespace) => Some(format!("resources/ns/{namespace}")),
             Destination::EachNamespace(filter) => {
-                let namespace = item.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
+                let namespace = text_at(item, "/metadata/namespace");
                 if is_safe_name(namespace) {
                     return filter.takes(namespace).then(|| format!("resources/ns/{namespace}"));
                 }
@@ -146,7 +190,7 @@ impl Sink for ListFiles {
     fn item(&mut self, mut item: Value) -> io::Result<()> {
         let Some(directory) = self.directory(&item) else { return Ok(()) };
         complete(&mut item, &self.resource)?;
-        let head = format!("{{\"apiVersion\":{},\"items\":[\n", Value::String(self.resource.api_version()));
+        let head = format!("{{\"apiVersion\":{},\"items\":[\n", Value::String(self.resource.at.name()));
         let (file, new) = self.file(&directory)?;
         file.write_all(if new { head.as_bytes() } else { b",\n" })?;
         serde_json::to_writer(file, &item)?;
@@ -172,20 +216,21 @@ fn complete(item: &mut Value, resource: &Resource) -> io::Result<()> {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
-    object.entry("apiVersion").or_insert_with(|| resource.api_version().into());
+    object.entry("apiVersion").or_insert_with(|| resource.at.name().into());
     object.entry("kind").or_insert_with(|| resource.kind.clone().into());
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
+    use crate::query::discovery::GroupVersion;
 
     fn pods() -> Resource {
         Resource {
-            group: String::new(),
-            version: "v1".to_owned(),
+            at: GroupVersion { group: String::new(), version: "v1".to_owned() },
             plural: "pods".to_owned(),
             kind: "Pod".to_owned(),
             namespaced: true,

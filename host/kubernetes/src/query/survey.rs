@@ -6,49 +6,47 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use plumbline_archive::layout;
+use plumbline_core::Config;
+use plumbline_core::config::Filters;
 use serde::Serialize;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::discovery::{Resource, discover};
 use super::fetch::Fetch;
-use super::filter::{NamespaceFilter, Scope, scope};
 use super::health::assess;
-use super::hosts::hosts;
-use super::list::{Names, Selection, list};
-use super::node_list::Nodes;
-use super::options::QueryOptions;
+use super::kubelets::{Nodes, query_kubelets};
+use super::list::{Selection, collect, list};
 use super::podlogs::pod_logs;
 use super::record::{Progress, Recorder, Summary, not_written};
-use super::safe::is_safe_name;
-use super::scratch::Scratch;
-use super::selector;
-use super::store::{Destination, ListFiles};
-use super::throttle::Throttle;
+use super::selection::{NamespaceFilter, Scope, scope, selector_problem};
+use super::store::{Destination, ListFiles, Scratch};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
+use crate::names::is_safe_name;
 
 /// Maximum number of concurrent jobs. Most have one pending request, and others have limits of
 /// their own. The throttle limits requests.
 const JOBS: usize = 16;
 
+/// Sustained rate in requests per second, if the configuration has none.
+const QPS: f64 = 30.0;
+
+/// Maximum number of requests at once after a pause, if the configuration has none.
+const BURST: u32 = 50;
+
 /// The file with the list of groups.
 const SERVER_GROUPS: &str = "servergroups.json";
 
-/// Writes the survey of the cluster below `out`, with the layout of an archive.
+/// Writes the survey of the cluster below `out`, with the layout of an archive. Calls `observer`
+/// after each query.
+///
+/// `config` selects the resources, namespaces, objects and logs. Its namespace is that of the run,
+/// which is surveyed if namespaces cannot be listed.
 ///
 /// No failure is fatal: failures are in `meta/query-time.json` and in the summary. If the future is
 /// dropped, all existing files are complete.
-pub async fn survey(cluster: &Cluster, options: &QueryOptions, out: &Path) -> Summary {
-    survey_watched(cluster, options, out, &|_| {}).await
-}
-
-/// Runs [`survey`], and calls `observer` after each query.
-pub async fn survey_watched(
-    cluster: &Cluster,
-    options: &QueryOptions,
-    out: &Path,
-    observer: &(dyn Fn(&Progress) + Sync),
-) -> Summary {
+pub async fn survey(cluster: &Cluster, config: &Config, out: &Path, observer: &(dyn Fn(&Progress) + Sync)) -> Summary {
     let record = Recorder::new(observer);
     let scratch = match Scratch::new(out) {
         Ok(scratch) => scratch,
@@ -57,11 +55,10 @@ pub async fn survey_watched(
             return record.summary();
         }
     };
-    let standard = QueryOptions::default();
-    let qps = if options.qps > 0.0 { options.qps } else { standard.qps };
-    let burst = if options.burst > 0 { options.burst } else { standard.burst };
-    let fetch = Fetch::new(cluster.client(), Throttle::new(qps, burst));
-    let work = Work { fetch: &fetch, record: &record, scratch: &scratch, options };
+    let qps = if config.qps > 0.0 { config.qps } else { QPS };
+    let burst = if config.burst > 0 { config.burst } else { BURST };
+    let fetch = Fetch::new(cluster.client(), qps, burst);
+    let work = Work { fetch: &fetch, record: &record, scratch: &scratch, config };
     work.all().await;
     let tree = out.to_owned();
     match tokio::task::spawn_blocking(move || assess(&tree)).await {
@@ -83,23 +80,21 @@ struct Work<'a> {
     fetch: &'a Fetch,
     record: &'a Recorder<'a>,
     scratch: &'a Arc<Scratch>,
-    options: &'a QueryOptions,
+    config: &'a Config,
 }
 
-/// The selection for all lists.
 struct Targets {
     selection: Selection,
     filter: NamespaceFilter,
     scope: Scope,
-    /// The namespaces that the filter selects.
     taken: Vec<String>,
 }
 
 impl Work<'_> {
     async fn all(&self) {
-        let wanted = self.options.resources.as_deref();
+        let wanted = self.config.resources.as_deref();
         let asked = |name: &str| wanted.is_none_or(|names| names.iter().any(|other| other == name));
-        let found = discover(self.fetch, self.record, wanted).await;
+        let (resources, groups) = discover(self.fetch, self.record, wanted).await;
         let all = self.namespaces().await;
         let targets = self.targets(&all);
         let targets = &targets;
@@ -107,20 +102,20 @@ impl Work<'_> {
         let nodes = &nodes;
         let mut jobs: Vec<BoxFuture<'_, ()>> = Vec::new();
         // Jobs with long waits come first.
-        if self.options.kubelets && asked("nodes") {
-            jobs.push(Box::pin(hosts(self.fetch, self.record, self.scratch, nodes)));
+        if self.config.plumbline.query_kubelets && asked("nodes") {
+            jobs.push(Box::pin(query_kubelets(self.fetch, self.record, self.scratch, nodes)));
         }
         if asked("podlogs") {
-            jobs.push(Box::pin(pod_logs(self.fetch, self.record, self.scratch, self.options, &all, &nodes.away)));
+            jobs.push(Box::pin(pod_logs(self.fetch, self.record, self.scratch, self.config, &all, &nodes.away)));
         }
         if asked("serverversion") {
             jobs.push(Box::pin(self.version()));
         }
-        if let Some(groups) = found.groups.filter(|_| asked("servergroups")) {
+        if let Some(groups) = groups.filter(|_| asked("servergroups")) {
             self.record.query("servergroups", "", Instant::now(), Ok(0));
             self.write(SERVER_GROUPS, &groups);
         }
-        for resource in &found.resources {
+        for resource in &resources {
             jobs.push(Box::pin(async move {
                 if resource.namespaced {
                     self.namespaced(resource, targets).await;
@@ -145,8 +140,9 @@ impl Work<'_> {
     /// Returns all namespaces of the cluster, or only the run's own if they cannot be listed.
     async fn namespaces(&self) -> Vec<String> {
         let all = Selection { metadata_only: true, ..Selection::default() };
-        match list(self.fetch, "list the namespaces", "/api/v1/namespaces", &all, Names::default()).await {
-            Ok((Names(names), _)) => {
+        let name = |item: Value| Some(item.pointer("/metadata/name")?.as_str()?.to_owned());
+        match collect(self.fetch, "list the namespaces", "/api/v1/namespaces", &all, name).await {
+            Ok(names) => {
                 let (good, bad): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_safe_name(name));
                 for name in bad {
                     self.record.problem("namespaces", "", format!("{name:?} is not a name of a namespace"));
@@ -154,7 +150,7 @@ impl Work<'_> {
                 good
             }
             Err(error) => {
-                let own = &self.options.own_namespace;
+                let own = &self.config.namespace;
                 self.record.problem("namespaces", "", format!("only namespace `{own}` is looked at: {error}"));
                 if is_safe_name(own) { vec![own.clone()] } else { Vec::new() }
             }
@@ -162,13 +158,14 @@ impl Work<'_> {
     }
 
     fn targets(&self, all: &[String]) -> Targets {
-        let QueryOptions { own_namespace: own, namespaces, label_selector, .. } = self.options;
+        let Filters { namespaces, label_selector } = &self.config.filters;
+        let own = &self.config.namespace;
         let filter = NamespaceFilter::matching(namespaces).unwrap_or_else(|error| {
             let why = format!("only namespace `{own}` is looked at: the filter is not a regular expression: {error}");
             self.record.problem("namespaces", "", why);
             NamespaceFilter::only(own)
         });
-        let labels = match selector::complaint(label_selector) {
+        let labels = match selector_problem(label_selector) {
             None => label_selector.clone(),
             Some(why) => {
                 self.record.problem("filters", "", format!("the label selector is left out: {why}"));
@@ -206,7 +203,11 @@ impl Work<'_> {
         selection: &Selection,
         place: Destination,
     ) -> Result<usize, ClusterError> {
-        let (plural, namespace) = (&resource.plural, place.namespace());
+        let plural = &resource.plural;
+        let namespace = match &place {
+            Destination::Namespace(namespace) => Some(namespace.as_str()),
+            Destination::Cluster | Destination::EachNamespace(_) => None,
+        };
         let of = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
         let what = format!("list {plural}{of}");
         let path = resource.path(namespace);
@@ -238,7 +239,6 @@ impl Work<'_> {
         }
     }
 
-    /// Writes a document as JSON.
     fn write(&self, relative: &str, document: &impl Serialize) {
         let written = serde_json::to_vec(document).map_err(std::io::Error::other).and_then(|mut bytes| {
             bytes.push(b'\n');

@@ -1,7 +1,6 @@
 //! Errors while reading the status of a run.
 
-use super::seen::Seen;
-use super::waiting::Waiting;
+use super::seen::{Seen, Waiting};
 use crate::error::ClusterError;
 
 /// Error while reading the status of a run. [`StatusError::hint`] returns how to fix it.

@@ -10,11 +10,8 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Api;
-use kube::api::{Patch, PatchParams, PostParams};
 use plumbline_core::run_status::RunStatus;
 
-use super::complaints::within;
-use super::options::PublishOptions;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
@@ -79,39 +76,19 @@ fn gzip(status: &RunStatus) -> Result<Vec<u8>, String> {
     encoder.write_all(&text).and_then(|()| encoder.finish()).map_err(|error| error.to_string())
 }
 
-/// Writes the full status.
-pub(super) async fn write(options: &PublishOptions, status: RunStatus) -> Result<(), ClusterError> {
-    let name = names::STATUS_CONFIG_MAP;
-    let what = format!("write the status in full to ConfigMap `{name}`");
-    // For 10,000 results this takes milliseconds of CPU time, so it does not run on a thread that
-    // serves workers.
-    let packed = tokio::task::spawn_blocking(move || pack(&status)).await;
-    let packed = packed
-        .map_err(|error| ClusterError::new(&what, error.to_string()))?
-        .map_err(|cause| ClusterError::new(&what, cause))?;
-    let map = config_map(packed, options.owner.clone());
-    let api: Api<ConfigMap> = Api::namespaced(options.cluster.client(), &options.namespace);
-    let patch = Patch::Merge(&map);
-    let parameters = PatchParams::default();
-    match within(options.pace.attempt, &what, api.patch(name, &parameters, &patch)).await {
-        Err(error) if error.is_not_found() => {
-            within(options.pace.attempt, &what, api.create(&PostParams::default(), &map)).await.map(|_| ())
-        }
-        other => other.map(|_| ()),
-    }
-}
-
-fn config_map(packed: Vec<u8>, owner: Option<OwnerReference>) -> ConfigMap {
-    ConfigMap {
+/// Returns the ConfigMap with the full status. For 10,000 results this takes milliseconds of CPU
+/// time.
+pub(super) fn config_map(status: &RunStatus, owner: Option<OwnerReference>) -> Result<ConfigMap, String> {
+    Ok(ConfigMap {
         metadata: ObjectMeta {
             name: Some(names::STATUS_CONFIG_MAP.to_owned()),
             labels: Some([(names::COMPONENT_LABEL.to_owned(), names::COMPONENT_VALUE.to_owned())].into()),
             owner_references: owner.map(|owner| vec![owner]),
             ..ObjectMeta::default()
         },
-        binary_data: Some([(KEY.to_owned(), ByteString(packed))].into()),
+        binary_data: Some([(KEY.to_owned(), ByteString(pack(status)?))].into()),
         ..ConfigMap::default()
-    }
+    })
 }
 
 #[cfg(test)]

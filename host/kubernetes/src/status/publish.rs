@@ -1,30 +1,89 @@
 //! Writes the status on the aggregator's own pod, during the run and once more at its end.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Api;
-use kube::api::{Patch, PatchParams};
+use kube::api::{Patch, PatchParams, PostParams};
 use plumbline_aggregator::State;
+use plumbline_core::RunId;
 use plumbline_core::compact::{Compacted, Level, MIN_LIMIT, compact};
 use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use super::complaints::{FailureLog, within};
-use super::options::PublishOptions;
-use super::{full, workers};
+use super::full::config_map;
+use super::worker_pods::{WorkerIndex, WorkerPods, WorkerStatus, worker_index};
+use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
+
+/// The destination of the status.
+#[derive(Clone)]
+pub struct PublishOptions {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// The namespace of the run.
+    pub namespace: String,
+    /// The aggregator's own pod.
+    pub pod: String,
+    /// The ID of the run.
+    pub run: RunId,
+    /// The owner of the ConfigMap with the full status: the aggregator's pod, so that both are
+    /// deleted together.
+    pub owner: Option<OwnerReference>,
+    /// The pods of plugins that the run's monitor sees.
+    pub workers: WorkerPods,
+    /// The write intervals.
+    pub pace: Pace,
+}
+
+/// The write intervals of the status. The defaults are for clusters, and tests use shorter ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pace {
+    /// Minimum interval between writes of the status: 1 s. A busy plugin's progress would otherwise
+    /// cause hundreds of requests per second.
+    pub pause: Duration,
+    /// Maximum interval between writes of the status: 15 s, so that readers can tell a dead
+    /// aggregator from an idle one.
+    pub heartbeat: Duration,
+    /// Minimum interval between writes of the full status: 60 s, because it is large.
+    pub full: Duration,
+    /// Timeout of one request: 10 s. A slower request is retried.
+    pub attempt: Duration,
+    /// How long the last status is retried: 2 min. This is the one that must arrive.
+    pub last: Duration,
+    /// Minimum interval between annotations on pods of plugins: 200 ms, so that 5,000 nodes do not
+    /// overload the API server.
+    pub worker: Duration,
+    /// Interval between annotations on the same pod if only the time of the last heartbeat changes:
+    /// 5 min, and up to a minute more.
+    pub worker_refresh: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            pause: Duration::from_secs(1),
+            heartbeat: Duration::from_secs(15),
+            full: Duration::from_secs(60),
+            attempt: Duration::from_secs(10),
+            last: Duration::from_secs(120),
+            worker: Duration::from_millis(200),
+            worker_refresh: Duration::from_secs(300),
+        }
+    }
+}
 
 /// Maximum size of the status: 100 KiB. It is stored under two keys, and all annotations of an
 /// object may have 256 KiB together.
 pub const LIMIT_BYTES: usize = 100 << 10;
-/// The first delay after a failed write. It doubles up to
-/// [`Pace::heartbeat`](super::Pace::heartbeat).
+/// The first delay after a failed write. It doubles up to [`Pace::heartbeat`].
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 
 /// Writes the status at once, on every change, and as a heartbeat until `stop` is cancelled. Also
@@ -37,9 +96,8 @@ const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 /// being packed. There may be more to do, such as uploading its archive, and a client that waits
 /// for the end may delete the run at once.
 pub async fn publish(options: PublishOptions, state: State, stop: CancellationToken) {
-    let workers = workers::annotate(&options, &state, &stop);
-    let status = on_change(&options, &state, &stop);
-    tokio::join!(status, workers);
+    let workers = stop.run_until_cancelled(annotate_workers(&options, &state));
+    tokio::join!(on_change(&options, &state, &stop), workers);
 }
 
 /// Publishes that the run is being prepared, at once and as a heartbeat until `stop` is cancelled.
@@ -47,14 +105,14 @@ pub async fn publish(options: PublishOptions, state: State, stop: CancellationTo
 /// An aggregator may download bundles for minutes before it has a plan. This distinguishes it from
 /// a dead one. Failures are logged and never end this.
 pub async fn publish_preparing(options: &PublishOptions, stop: &CancellationToken) {
-    let mut complaints = FailureLog::default();
+    let mut failures = FailureLog::default();
     let mut limit = LIMIT_BYTES;
     loop {
         let status = RunStatus::default();
         let Some(written) = stop.run_until_cancelled(annotate(options, &status, &mut limit)).await else { return };
         match written {
-            Ok(_) => drop(complaints.succeeded("writing the status")),
-            Err(error) => drop(complaints.failed(&error, "whoever looks at the run sees no status until that works")),
+            Ok(_) => failures.succeeded("writing the status"),
+            Err(error) => failures.failed(&error, "whoever looks at the run sees no status until that works"),
         }
         if stop.run_until_cancelled(tokio::time::sleep(options.pace.heartbeat)).await.is_none() {
             return;
@@ -64,7 +122,8 @@ pub async fn publish_preparing(options: &PublishOptions, stop: &CancellationToke
 
 async fn on_change(options: &PublishOptions, state: &State, stop: &CancellationToken) {
     let mut changes = state.changes();
-    let mut writer = Writer::new(options);
+    let (failures, full_failures) = (FailureLog::default(), FailureLog::default());
+    let mut writer = Writer { options, failures, full_failures, limit: LIMIT_BYTES, full_at: None };
     let mut backoff = FIRST_BACKOFF;
     loop {
         changes.mark_unchanged();
@@ -98,57 +157,54 @@ fn not_over(status: RunStatus) -> RunStatus {
 
 struct Writer<'a> {
     options: &'a PublishOptions,
-    complaints: FailureLog,
-    full_complaints: FailureLog,
+    failures: FailureLog,
+    full_failures: FailureLog,
     /// The current size limit. It is less than [`LIMIT_BYTES`] once the server has rejected that
     /// much, because other annotations take space too.
     limit: usize,
     full_at: Option<Instant>,
 }
 
-impl<'a> Writer<'a> {
-    fn new(options: &'a PublishOptions) -> Self {
-        Self {
-            options,
-            complaints: FailureLog::default(),
-            full_complaints: FailureLog::default(),
-            limit: LIMIT_BYTES,
-            full_at: None,
-        }
-    }
-
+impl Writer<'_> {
     /// Writes `status`, and returns true on success.
     async fn write(&mut self, status: RunStatus) -> bool {
         match annotate(self.options, &status, &mut self.limit).await {
             Ok(level) => {
-                self.complaints.succeeded("writing the status");
+                self.failures.succeeded("writing the status");
                 if level > Level::Full && self.full_at.is_none_or(|at| at.elapsed() >= self.options.pace.full) {
                     self.full_at = Some(Instant::now());
-                    self.write_full(status).await;
+                    match write_full(self.options, status).await {
+                        Ok(()) => self.full_failures.succeeded("writing the status in full"),
+                        Err(error) => self.full_failures.failed(&error, "the annotation holds a summary"),
+                    }
                 }
                 true
             }
             Err(error) => {
-                self.complaints.failed(&error, "whoever looks at the run sees an old status until that works");
+                self.failures.failed(&error, "whoever looks at the run sees an old status until that works");
                 false
-            }
-        }
-    }
-
-    async fn write_full(&mut self, status: RunStatus) {
-        match full::write(self.options, stamped(self.options, status)).await {
-            Ok(()) => {
-                self.full_complaints.succeeded("writing the status in full");
-            }
-            Err(error) => {
-                self.full_complaints.failed(&error, "the annotation holds a summary");
             }
         }
     }
 }
 
-fn stamped(options: &PublishOptions, status: RunStatus) -> RunStatus {
-    RunStatus { run: Some(options.run.to_string()), heartbeat: Some(Timestamp::now()), ..status }
+async fn write_full(options: &PublishOptions, status: RunStatus) -> Result<(), ClusterError> {
+    let name = names::STATUS_CONFIG_MAP;
+    let what = format!("write the status in full to ConfigMap `{name}`");
+    let status = RunStatus { run: Some(options.run.to_string()), heartbeat: Some(Timestamp::now()), ..status };
+    let owner = options.owner.clone();
+    // Threads that serve workers must not wait for the compression.
+    let map = tokio::task::spawn_blocking(move || config_map(&status, owner)).await;
+    let failed = |cause: String| ClusterError::new(&what, cause);
+    let map = map.map_err(|error| failed(error.to_string()))?.map_err(failed)?;
+    let api: Api<ConfigMap> = Api::namespaced(options.cluster.client(), &options.namespace);
+    let (patch, parameters) = (Patch::Merge(&map), PatchParams::default());
+    match within(options.pace.attempt, &what, api.patch(name, &parameters, &patch)).await {
+        Err(error) if error.is_not_found() => {
+            within(options.pace.attempt, &what, api.create(&PostParams::default(), &map)).await.map(|_| ())
+        }
+        other => other.map(|_| ()),
+    }
 }
 
 /// Writes the annotations. If the server rejects them as too large, retries with a quarter of the
@@ -180,7 +236,7 @@ async fn patch(options: &PublishOptions, json: &str) -> Result<(), ClusterError>
         .map(|_| ())
 }
 
-/// Writes the final status, with retries for [`Pace::last`](super::Pace::last). The full status
+/// Writes the final status, with retries for [`Pace::last`]. The full status
 /// follows if it is needed.
 ///
 /// # Errors
@@ -193,7 +249,7 @@ pub async fn publish_last(options: &PublishOptions, status: RunStatus) -> Result
         .with_total_delay(Some(options.pace.last))
         .without_max_times()
         .with_jitter();
-    let mut complaints = FailureLog::default();
+    let mut failures = FailureLog::default();
     let attempt = || async {
         let mut limit = LIMIT_BYTES;
         annotate(options, &status, &mut limit).await
@@ -203,16 +259,123 @@ pub async fn publish_last(options: &PublishOptions, status: RunStatus) -> Result
         // A pod that is gone does not come back under the same name. Everything else may recover,
         // including permissions.
         .when(|error| !error.is_not_found())
-        .notify(|error, _| {
-            complaints.failed(error, "it is tried again, because it is the last status of the run");
-        })
+        .notify(|error, _| failures.failed(error, "it is tried again, because it is the last status of the run"))
         .await?;
     if level > Level::Full {
-        let attempt = || full::write(options, stamped(options, status.clone()));
+        let attempt = || write_full(options, status.clone());
         let written = attempt.retry(backoff.with_max_times(5)).when(ClusterError::is_transient).await;
         if let Err(error) = written {
             tracing::warn!("{error}: the annotation holds a summary");
         }
     }
     Ok(())
+}
+
+/// Number of pods to annotate between two reads of the ledger. Each read passes over all results.
+const BATCH: usize = 5;
+
+/// Annotates pods. Failures are logged and never end this, unless the account lacks permission.
+async fn annotate_workers(options: &PublishOptions, state: &State) {
+    let api: Api<Pod> = Api::namespaced(options.cluster.client(), &options.namespace);
+    let mut failures = FailureLog::default();
+    let batch = options.pace.worker * u32::try_from(BATCH).unwrap_or(1);
+    let mut tick = tokio::time::interval(batch.max(Duration::from_millis(1)));
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        if !write_some(options, &api, &state.read(worker_index), &mut failures).await {
+            return;
+        }
+    }
+}
+
+/// Writes the next few annotations. Returns false if it is pointless to continue.
+async fn write_some(options: &PublishOptions, api: &Api<Pod>, index: &WorkerIndex, failures: &mut FailureLog) -> bool {
+    let due = options.workers.lock().due(index, options.pace.worker_refresh, Instant::now(), BATCH);
+    for (name, known) in due {
+        let next = Instant::now() + options.pace.worker;
+        match write_worker(options, api, &name, known).await {
+            Ok(()) => {
+                failures.succeeded("annotating the pods of plugins");
+                options.workers.lock().wrote(&name, known, Instant::now());
+            }
+            Err(error) if error.is_not_found() => options.workers.lock().remove(&name),
+            Err(error) => {
+                failures.failed(&error, "the pods of plugins do not say how they are; the run continues");
+                if error.is_forbidden() {
+                    return false;
+                }
+                if !error.is_transient() {
+                    // The error is specific to this pod, and another attempt would get it again.
+                    options.workers.lock().wrote(&name, known, Instant::now());
+                }
+            }
+        }
+        tokio::time::sleep_until(next).await;
+    }
+    true
+}
+
+async fn write_worker(
+    options: &PublishOptions,
+    api: &Api<Pod>,
+    name: &str,
+    known: WorkerStatus,
+) -> Result<(), ClusterError> {
+    let what = format!("annotate pod `{name}`");
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {names::WORKER_STATUS_ANNOTATION: known.to_json()}}}));
+    within(options.pace.attempt, &what, api.patch_metadata(name, &PatchParams::default(), &patch)).await.map(|_| ())
+}
+
+/// Logs each kind of failure once, until it is over. Holds the failures since the last success.
+#[derive(Debug, Default)]
+struct FailureLog {
+    reported: BTreeSet<Option<u16>>,
+}
+
+impl FailureLog {
+    /// Records a failure, and logs it if its kind (the status code of the response) is new.
+    fn failed(&mut self, error: &ClusterError, consequence: &str) {
+        if self.reported.insert(error.code) {
+            let hint = error.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
+            tracing::warn!("{error}: {consequence}{hint}");
+        }
+    }
+
+    /// Records a success, and logs it if there was a failure before.
+    fn succeeded(&mut self, what: &str) {
+        if !self.reported.is_empty() {
+            tracing::info!("{what} works again");
+            self.reported.clear();
+        }
+    }
+}
+
+/// Returns the result of `call`, or an error if it takes longer than `limit`.
+async fn within<T>(
+    limit: Duration,
+    what: &str,
+    call: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, ClusterError> {
+    match tokio::time::timeout(limit, call).await {
+        Ok(result) => result.map_err(|error| ClusterError::api(what, &error)),
+        Err(_) => Err(ClusterError::new(what, format!("no answer within {limit:?}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_failure_is_logged_once_until_it_is_over() {
+        let error = |code| ClusterError { code, ..ClusterError::new("write", "no") };
+        let mut failures = FailureLog::default();
+        failures.failed(&error(Some(403)), "so");
+        failures.failed(&error(Some(403)), "so");
+        failures.failed(&error(None), "so");
+        assert_eq!(failures.reported, BTreeSet::from([None, Some(403)]));
+        failures.succeeded("it");
+        assert_eq!(failures.reported, BTreeSet::new());
+    }
 }

@@ -3,16 +3,15 @@
 use k8s_openapi::api::core::v1::{Event, Namespace};
 use kube::Api;
 use kube::api::ListParams;
+use plumbline_core::run_status::{RunPhase, RunStatus};
 
 use super::error::StatusError;
-use super::pod::{look, parse};
-use super::seen::Seen;
-use super::waiting::Waiting;
+use super::seen::{Seen, Waiting, how_it_ended};
 use crate::aggregator_pod::find;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
-use crate::pod_view::{PodObject, PodView, pod_api};
+use crate::pod_view::{PodObject, PodView, Role, pod_api};
 
 /// Maximum number of events to show. The last ones explain the current state.
 const MAX_EVENTS: usize = 5;
@@ -67,33 +66,22 @@ async fn waiting(pods: &Api<PodObject>) -> Vec<Waiting> {
     }
 }
 
-/// Sorts by plugin and node.
 pub(super) fn sorted(mut waiting: Vec<Waiting>) -> Vec<Waiting> {
     waiting.sort_by(|a, b| (&a.plugin, &a.node, &a.pod).cmp(&(&b.plugin, &b.node, &b.pod)));
     waiting
 }
 
 /// Adds the last events to the error for a pod that does not start.
-pub(super) async fn with_events(cluster: &Cluster, namespace: &str, error: StatusError) -> StatusError {
-    match error {
-        StatusError::Pending { pod, namespace: of, waiting, .. } => {
-            let events = events(cluster, namespace, &pod).await;
-            StatusError::Pending { pod, namespace: of, waiting, events }
-        }
-        other => other,
-    }
-}
-
-async fn events(cluster: &Cluster, namespace: &str, pod: &str) -> Vec<String> {
-    let api: Api<Event> = Api::namespaced(cluster.client(), namespace);
-    let selector = format!("involvedObject.kind=Pod,involvedObject.name={pod}");
-    match api.list(&ListParams::default().fields(&selector).limit(ASKED_EVENTS)).await {
-        Ok(list) => lines(list.items),
-        Err(error) => {
-            tracing::debug!("{}", ClusterError::api(format!("list the events of pod `{pod}`"), &error));
-            Vec::new()
+pub(super) async fn with_events(cluster: &Cluster, namespace: &str, mut error: StatusError) -> StatusError {
+    if let StatusError::Pending { pod, events, .. } = &mut error {
+        let api: Api<Event> = Api::namespaced(cluster.client(), namespace);
+        let selector = format!("involvedObject.kind=Pod,involvedObject.name={pod}");
+        match api.list(&ListParams::default().fields(&selector).limit(ASKED_EVENTS)).await {
+            Ok(list) => *events = lines(list.items),
+            Err(error) => tracing::debug!("{}", ClusterError::api(format!("list the events of pod `{pod}`"), &error)),
         }
     }
+    error
 }
 
 /// Returns the last few events, oldest first.
@@ -115,23 +103,81 @@ fn lines(mut events: Vec<Event>) -> Vec<String> {
     events.iter().skip(skipped).map(line).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
+pub(super) fn parse(text: &str) -> Result<RunStatus, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
 
-    #[test]
-    fn the_last_events_are_told_in_their_order() {
-        let event = |n: u32, time: serde_json::Value| {
-            let mut event =
-                json!({"metadata": {}, "involvedObject": {}, "reason": format!("R{n}"), "message": "a\n b"});
-            event.as_object_mut().unwrap().extend(time.as_object().unwrap().clone());
-            serde_json::from_value::<Event>(event).unwrap()
-        };
-        let mut all: Vec<_> =
-            (1..7).map(|n| event(n, json!({"lastTimestamp": format!("2026-11-20T13:0{n}:00Z")}))).collect();
-        all.push(event(9, json!({"eventTime": "2026-11-20T13:03:30.000000Z"})));
-        all.push(event(0, json!({})));
-        assert_eq!(lines(all), ["R3: a b", "R9: a b", "R4: a b", "R5: a b", "R6: a b"]);
+/// Returns the state of the run according to the pod. `status` is its parsed annotation.
+pub(super) fn look(
+    namespace: &str,
+    pod: &PodView,
+    status: Option<Result<RunStatus, String>>,
+) -> Result<Seen, StatusError> {
+    let (namespace, name) = (namespace.to_owned(), pod.name.clone());
+    let seen = |status: RunStatus| Seen {
+        namespace: namespace.clone(),
+        pod: name.clone(),
+        status,
+        began: pod.created,
+        restarts: restarts(pod),
+        waiting: Vec::new(),
+    };
+    let failed = |why: String, status: Option<Result<RunStatus, String>>| StatusError::PodFailed {
+        why,
+        last: status.and_then(Result::ok).map(|status| Box::new(seen(status))),
+        namespace: namespace.clone(),
+        pod: name.clone(),
+    };
+    let waiting = Waiting::of(pod).map(Box::new);
+    match (pod.phase.as_str(), status) {
+        ("Failed", status) => {
+            let why = own_words(status.as_ref()).unwrap_or_else(|| why_it_ended(pod));
+            Err(failed(why, status))
+        }
+        ("Unknown", status) => Err(StatusError::PodUnknown {
+            node: pod.node.clone().unwrap_or_default(),
+            last: status.and_then(Result::ok).map(|status| Box::new(seen(status))),
+            pod: name,
+        }),
+        // The container ended successfully, which it does only after the run. The status may say
+        // otherwise.
+        ("Succeeded", Some(Ok(status))) if matches!(status.status, RunPhase::Complete | RunPhase::Failed) => {
+            Ok(seen(status))
+        }
+        ("Succeeded", status) => Err(failed("its container ended before the run was complete".to_owned(), status)),
+        ("Running", Some(Ok(status))) => Ok(seen(status)),
+        ("Running", Some(Err(cause))) => Err(StatusError::Damaged { pod: name, cause }),
+        ("Running", None) => Err(StatusError::NoAnnotation { waiting, namespace, pod: name }),
+        _ => Err(StatusError::Pending { waiting, events: Vec::new(), namespace, pod: name }),
     }
 }
+
+/// Returns why the run failed, if the aggregator reported it before it ended. The exit of the
+/// process says less.
+fn own_words(status: Option<&Result<RunStatus, String>>) -> Option<String> {
+    let status = status?.as_ref().ok().filter(|status| status.status == RunPhase::Failed)?;
+    status.failure.as_ref().map(|failure| failure.reason.clone())
+}
+
+fn restarts(pod: &PodView) -> u32 {
+    let main = pod.containers.iter().filter(|container| container.role == Role::Main);
+    main.map(|container| u32::try_from(container.restarts).unwrap_or(u32::MAX)).fold(0, u32::saturating_add)
+}
+
+/// Returns why the pod ended: its reason and message, or else how its first ended container exited.
+fn why_it_ended(pod: &PodView) -> String {
+    let of_pod: Vec<&str> = [pod.reason.as_deref(), pod.message.as_deref()].into_iter().flatten().collect();
+    if !of_pod.is_empty() {
+        return of_pod.join(": ");
+    }
+    let main = pod.containers.iter().filter(|container| container.role == Role::Main);
+    let mut ended = main.filter_map(|container| Some((container, container.ended()?)));
+    ended.next().map_or_else(
+        || "Kubernetes does not say why".to_owned(),
+        |(container, end)| format!("container `{}` {}", container.name, how_it_ended(end)),
+    )
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

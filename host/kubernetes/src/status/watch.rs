@@ -10,10 +10,8 @@ use tokio::sync::watch as latest;
 use tokio_util::sync::CancellationToken;
 
 use super::error::StatusError;
-use super::pod::{look, parse};
-use super::read::{sorted, with_events};
-use super::seen::Seen;
-use super::waiting::Waiting;
+use super::read::{look, parse, sorted, with_events};
+use super::seen::{Seen, Waiting};
 use crate::aggregator_pod::choose;
 use crate::cluster::Cluster;
 use crate::names;
@@ -60,39 +58,39 @@ pub fn watch(cluster: &Cluster, namespace: &str, stop: CancellationToken) -> Sta
 async fn follow(cluster: &Cluster, namespace: &str, sender: &latest::Sender<Option<Arc<Look>>>) {
     let what = format!("watch the pods in namespace `{namespace}`");
     let config = Config::default().labels(names::ROLE_LABEL);
-    let mut seen = crate::watch::watch(pod_api(cluster, namespace), config, what);
-    let mut board = PodCache::new(namespace);
-    let mut pending: Option<Waiting> = None;
-    while let Some(event) = seen.next().await {
+    let mut events = crate::watch::watch(pod_api(cluster, namespace), config, what);
+    let mut cache = PodCache { namespace: namespace.to_owned(), ..PodCache::default() };
+    let mut pending: Option<Box<Waiting>> = None;
+    while let Some(event) = events.next().await {
         let look = match event {
             Ok(event) => {
-                if !board.take(event) {
+                if !cache.take(event) {
                     continue;
                 }
-                board.look()
+                cache.look()
             }
             Err(error) => Err(StatusError::Cluster(error)),
         };
         let look = match look {
-            // Events are requested only when there is something new to explain.
-            Err(StatusError::Pending { waiting, .. })
-                if waiting.as_deref() == pending.as_ref() && pending.is_some() =>
-            {
-                continue;
-            }
-            Err(error @ StatusError::Pending { .. }) => {
-                if let StatusError::Pending { waiting, .. } = &error {
-                    pending = waiting.as_deref().cloned();
+            Err(error) => match &error {
+                StatusError::Pending { waiting, .. } => {
+                    // Events are requested only when there is something new to explain.
+                    if waiting.is_some() && *waiting == pending {
+                        continue;
+                    }
+                    pending.clone_from(waiting);
+                    Err(with_events(cluster, namespace, error).await)
                 }
-                Err(with_events(cluster, namespace, error).await)
-            }
-            other => other,
+                _ => Err(error),
+            },
+            seen => seen,
         };
         sender.send_replace(Some(Arc::new(look)));
     }
 }
 
 /// The state of the pods, from which the status can be recomputed after each change.
+#[derive(Default)]
 struct PodCache {
     namespace: String,
     listed: bool,
@@ -103,16 +101,6 @@ struct PodCache {
 }
 
 impl PodCache {
-    fn new(namespace: &str) -> Self {
-        Self {
-            namespace: namespace.to_owned(),
-            listed: false,
-            aggregators: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            read: None,
-        }
-    }
-
     /// Processes an event, and returns true if the observation may have changed.
     fn take(&mut self, event: Event<PodObject>) -> bool {
         match event {

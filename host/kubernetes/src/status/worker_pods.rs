@@ -1,15 +1,17 @@
 //! The pods of plugins, and which of them to annotate next. The monitor watches the pods and keeps
 //! this up to date.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use plumbline_core::GLOBAL;
+use plumbline_core::ledger::{KeyState, Ledger};
+use serde_json::json;
 use tokio::time::Instant;
 
-use super::words::{Index, WorkerStatus};
 use crate::pod_view::PodView;
 
 /// The pods of plugins that a monitor sees, for the code that annotates them. Cheap to clone.
@@ -22,7 +24,6 @@ impl WorkerPods {
     }
 }
 
-/// The pods of plugins, and their last annotations.
 #[derive(Debug, Default)]
 pub(crate) struct Pods {
     pods: BTreeMap<String, Written>,
@@ -38,7 +39,6 @@ struct Written {
 }
 
 impl Pods {
-    /// Processes a pod that was created or changed.
     pub(crate) fn apply(&mut self, pod: &PodView) {
         let Some(plugin) = pod.plugin.clone() else { return };
         if pod.deleting.is_some() {
@@ -50,7 +50,6 @@ impl Pods {
         self.listing.as_mut().unwrap_or(&mut self.pods).insert(pod.name.clone(), written);
     }
 
-    /// Processes a deleted pod.
     pub(crate) fn remove(&mut self, name: &str) {
         self.pods.remove(name);
         if let Some(listing) = &mut self.listing {
@@ -63,7 +62,6 @@ impl Pods {
         self.listing = Some(BTreeMap::new());
     }
 
-    /// Completes the list.
     pub(crate) fn end_list(&mut self) {
         if let Some(listed) = self.listing.take() {
             self.pods = listed;
@@ -76,7 +74,7 @@ impl Pods {
     /// than `refresh`, plus up to a fifth by pod name, so that they are spread over time.
     pub(super) fn due(
         &self,
-        index: &Index,
+        index: &WorkerIndex,
         refresh: Duration,
         now: Instant,
         count: usize,
@@ -87,7 +85,7 @@ impl Pods {
             let Some(known) = on(&written.node).or_else(|| on(GLOBAL)) else { continue };
             match &written.last {
                 Some((last, _)) if last == known => {}
-                Some((last, at)) if last.word == known.word => {
+                Some((last, at)) if last.phase == known.phase => {
                     if now.duration_since(*at) >= refresh + jitter(name, refresh) {
                         due.push((true, *known, name));
                     }
@@ -95,7 +93,7 @@ impl Pods {
                 _ => due.push((false, *known, name)),
             }
         }
-        due.sort_by_key(|(refreshed, known, _)| (*refreshed, known.word));
+        due.sort_by_key(|(refreshed, known, _)| (*refreshed, known.phase));
         due.into_iter().take(count).map(|(_, known, name)| (name.clone(), known)).collect()
     }
 
@@ -115,13 +113,64 @@ fn jitter(name: &str, refresh: Duration) -> Duration {
     refresh / 5 * u32::try_from(hasher.finish() % 100).unwrap_or(0) / 100
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum WorkerPhase {
+    /// Sorted by the order of writing: final states come before initial ones.
+    TimedOut,
+    Failed,
+    Complete,
+    Running,
+}
+
+impl WorkerPhase {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::TimedOut => "timed_out",
+            Self::Failed => "failed",
+            Self::Complete => "complete",
+            Self::Running => "running",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WorkerStatus {
+    phase: WorkerPhase,
+    heard: Option<Timestamp>,
+}
+
+impl WorkerStatus {
+    pub(super) fn to_json(self) -> String {
+        let mut all = json!({"status": self.phase.as_str()});
+        if let (Some(heard), Some(all)) = (self.heard, all.as_object_mut()) {
+            all.insert("last-heartbeat".to_owned(), json!(heard));
+        }
+        all.to_string()
+    }
+}
+
+pub(super) type WorkerIndex = HashMap<(String, String), WorkerStatus>;
+
+pub(super) fn worker_index(ledger: &Ledger) -> WorkerIndex {
+    let known = |key| {
+        let phase = match ledger.state(key)? {
+            KeyState::Received { .. } => WorkerPhase::Complete,
+            KeyState::Failed { .. } if ledger.error(key).is_some_and(|error| error.is_timeout()) => {
+                WorkerPhase::TimedOut
+            }
+            KeyState::Failed { .. } => WorkerPhase::Failed,
+            _ => WorkerPhase::Running,
+        };
+        Some(WorkerStatus { phase, heard: ledger.last_heard(key) })
+    };
+    ledger.keys().filter_map(|key| Some(((key.plugin.to_string(), key.node.to_string()), known(key)?))).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use jiff::Timestamp;
     use serde_json::json;
-
-    use super::*;
-    use crate::status::words::WorkerPhase;
 
     const REFRESH: Duration = Duration::from_secs(300);
 
@@ -130,8 +179,8 @@ mod tests {
         PodView::read(&json!({"metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})).unwrap()
     }
 
-    fn known(word: WorkerPhase, second: i64) -> WorkerStatus {
-        WorkerStatus { word, heard: Some(Timestamp::from_second(second).unwrap()) }
+    fn known(phase: WorkerPhase, second: i64) -> WorkerStatus {
+        WorkerStatus { phase, heard: Some(Timestamp::from_second(second).unwrap()) }
     }
 
     fn names(due: &[(String, WorkerStatus)]) -> Vec<&str> {
@@ -148,7 +197,7 @@ mod tests {
         pods.apply(&pod("job", "e2e", "n1"));
         pods.apply(&pod("stranger", "other", "n1"));
         let key = |plugin: &str, node: &str| (plugin.to_owned(), node.to_owned());
-        let mut index: Index = [
+        let mut index: WorkerIndex = [
             (key("bench", "n1"), known(WorkerPhase::Running, 1)),
             (key("bench", "n2"), known(WorkerPhase::Failed, 1)),
             (key("bench", "n3"), known(WorkerPhase::Complete, 1)),
@@ -173,7 +222,7 @@ mod tests {
     #[test]
     fn pods_that_are_gone_are_skipped_and_what_was_written_is_remembered() {
         let now = Instant::now();
-        let index: Index = [(("a".to_owned(), "n".to_owned()), known(WorkerPhase::Running, 1))].into();
+        let index: WorkerIndex = [(("a".to_owned(), "n".to_owned()), known(WorkerPhase::Running, 1))].into();
         let mut pods = Pods::default();
         pods.apply(&pod("one", "a", "n"));
         pods.apply(&pod("two", "a", "n"));
@@ -187,5 +236,12 @@ mod tests {
         assert_eq!(names(&pods.due(&index, REFRESH, now, 9)), ["three"]);
         pods.apply(&PodView { deleting: Some(30), ..pod("three", "a", "n") });
         assert!(pods.due(&index, REFRESH, now, 9).is_empty());
+    }
+
+    #[test]
+    fn the_annotation_leaves_out_what_is_not_known() {
+        let running = WorkerStatus { phase: WorkerPhase::Running, heard: Some(Timestamp::UNIX_EPOCH) };
+        assert_eq!(WorkerStatus { phase: WorkerPhase::TimedOut, heard: None }.to_json(), r#"{"status":"timed_out"}"#);
+        assert_eq!(running.to_json(), r#"{"last-heartbeat":"1970-01-01T00:00:00Z","status":"running"}"#);
     }
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use plumbline_apidouble::{Fault, FaultKind};
-use plumbline_kubernetes::query::{Progress, QueryOptions, survey_watched};
+use plumbline_core::Config;
+use plumbline_core::config::Filters;
+use plumbline_kubernetes::query::{Progress, survey};
 use serde_json::json;
 
 use crate::query_bed::{Bed, errors, only};
@@ -26,7 +28,9 @@ async fn everything_stands_where_readers_look_for_it() {
     bed.double.set_log("kube-system", "dns", "dns", "E0101 no\nwell\n");
     bed.config_map("default", "a");
     bed.double.put("secrets", json!({"metadata": {"namespace": "default", "name": "hidden"}}));
-    let summary = bed.survey(&QueryOptions { kubelets: true, ..QueryOptions::default() }).await;
+    let mut config = Config::default();
+    config.plumbline.query_kubelets = true;
+    let summary = bed.survey(&config).await;
     assert_eq!(errors(&summary), Vec::<String>::new());
     insta::assert_snapshot!(bed.files().join("\n"), @r"
     hosts/n1/configz.json
@@ -167,7 +171,7 @@ async fn nodes_that_are_not_ready_are_not_waited_for() {
         bed.double.set_log("default", &format!("p-{node}"), "c", "a line\n");
     }
     let mut options = only(&["nodes", "podlogs"]);
-    options.pod_logs.namespaces = "default".to_owned();
+    options.limits.pod_logs.namespaces = "default".to_owned();
     let summary = bed.survey(&options).await;
     assert_eq!(
         errors(&summary),
@@ -179,6 +183,18 @@ async fn nodes_that_are_not_ready_are_not_waited_for() {
     assert!(bed.has("hosts/n2/configz.json") && bed.has("podlogs/default/p-n2/logs/c.txt"));
     let asked = bed.double.requests();
     assert!(!asked.iter().any(|request| request.path.contains("/n1/") || request.path.contains("/p-n1/")), "{asked:?}");
+}
+
+#[tokio::test]
+async fn an_overloaded_server_is_asked_again() {
+    let bed = Bed::new().await;
+    bed.config_map("default", "a");
+    bed.refuse("/api/v1/configmaps?", 503, 1);
+    bed.refuse("/version", 429, 1);
+    let summary = bed.survey(&only(&["configmaps", "serverversion"])).await;
+    assert_eq!(errors(&summary), Vec::<String>::new());
+    assert_eq!(bed.names("resources/ns/default/core_v1_configmaps.json"), ["a"]);
+    assert!(bed.has("serverversion.json"));
 }
 
 #[tokio::test]
@@ -196,11 +212,8 @@ async fn filters_choose_objects_and_namespaces() {
         bed.double
             .put("configmaps", json!({"metadata": {"namespace": namespace, "name": name, "labels": {"app": app}}}));
     }
-    let options = QueryOptions {
-        label_selector: "app in (x)".to_owned(),
-        namespaces: "^def".to_owned(),
-        ..only(&["configmaps"])
-    };
+    let filters = Filters { label_selector: "app in (x)".to_owned(), namespaces: "^def".to_owned() };
+    let options = Config { filters, ..only(&["configmaps"]) };
     let summary = bed.survey(&options).await;
     assert_eq!(errors(&summary), Vec::<String>::new());
     assert_eq!(bed.names("resources/ns/default/core_v1_configmaps.json"), ["a"]);
@@ -212,12 +225,8 @@ async fn bad_filters_are_told_once_and_the_rest_goes_on() {
     let bed = Bed::new().await;
     bed.config_map("default", "a");
     bed.config_map("kube-system", "b");
-    let options = QueryOptions {
-        label_selector: "app in x".to_owned(),
-        namespaces: "(".to_owned(),
-        own_namespace: "default".to_owned(),
-        ..only(&["configmaps"])
-    };
+    let filters = Filters { label_selector: "app in x".to_owned(), namespaces: "(".to_owned() };
+    let options = Config { filters, namespace: "default".to_owned(), ..only(&["configmaps"]) };
     let errors = errors(&bed.survey(&options).await);
     assert_eq!(errors.len(), 2, "{errors:#?}");
     assert!(errors[0].starts_with("filters: the label selector is left out"), "{errors:#?}");
@@ -231,7 +240,7 @@ async fn without_a_list_of_namespaces_the_own_one_is_looked_at() {
     let bed = Bed::new().await;
     bed.config_map("default", "a");
     bed.double.deny("list", "namespaces");
-    let options = QueryOptions { own_namespace: "default".to_owned(), ..only(&["configmaps"]) };
+    let options = Config { namespace: "default".to_owned(), ..only(&["configmaps"]) };
     let errors = errors(&bed.survey(&options).await);
     assert_eq!(errors.len(), 1, "{errors:#?}");
     assert_eq!(bed.names("resources/ns/default/core_v1_configmaps.json"), ["a"]);
@@ -247,7 +256,7 @@ async fn who_gives_up_leaves_whole_files() {
     let observer = |progress: &Progress| told.send(progress.latest.clone()).unwrap();
     let (options, out) = (only(&["configmaps", "services"]), bed.out());
     {
-        let survey = survey_watched(&bed.cluster, &options, &out, &observer);
+        let survey = survey(&bed.cluster, &options, &out, &observer);
         let collected = async {
             while heard.recv().await.is_some_and(|latest| latest != "configmaps") {}
             // The other list is in progress.

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
-use plumbline_kubernetes::query::{QueryOptions, Summary, survey};
+use plumbline_core::Config;
+use plumbline_kubernetes::query::{Summary, survey};
 use plumbline_kubernetes::{Cluster, ConnectOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -30,10 +31,10 @@ impl Bed {
         self.dir.path().join("out")
     }
 
-    pub(crate) async fn survey(&self, options: &QueryOptions) -> Summary {
+    pub(crate) async fn survey(&self, config: &Config) -> Summary {
         // Run on another thread, as a dispatcher does. This also checks that the future is `Send`.
-        let (cluster, options, out) = (self.cluster.clone(), options.clone(), self.out());
-        tokio::spawn(async move { survey(&cluster, &options, &out).await }).await.unwrap()
+        let (cluster, config, out) = (self.cluster.clone(), config.clone(), self.out());
+        tokio::spawn(async move { survey(&cluster, &config, &out, &|_| {}).await }).await.unwrap()
     }
 
     /// Returns a file of the survey as JSON.
@@ -76,10 +77,12 @@ impl Bed {
     }
 }
 
-/// Returns options that select only these resources.
-pub(crate) fn only(resources: &[&str]) -> QueryOptions {
+/// Returns a configuration that selects only these resources.
+pub(crate) fn only(resources: &[&str]) -> Config {
     let resources = resources.iter().map(|&name| name.to_owned()).collect();
-    QueryOptions { resources: Some(resources), kubelets: true, qps: 1000.0, burst: 1000, ..QueryOptions::default() }
+    let mut config = Config { resources: Some(resources), qps: 1000.0, burst: 1000, ..Config::default() };
+    config.plumbline.query_kubelets = true;
+    config
 }
 
 /// Returns the errors, one line each.

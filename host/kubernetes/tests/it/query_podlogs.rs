@@ -1,6 +1,7 @@
 //! Logs that a survey collects.
 
-use plumbline_kubernetes::query::{PodLogOptions, QueryOptions};
+use plumbline_core::Config;
+use plumbline_core::config::PodLogLimits;
 use serde_json::json;
 
 use crate::query_bed::{Bed, errors, only};
@@ -13,8 +14,8 @@ fn pod(bed: &Bed, namespace: &str, name: &str, status: serde_json::Value) {
     }
 }
 
-fn options() -> QueryOptions {
-    QueryOptions { own_namespace: "run".to_owned(), ..only(&["podlogs"]) }
+fn options() -> Config {
+    Config { namespace: "run".to_owned(), ..only(&["podlogs"]) }
 }
 
 fn logs(bed: &Bed) -> Vec<String> {
@@ -30,7 +31,7 @@ async fn logs_of_every_container_of_the_chosen_pods() {
     }
     pod(&bed, "kube-system", "evicted", json!({"phase": "Failed", "reason": "Evicted"}));
     let mut options = options();
-    options.pod_logs.field_selectors = vec!["metadata.name=d".to_owned(), "metadata.name=a".to_owned()];
+    options.limits.pod_logs.field_selectors = vec!["metadata.name=d".to_owned(), "metadata.name=a".to_owned()];
     let summary = bed.survey(&options).await;
     assert_eq!(errors(&summary), Vec::<String>::new());
     insta::assert_snapshot!(logs(&bed).join("\n"), @r"
@@ -78,14 +79,15 @@ async fn limits_reach_the_server() {
     pod(&bed, "kube-system", "a", json!({"phase": "Running"}));
     bed.double.set_previous_log("kube-system", "a", "c", "one\ntwo\nthree\n");
     bed.double.set_previous_log("kube-system", "a", "i", "one\n");
-    let pod_logs = PodLogOptions {
+    let mut options = options();
+    options.limits.pod_logs = PodLogLimits {
         previous: true,
         tail_lines: Some(2),
         limit_bytes: Some(5),
-        own_namespace: false,
-        ..PodLogOptions::default()
+        sonobuoy_namespace: false,
+        ..options.limits.pod_logs
     };
-    let summary = bed.survey(&QueryOptions { pod_logs, ..options() }).await;
+    let summary = bed.survey(&options).await;
     assert_eq!(errors(&summary), Vec::<String>::new());
     let text = std::fs::read_to_string(bed.out().join("podlogs/kube-system/a/logs/c.txt")).unwrap();
     assert_eq!(text, "two\nt");

@@ -65,7 +65,7 @@ fn the_cause_is_told_with_its_advice_and_without_what_every_line_of_a_log_has() 
 fn a_record_carries_what_was_found_and_says_what_was_not() {
     let pod = json!({"metadata": {"name": "p-x"}});
     let evidence = Evidence { missing: vec!["failed to list events".into()], ..Evidence::default() };
-    let record = evidence.record(&verdict(Kind::Image), "it broke", Some(pod.clone()));
+    let record = evidence.record(&verdict(Kind::ImagePull), "it broke", Some(pod.clone()));
     let json = record.to_error_json();
     assert_eq!(
         json,
@@ -79,7 +79,7 @@ fn a_pod_that_no_journal_could_hold_is_left_out() {
     let large = json!("x".repeat(MAX_POD_BYTES));
     for annotations in [deep, large] {
         let pod = json!({"metadata": {"name": "p-x", "annotations": annotations}});
-        let record = Evidence::default().record(&verdict(Kind::Image), "it broke", Some(pod));
+        let record = Evidence::default().record(&verdict(Kind::ImagePull), "it broke", Some(pod));
         assert_eq!(record.details["pod"], json!({"metadata": {"name": "p-x"}}));
         assert_eq!(record.details["notGathered"].as_array().unwrap().len(), 1);
     }

@@ -141,7 +141,7 @@ proptest! {
         if !per_node && world.pods.is_empty() {
             // The node of a pod that existed is remembered, which is more specific than the absence
             // of a pod.
-            let known = [Kind::NoPod, Kind::NodeRemoved, Kind::NodeNotReady];
+            let known = [Kind::NoPod, Kind::NodeGone, Kind::NodeNotReady];
             prop_assert!(matches!(&told[..], [(key, kind)] if key == "p/global" && known.contains(kind)), "{told:?}");
         } else {
             prop_assert_eq!(told, verdicts(&mut fresh, 10_000));

@@ -54,7 +54,7 @@ fn a_trouble_counts_once_and_only_when_its_grace_is_over() {
     index.pod_applied(view(&pod_with("b", "w2", waiting("ErrImagePull", "denied"), running())), at(299));
     let verdicts = index.tick(at(300));
     assert!(verdicts[0].sentence.contains("denied"), "{}", verdicts[0].sentence);
-    assert_eq!(told(verdicts), [("p/w2".to_owned(), Kind::Image)]);
+    assert_eq!(told(verdicts), [("p/w2".to_owned(), Kind::ImagePull)]);
     index.pod_applied(view(&pulling("b", "w2")), at(301));
     assert_eq!(told(index.tick(at(9999))), []);
 }
@@ -65,7 +65,7 @@ fn a_trouble_that_passes_is_forgotten() {
     index.pod_applied(view(&well("a", "w1")), at(200));
     index.pod_applied(view(&pulling("a", "w1")), at(400));
     assert_eq!(told(index.tick(at(600))), []);
-    assert_eq!(told(index.tick(at(700))), [("p/w1".to_owned(), Kind::Image)]);
+    assert_eq!(told(index.tick(at(700))), [("p/w1".to_owned(), Kind::ImagePull)]);
 }
 
 #[test]
@@ -148,11 +148,11 @@ fn a_node_that_is_removed_ends_what_was_expected_of_it() {
     let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
     index.node_removed("w1", at(10));
     index.pod_removed(view(&well("a", "w1")), "{}".into(), at(10));
-    assert_eq!(told(index.tick(at(70))), [("p/w1".to_owned(), Kind::NodeRemoved)]);
+    assert_eq!(told(index.tick(at(70))), [("p/w1".to_owned(), Kind::NodeGone)]);
 
     let mut index = self::index(watched(&[]), &["w1"], &[well("a", "w1")]);
     index.node_removed("w1", at(10));
-    assert_eq!(told(index.tick(at(70))), [("p/global".to_owned(), Kind::NodeRemoved)]);
+    assert_eq!(told(index.tick(at(70))), [("p/global".to_owned(), Kind::NodeGone)]);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_worker_that_was_heard_of_once_has_said_hello() {
     index.expect_no_hello(&"p/w2".parse().unwrap(), at(61));
     assert_eq!(told(index.tick(at(99))), []);
     index.pod_applied(view(&pulling("b", "w2")), at(100));
-    assert_eq!(told(index.tick(at(400))), [("p/w2".to_owned(), Kind::Image)]);
+    assert_eq!(told(index.tick(at(400))), [("p/w2".to_owned(), Kind::ImagePull)]);
 }
 
 #[test]
@@ -214,10 +214,10 @@ fn a_premature_verdict_may_come_again_later() {
     let key = "p/w1".parse().unwrap();
     assert_eq!(told(index.tick(at(300))).len(), 1);
     assert!(index.was_given_up(&key));
-    index.reprieve(&key, Kind::Image, Duration::from_secs(10), at(301));
+    index.reprieve(&key, Kind::ImagePull, Duration::from_secs(10), at(301));
     assert!(!index.was_given_up(&key));
     assert_eq!(told(index.tick(at(310))), []);
-    assert_eq!(told(index.tick(at(311))), [("p/w1".to_owned(), Kind::Image)]);
+    assert_eq!(told(index.tick(at(311))), [("p/w1".to_owned(), Kind::ImagePull)]);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::names;
 
 fn pod(phase: &str, status: Option<&str>, more: Value) -> PodView {
     let mut pod = json!({
@@ -73,4 +72,18 @@ fn what_a_running_pod_says_is_seen() {
     assert_eq!(seen(&complete).unwrap().silent_for(at("2026-11-21T13:00:00Z")), None);
     let failed = pod("Failed", Some(r#"{"status":"running"}"#), json!({}));
     assert!(seen(&failed).unwrap_err().last().is_some());
+}
+
+#[test]
+fn the_last_events_are_told_in_their_order() {
+    let event = |n: u32, time: Value| {
+        let mut event = json!({"metadata": {}, "involvedObject": {}, "reason": format!("R{n}"), "message": "a\n b"});
+        event.as_object_mut().unwrap().extend(time.as_object().unwrap().clone());
+        serde_json::from_value::<Event>(event).unwrap()
+    };
+    let mut all: Vec<_> =
+        (1..7).map(|n| event(n, json!({"lastTimestamp": format!("2026-11-20T13:0{n}:00Z")}))).collect();
+    all.push(event(9, json!({"eventTime": "2026-11-20T13:03:30.000000Z"})));
+    all.push(event(0, json!({})));
+    assert_eq!(lines(all), ["R3: a b", "R9: a b", "R4: a b", "R5: a b", "R6: a b"]);
 }

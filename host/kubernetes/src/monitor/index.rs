@@ -1,4 +1,5 @@
-//! The index: turns observations into verdicts.
+//! Tracks the problems of expected results, how long they last, and which exceed their grace
+//! period. Turns observations into verdicts. Synchronous, without I/O or a clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -6,18 +7,14 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use plumbline_core::{NodeName, PluginName, ResultKey};
 
-use super::super::assess::{Kind, Problem, assess};
-use super::super::options::{GracePeriods, Watched};
-use super::super::sentence;
-use super::cluster::Seen;
-use super::tracked::{DeletedPod, Now, Plugin, Tracked, Verdict};
-use crate::names;
-use crate::node_view::NodeView;
+use super::assess::{Kind, Problem, assess, assess_node, no_hello, no_pod, no_pod_on, pod_gone, silent};
+use super::options::{GracePeriods, Watched};
+use super::tracked::{DeletedPod, Now, Plugin, Seen, Tracked, Verdict};
+use crate::nodes::NodeView;
 use crate::pod_view::PodView;
 
-/// The whole state of the monitor.
 #[derive(Debug)]
-pub(in super::super) struct Index {
+pub(super) struct Index {
     graces: GracePeriods,
     namespace: String,
     pods: Seen<PodView>,
@@ -30,7 +27,7 @@ pub(in super::super) struct Index {
 }
 
 impl Index {
-    pub(in super::super) fn new(namespace: String, graces: GracePeriods) -> Self {
+    pub(super) fn new(namespace: String, graces: GracePeriods) -> Self {
         Self {
             graces,
             namespace,
@@ -44,7 +41,7 @@ impl Index {
     }
 
     /// Starts to watch a plugin. If it is already watched, its state is reset.
-    pub(in super::super) fn watch(&mut self, watched: Watched, now: Now) {
+    pub(super) fn watch(&mut self, watched: Watched, now: Now) {
         self.forget(&watched.plugin);
         let mut plugin = Plugin::new(watched);
         for pod in self.pods.values() {
@@ -52,25 +49,21 @@ impl Index {
                 tracked.pods.insert(pod.name.clone());
             }
         }
-        let keys: Vec<ResultKey> = plugin.keys.keys().map(|node| plugin.key(node)).collect();
-        self.sessions.insert(plugin.watched.session.clone(), plugin.name().clone());
-        self.plugins.insert(plugin.name().clone(), plugin);
-        for key in keys {
-            self.refresh(&key, now);
-        }
+        let keys: Vec<ResultKey> = plugin.result_keys().collect();
+        self.sessions.insert(plugin.watched.session.clone(), plugin.watched.plugin.clone());
+        self.plugins.insert(plugin.watched.plugin.clone(), plugin);
+        self.refresh_each(&keys, now);
     }
 
-    /// Stops watching a plugin.
-    pub(in super::super) fn forget(&mut self, plugin: &PluginName) {
+    pub(super) fn forget(&mut self, plugin: &PluginName) {
         if let Some(plugin) = self.plugins.remove(plugin) {
             self.sessions.remove(&plugin.watched.session);
-            self.deadlines.retain(|(_, key)| key.plugin != *plugin.name());
-            self.news.retain(|key, _| key.plugin != *plugin.name());
+            self.deadlines.retain(|(_, key)| key.plugin != plugin.watched.plugin);
+            self.news.retain(|key, _| key.plugin != plugin.watched.plugin);
         }
     }
 
-    /// Processes a pod that was created or changed.
-    pub(in super::super) fn pod_applied(&mut self, pod: PodView, now: Now) {
+    pub(super) fn pod_applied(&mut self, pod: PodView, now: Now) {
         let key = self.key_of(&pod);
         let name = pod.name.clone();
         let before = self.pods.put(&name, pod);
@@ -92,7 +85,7 @@ impl Index {
     }
 
     /// Processes a deleted pod. `object` is its last known state.
-    pub(in super::super) fn pod_removed(&mut self, pod: PodView, object: Box<str>, now: Now) {
+    pub(super) fn pod_removed(&mut self, pod: PodView, object: Box<str>, now: Now) {
         // The index does not know a pod that was deleted before this watch started. Its earlier
         // existence explains its absence.
         self.pods.remove(&pod.name);
@@ -103,11 +96,11 @@ impl Index {
         }
     }
 
-    pub(in super::super) fn pods_list_begins(&mut self) {
+    pub(super) fn pods_list_begins(&mut self) {
         self.pods.begin_list();
     }
 
-    pub(in super::super) fn pods_listed(&mut self, now: Now) {
+    pub(super) fn pods_listed(&mut self, now: Now) {
         let first = !self.pods.is_complete();
         for pod in self.pods.end_list() {
             self.pod_removed(pod, Box::default(), now);
@@ -117,7 +110,7 @@ impl Index {
         }
     }
 
-    pub(in super::super) fn node_applied(&mut self, node: NodeView, now: Now) {
+    pub(super) fn node_applied(&mut self, node: NodeView, now: Now) {
         let name = node.name.clone();
         let before = self.nodes.put(&name, node);
         // The kubelet updates its node frequently, mostly without relevant changes.
@@ -126,29 +119,29 @@ impl Index {
         }
     }
 
-    pub(in super::super) fn node_removed(&mut self, name: &str, now: Now) {
+    pub(super) fn node_removed(&mut self, name: &str, now: Now) {
         self.nodes.remove(name);
         self.refresh_node(name, now);
     }
 
-    pub(in super::super) fn nodes_list_begins(&mut self) {
+    pub(super) fn nodes_list_begins(&mut self) {
         self.nodes.begin_list();
     }
 
-    pub(in super::super) fn nodes_listed(&mut self, now: Now) {
+    pub(super) fn nodes_listed(&mut self, now: Now) {
         self.nodes.end_list();
         // Lists are rare, and only a list reveals a node that was never seen.
         self.refresh_all(now);
     }
 
     /// Returns when to call [`Index::tick`] again, or `None` if there is no problem.
-    pub(in super::super) fn next_deadline(&self) -> Option<Duration> {
+    pub(super) fn next_deadline(&self) -> Option<Duration> {
         self.deadlines.first().map(|(due, _)| *due)
     }
 
     /// Returns a verdict for every result whose problem exceeds its grace period. Each is returned
     /// once, unless [`Index::reprieve`] resets it.
-    pub(in super::super) fn tick(&mut self, now: Now) -> Vec<Verdict> {
+    pub(super) fn tick(&mut self, now: Now) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
         // Only take what is due now. A result that is postponed gets a later deadline, or waits for
         // the next tick.
@@ -163,16 +156,16 @@ impl Index {
 
     /// Returns the changes in the problems that delay results, with `None` for a problem that is
     /// over.
-    pub(in super::super) fn take_news(&mut self) -> BTreeMap<ResultKey, Option<String>> {
+    pub(super) fn take_news(&mut self) -> BTreeMap<ResultKey, Option<String>> {
         std::mem::take(&mut self.news)
     }
 
     /// Withdraws a premature verdict. It is issued again after `delay` if the problem still exists.
-    pub(in super::super) fn reprieve(&mut self, key: &ResultKey, kind: Kind, delay: Duration, now: Now) {
+    pub(super) fn reprieve(&mut self, key: &ResultKey, kind: Kind, delay: Duration, now: Now) {
         let Some(tracked) = self.tracked_mut(key) else { return };
         (tracked.settled, tracked.given_up) = (false, false);
         let due = now.at.saturating_add(delay);
-        for (of, lasting) in &mut tracked.troubles {
+        for (of, lasting) in &mut tracked.problems {
             // Other overdue problems would otherwise be reported at once, and confirmed as often.
             if *of == kind || lasting.due < due {
                 lasting.due = due;
@@ -185,47 +178,41 @@ impl Index {
     /// Plumbline's.
     ///
     /// `key` is the result for which this was found out, instead of a verdict.
-    pub(in super::super) fn expect_no_hello(&mut self, key: &ResultKey, now: Now) {
+    pub(super) fn expect_no_hello(&mut self, key: &ResultKey, now: Now) {
         let Some(plugin) = self.plugins.get_mut(&key.plugin) else { return };
         plugin.keys.values_mut().for_each(|tracked| tracked.greeted = true);
         if let Some(tracked) = plugin.keys.get_mut(&key.node) {
             (tracked.settled, tracked.given_up) = (false, false);
         }
         let keys: Vec<ResultKey> = plugin.keys.keys().map(|node| plugin.key(node)).collect();
-        for key in keys {
-            self.refresh(&key, now);
-        }
+        self.refresh_each(&keys, now);
     }
 
-    /// Returns the last known pods of a plugin.
-    pub(in super::super) fn pods_of(&self, session: &str) -> Vec<PodView> {
+    pub(super) fn pods_of(&self, session: &str) -> Vec<PodView> {
         self.pods.values().filter(|pod| pod.session.as_deref() == Some(session)).cloned().collect()
     }
 
     /// Returns the pod that represents a result, if there is one.
-    pub(in super::super) fn pod_for(&self, key: &ResultKey) -> Option<&PodView> {
+    pub(super) fn pod_for(&self, key: &ResultKey) -> Option<&PodView> {
         let tracked = self.plugins.get(&key.plugin)?.keys.get(&key.node)?;
         newest(&self.pods, tracked)
     }
 
     /// Returns true if a node is gone or not ready. Its kubelet, which serves the logs, would not
     /// answer.
-    pub(in super::super) fn is_away(&self, node: &str) -> bool {
+    pub(super) fn is_away(&self, node: &str) -> bool {
         self.nodes.is_complete() && self.nodes.get(node).is_none_or(|node| !node.ready)
     }
 
-    /// Returns the settings with which a plugin is watched.
-    pub(in super::super) fn watched(&self, plugin: &PluginName) -> Option<&Watched> {
+    pub(super) fn watched(&self, plugin: &PluginName) -> Option<&Watched> {
         self.plugins.get(plugin).map(|plugin| &plugin.watched)
     }
 
-    /// Returns the settings of the plugin with this session.
-    pub(in super::super) fn watched_in(&self, session: &str) -> Option<&Watched> {
+    pub(super) fn watched_in(&self, session: &str) -> Option<&Watched> {
         self.watched(self.sessions.get(session)?)
     }
 
-    /// Returns true if there was a verdict about a result.
-    pub(in super::super) fn was_given_up(&self, key: &ResultKey) -> bool {
+    pub(super) fn was_given_up(&self, key: &ResultKey) -> bool {
         self.plugins
             .get(&key.plugin)
             .and_then(|plugin| plugin.keys.get(&key.node))
@@ -244,18 +231,18 @@ impl Index {
             tracked.greeted = heard.at(key).is_some();
         }
         if tracked.greeted {
-            tracked.troubles.remove(&Kind::Hello);
+            tracked.problems.remove(&Kind::Hello);
         }
         tracked.heard(heard.at(key), now);
-        if let Some(lasting) = tracked.troubles.get_mut(&Kind::NodeNotReady)
+        if let Some(lasting) = tracked.problems.get_mut(&Kind::NodeNotReady)
             && lasting.due <= now.at
-            && heard.at(key).is_some_and(|at| is_within(at, now.wall, lasting.trouble.grace))
+            && heard.at(key).is_some_and(|at| is_within(at, now.wall, lasting.problem.grace))
         {
             // The worker is fine, and only the kubelet of the node is not.
-            lasting.due = now.at.saturating_add(lasting.trouble.grace);
+            lasting.due = now.at.saturating_add(lasting.problem.grace);
         }
-        let (&kind, lasting) = tracked.troubles.iter().find(|(_, lasting)| lasting.due <= now.at)?;
-        let sentence = lasting.trouble.sentence.clone();
+        let (&kind, lasting) = tracked.problems.iter().find(|(_, lasting)| lasting.due <= now.at)?;
+        let sentence = lasting.problem.sentence.clone();
         (tracked.settled, tracked.given_up) = (true, true);
         let last = tracked.last.clone().filter(|_| tracked.pods.is_empty());
         let pod = newest(&self.pods, tracked).or(last.as_ref().map(|last| &last.pod)).cloned();
@@ -285,25 +272,24 @@ impl Index {
         }
     }
 
+    /// Recomputes the problems of all results that a node may affect.
     fn refresh_node(&mut self, node: &str, now: Now) {
-        let keys: Vec<ResultKey> = self
-            .plugins
-            .values()
-            .filter_map(|plugin| {
-                let node = if plugin.watched.per_node { node.parse().ok()? } else { NodeName::global() };
-                plugin.keys.contains_key(&node).then(|| plugin.key(&node))
-            })
-            .collect();
-        for key in keys {
-            self.refresh(&key, now);
-        }
+        let of_plugin = |plugin: &Plugin| {
+            let node = if plugin.watched.per_node { node.parse().ok()? } else { NodeName::global() };
+            plugin.keys.contains_key(&node).then(|| plugin.key(&node))
+        };
+        let keys: Vec<ResultKey> = self.plugins.values().filter_map(of_plugin).collect();
+        self.refresh_each(&keys, now);
     }
 
     fn refresh_all(&mut self, now: Now) {
-        let keys: Vec<ResultKey> =
-            self.plugins.values().flat_map(|plugin| plugin.keys.keys().map(|node| plugin.key(node))).collect();
+        let keys: Vec<ResultKey> = self.plugins.values().flat_map(Plugin::result_keys).collect();
+        self.refresh_each(&keys, now);
+    }
+
+    fn refresh_each(&mut self, keys: &[ResultKey], now: Now) {
         for key in keys {
-            self.refresh(&key, now);
+            self.refresh(key, now);
         }
     }
 
@@ -313,8 +299,8 @@ impl Index {
         let Some(tracked) = plugin.keys.get_mut(&key.node) else { return };
         if !tracked.settled {
             let look = Look { pods: &self.pods, nodes: &self.nodes, graces: &self.graces, namespace: &self.namespace };
-            let troubles = look.troubles(&plugin.watched, &key.node, tracked);
-            tracked.take(troubles, now.at);
+            let problems = look.problems(&plugin.watched, &key.node, tracked);
+            tracked.take(problems, now.at);
             tracked.heard(plugin.watched.heard.at(key), now);
             if let Some(news) = tracked.news(now.at) {
                 self.news.insert(key.clone(), news);
@@ -348,52 +334,25 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn troubles(&self, watched: &Watched, node: &NodeName, tracked: &Tracked) -> Vec<Problem> {
+    fn problems(&self, watched: &Watched, node: &NodeName, tracked: &Tracked) -> Vec<Problem> {
         let newest = newest(self.pods, tracked);
         let last = tracked.last.as_ref().map(|last| &last.pod);
         let place =
             if node.is_global() { newest.or(last).and_then(|pod| pod.node.as_deref()) } else { Some(node.as_str()) };
-        let of_node = place.and_then(|place| self.of_node(place));
+        let of_node = place.filter(|_| self.nodes.is_complete());
+        let of_node = of_node.and_then(|name| assess_node(name, self.nodes.get(name), self.graces));
         let of_pod = match newest {
             _ if !self.pods.is_complete() => None,
-            None => Some(self.of_nothing(watched, node, last)),
+            None => Some(match last {
+                Some(last) => pod_gone(last, self.graces),
+                None if node.is_global() => no_pod(&watched.session, self.graces),
+                None => no_pod_on(node.as_str(), self.nodes.get(node.as_str()), self.graces),
+            }),
             Some(newest) => self.of_pods(watched, node, tracked, newest),
         };
         // On a node that is away, the node problem explains why the worker is silent.
-        let of_pod = of_pod.filter(|trouble| trouble.kind != Kind::Silent || of_node.is_none());
+        let of_pod = of_pod.filter(|problem| problem.kind != Kind::Silent || of_node.is_none());
         of_node.into_iter().chain(of_pod).collect()
-    }
-
-    fn of_node(&self, name: &str) -> Option<Problem> {
-        if !self.nodes.is_complete() {
-            return None;
-        }
-        match self.nodes.get(name) {
-            None => Some(self.trouble(Kind::NodeRemoved, |_| sentence::node_removed(name))),
-            Some(node) if !node.ready => {
-                Some(self.trouble(Kind::NodeNotReady, |lasted| sentence::node_not_ready(node, lasted)))
-            }
-            Some(_) => None,
-        }
-    }
-
-    fn of_nothing(&self, watched: &Watched, node: &NodeName, last: Option<&PodView>) -> Problem {
-        match last {
-            Some(last) => {
-                let why = last.disruption.as_deref().or(last.message.as_deref());
-                self.trouble(Kind::PodGone, |_| sentence::pod_gone(&last.name, last.node.as_deref(), why))
-            }
-            // The dispatcher creates this pod itself before it is watched, so no controller is late
-            // here.
-            None if node.is_global() => {
-                let describe = |_| sentence::no_pod(&watched.session);
-                Problem::within(Kind::NoPod, self.graces.pod_gone, self.graces, describe)
-            }
-            None => {
-                let seen = self.nodes.get(node.as_str());
-                self.trouble(Kind::NoPod, |lasted| sentence::no_pod_on(node.as_str(), seen, lasted))
-            }
-        }
     }
 
     /// Returns the problem of the pods of a result. One healthy pod is enough, because the others
@@ -404,19 +363,19 @@ impl Look<'_> {
         let Some(well) = pods().filter(|pod| assess(pod).is_none()).max_by_key(|pod| (&pod.created, &pod.name)) else {
             return assess(newest);
         };
-        let runs = well.container(names::WORKER_CONTAINER).is_some_and(|worker| worker.is_running());
-        if !runs {
+        if !well.worker_runs() {
             return None;
         }
         match watched.heard.at(&ResultKey::new(watched.plugin.clone(), node.clone())) {
             // This problem counts from the last heartbeat, so it exists even while all is well.
-            Some(_) => Some(self.trouble(Kind::Silent, |lasted| sentence::silent(well, self.graces.silent, lasted))),
+            Some(_) => Some(silent(well, self.graces)),
             None if tracked.greeted => None,
-            None => Some(self.trouble(Kind::Hello, |lasted| sentence::hello(well, self.namespace, lasted))),
+            None => Some(no_hello(well, self.namespace, self.graces)),
         }
     }
-
-    fn trouble(&self, kind: Kind, describe: impl Fn(Option<Duration>) -> String) -> Problem {
-        Problem::new(kind, self.graces, describe)
-    }
 }
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -1,76 +1,72 @@
-//! The state of one expected result, and of one plugin.
+//! What the index keeps: the objects of the cluster, the plugins, and the state of each expected
+//! result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use plumbline_core::{NodeName, PluginName, ResultKey};
+use plumbline_core::{NodeName, ResultKey};
 
-use super::super::assess::{Kind, Problem};
-use super::super::options::Watched;
+use super::assess::{Kind, Problem};
+use super::options::Watched;
 use crate::pod_view::PodView;
 
 /// A moment. Grace periods use a monotonic clock, and heartbeats have wall clock times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Now {
+pub(super) struct Now {
     /// The time since the monitor started.
-    pub(in super::super) at: Duration,
-    pub(in super::super) wall: Timestamp,
+    pub(super) at: Duration,
+    pub(super) wall: Timestamp,
 }
 
-/// A pod that no longer exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct DeletedPod {
-    pub(in super::super) pod: PodView,
+pub(super) struct DeletedPod {
+    pub(super) pod: PodView,
     /// The last known object as JSON, or empty if only its absence was seen. It is a string because
     /// thousands may disappear at once.
-    pub(in super::super) object: Box<str>,
+    pub(super) object: Box<str>,
 }
 
 /// The decision that a result will not arrive, before it is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Verdict {
-    pub(in super::super) key: ResultKey,
-    pub(in super::super) kind: Kind,
-    pub(in super::super) sentence: String,
-    pub(in super::super) session: String,
+pub(super) struct Verdict {
+    pub(super) key: ResultKey,
+    pub(super) kind: Kind,
+    pub(super) sentence: String,
+    pub(super) session: String,
     /// The name of the plugin's own container.
-    pub(in super::super) container: String,
+    pub(super) container: String,
     /// The node of the result, if it has one.
-    pub(in super::super) node: Option<String>,
+    pub(super) node: Option<String>,
     /// The pod of the result, if it has or had one.
-    pub(in super::super) pod: Option<PodView>,
+    pub(super) pod: Option<PodView>,
     /// The last known state of the pod, if it is gone.
-    pub(in super::super) last: Option<DeletedPod>,
+    pub(super) last: Option<DeletedPod>,
 }
 
 /// Interval between checks whether a silent worker sends heartbeats again.
 const SILENCE_CHECK: Duration = Duration::from_secs(5);
 
-/// A problem and its deadlines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ActiveProblem {
     /// When the problem is reported as what the run waits for.
-    pub(super) told: Duration,
+    pub(super) reported: Duration,
     /// When the problem leads to a verdict.
     pub(super) due: Duration,
-    pub(super) trouble: Problem,
+    pub(super) problem: Problem,
 }
 
 impl ActiveProblem {
-    /// Creates a problem that started at `since`.
-    pub(super) fn new(trouble: Problem, since: Duration) -> Self {
-        Self { told: since.saturating_add(trouble.quiet), due: since.saturating_add(trouble.grace), trouble }
+    pub(super) fn new(problem: Problem, since: Duration) -> Self {
+        Self { reported: since.saturating_add(problem.quiet), due: since.saturating_add(problem.grace), problem }
     }
 }
 
-/// An expected result.
 #[derive(Debug, Default)]
 pub(super) struct Tracked {
-    /// The names of its pods.
     pub(super) pods: BTreeSet<String>,
     pub(super) last: Option<DeletedPod>,
-    pub(super) troubles: BTreeMap<Kind, ActiveProblem>,
+    pub(super) problems: BTreeMap<Kind, ActiveProblem>,
     /// A crash loop whose container is running again, as it does between two crashes. Until this
     /// time another crash belongs to the same loop.
     pub(super) looped: Option<(Duration, ActiveProblem)>,
@@ -82,40 +78,39 @@ pub(super) struct Tracked {
     pub(super) greeted: bool,
     /// Whether there was a verdict, or the result has arrived.
     pub(super) settled: bool,
-    /// Whether there was a verdict.
     pub(super) given_up: bool,
 }
 
 impl Tracked {
     /// Stores the current problems. Known ones keep their deadlines, and those that are over are
     /// dropped.
-    pub(super) fn take(&mut self, troubles: Vec<Problem>, at: Duration) {
-        let mut before = std::mem::take(&mut self.troubles);
+    pub(super) fn take(&mut self, problems: Vec<Problem>, at: Duration) {
+        let mut before = std::mem::take(&mut self.problems);
         let mut looped = match before.remove(&Kind::CrashLoop) {
-            Some(lasting) => Some((at.saturating_add(lasting.trouble.grace), lasting)),
+            Some(lasting) => Some((at.saturating_add(lasting.problem.grace), lasting)),
             None => self.looped.take().filter(|(until, _)| at < *until),
         };
-        for trouble in troubles {
-            let known = match trouble.kind {
+        for problem in problems {
+            let known = match problem.kind {
                 Kind::CrashLoop => looped.take().map(|(_, lasting)| lasting),
                 kind => before.remove(&kind),
             };
             let lasting = match known {
-                Some(lasting) => ActiveProblem { trouble, ..lasting },
-                None => ActiveProblem::new(trouble, at),
+                Some(lasting) => ActiveProblem { problem, ..lasting },
+                None => ActiveProblem::new(problem, at),
             };
-            self.troubles.insert(lasting.trouble.kind, lasting);
+            self.problems.insert(lasting.problem.kind, lasting);
         }
         self.looped = looped;
     }
 
     /// Stores the time of the worker's last heartbeat, from which its silence counts.
     pub(super) fn heard(&mut self, last: Option<Timestamp>, now: Now) {
-        let (Some(last), Some(silence)) = (last, self.troubles.get_mut(&Kind::Silent)) else { return };
+        let (Some(last), Some(silence)) = (last, self.problems.get_mut(&Kind::Silent)) else { return };
         let ago = Duration::try_from(now.wall.duration_since(last)).unwrap_or_default();
         let since = now.at.saturating_sub(ago);
-        silence.told = silence.told.max(since.saturating_add(silence.trouble.quiet));
-        silence.due = silence.due.max(since.saturating_add(silence.trouble.grace));
+        silence.reported = silence.reported.max(since.saturating_add(silence.problem.quiet));
+        silence.due = silence.due.max(since.saturating_add(silence.problem.grace));
     }
 
     /// Returns when to check the clock again.
@@ -123,14 +118,14 @@ impl Tracked {
         if self.settled {
             return None;
         }
-        let next = |lasting: &ActiveProblem| match lasting.trouble.kind {
-            _ if at < lasting.told => lasting.told,
+        let next = |lasting: &ActiveProblem| match lasting.problem.kind {
+            _ if at < lasting.reported => lasting.reported,
             // Only a periodic check shows that heartbeats have resumed.
             Kind::Silent => lasting.due.min(at.saturating_add(SILENCE_CHECK)),
             _ => lasting.due,
         };
         // A problem that never counts needs no check.
-        self.troubles.values().map(next).filter(|next| *next < Duration::MAX).min()
+        self.problems.values().map(next).filter(|next| *next < Duration::MAX).min()
     }
 
     /// Returns the problem to report, if it differs from the last report.
@@ -138,8 +133,8 @@ impl Tracked {
         if self.settled {
             return None;
         }
-        let lasting = self.troubles.values().find(|lasting| lasting.told <= at);
-        let now = lasting.map(|lasting| &lasting.trouble.so_far);
+        let lasting = self.problems.values().find(|lasting| lasting.reported <= at);
+        let now = lasting.map(|lasting| &lasting.problem.so_far);
         if self.reported.as_ref() == now {
             return None;
         }
@@ -148,7 +143,6 @@ impl Tracked {
     }
 }
 
-/// A watched plugin.
 #[derive(Debug)]
 pub(super) struct Plugin {
     pub(super) watched: Watched,
@@ -162,8 +156,8 @@ impl Plugin {
         Self { watched, keys }
     }
 
-    pub(super) fn name(&self) -> &PluginName {
-        &self.watched.plugin
+    pub(super) fn result_keys(&self) -> impl Iterator<Item = ResultKey> {
+        self.keys.keys().map(|node| self.key(node))
     }
 
     pub(super) fn key(&self, node: &NodeName) -> ResultKey {
@@ -178,5 +172,62 @@ impl Plugin {
         }
         let node = if self.watched.per_node { pod.place()?.parse().ok()? } else { NodeName::global() };
         self.keys.contains_key(&node).then_some(node)
+    }
+}
+
+/// Objects of one kind by name, as a watch reports them: a list, and changes from then on. After an
+/// interruption there is another list.
+#[derive(Debug)]
+pub(super) struct Seen<T> {
+    objects: BTreeMap<String, T>,
+    /// Whether a list was ever complete. Then an object that is not here does not exist.
+    complete: bool,
+    /// The names seen so far in the current list.
+    listed: Option<BTreeSet<String>>,
+}
+
+impl<T> Default for Seen<T> {
+    fn default() -> Self {
+        Self { objects: BTreeMap::new(), complete: false, listed: None }
+    }
+}
+
+impl<T> Seen<T> {
+    pub(super) fn get(&self, name: &str) -> Option<&T> {
+        self.objects.get(name)
+    }
+
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.objects.values()
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Stores an object, and returns the previous one of that name.
+    pub(super) fn put(&mut self, name: &str, object: T) -> Option<T> {
+        if let Some(listed) = &mut self.listed {
+            listed.insert(name.to_owned());
+        }
+        self.objects.insert(name.to_owned(), object)
+    }
+
+    pub(super) fn remove(&mut self, name: &str) -> Option<T> {
+        self.objects.remove(name)
+    }
+
+    /// Starts a list. Known objects stay until the list is complete, so that a slow list does not
+    /// look like an empty cluster.
+    pub(super) fn begin_list(&mut self) {
+        self.listed = Some(BTreeSet::new());
+    }
+
+    /// Completes a list, and returns the objects that it did not contain.
+    pub(super) fn end_list(&mut self) -> Vec<T> {
+        self.complete = true;
+        let Some(listed) = self.listed.take() else { return Vec::new() };
+        let gone: Vec<String> = self.objects.keys().filter(|&name| !listed.contains(name)).cloned().collect();
+        gone.iter().filter_map(|name| self.objects.remove(name)).collect()
     }
 }

@@ -1,18 +1,39 @@
-//! Queries the configuration and health of each node's kubelet.
+//! Lists the nodes, and queries the configuration and health of their kubelets.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::fetch::{Fetch, get};
-use super::node_list::Nodes;
+use super::fetch::{AT_ONCE, Fetch, get};
+use super::list::{Selection, collect};
 use super::record::{Recorder, not_written};
-use super::safe::is_safe_name;
-use super::scratch::Scratch;
+use super::store::Scratch;
 use crate::error::ClusterError;
+use crate::names::is_safe_name;
+use crate::nodes::is_ready;
+
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    pub(super) names: Vec<String>,
+    /// Nodes that are not ready. Requests to their kubelets would only time out.
+    pub(super) away: BTreeSet<String>,
+}
+
+impl Nodes {
+    pub(super) async fn list(fetch: &Fetch) -> Result<Self, ClusterError> {
+        let read = |node: Value| {
+            let name = node.pointer("/metadata/name")?.as_str()?.to_owned();
+            Some((name, is_ready(&node)))
+        };
+        let nodes = collect(fetch, "list the nodes", "/api/v1/nodes", &Selection::default(), read).await?;
+        let away = nodes.iter().filter(|(_, ready)| *ready == Some(false)).map(|(name, _)| name.clone()).collect();
+        Ok(Self { away, names: nodes.into_iter().map(|(name, _)| name).collect() })
+    }
+}
 
 /// Timeout of each of the two requests to a node. A node that is gone does not delay others.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -20,12 +41,9 @@ const WITHIN: Duration = Duration::from_secs(30);
 /// Maximum size of a kubelet's configuration in bytes. Usual ones have 5 KiB.
 const MAX_CONFIG: usize = 1 << 20;
 
-/// Nodes queried at once. The throttle limits it further.
-const AT_ONCE: usize = 8;
-
 /// Queries every ready node. A node that is not ready, or does not answer, is recorded, and the
 /// others continue.
-pub(super) async fn hosts(fetch: &Fetch, record: &Recorder<'_>, scratch: &Arc<Scratch>, nodes: &Nodes) {
+pub(super) async fn query_kubelets(fetch: &Fetch, record: &Recorder<'_>, scratch: &Arc<Scratch>, nodes: &Nodes) {
     futures_util::stream::iter(&nodes.names)
         .for_each_concurrent(AT_ONCE, |node| async move {
             if !is_safe_name(node) {
@@ -47,7 +65,7 @@ pub(super) async fn hosts(fetch: &Fetch, record: &Recorder<'_>, scratch: &Arc<Sc
 async fn ask(fetch: &Fetch, node: &str, path: &str) -> Result<Vec<u8>, ClusterError> {
     let what = format!("ask the kubelet of node `{node}` for `{path}`");
     let request = get(&what, &format!("/api/v1/nodes/{node}/proxy/{path}"))?;
-    fetch.bytes_within(&what, request, MAX_CONFIG, WITHIN).await.map_err(|error| error.told(&what))
+    fetch.bytes(&what, request, MAX_CONFIG, WITHIN).await.map_err(|error| error.into_cluster(&what))
 }
 
 async fn configz(fetch: &Fetch, scratch: &Scratch, node: &str) -> Result<usize, String> {
@@ -67,16 +85,10 @@ async fn healthz(fetch: &Fetch, scratch: &Scratch, node: &str) -> Result<usize, 
         Err(error) => (error.code.ok_or_else(|| error.to_string())?, Some(error.to_string())),
     };
     let written = write(scratch, node, "healthz.json", format!("{}\n", json!({"status": code})).as_bytes());
-    match failed {
-        None => written,
-        Some(error) => Err(error),
-    }
+    failed.map_or(written, Err)
 }
 
 fn write(scratch: &Scratch, node: &str, name: &str, bytes: &[u8]) -> Result<usize, String> {
     let relative = format!("hosts/{node}/{name}");
-    match scratch.write(&relative, bytes) {
-        Ok(()) => Ok(1),
-        Err(error) => Err(not_written(&scratch.place(&relative), &error)),
-    }
+    scratch.write(&relative, bytes).map(|()| 1).map_err(|error| not_written(&scratch.place(&relative), &error))
 }
