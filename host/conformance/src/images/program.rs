@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use plumbline_core::DigestWriter;
 use plumbline_registry::{Client, Digest, Image, Platform, Reference, RegistryError, Storage};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
@@ -133,9 +134,9 @@ fn record_of(there: &Path) -> PathBuf {
 }
 
 fn digest_of(file: &mut impl io::Read) -> io::Result<Digest> {
-    let mut writer = Digest::writer();
+    let mut writer = DigestWriter::new(io::sink());
     io::copy(file, &mut writer)?;
-    Ok(writer.finish())
+    Ok(writer.digest())
 }
 
 /// Copies a program to the cache. The record is written last, so that an incomplete copy is not
@@ -144,7 +145,7 @@ fn keep(file: &mut NamedTempFile, there: &Path, path: &str) -> io::Result<()> {
     let dir = there.parent().unwrap_or(there);
     fs::create_dir_all(dir)?;
     let mut copy = NamedTempFile::new_in(dir)?;
-    let mut digest = Digest::writer();
+    let mut digest = DigestWriter::new(io::sink());
     let mut piece = vec![0; 256 << 10];
     loop {
         let read = file.read(&mut piece)?;
@@ -161,7 +162,7 @@ fn keep(file: &mut NamedTempFile, there: &Path, path: &str) -> io::Result<()> {
     let (written, copy) = copy.into_parts();
     drop(written);
     copy.persist(there).map_err(|error| error.error)?;
-    let record = serde_json::to_vec(&Record { digest: digest.finish(), path: path.to_owned() })?;
+    let record = serde_json::to_vec(&Record { digest: digest.digest(), path: path.to_owned() })?;
     let mut beside = NamedTempFile::new_in(dir)?;
     beside.write_all(&record)?;
     beside.persist(record_of(there)).map_err(|error| error.error)?;
