@@ -8,6 +8,7 @@
 pub mod compact;
 pub mod config;
 pub mod definition;
+mod digest;
 pub mod duration;
 pub mod failures;
 pub mod item;
@@ -25,6 +26,7 @@ pub mod verdict;
 
 pub use config::Config;
 pub use definition::{Definition, Driver};
+pub use digest::{Digest, DigestError, DigestWriter};
 pub use failures::{FailedTest, FailedTests, TestId, reason};
 pub use item::{FlatItem, Item, Meta};
 pub use judgement::{Check, CheckOutcome, Ruling};

@@ -1,18 +1,20 @@
 //! Byte-for-byte copies of artifacts between registries and layouts. Digests and signatures stay
 //! valid.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use plumbline_core::Digest;
+use tokio::sync::OwnedMutexGuard;
 
 use crate::client::Client;
-use crate::digest::Digest;
 use crate::error::{Cause, RegistryError};
 use crate::layout::{Entry, Layout};
 use crate::limits::{MAX_DEPTH, MAX_MANIFESTS};
 use crate::manifest::{Descriptor, Manifest, RawManifest};
-use crate::place::Storage;
 use crate::reference::Reference;
-use crate::turns::turn;
+use crate::storage::Storage;
 
 /// Statistics of a copy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,7 +39,6 @@ pub struct Progress {
 impl Progress {
     /// Returns the bytes of blobs that are complete, and the total. The total is 0 until it is
     /// known.
-    #[must_use]
     pub fn bytes(&self) -> (u64, u64) {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }
@@ -55,31 +56,27 @@ pub async fn copy_image(
     to: &Storage,
     progress: &Progress,
 ) -> Result<Copied, RegistryError> {
-    let mut copied = Copied::default();
     let tree = tree(from, root).await?;
-    let mut contents = HashSet::new();
+    let mut seen = HashSet::new();
     let mut total: u64 = 0;
     for manifest in &tree {
-        let Manifest::Image(image) = &manifest.manifest else { continue };
-        for blob in std::iter::once(&image.config).chain(&image.layers) {
+        for blob in blobs(manifest) {
             if is_foreign(blob) {
                 return Err(Cause::Kind(format!(
                     "layer {} of manifest {} is kept by somebody else, and not in the registry (as those of Windows were)",
                     blob.digest, manifest.digest
                 ))
-                .of(copying(root)));
+                .of(format!("copy {}", root.digest)));
             }
-            if contents.insert(blob.digest) {
+            if seen.insert(blob.digest) {
                 total = total.saturating_add(blob.size);
             }
         }
     }
     progress.total.store(total, Ordering::Relaxed);
-    let mut done = HashSet::new();
-    for manifest in &tree {
-        one(from, manifest, to, &mut copied, &mut done, progress).await?;
-    }
-    Ok(copied)
+    let mut copy = Copier::new(from, to, progress);
+    copy.all(&tree).await?;
+    Ok(copy.copied)
 }
 
 /// Returns whether a blob must be downloaded from its own URL instead of from the registry.
@@ -95,13 +92,10 @@ fn is_foreign(blob: &Descriptor) -> bool {
 /// A referenced manifest or blob is missing or does not match its digest, a limit is exceeded, or
 /// the target rejects something.
 pub async fn copy(from: &Storage, root: &RawManifest, to: &Storage) -> Result<Copied, RegistryError> {
-    let mut copied = Copied::default();
-    let tree = tree(from, root).await?;
-    let mut done = HashSet::new();
     let progress = Progress::default();
-    for manifest in &tree {
-        one(from, manifest, to, &mut copied, &mut done, &progress).await?;
-    }
+    let mut copy = Copier::new(from, to, &progress);
+    let tree = tree(from, root).await?;
+    copy.all(&tree).await?;
     // Copy referrers last, because some registries require that the subject exists.
     let mut listed = HashSet::new();
     for manifest in &tree {
@@ -114,13 +108,45 @@ pub async fn copy(from: &Storage, root: &RawManifest, to: &Storage) -> Result<Co
             }
             let referrer = from.manifest(&descriptor).await?;
             // A list can contain anything. Skip manifests with another subject.
-            let belongs = matches!(&referrer.manifest, Manifest::Image(image)
-                if image.subject.as_ref().is_some_and(|subject| subject.digest == manifest.digest));
-            if belongs {
-                one(from, &referrer, to, &mut copied, &mut done, &progress).await?;
-                copied.referrers += 1;
+            if referrer.subject().is_some_and(|subject| subject.digest == manifest.digest) {
+                copy.one(&referrer).await?;
+                copy.copied.referrers += 1;
             }
         }
+    }
+    Ok(copy.copied)
+}
+
+/// Copies the artifact at `reference` to a layout, named after the reference. Returns its
+/// descriptor and the statistics.
+pub async fn save(
+    client: &Client,
+    reference: &Reference,
+    layout: &Layout,
+) -> Result<(Descriptor, Copied), RegistryError> {
+    let root = client.manifest(reference).await?;
+    let from = Storage::Registry(client.clone(), reference.clone());
+    let copied = copy(&from, &root, &Storage::Layout(layout.clone())).await?;
+    let name = match (reference.tag(), reference.digest()) {
+        // A reference with only a digest has no other name.
+        (None, Some(_)) => reference.bare(),
+        _ => reference.tagged().bare(),
+    };
+    let descriptor = root.descriptor();
+    layout
+        .list(descriptor.clone(), Some(&name))
+        .map_err(|cause| cause.of(format!("list `{name}` in layout `{}`", layout.dir().display())))?;
+    Ok((descriptor, copied))
+}
+
+/// Copies an entry of a layout to a registry, under the tag of `to`. Without a tag, it is only
+/// available by digest.
+pub async fn load(layout: &Layout, entry: &Entry, client: &Client, to: &Reference) -> Result<Copied, RegistryError> {
+    let from = Storage::Layout(layout.clone());
+    let root = from.manifest(&entry.descriptor).await?;
+    let copied = copy(&from, &root, &Storage::Registry(client.clone(), to.clone())).await?;
+    if to.tag().is_some() {
+        client.put_manifest(to, &root).await?;
     }
     Ok(copied)
 }
@@ -132,9 +158,8 @@ async fn tree(from: &Storage, root: &RawManifest) -> Result<Vec<RawManifest>, Re
     while let Some((manifest, depth)) = waiting.pop() {
         if let Manifest::Index(index) = &manifest.manifest {
             if depth >= MAX_DEPTH {
-                return Err(
-                    Cause::Malformed(format!("indexes name indexes more than {MAX_DEPTH} deep")).of(copying(root))
-                );
+                let cause = Cause::Malformed(format!("indexes name indexes more than {MAX_DEPTH} deep"));
+                return Err(cause.of(format!("copy {}", root.digest)));
             }
             for child in &index.manifests {
                 if found.len() + waiting.len() >= MAX_MANIFESTS {
@@ -153,84 +178,113 @@ async fn tree(from: &Storage, root: &RawManifest) -> Result<Vec<RawManifest>, Re
     Ok(found)
 }
 
-fn copying(root: &RawManifest) -> String {
-    format!("copy {}", root.digest)
-}
-
 fn too_many(root: &RawManifest) -> RegistryError {
-    Cause::Malformed(format!("there are more than {MAX_MANIFESTS} manifests")).of(copying(root))
+    Cause::Malformed(format!("there are more than {MAX_MANIFESTS} manifests")).of(format!("copy {}", root.digest))
 }
 
-/// Copies one manifest, after its blobs.
-async fn one(
-    from: &Storage,
-    manifest: &RawManifest,
-    to: &Storage,
-    copied: &mut Copied,
-    done: &mut HashSet<Digest>,
-    progress: &Progress,
-) -> Result<(), RegistryError> {
-    if let Manifest::Image(image) = &manifest.manifest {
-        for blob in std::iter::once(&image.config).chain(&image.layers) {
-            if !done.insert(blob.digest) {
+/// Returns the blobs of an image manifest. An index has none.
+fn blobs(manifest: &RawManifest) -> impl Iterator<Item = &Descriptor> {
+    let image = match &manifest.manifest {
+        Manifest::Image(image) => Some(image),
+        Manifest::Index(_) => None,
+    };
+    image.into_iter().flat_map(|image| std::iter::once(&image.config).chain(&image.layers))
+}
+
+/// A copy in progress.
+struct Copier<'a> {
+    from: &'a Storage,
+    to: &'a Storage,
+    progress: &'a Progress,
+    copied: Copied,
+    /// Blobs that are complete.
+    done: HashSet<Digest>,
+}
+
+impl<'a> Copier<'a> {
+    fn new(from: &'a Storage, to: &'a Storage, progress: &'a Progress) -> Self {
+        Self { from, to, progress, copied: Copied::default(), done: HashSet::new() }
+    }
+
+    async fn all(&mut self, manifests: &[RawManifest]) -> Result<(), RegistryError> {
+        for manifest in manifests {
+            self.one(manifest).await?;
+        }
+        Ok(())
+    }
+
+    /// Copies one manifest, after its blobs.
+    async fn one(&mut self, manifest: &RawManifest) -> Result<(), RegistryError> {
+        for blob in blobs(manifest) {
+            if !self.done.insert(blob.digest) {
                 continue;
             }
-            let _turn = turn(to.name(), blob.digest).await;
-            if !to.has(blob).await? {
-                let fetched = from.fetch(blob).await?;
-                to.store(blob, fetched.path()).await?;
-                copied.blobs += 1;
-                copied.bytes = copied.bytes.saturating_add(blob.size);
+            if copy_blob(self.from, blob, self.to).await? {
+                self.copied.blobs += 1;
+                self.copied.bytes = self.copied.bytes.saturating_add(blob.size);
             }
-            progress.done.fetch_add(blob.size, Ordering::Relaxed);
+            self.progress.done.fetch_add(blob.size, Ordering::Relaxed);
         }
+        self.to.put(manifest).await?;
+        self.copied.manifests += 1;
+        Ok(())
     }
-    to.put(manifest).await?;
-    copied.manifests += 1;
-    Ok(())
 }
 
-/// Copies the artifact at `reference` to a layout, named after the reference. Returns its
-/// descriptor and the statistics.
+/// Copies a blob, unless the target already has it. Returns whether it was copied.
+pub(crate) async fn copy_blob(from: &Storage, blob: &Descriptor, to: &Storage) -> Result<bool, RegistryError> {
+    let _lock = lock_blob(to.name(), blob.digest).await;
+    if to.has(blob).await? {
+        return Ok(false);
+    }
+    let fetched = from.fetch(blob).await?;
+    to.store(blob, fetched.path()).await?;
+    Ok(true)
+}
+
+type BlobLock = Arc<tokio::sync::Mutex<()>>;
+
+/// Locks of the whole process, because several clients can access the same storage. There is an
+/// entry for each blob that is being copied.
+static LOCKS: LazyLock<Mutex<HashMap<(String, Digest), BlobLock>>> = LazyLock::new(Mutex::default);
+
+/// Waits until no other task copies this blob to `storage`. The lock is held until the result is
+/// dropped.
 ///
-/// # Errors
-///
-/// Same as [`copy`].
-pub async fn save(
-    client: &Client,
-    reference: &Reference,
-    layout: &Layout,
-) -> Result<(Descriptor, Copied), RegistryError> {
-    let root = client.manifest(reference).await?;
-    let from = Storage::Registry(client.clone(), reference.clone());
-    let copied = copy(&from, &root, &Storage::Layout(layout.clone())).await?;
-    let name = match (reference.tag(), reference.digest()) {
-        // A reference with only a digest has no other name.
-        (None, Some(_)) => reference.bare(),
-        _ => reference
-            .with_tag(reference.tag_or_default())
-            .map_err(|error| Cause::from(error).of(format!("name `{reference}`")))?
-            .bare(),
+/// Images share layers, and two concurrent copies would both upload a shared layer. Some registries
+/// also fail in that case: while an upload of a blob is being completed, they report another upload
+/// of it as damaged.
+async fn lock_blob(storage: String, blob: Digest) -> OwnedMutexGuard<()> {
+    let lock = {
+        let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+        // Tasks that copy or wait hold another reference.
+        locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+        Arc::clone(locks.entry((storage, blob)).or_default())
     };
-    let descriptor = root.descriptor();
-    layout
-        .list(descriptor.clone(), Some(&name))
-        .map_err(|cause| cause.of(format!("list `{name}` in layout `{}`", layout.dir().display())))?;
-    Ok((descriptor, copied))
+    lock.lock_owned().await
 }
 
-/// Copies an entry of a layout to a registry, under the tag of `to`. Without a tag, it is only
-/// available by digest.
-///
-/// # Errors
-///
-/// Same as [`copy`].
-pub async fn load(layout: &Layout, entry: &Entry, client: &Client, to: &Reference) -> Result<Copied, RegistryError> {
-    let from = Storage::Layout(layout.clone());
-    let root = from.manifest(&entry.descriptor).await?;
-    let copied = copy(&from, &root, &Storage::Registry(client.clone(), to.clone())).await?;
-    if to.tag().is_some() {
-        client.put_manifest(to, &root).await?;
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_same_content_in_the_same_place_is_waited_for() {
+        let [a, b] = [Digest::of(b"a"), Digest::of(b"b")];
+        let held = lock_blob("here".to_owned(), a).await;
+        let mut context = Context::from_waker(Waker::noop());
+        let mut second = pin!(lock_blob("here".to_owned(), a));
+        assert!(second.as_mut().poll(&mut context).is_pending());
+        drop((lock_blob("here".to_owned(), b).await, lock_blob("there".to_owned(), a).await));
+        assert!(second.as_mut().poll(&mut context).is_pending());
+        drop(held);
+        drop(second.await);
+        drop(lock_blob("elsewhere".to_owned(), a).await);
+        let left: Vec<_> = LOCKS.lock().unwrap().keys().filter(|(place, _)| place == "here").cloned().collect();
+        assert!(left.is_empty(), "{left:?}");
     }
-    Ok(copied)
 }

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use crate::credentials::CredentialError;
-use crate::digest::{Digest, DigestError};
-use crate::limits::MAX_TOLD_CHARS;
+use plumbline_core::{Digest, DigestError};
+
+use crate::limits::MAX_MESSAGE_CHARS;
 use crate::reference::ReferenceError;
 
 /// Error with the operation and its cause. Its message reads after "failed to".
@@ -38,21 +38,21 @@ pub enum Cause {
         /// The credentials that were sent, and their origin.
         credentials: String,
         /// Message of the registry. Can be empty.
-        told: ServerMessage,
+        told: String,
     },
     /// 403: the user has no permission.
     #[error("the registry forbids it{0}")]
-    Denied(ServerMessage),
+    Denied(String),
     /// 404: the object does not exist.
     #[error("it is not there{0}")]
-    NotFound(ServerMessage),
+    NotFound(String),
     /// Any other error status.
     #[error("the server answers {status}{told}")]
     Status {
         /// The HTTP status code.
         status: u16,
         /// Message of the server. Can be empty.
-        told: ServerMessage,
+        told: String,
     },
     /// The connection failed, also after all retries.
     #[error("{0}")]
@@ -122,25 +122,25 @@ pub enum Cause {
     },
 }
 
-/// Message of a server, truncated and without control characters.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ServerMessage(String);
-
-impl ServerMessage {
-    pub(crate) fn new(text: &str) -> Self {
-        Self(plumbline_core::text::excerpt(text.trim(), MAX_TOLD_CHARS))
-    }
+/// Error while reading configured credentials. It is always fatal: without credentials, a private
+/// repository looks as if it did not exist. The message never quotes a secret.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct CredentialError {
+    pub(crate) message: String,
+    /// Hint with the fix.
+    pub(crate) hint: String,
 }
 
-impl std::fmt::Display for ServerMessage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, ": {}", self.0) }
-    }
+/// Returns the message of a server to append to an error: `: MESSAGE`, truncated and without
+/// control characters. Empty if there is none.
+pub(crate) fn server_message(text: &str) -> String {
+    let message = plumbline_core::text::excerpt(text.trim(), MAX_MESSAGE_CHARS);
+    if message.is_empty() { message } else { format!(": {message}") }
 }
 
 impl Cause {
     /// Adds the operation that failed.
-    #[must_use]
     pub fn of(self, what: impl Into<String>) -> RegistryError {
         RegistryError { what: what.into(), cause: Box::new(self) }
     }
@@ -154,13 +154,11 @@ impl Cause {
 
 impl RegistryError {
     /// Returns whether the object does not exist, for callers that only check its existence.
-    #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(*self.cause, Cause::NotFound(_))
     }
 
     /// Returns whether the cause is the user's input, not a server or a disk.
-    #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(
             *self.cause,
@@ -169,11 +167,10 @@ impl RegistryError {
     }
 
     /// Returns a hint with the fix, if there is one.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match &*self.cause {
             Cause::Reference(_) => "a reference looks like `oci://registry.example.com/team/name:1.2`",
-            Cause::Credentials(error) => return error.hint(),
+            Cause::Credentials(error) => return Some(error.hint.clone()),
             Cause::Unauthorized { .. } => {
                 "`docker login HOST` or `podman login HOST` writes credentials where they are found; docs/registries.md lists the places"
             }

@@ -20,41 +20,34 @@
 #![forbid(unsafe_code)]
 
 mod artifact;
+mod cache;
 pub mod challenge;
-mod check;
 mod client;
 mod copy;
 mod credentials;
-mod digest;
 mod error;
 mod image;
-mod kept;
 mod layout;
 mod limits;
 mod manifest;
 pub mod media;
-mod mirror;
-mod place;
 mod reference;
 mod settings;
-mod token_server;
-mod turns;
+mod storage;
 
 pub use artifact::{
     BundleConfig, BundleModule, Component, Kind, ModuleFields, Pulled, Pushed, pull, push_bundle, push_module,
     unwrap_entry,
 };
-pub use client::{Client, Put, TempBlob};
+pub use client::{Client, TempBlob};
 pub use copy::{Copied, Progress, copy, copy_image, load, save};
-pub use credentials::{CredentialError, CredentialFiles, Credentials, Secret};
-pub use digest::{Digest, DigestError, DigestWriter};
-pub use error::{Cause, RegistryError, ServerMessage};
+pub use credentials::CredentialFiles;
+pub use error::{Cause, CredentialError, RegistryError};
 pub use image::{Image, ImageName, Layer, LayerBuilder, NewLayer, Platform, list_image};
 pub use layout::{Entry, Layout, OpenedLayout, open as open_layout, write_archive};
 pub use limits::{MAX_BLOB_BYTES, MAX_CONFIG_BYTES, MAX_MANIFEST_BYTES};
 pub use manifest::{Descriptor, ImageManifest, Index, Manifest, RawManifest};
-pub use mirror::MIRRORS_VARIABLE;
-pub use place::Storage;
-pub use reference::{Reference, ReferenceError, SCHEME};
-pub use settings::{CA_VARIABLE, INSECURE_VARIABLE, Settings, Timeouts};
-pub use token_server::TOKEN_SERVERS_VARIABLE;
+pub use plumbline_core::{Digest, DigestError};
+pub use reference::{Reference, ReferenceError, SCHEME, full_image_name};
+pub use settings::{CA_VARIABLE, INSECURE_VARIABLE, MIRRORS_VARIABLE, Settings, TOKEN_SERVERS_VARIABLE, Timeouts};
+pub use storage::Storage;

@@ -10,9 +10,9 @@ pub const MAX_BLOB_BYTES: u64 = 8 << 30;
 /// 100 KiB.
 pub const MAX_CONFIG_BYTES: u64 = 4 << 20;
 /// Maximum total size of the download cache: 1 GiB, enough for some dozens of bundles.
-pub(crate) const MAX_KEPT_BYTES: u64 = 1 << 30;
+pub(crate) const MAX_CACHE_BYTES: u64 = 1 << 30;
 /// Maximum number of files in the download cache. A bundle has three.
-pub(crate) const MAX_KEPT: usize = 1024;
+pub(crate) const MAX_CACHE_FILES: usize = 1024;
 /// Maximum number of layers of an image. Overlay file systems support 127.
 pub(crate) const MAX_LAYERS: usize = 512;
 /// Maximum number of entries in a layer that is searched. A whole distribution has some 100,000.
@@ -40,7 +40,7 @@ pub(crate) const MAX_REDIRECTS: usize = 5;
 /// bytes.
 pub(crate) const MAX_TOKEN_BYTES: u64 = 256 << 10;
 /// Maximum length of a server's message in an error, in characters.
-pub(crate) const MAX_TOLD_CHARS: usize = 300;
+pub(crate) const MAX_MESSAGE_CHARS: usize = 300;
 /// Maximum size of a credential file.
 pub(crate) const MAX_CREDENTIAL_FILE_BYTES: u64 = 1 << 20;
 /// Maximum size of a credential helper's output.

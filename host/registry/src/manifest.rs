@@ -1,12 +1,16 @@
 //! Manifests and indexes: documents that reference blobs by digest, size and media type.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
 
 use bytes::Bytes;
+use plumbline_core::text::excerpt;
+use plumbline_core::{Digest, DigestWriter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::digest::Digest;
 use crate::error::Cause;
 use crate::limits::{MAX_INDEX_ENTRIES, MAX_LAYERS, MAX_MANIFEST_BYTES};
 use crate::media;
@@ -55,6 +59,30 @@ impl Descriptor {
             artifact_type: None,
             other: Map::new(),
         }
+    }
+
+    /// Returns the descriptor of a file. It reads the whole file once.
+    pub(crate) fn of_file(media_type: &str, path: &Path) -> Result<Self, Cause> {
+        let mut writer = DigestWriter::new(io::sink());
+        File::open(path).and_then(|mut file| io::copy(&mut file, &mut writer)).map_err(Cause::file(path))?;
+        Ok(Self::new(media_type, writer.digest(), writer.bytes()))
+    }
+
+    /// Checks that a blob with this size and digest is the described one. A reader of untrusted
+    /// bytes stops as soon as it has more than the size.
+    pub(crate) fn verify(&self, got: u64, digest: Digest) -> Result<(), Cause> {
+        if got != self.size {
+            return Err(Cause::Size { said: self.size, got, more: got > self.size });
+        }
+        if digest != self.digest {
+            return Err(Cause::Mismatch { wanted: self.digest, got: digest });
+        }
+        Ok(())
+    }
+
+    /// Returns whether it is a build attestation, which is listed next to the images.
+    pub(crate) fn is_attestation(&self) -> bool {
+        self.annotations.contains_key("vnd.docker.reference.type")
     }
 }
 
@@ -153,7 +181,11 @@ impl RawManifest {
         let has = |key: &str| value.get(key).is_some_and(|value| !value.is_null());
         let kind = match (written, said) {
             (Some(written), Some(said)) if written != said => {
-                return Err(wrong(format!("it came as `{}`, and calls itself `{}`", cut(said), cut(written))));
+                return Err(wrong(format!(
+                    "it came as `{}`, and calls itself `{}`",
+                    excerpt(said, 100),
+                    excerpt(written, 100)
+                )));
             }
             (Some(kind), _) | (None, Some(kind)) => kind.to_owned(),
             (None, None) if has("manifests") => media::OCI_INDEX.to_owned(),
@@ -162,7 +194,7 @@ impl RawManifest {
         let Some(index) = media::is_index(&kind) else {
             return Err(Cause::Kind(format!(
                 "it is a document of type `{}`, which is not understood; an OCI image manifest or index is",
-                cut(&kind)
+                excerpt(&kind, 100)
             )));
         };
         // Tools could interpret such a document differently, so it may hide something.
@@ -192,23 +224,21 @@ impl RawManifest {
         Ok(Self { digest: Digest::of(&bytes), bytes, media_type: kind, manifest })
     }
 
-    /// Serializes a manifest. The same fields always yield the same bytes.
-    pub(crate) fn of_image(image: &ImageManifest) -> Result<Self, Cause> {
-        Self::written(serde_json::to_vec(image))
-    }
-
-    /// Serializes an index.
-    pub(crate) fn of_index(index: &Index) -> Result<Self, Cause> {
-        Self::written(serde_json::to_vec(index))
-    }
-
-    fn written(bytes: serde_json::Result<Vec<u8>>) -> Result<Self, Cause> {
-        let bytes = bytes.map_err(|error| Cause::Malformed(error.to_string()))?;
+    /// Serializes an image manifest or an index. The same fields always yield the same bytes.
+    pub(crate) fn write(document: &impl Serialize) -> Result<Self, Cause> {
+        let bytes = serde_json::to_vec(document).map_err(|error| Cause::Malformed(error.to_string()))?;
         Self::parse(bytes.into(), None)
     }
 
+    /// Returns the manifest that this one refers to, if there is one.
+    pub(crate) fn subject(&self) -> Option<&Descriptor> {
+        match &self.manifest {
+            Manifest::Image(image) => image.subject.as_ref(),
+            Manifest::Index(_) => None,
+        }
+    }
+
     /// Returns the descriptor of the document.
-    #[must_use]
     pub fn descriptor(&self) -> Descriptor {
         let mut descriptor = Descriptor::new(&self.media_type, self.digest, self.bytes.len() as u64);
         if let Manifest::Image(image) = &self.manifest {
@@ -216,32 +246,15 @@ impl RawManifest {
         }
         descriptor
     }
-
-    /// Checks that the document matches a descriptor.
-    pub(crate) fn must_be(&self, wanted: &Descriptor) -> Result<(), Cause> {
-        let got = self.bytes.len() as u64;
-        if self.digest != wanted.digest {
-            return Err(Cause::Mismatch { wanted: wanted.digest, got: self.digest });
-        }
-        if got != wanted.size {
-            return Err(Cause::Size { said: wanted.size, got, more: got > wanted.size });
-        }
-        Ok(())
-    }
 }
 
 impl ImageManifest {
     /// Returns the artifact type: the field, or, according to the specification, the media type of
     /// the configuration. `None` for a container image.
-    #[must_use]
     pub fn kind_of_artifact(&self) -> Option<String> {
         let config = &self.config.media_type;
         self.artifact_type.clone().or_else(|| (config != media::OCI_CONFIG).then(|| config.clone()))
     }
-}
-
-fn cut(text: &str) -> String {
-    plumbline_core::text::excerpt(text, 100)
 }
 
 #[cfg(test)]

@@ -29,8 +29,6 @@ pub const WASM_CONFIG: &str = "application/vnd.wasm.config.v0+json";
 /// Legacy types of single WebAssembly files, from before there was a common layout.
 pub const OLD_WASM: [&str; 2] =
     ["application/vnd.module.wasm.content.layer.v1+wasm", "application/vnd.wasm.content.layer.v1+wasm"];
-/// Legacy types of their configurations.
-pub const OLD_WASM_CONFIG: [&str; 2] = ["application/vnd.wasm.config.v1+json", OCI_CONFIG];
 
 /// A DSSE envelope with a signature.
 pub const DSSE: &str = "application/vnd.dsse.envelope.v1+json";

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::digest::{Digest, DigestError};
+use plumbline_core::text::excerpt;
+use plumbline_core::{Digest, DigestError};
 
 /// Prefix of references to a registry.
 pub const SCHEME: &str = "oci://";
@@ -59,25 +60,26 @@ impl Reference {
     }
 
     /// Returns the registry, `HOST` or `HOST:PORT`.
-    #[must_use]
     pub fn registry(&self) -> &str {
         &self.registry
     }
 
     /// Returns the name of the repository.
-    #[must_use]
     pub fn repository(&self) -> &str {
         &self.repository
     }
 
+    /// Returns the name of the repository with its registry.
+    pub(crate) fn name(&self) -> String {
+        format!("{}/{}", self.registry, self.repository)
+    }
+
     /// Returns the tag, if there is one.
-    #[must_use]
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()
     }
 
     /// Returns the digest, if there is one. A pulled artifact must have it.
-    #[must_use]
     pub fn digest(&self) -> Option<Digest> {
         self.digest
     }
@@ -88,44 +90,38 @@ impl Reference {
     }
 
     /// Returns the tag, or `latest`.
-    #[must_use]
     pub fn tag_or_default(&self) -> &str {
         self.tag().unwrap_or(DEFAULT_TAG)
     }
 
     /// Returns the same reference with this digest.
-    #[must_use]
     pub fn with_digest(&self, digest: Digest) -> Self {
         Self { digest: Some(digest), ..self.clone() }
     }
 
     /// Returns the same reference with this digest and no tag.
-    #[must_use]
     pub fn by_digest(&self, digest: Digest) -> Self {
         Self { digest: Some(digest), tag: None, ..self.clone() }
     }
 
     /// Returns the same repository with this tag and no digest.
-    ///
-    /// # Errors
-    ///
-    /// The tag is invalid.
     pub fn with_tag(&self, tag: &str) -> Result<Self, ReferenceError> {
         check_tag(tag)?;
         Ok(Self { digest: None, tag: Some(tag.to_owned()), ..self.clone() })
     }
 
+    /// Returns the same repository with the tag, or `latest`, and no digest.
+    pub fn tagged(&self) -> Self {
+        Self { digest: None, tag: Some(self.tag_or_default().to_owned()), ..self.clone() }
+    }
+
     /// Parses an image name as in a pod's definition. The default registry is Docker Hub, and
     /// `busybox` means `docker.io/library/busybox`.
-    ///
-    /// # Errors
-    ///
-    /// The string is not a valid image name.
     pub fn of_image(text: &str) -> Result<Self, ReferenceError> {
         if Self::is_meant(text) {
             return text.parse();
         }
-        format!("{SCHEME}{}", full_name(text)).parse()
+        format!("{SCHEME}{}", full_image_name(text)).parse()
     }
 
     /// Returns the same reference at another location, which the caller has validated.
@@ -134,7 +130,6 @@ impl Reference {
     }
 
     /// Returns the reference without `oci://`, as other tools write it.
-    #[must_use]
     pub fn bare(&self) -> String {
         self.to_string().split_off(SCHEME.len())
     }
@@ -163,12 +158,13 @@ impl FromStr for Reference {
             Some((rest, digest)) => (rest, Some(digest.parse()?)),
             None => (rest, None),
         };
-        let (registry, name) = rest.split_once('/').ok_or_else(|| ReferenceError::NoRegistry(told(text)))?;
+        let (registry, name) =
+            rest.split_once('/').ok_or_else(|| ReferenceError::NoRegistry(excerpt(text, MAX_NAME)))?;
         // Without the scheme, `team/check` is a path or a mistake. With it, `registry/check` can be
         // a host in a cluster's network.
         let looks_like_one = registry.contains(['.', ':']) && !registry.starts_with('.') || registry == "localhost";
         if registry.is_empty() || !explicit && !looks_like_one {
-            return Err(ReferenceError::NoRegistry(told(text)));
+            return Err(ReferenceError::NoRegistry(excerpt(text, MAX_NAME)));
         }
         check_registry(registry)?;
         let (repository, tag) = match name.rsplit_once(':') {
@@ -176,7 +172,7 @@ impl FromStr for Reference {
             None => (name, None),
         };
         if !is_repository(repository) {
-            return Err(ReferenceError::Repository(told(repository)));
+            return Err(ReferenceError::Repository(excerpt(repository, MAX_NAME)));
         }
         if registry.len() + 1 + repository.len() > MAX_NAME {
             return Err(ReferenceError::Long);
@@ -191,13 +187,10 @@ impl FromStr for Reference {
     }
 }
 
-fn told(text: &str) -> String {
-    plumbline_core::text::excerpt(text, MAX_NAME)
-}
-
-/// Returns the name of an image with its registry. Nothing is validated, because the text may
-/// contain variables.
-fn full_name(text: &str) -> String {
+/// Returns the name of an image with its registry, as container engines complete it. Nothing is
+/// validated, because the text may contain variables.
+#[must_use]
+pub fn full_image_name(text: &str) -> String {
     const HUB: &str = "docker.io";
     match text.split_once('/') {
         Some((HUB | "index.docker.io", rest)) if !rest.contains('/') => format!("{HUB}/library/{rest}"),
@@ -209,64 +202,41 @@ fn full_name(text: &str) -> String {
 
 /// Checks a host name, an IPv4 address or an IPv6 address in brackets, with an optional port.
 pub(crate) fn check_registry(text: &str) -> Result<(), ReferenceError> {
-    let wrong = || ReferenceError::Registry(told(text));
-    let (host, port) = match text.strip_prefix('[') {
-        Some(rest) => {
-            let (address, rest) = rest.split_once(']').ok_or_else(wrong)?;
-            address.parse::<std::net::Ipv6Addr>().map_err(|_| wrong())?;
-            ("", if rest.is_empty() { None } else { Some(rest.strip_prefix(':').ok_or_else(wrong)?) })
-        }
-        None => match text.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (text, None),
-        },
+    let is_label = |label: &str| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        (1..=63).contains(&label.len()) && label.bytes().all(fits) && !label.starts_with('-') && !label.ends_with('-')
     };
-    let label = |label: &str| {
-        let inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-        (1..=63).contains(&label.len()) && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
-    };
-    if !text.starts_with('[') && !host.split('.').all(label) {
-        return Err(wrong());
-    }
-    match port {
-        Some(port)
-            if !port.bytes().all(|byte| byte.is_ascii_digit()) || !port.parse::<u16>().is_ok_and(|port| port > 0) =>
-        {
-            Err(wrong())
+    let is_port =
+        |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0);
+    let (is_host, rest) = match text.strip_prefix('[') {
+        Some(inside) => {
+            let (address, rest) = inside.split_once(']').unwrap_or_default();
+            (address.parse::<std::net::Ipv6Addr>().is_ok(), rest)
         }
-        _ => Ok(()),
+        None => {
+            let (host, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
+            (host.split('.').all(is_label), rest)
+        }
+    };
+    match is_host && (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port)) {
+        true => Ok(()),
+        false => Err(ReferenceError::Registry(excerpt(text, MAX_NAME))),
     }
 }
 
 /// Returns whether `text` matches
 /// `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*`.
 pub(crate) fn is_repository(text: &str) -> bool {
-    text.split('/').all(|part| {
-        let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-        let mut rest = part;
-        loop {
-            let after = rest.trim_start_matches(is_word);
-            if after.len() == rest.len() {
-                return false;
-            }
-            if after.is_empty() {
-                return true;
-            }
-            let next = after.trim_start_matches(['.', '_', '-']);
-            let between = after.strip_suffix(next).unwrap_or_default();
-            if !(matches!(between, "." | "_" | "__") || !between.is_empty() && between.bytes().all(|byte| byte == b'-'))
-            {
-                return false;
-            }
-            rest = next;
-        }
-    })
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let separates = |text: &str| matches!(text, "." | "_" | "__") || text.bytes().all(|byte| byte == b'-');
+    text.split('/')
+        .all(|part| part.starts_with(is_word) && part.ends_with(is_word) && part.split(is_word).all(separates))
 }
 
 fn check_tag(text: &str) -> Result<(), ReferenceError> {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     let good = (1..=MAX_TAG).contains(&text.len()) && text.bytes().all(inner) && !text.starts_with(['.', '-']);
-    if good { Ok(()) } else { Err(ReferenceError::Tag(told(text))) }
+    if good { Ok(()) } else { Err(ReferenceError::Tag(excerpt(text, MAX_NAME))) }
 }
 
 #[cfg(test)]

@@ -1,20 +1,32 @@
-//! Settings for access to registries.
+//! Settings for access to registries, with mirrors and token servers.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plumbline_core::text::excerpt;
+
 use crate::credentials::CredentialFiles;
 use crate::error::Cause;
 use crate::limits::MAX_BLOB_BYTES;
-use crate::mirror::MIRRORS_VARIABLE;
-use crate::reference::check_registry;
-use crate::token_server::TOKEN_SERVERS_VARIABLE;
+use crate::reference::{Reference, check_registry, is_repository};
 
 /// Environment variable with files of additional CA certificates, separated by `:`.
 pub const CA_VARIABLE: &str = "PLUMBLINE_REGISTRY_CA";
 /// Environment variable with registries that use plain HTTP, separated by commas.
 pub const INSECURE_VARIABLE: &str = "PLUMBLINE_INSECURE_REGISTRIES";
+/// Environment variable with mirrors, separated by commas.
+pub const MIRRORS_VARIABLE: &str = "PLUMBLINE_REGISTRY_MIRRORS";
+/// Environment variable with token servers, separated by commas.
+pub const TOKEN_SERVERS_VARIABLE: &str = "PLUMBLINE_REGISTRY_TOKEN_SERVERS";
+
+/// Token servers of public registries under another name, as documented by their operators.
+const KNOWN_TOKEN_SERVERS: [(&str, &str); 4] = [
+    ("docker.io", "auth.docker.io"),
+    ("index.docker.io", "auth.docker.io"),
+    ("registry-1.docker.io", "auth.docker.io"),
+    ("registry.gitlab.com", "gitlab.com"),
+];
 
 /// Settings of a [`Client`](crate::Client).
 #[derive(Debug, Clone)]
@@ -104,34 +116,39 @@ impl Settings {
     /// Returns the settings from environment variables, which `variable` reads.
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Self {
-        let text = |name| variable(name).and_then(|value| value.into_string().ok()).unwrap_or_default();
         let list = |name| -> Vec<String> {
-            let text = text(name);
+            let text = variable(name).and_then(|value| value.into_string().ok()).unwrap_or_default();
             text.split(',').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
         };
-        let (insecure, mirrors) = (list(INSECURE_VARIABLE), list(MIRRORS_VARIABLE));
-        let token_servers = list(TOKEN_SERVERS_VARIABLE);
-        let authorities = variable(CA_VARIABLE)
-            .map(|value| std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect())
-            .unwrap_or_default();
-        let credentials = CredentialFiles::from_environment(variable);
-        Self { insecure, mirrors, token_servers, authorities, credentials, ..Self::default() }
+        let authorities = variable(CA_VARIABLE).unwrap_or_default();
+        Self {
+            insecure: list(INSECURE_VARIABLE),
+            mirrors: list(MIRRORS_VARIABLE),
+            token_servers: list(TOKEN_SERVERS_VARIABLE),
+            authorities: std::env::split_paths(&authorities).filter(|path| !path.as_os_str().is_empty()).collect(),
+            credentials: CredentialFiles::from_environment(variable),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the directory for incomplete downloads.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.scratch.clone().unwrap_or_else(std::env::temp_dir)
     }
 
     /// Checks that each insecure registry is a plain host. `http://host`, for example, would never
     /// match.
     pub(crate) fn check(&self) -> Result<(), Cause> {
-        for host in &self.insecure {
-            check_registry(host).map_err(|error| Cause::Setting(format!("{error}, for a registry over plain HTTP")))?;
-        }
-        Ok(())
+        self.insecure.iter().try_for_each(|host| {
+            check_registry(host).map_err(|error| Cause::Setting(format!("{error}, for a registry over plain HTTP")))
+        })
     }
 
     /// Returns whether this host and port may be accessed with plain HTTP.
     pub(crate) fn is_insecure(&self, host: &str, port: u16) -> bool {
-        self.insecure.iter().any(|named| {
-            let (named_host, named_port) = split_port(named);
-            named_host.eq_ignore_ascii_case(host) && named_port.unwrap_or(80) == port
+        self.insecure.iter().any(|listed| {
+            let (listed_host, listed_port) = split_port(listed);
+            listed_host.eq_ignore_ascii_case(host) && listed_port.unwrap_or(80) == port
         })
     }
 }
@@ -141,6 +158,94 @@ pub(crate) fn split_port(registry: &str) -> (&str, Option<u16>) {
     match registry.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, port.parse().ok()),
         _ => (registry, None),
+    }
+}
+
+/// Mirrors: registries that are read instead of others. Each has the beginning of names that it
+/// replaces, `HOST[:PORT][/PATH]`, and what replaces it.
+#[derive(Debug)]
+pub(crate) struct Mirrors(Vec<(String, String)>);
+
+impl Mirrors {
+    /// Parses rules `HOST[:PORT][/PATH]=HOST[:PORT][/PATH]`.
+    pub(crate) fn parse(rules: &[String]) -> Result<Self, Cause> {
+        let parse = |text: &String| -> Result<(String, String), Cause> {
+            let wrong = |why: &str| {
+                Cause::Setting(format!(
+                    "`{}` is not a mirror: {why}; write `HOST=HOST[:PORT][/PATH]`, such as `registry.k8s.io=127.0.0.1:5000`",
+                    excerpt(text, 200)
+                ))
+            };
+            let (from, to) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
+            let (from, to) = (from.trim().trim_end_matches('/'), to.trim().trim_end_matches('/'));
+            for side in [from, to] {
+                let (registry, path) = side.split_once('/').map_or((side, None), |(host, path)| (host, Some(path)));
+                check_registry(registry).map_err(|error| wrong(&error.to_string()))?;
+                if path.is_some_and(|path| !is_repository(path)) {
+                    return Err(wrong("what follows a host is not a beginning of a name"));
+                }
+            }
+            // A repository whose name equals the left side would have an empty name at the mirror.
+            if from.contains('/') && !to.contains('/') {
+                return Err(wrong("a part of a registry is mirrored below a name, and the right side has none"));
+            }
+            Ok((canonical(from), canonical(to)))
+        };
+        rules.iter().map(parse).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Returns the location from which `reference` is read: the mirror with the longest match, or
+    /// its own registry. Mirrors are not applied to the result again.
+    pub(crate) fn locate(&self, reference: &Reference) -> Reference {
+        let name = canonical(&format!("{}/{}", reference.registry(), reference.repository()));
+        let matches = self.0.iter().filter_map(|(from, to)| {
+            let rest = name.strip_prefix(from.as_str())?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| (from.len(), format!("{to}{rest}")))
+        });
+        let longest = matches.max_by_key(|(length, _)| *length);
+        match longest.as_ref().and_then(|(_, at)| at.split_once('/')) {
+            Some((registry, repository)) => reference.moved(registry, repository),
+            None => reference.clone(),
+        }
+    }
+}
+
+/// Returns a name with the canonical name of its registry. Docker Hub has two names.
+fn canonical(name: &str) -> String {
+    let (registry, path) = name.split_at(name.find('/').unwrap_or(name.len()));
+    let registry = registry.to_ascii_lowercase();
+    format!("{}{path}", if registry == "index.docker.io" { "docker.io" } else { &registry })
+}
+
+/// Token servers: registries, and hosts under another name that may receive their credentials.
+#[derive(Debug)]
+pub(crate) struct TokenServers(Vec<(String, String)>);
+
+impl TokenServers {
+    /// Parses rules `REGISTRY=HOST[:PORT]`.
+    pub(crate) fn parse(rules: &[String]) -> Result<Self, Cause> {
+        let parse = |text: &String| -> Result<(String, String), Cause> {
+            let wrong = |why: &str| {
+                Cause::Setting(format!(
+                    "invalid token server `{}`: {why}; expected `REGISTRY=HOST[:PORT]`, such as `registry.example.com=auth.example.com`",
+                    excerpt(text, 200)
+                ))
+            };
+            let (registry, host) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
+            let (registry, host) = (registry.trim().to_ascii_lowercase(), host.trim().to_ascii_lowercase());
+            for name in [&registry, &host] {
+                check_registry(name).map_err(|error| wrong(&error.to_string()))?;
+            }
+            Ok((registry, host))
+        };
+        rules.iter().map(parse).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Returns whether the credentials of `registry` may be sent to `host`, which is `HOST` with
+    /// the default port of HTTPS, or `HOST:PORT`.
+    pub(crate) fn allow(&self, registry: &str, host: &str) -> bool {
+        let listed = self.0.iter().any(|(from, to)| from == registry && to == host);
+        listed || KNOWN_TOKEN_SERVERS.contains(&(registry, host))
     }
 }
 
@@ -184,5 +289,53 @@ mod tests {
         assert_eq!(settings.mirrors, ["registry.k8s.io=lan"]);
         assert_eq!(settings.token_servers, ["r=a"]);
         assert_eq!(settings.authorities, [PathBuf::from("/x.pem"), PathBuf::from("/y.pem")]);
+    }
+
+    fn at(mirrors: &[&str], reference: &str) -> String {
+        let mirrors: Vec<String> = mirrors.iter().map(|&text| text.to_owned()).collect();
+        Mirrors::parse(&mirrors).unwrap().locate(&reference.parse().unwrap()).bare()
+    }
+
+    #[test]
+    fn the_longest_beginning_counts() {
+        let mirrors =
+            ["registry.k8s.io=127.0.0.1:5000", "registry.k8s.io/sig-storage=lan/storage", "docker.io=lan/hub/"];
+        assert_eq!(at(&mirrors, "registry.k8s.io/pause:3.9"), "127.0.0.1:5000/pause:3.9");
+        assert_eq!(at(&mirrors, "registry.k8s.io/sig-storage/x:1"), "lan/storage/x:1");
+        assert_eq!(at(&mirrors, "registry.k8s.io/sig-storage-x:1"), "127.0.0.1:5000/sig-storage-x:1");
+        assert_eq!(at(&mirrors, "index.docker.io/library/busybox"), "lan/hub/library/busybox");
+        assert_eq!(at(&mirrors, "quay.io/a/b:1"), "quay.io/a/b:1");
+        let digest = format!("registry.k8s.io/a@sha256:{}", "0".repeat(64));
+        assert_eq!(at(&mirrors, &digest), digest.replace("registry.k8s.io", "127.0.0.1:5000"));
+    }
+
+    #[test]
+    fn what_is_no_mirror_is_told() {
+        for wrong in ["", "a", "=b", "a=", "http://a=b", "a=b/C", "a/x=b", "a b=c"] {
+            let told = Mirrors::parse(&[wrong.to_owned()]).unwrap_err().to_string();
+            assert!(told.contains("is not a mirror"), "{wrong}: {told}");
+        }
+    }
+
+    #[test]
+    fn only_named_and_known_token_servers_are_allowed() {
+        let servers = TokenServers::parse(&["R.example:5000 = auth.example".to_owned()]).unwrap();
+        assert!(servers.allow("r.example:5000", "auth.example"));
+        for (registry, host) in [
+            ("r.example", "auth.example"),
+            ("r.example:5000", "auth.example:8443"),
+            ("r.example:5000", "x.auth.example"),
+            ("docker.io", "auth.example"),
+            ("r.example:5000", "auth.docker.io"),
+        ] {
+            assert!(!servers.allow(registry, host), "{registry} {host}");
+        }
+        assert!(TokenServers(Vec::new()).allow("docker.io", "auth.docker.io"));
+        for text in ["", "a", "=b", "a=", "a=https://b", "a=b/c", "a b=c"] {
+            assert!(
+                TokenServers::parse(&[text.to_owned()]).unwrap_err().to_string().contains("REGISTRY=HOST"),
+                "{text}"
+            );
+        }
     }
 }

@@ -1,12 +1,22 @@
-//! Programs from images, in the user's cache. The program of the suite tells what the suite needs.
+//! Programs from images, in the user's cache, and the lists that the suite's program prints.
+//!
+//! The program is foreign and runs on this machine. Its environment contains only `PATH` and, on
+//! request, the file with registries. Its working directory is empty, and its time and output are
+//! limited.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
+use plumbline_core::DigestWriter;
 use plumbline_registry::{Client, Digest, Image, Platform, Reference, RegistryError, Storage};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
 
 /// Path of the suite's program in its image.
 pub const SUITE_PROGRAM: &str = "usr/local/bin/e2e.test";
@@ -55,10 +65,6 @@ struct Record {
 }
 
 /// Returns the platform of programs that this machine can run.
-///
-/// # Errors
-///
-/// Images do not have programs for this machine.
 pub fn local_platform() -> Result<Platform, ProgramError> {
     let (os, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
     let machine = || ProgramError::Machine(format!("{os}/{architecture}"));
@@ -120,7 +126,7 @@ fn is_whole(there: &Path, path: &str) -> bool {
         let mut text = Vec::new();
         File::open(record_of(there))?.take(MAX_RECORD_BYTES).read_to_end(&mut text)?;
         let record: Record = serde_json::from_slice(&text)?;
-        Ok(record.path == path && digest_of(&mut File::open(there)?)? == record.digest)
+        Ok(record.path == path && Digest::of_reader(File::open(there)?)? == record.digest)
     };
     // If anything is wrong with it, it is written again.
     read().unwrap_or(false)
@@ -132,40 +138,124 @@ fn record_of(there: &Path) -> PathBuf {
     name.into()
 }
 
-fn digest_of(file: &mut impl io::Read) -> io::Result<Digest> {
-    let mut writer = Digest::writer();
-    io::copy(file, &mut writer)?;
-    Ok(writer.finish())
-}
-
 /// Copies a program to the cache. The record is written last, so that an incomplete copy is not
 /// valid.
 fn keep(file: &mut NamedTempFile, there: &Path, path: &str) -> io::Result<()> {
     let dir = there.parent().unwrap_or(there);
     fs::create_dir_all(dir)?;
-    let mut copy = NamedTempFile::new_in(dir)?;
-    let mut digest = Digest::writer();
-    let mut piece = vec![0; 256 << 10];
-    loop {
-        let read = file.read(&mut piece)?;
-        let Some(bytes) = piece.get(..read).filter(|bytes| !bytes.is_empty()) else { break };
-        digest.write_all(bytes)?;
-        copy.write_all(bytes)?;
-    }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o700))?;
-    }
+    let mut copy = DigestWriter::new(NamedTempFile::new_in(dir)?);
+    io::copy(file, &mut copy)?;
+    let (digest, copy) = (copy.digest(), copy.into_inner());
+    fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o700))?;
     // Close the file before the rename, because a file that is open for writing cannot be executed.
     let (written, copy) = copy.into_parts();
     drop(written);
     copy.persist(there).map_err(|error| error.error)?;
-    let record = serde_json::to_vec(&Record { digest: digest.finish(), path: path.to_owned() })?;
+    let record = serde_json::to_vec(&Record { digest, path: path.to_owned() })?;
     let mut beside = NamedTempFile::new_in(dir)?;
     beside.write_all(&record)?;
     beside.persist(record_of(there)).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Time limit. The program answers within a second, but a busy machine may need a while to read its
+/// 200 MiB.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Maximum output. The names of all 7,000 tests have 1 MiB.
+const MAX_OUTPUT: u64 = 64 << 20;
+/// Maximum length of the program's error output in a message.
+const MAX_COMPLAINT: u64 = 4 << 10;
+
+/// A list that the program can print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// Images that the tests use.
+    Images,
+    /// Names of all tests.
+    Tests,
+    /// Names of the conformance tests.
+    ConformanceTests,
+}
+
+impl Listing {
+    /// Returns the argument that requests the list.
+    pub fn argument(self) -> &'static str {
+        match self {
+            Self::Images => "--list-images",
+            Self::Tests => "--list-tests",
+            Self::ConformanceTests => "--list-conformance-tests",
+        }
+    }
+}
+
+/// Error while running the program: what failed, on which program, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ListingError(String);
+
+/// Runs `program` and returns the list that it prints. `registries` is the file for its
+/// `KUBE_TEST_REPO_LIST`.
+///
+/// # Errors
+///
+/// The program cannot be started, fails, or exceeds a limit.
+pub async fn listing(program: &Path, what: Listing, registries: Option<&Path>) -> Result<String, ListingError> {
+    within(PATIENCE, program, what, registries).await
+}
+
+async fn within(
+    patience: Duration,
+    program: &Path,
+    what: Listing,
+    registries: Option<&Path>,
+) -> Result<String, ListingError> {
+    let call = format!("{} {}", program.display(), what.argument());
+    let execute = |error: io::Error| ListingError(format!("execute `{}`: {error}", program.display()));
+    let wrong = |why: &str| ListingError(format!("what `{call}` printed is not a list: {why}"));
+    let dir = tempfile::tempdir().map_err(execute)?;
+    let mut command = Command::new(program);
+    command.arg(what.argument()).env_clear().current_dir(dir.path()).kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", path);
+    }
+    if let Some(registries) = registries {
+        // The program runs in another directory, so the path must be absolute.
+        command.env("KUBE_TEST_REPO_LIST", std::path::absolute(registries).map_err(execute)?);
+    }
+    let mut child = command.spawn().map_err(execute)?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let ran = async {
+        let (out, err) = tokio::try_join!(read(out, MAX_OUTPUT, false), read(err, MAX_COMPLAINT, true))?;
+        // Do not wait for a program that prints too much.
+        let status = if out.len() as u64 >= MAX_OUTPUT { None } else { Some(child.wait().await?) };
+        Ok::<_, io::Error>((status, out, err))
+    };
+    let Ok(result) = tokio::time::timeout(patience, ran).await else {
+        return Err(ListingError(format!("`{call}` took longer than {} s", PATIENCE.as_secs())));
+    };
+    match result.map_err(execute)? {
+        (None, ..) => Err(wrong("it is longer than 64 MiB")),
+        (Some(status), out, _) if status.success() => String::from_utf8(out).map_err(|_| wrong("it is not UTF-8 text")),
+        (Some(status), _, err) => {
+            let complaint = plumbline_core::text::one_line(String::from_utf8_lossy(&err).trim());
+            let complaint = if complaint.is_empty() { complaint } else { format!(": {complaint}") };
+            Err(ListingError(format!("`{call}` exited with {status}{complaint}")))
+        }
+    }
+}
+
+/// Reads at most `limit` bytes. With `drain`, the rest is read and discarded, so that the program
+/// does not block.
+async fn read(from: Option<impl AsyncRead + Unpin>, limit: u64, drain: bool) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut from) = from {
+        (&mut from).take(limit).read_to_end(&mut bytes).await?;
+        if drain {
+            tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;
+        }
+    }
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -189,5 +279,45 @@ mod tests {
         keep_it();
         fs::write(record_of(&there), "{}").unwrap();
         assert!(!is_whole(&there, "bin/e2e.test"));
+    }
+
+    fn script(dir: &Path, text: &str) -> PathBuf {
+        let path = dir.join("e2e.test");
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    async fn told(text: &str) -> Result<String, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let program = script(dir.path(), text);
+        listing(&program, Listing::Images, None).await.map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn it_sees_nothing_of_this_machine() {
+        let seen =
+            told("env | grep -v '^\\(PWD\\|_\\|SHLVL\\|OLDPWD\\)=' | cut -d= -f1; ls -A; echo \"$1\"").await.unwrap();
+        assert_eq!(seen, "PATH\n--list-images\n");
+        let dir = tempfile::tempdir().unwrap();
+        let program = script(dir.path(), "cat \"$KUBE_TEST_REPO_LIST\"");
+        fs::write(dir.path().join("list"), "registries").unwrap();
+        let said = listing(&program, Listing::Images, Some(&dir.path().join("list"))).await.unwrap();
+        assert_eq!(said, "registries");
+    }
+
+    #[tokio::test]
+    async fn what_goes_wrong_is_told() {
+        let error = told("echo no such flag >&2; exit 2").await.unwrap_err();
+        assert!(error.contains("--list-images` exited with exit status: 2: no such flag"), "{error}");
+        assert!(told("yes complaints | head -c 100000 >&2; echo done").await.unwrap() == "done\n");
+        assert!(told("printf '\\377'").await.unwrap_err().contains("not UTF-8 text"));
+        assert!(told("yes").await.unwrap_err().contains("64 MiB"));
+        let missing = listing(Path::new("/no/such/program"), Listing::Tests, None).await.unwrap_err();
+        assert!(missing.to_string().contains("/no/such/program"));
+        let dir = tempfile::tempdir().unwrap();
+        let program = script(dir.path(), "exec sleep 1000");
+        let slow = within(Duration::from_millis(50), &program, Listing::ConformanceTests, None).await.unwrap_err();
+        assert!(slow.to_string().contains("--list-conformance-tests` took longer"), "{slow}");
     }
 }

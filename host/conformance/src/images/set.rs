@@ -74,7 +74,8 @@ impl ImageSet {
             used_by: used_by.to_owned(),
             cause,
         })?;
-        let name = full_name(&reference);
+        // The name has an explicit tag, unless it has a digest.
+        let name = if reference.digest().is_some() { reference.bare() } else { reference.tagged().bare() };
         if let Some((_, reason)) = NOT_COPIED.iter().find(|(beginning, _)| name.starts_with(beginning)) {
             self.left_out.insert(LeftOut { image: name, reason: (*reason).to_owned() });
             return Ok(());
@@ -88,17 +89,12 @@ impl ImageSet {
 
     /// Adds the images of a list with one image per line. Empty lines and lines that start with `#`
     /// are skipped.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`ImageSet::add`].
     pub fn add_list(&mut self, text: &str, used_by: &str) -> Result<(), SetError> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         lines.take(MAX_IMAGES + 1).try_for_each(|line| self.add(line, used_by))
     }
 
     /// Returns the images, sorted by name.
-    #[must_use]
     pub fn images(&self) -> Vec<Wanted> {
         let wanted = |(image, used_by): (&String, &BTreeSet<String>)| Wanted {
             image: image.clone(),
@@ -110,14 +106,6 @@ impl ImageSet {
     /// Returns the images that are left out, with the reasons.
     pub fn left_out(&self) -> impl Iterator<Item = &LeftOut> {
         self.left_out.iter()
-    }
-}
-
-/// Returns the name with an explicit tag, unless it has a digest.
-fn full_name(reference: &Reference) -> String {
-    match (reference.tag(), reference.digest()) {
-        (None, None) => format!("{}:{}", reference.bare(), reference.tag_or_default()),
-        _ => reference.bare(),
     }
 }
 

@@ -1,13 +1,13 @@
-//! Concurrent copies of many images. A failure does not stop the others, and each result is
-//! reported.
+//! Concurrent copies of many images, and comparison of copies with their sources. A failure does not
+//! stop the others, and each result is reported.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use plumbline_registry::{
-    Cause, Client, Copied, Descriptor, Digest, Image, Layout, Platform, Progress, RawManifest, Reference,
-    RegistryError, Storage, copy_image,
+    Cause, Client, Copied, Descriptor, Digest, Image, Layout, Manifest, Platform, Progress, RawManifest, Reference,
+    RegistryError, Storage, copy_image, media,
 };
 use tokio::task::JoinSet;
 
@@ -107,7 +107,7 @@ pub async fn transfer(
     let mut results: Vec<Option<TransferResult>> = jobs.iter().map(|_| None).collect();
     let mut waiting = jobs.into_iter().enumerate();
     let mut running = JoinSet::new();
-    let mut underway: HashMap<usize, (String, Arc<Progress>)> = HashMap::new();
+    let mut underway: BTreeMap<usize, (String, Arc<Progress>)> = BTreeMap::new();
     let mut look = tokio::time::interval_at(tokio::time::Instant::now() + LOOK_EVERY, LOOK_EVERY);
     loop {
         while running.len() < AT_ONCE
@@ -116,31 +116,26 @@ pub async fn transfer(
             let progress = Arc::new(Progress::default());
             underway.insert(at, (job.image.clone(), Arc::clone(&progress)));
             let (client, platform) = (client.clone(), platform.cloned());
-            running.spawn(async move {
-                let done = one(&client, &job, platform.as_ref(), &progress).await;
-                (at, job, done)
-            });
+            running.spawn(async move { (at, run(&client, job, platform.as_ref(), &progress).await) });
         }
         tokio::select! {
             next = running.join_next() => {
                 let Some(next) = next else { break };
                 // Our tasks do not panic and are not aborted. If it happens, `lost` reports the
                 // image as failed.
-                let Ok((at, job, done)) = next else { continue };
+                let Ok((at, result)) = next else { continue };
                 underway.remove(&at);
-                let moved = finished(job, done);
-                watch(Event::Done(&moved));
+                watch(Event::Done(&result));
                 if let Some(slot) = results.get_mut(at) {
-                    *slot = Some(moved);
+                    *slot = Some(result);
                 }
             }
             _ = look.tick() => {
-                let mut entries: Vec<(usize, TransferProgress)> = underway.iter().map(|(at, (image, progress))| {
+                let entry = |(image, progress): &(String, Arc<Progress>)| {
                     let (done, total) = progress.bytes();
-                    (*at, TransferProgress { image: image.clone(), done, total })
-                }).collect();
-                entries.sort_by_key(|(at, _)| *at);
-                let entries: Vec<TransferProgress> = entries.into_iter().map(|(_, entry)| entry).collect();
+                    TransferProgress { image: image.clone(), done, total }
+                };
+                let entries: Vec<TransferProgress> = underway.values().map(entry).collect();
                 watch(Event::Progress(&entries));
             }
         }
@@ -150,85 +145,75 @@ pub async fn transfer(
         let error = Cause::Malformed("its copy ended without an answer".into()).of(format!("copy `{image}`"));
         TransferResult { target: image.clone(), image, digest: None, whole: false, outcome: Outcome::Failed(error) }
     };
-    results.into_iter().enumerate().map(|(at, moved)| moved.unwrap_or_else(|| lost(at))).collect()
+    results.into_iter().enumerate().map(|(at, result)| result.unwrap_or_else(|| lost(at))).collect()
 }
 
-/// Result of a copy.
+async fn run(client: &Client, job: Job, platform: Option<&Platform>, progress: &Progress) -> TransferResult {
+    let (digest, whole, outcome) = match copy(client, &job, platform, progress).await {
+        Ok(Done { digest, whole, copied }) => (Some(digest), whole, copied.map_or(Outcome::There, Outcome::Copied)),
+        Err(error) => (None, false, Outcome::Failed(error)),
+    };
+    let target = match job.to {
+        Target::Registry(reference) => reference.bare(),
+        Target::Layout(_, name) => name,
+    };
+    TransferResult { image: job.image, target, digest, whole, outcome }
+}
+
+/// A complete copy: the manifest at the target, and what was copied, which is `None` if the target
+/// already had the image.
 struct Done {
-    root: Descriptor,
+    digest: Digest,
     whole: bool,
-    /// `None` if the target already had the image.
     copied: Option<Copied>,
 }
 
-/// Adds an image to the index of a layout. This happens in one task, because concurrent changes
-/// would lose entries.
-fn finished(job: Job, done: Result<Done, RegistryError>) -> TransferResult {
-    let Job { image, to, .. } = job;
-    let target = match &to {
-        Target::Registry(reference) => reference.bare(),
-        Target::Layout(_, name) => name.clone(),
-    };
-    let listed = done.and_then(|done| match &to {
-        Target::Registry(_) => Ok(done),
-        Target::Layout(layout, name) => list(layout, name, done),
-    });
-    match listed {
-        Err(error) => TransferResult { image, target, digest: None, whole: false, outcome: Outcome::Failed(error) },
-        Ok(Done { root, whole, copied }) => {
-            let outcome = copied.map_or(Outcome::There, Outcome::Copied);
-            TransferResult { image, target, digest: Some(root.digest), whole, outcome }
-        }
-    }
-}
-
-fn list(layout: &Layout, name: &str, done: Done) -> Result<Done, RegistryError> {
-    let failed = |cause: Cause| cause.of(format!("list `{name}` in layout `{}`", layout.dir().display()));
-    let entries = layout.index().map_err(failed)?.manifests;
-    let mut descriptor = done.root.clone();
-    descriptor.annotations.insert(CONTAINERD_NAME.into(), name.to_owned());
-    let listed = entries.iter().any(|there| {
-        there.digest == descriptor.digest
-            && there.annotations.get(plumbline_registry::media::REF_NAME).is_some_and(|there| there == name)
-    });
-    let nothing_new = done.copied.is_some_and(|copied| copied.blobs == 0);
-    if listed {
-        return Ok(Done { copied: done.copied.filter(|_| !nothing_new), ..done });
-    }
-    layout.list(descriptor, Some(name)).map_err(failed)?;
-    Ok(done)
-}
-
-async fn one(
+async fn copy(
     client: &Client,
     job: &Job,
     platform: Option<&Platform>,
     progress: &Progress,
 ) -> Result<Done, RegistryError> {
-    let (place, root, by_digest) = match &job.from {
+    let (from, root, by_digest) = match &job.from {
         Source::Registry(reference) => {
             let root = client.manifest(reference).await?;
             (Storage::Registry(client.clone(), reference.clone()), root, reference.digest().is_some())
         }
         Source::Layout(layout, descriptor) => {
-            let place = Storage::Layout(layout.clone());
-            let root = place.manifest(descriptor).await?;
-            (place, root, false)
+            let from = Storage::Layout(layout.clone());
+            let root = from.manifest(descriptor).await?;
+            (from, root, false)
         }
     };
     // Users of an image by digest request the same digest at the target.
     let whole = by_digest && platform.is_some();
     let root = match platform.filter(|_| !by_digest) {
-        Some(platform) => Image::read(&place, root, Some(platform)).await?.raw().clone(),
+        Some(platform) => Image::read(&from, root, Some(platform)).await?.raw().clone(),
         None => root,
     };
-    match &job.to {
-        Target::Layout(layout, _) => {
-            let copied = copy_image(&place, &root, &Storage::Layout(layout.clone()), progress).await?;
-            Ok(Done { root: root.descriptor(), whole, copied: Some(copied) })
+    let copied = match &job.to {
+        Target::Layout(layout, name) => {
+            let copied = copy_image(&from, &root, &Storage::Layout(layout.clone()), progress).await?;
+            let listed = list(layout, name, root.descriptor())
+                .map_err(|cause| cause.of(format!("list `{name}` in layout `{}`", layout.dir().display())))?;
+            (listed || copied.blobs > 0).then_some(copied)
         }
-        Target::Registry(to) => into_registry(client, &place, &root, to, whole, progress).await,
+        Target::Registry(to) => into_registry(client, &from, &root, to, progress).await?,
+    };
+    Ok(Done { digest: root.digest, whole, copied })
+}
+
+/// Adds an image to the index of a layout, unless it is listed. Returns whether it was added.
+fn list(layout: &Layout, name: &str, mut descriptor: Descriptor) -> Result<bool, Cause> {
+    descriptor.annotations.insert(CONTAINERD_NAME.into(), name.to_owned());
+    let is_same = |entry: &Descriptor| {
+        entry.digest == descriptor.digest && entry.annotations.get(media::REF_NAME).is_some_and(|there| there == name)
+    };
+    if layout.index()?.manifests.iter().any(is_same) {
+        return Ok(false);
     }
+    layout.list(descriptor, Some(name))?;
+    Ok(true)
 }
 
 async fn into_registry(
@@ -236,22 +221,73 @@ async fn into_registry(
     from: &Storage,
     root: &RawManifest,
     to: &Reference,
-    whole: bool,
     progress: &Progress,
-) -> Result<Done, RegistryError> {
-    let tagged = match to.tag() {
-        Some(tag) => to.with_tag(tag).map_err(|error| Cause::from(error).of(format!("name `{to}`")))?,
-        None => to.by_digest(root.digest),
-    };
+) -> Result<Option<Copied>, RegistryError> {
+    let target = if to.tag().is_some() { to.tagged() } else { to.by_digest(root.digest) };
     // A registry accepts a manifest only with everything that it references. Other errors than
     // not-found are ignored here, because some registries answer 401 for a repository that does not
     // exist. A real problem shows up again when something is written.
-    if client.manifest(&tagged).await.is_ok_and(|there| there.digest == root.digest) {
-        return Ok(Done { root: root.descriptor(), whole, copied: None });
+    if client.manifest(&target).await.is_ok_and(|there| there.digest == root.digest) {
+        return Ok(None);
     }
     let copied = copy_image(from, root, &Storage::Registry(client.clone(), to.clone()), progress).await?;
-    if tagged.tag().is_some() {
-        client.put_manifest(&tagged, root).await?;
+    if target.tag().is_some() {
+        client.put_manifest(&target, root).await?;
     }
-    Ok(Done { root: root.descriptor(), whole, copied: Some(copied) })
+    Ok(Some(copied))
+}
+
+/// State of an image in a registry.
+#[derive(Debug)]
+pub enum State {
+    /// The image exists and is the same, or the same for one platform.
+    Same(Digest),
+    /// The image exists, but its source is not known or not available.
+    There(Digest, Option<RegistryError>),
+    /// The image does not exist.
+    Missing,
+    /// The image exists but differs from its source.
+    Differs {
+        /// Digest in the registry.
+        there: Digest,
+        /// Expected digest.
+        wanted: Digest,
+    },
+    /// The registry returned an error.
+    Unknown(RegistryError),
+}
+
+/// Reads `target` from the registry and compares it with the image at `from`.
+pub async fn compare(client: &Client, from: Option<&Source>, target: &Reference) -> State {
+    let there = match client.manifest(target).await {
+        Ok(there) => there,
+        Err(error) if error.is_not_found() => return State::Missing,
+        Err(error) => return State::Unknown(error),
+    };
+    let wanted = match from {
+        None => return State::There(there.digest, None),
+        Some(Source::Registry(reference)) => client.manifest(reference).await,
+        Some(Source::Layout(layout, descriptor)) => Storage::Layout(layout.clone()).manifest(descriptor).await,
+    };
+    match wanted {
+        Err(error) => State::There(there.digest, Some(error)),
+        Ok(wanted) if is_same(&there, &wanted) => State::Same(there.digest),
+        Ok(wanted) => State::Differs { there: there.digest, wanted: wanted.digest },
+    }
+}
+
+/// Returns whether both are identical, or `there` is one of the platforms of `wanted`. The latter
+/// is the result of a copy for one platform.
+fn is_same(there: &RawManifest, wanted: &RawManifest) -> bool {
+    there.digest == wanted.digest
+        || matches!(&wanted.manifest, Manifest::Index(index) if index.manifests.iter().any(|one| one.digest == there.digest))
+}
+
+impl State {
+    /// Returns whether an error means that the registry is unreachable. In that case, further
+    /// requests for other images only take time.
+    #[must_use]
+    pub fn is_out_of_reach(error: &RegistryError) -> bool {
+        matches!(*error.cause, Cause::Connection(_) | Cause::Slow(_))
+    }
 }

@@ -1,4 +1,9 @@
-//! Lists of tests.
+//! Lists of tests, and the forms in which they are stored and printed.
+
+use std::io::{self, Read as _};
+
+use flate2::read::MultiGzDecoder;
+use thiserror::Error;
 
 use super::version::Version;
 
@@ -52,7 +57,6 @@ impl TestList {
 
     /// Returns a sentence for users who requested `version` and get this list. `None` if the list
     /// is of that version, or its version is not known.
-    #[must_use]
     pub fn stands_in_for(&self, version: &str) -> Option<String> {
         let name = Version::parse(version)?.name();
         if self.version.is_empty() || self.version == name {
@@ -80,6 +84,208 @@ pub fn is_suite_node(name: &str) -> bool {
     NODES.iter().any(|node| name.starts_with(node))
 }
 
+/// Maximum size of a stored list in bytes. Lists of one version have less than 100 KiB.
+pub const MAX_PACKED: u64 = 16 << 20;
+/// Maximum size of its text in bytes. Lists of one version have less than 2 MiB.
+pub const MAX_TEXT: u64 = 64 << 20;
+/// Maximum length of a name in bytes.
+pub const MAX_LINE: usize = 16 << 10;
+/// Maximum number of names in a list.
+pub const MAX_TESTS: usize = 200_000;
+
+/// First bytes of gzip data.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Content of a list file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum StoredList {
+    /// A full list of names.
+    Whole(Vec<String>),
+    /// Differences to the list of another version.
+    Delta { of: String, added: Vec<String>, removed: Vec<String> },
+}
+
+/// Parses a full list, as text or gzip-compressed text. `place` is for messages.
+///
+/// # Errors
+/// When the bytes are not such a text, exceed a limit, contain no name, or are a delta, which needs
+/// [`resolve`](super::resolve()).
+pub fn parse(bytes: &[u8], version: &str, place: &str) -> Result<TestList, ListError> {
+    match decode(bytes, place)? {
+        StoredList::Whole(names) => Ok(TestList::new(version, names.iter().map(String::as_str), place)),
+        StoredList::Delta { of, .. } => Err(ListError::Unknown {
+            version: of,
+            place: format!("`{place}`, of which it is a delta"),
+            known: "none next to it".to_owned(),
+        }),
+    }
+}
+
+pub(super) fn decode(bytes: &[u8], place: &str) -> Result<StoredList, ListError> {
+    let large = |limit| ListError::TooLarge { place: place.to_owned(), limit };
+    if bytes.len() as u64 > MAX_PACKED {
+        return Err(large("16 MiB as it is kept"));
+    }
+    let mut text = Vec::new();
+    if bytes.starts_with(&GZIP) {
+        MultiGzDecoder::new(bytes)
+            .take(MAX_TEXT + 1)
+            .read_to_end(&mut text)
+            .map_err(|error| ListError::Read { place: place.to_owned(), error })?;
+    } else {
+        text.extend_from_slice(bytes);
+    }
+    if text.len() as u64 > MAX_TEXT {
+        return Err(large("64 MiB of text"));
+    }
+    let text = String::from_utf8(text).map_err(|_| ListError::NoText { place: place.to_owned() })?;
+    let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().take(MAX_TESTS + 1).collect();
+    check_lines(&lines, place)?;
+    if lines.iter().any(|line| line.chars().any(|c| c.is_control() && c != '\t')) {
+        return Err(ListError::NoText { place: place.to_owned() });
+    }
+    match lines.first().and_then(|line| line.strip_prefix('#')) {
+        Some(of) => delta(of, &lines, place),
+        None => {
+            let names: Vec<String> =
+                lines.into_iter().map(plain_name).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            if names.is_empty() {
+                return Err(ListError::Empty { place: place.to_owned() });
+            }
+            Ok(StoredList::Whole(names))
+        }
+    }
+}
+
+/// Checks the limits of a list with these lines.
+fn check_lines(lines: &[&str], place: &str) -> Result<(), ListError> {
+    let limit = if lines.len() > MAX_TESTS {
+        "200,000 lines"
+    } else if lines.iter().any(|line| line.len() > MAX_LINE) {
+        "16 KiB in a line"
+    } else {
+        return Ok(());
+    };
+    Err(ListError::TooLarge { place: place.to_owned(), limit })
+}
+
+fn delta(of: &str, lines: &[&str], place: &str) -> Result<StoredList, ListError> {
+    // It becomes part of a file name or URL, so it must be a version.
+    let of = Version::parse(of.trim()).ok_or_else(|| ListError::Version(of.trim().to_owned()))?.name();
+    // Reject other lines. If the first line of a delta were damaged, names would silently be lost.
+    let strange = lines.iter().skip(1).position(|line| !line.trim().is_empty() && !line.starts_with(['+', '-']));
+    if let Some(at) = strange {
+        return Err(ListError::Difference { place: place.to_owned(), line: at + 2 });
+    }
+    let with = |sign| {
+        let lines = lines.iter().skip(1).filter_map(move |line| line.strip_prefix(sign));
+        lines.map(plain_name).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    };
+    Ok(StoredList::Delta { of, added: with('+'), removed: with('-') })
+}
+
+/// Indentation of lines with tests.
+const INDENT: &str = "    ";
+
+/// Parses the output of `e2e.test --list-tests`: a heading, then indented lines `FILE:NUMBER:
+/// NAME`. Early versions print the name alone. Lines without indentation are ignored. `source` is
+/// for messages.
+///
+/// # Errors
+/// When there is no test, or a limit for lists is exceeded.
+pub fn from_program(output: &str, version: &str, source: &str) -> Result<TestList, ListError> {
+    let lines = output.lines().filter_map(|line| line.strip_prefix(INDENT));
+    let names: Vec<&str> = lines.map(without_location).filter(|name| !name.is_empty()).take(MAX_TESTS + 1).collect();
+    check_lines(&names, source)?;
+    if names.is_empty() {
+        return Err(ListError::Empty { place: source.to_owned() });
+    }
+    Ok(TestList::new(version, names, source))
+}
+
+/// Removes the source location from a line.
+fn without_location(line: &str) -> &str {
+    let line = line.trim();
+    let Some((place, name)) = line.split_once(": ") else { return line };
+    match place.rsplit_once(':') {
+        Some((file, number))
+            if file.ends_with(".go") && !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()) =>
+        {
+            name.trim()
+        }
+        _ => line,
+    }
+}
+
+/// Error while reading a test list.
+#[derive(Debug, Error)]
+pub enum ListError {
+    /// There is no list for this version.
+    #[error("there is no list of tests of {version} in {place}; there are {known}")]
+    Unknown {
+        /// The requested version.
+        version: String,
+        /// Where the list was searched.
+        place: String,
+        /// The available versions, for messages.
+        known: String,
+    },
+    /// The string is not a valid version.
+    #[error("`{0}` is not a version such as `v1.30.2`")]
+    Version(String),
+    /// A file or a stream is not readable.
+    #[error("failed to read `{place}`")]
+    Read {
+        /// Name of the file or stream.
+        place: String,
+        /// The underlying I/O error.
+        #[source]
+        error: io::Error,
+    },
+    /// The input exceeds a limit for lists.
+    #[error("`{place}` is larger than a list of tests can be: {limit}")]
+    TooLarge {
+        /// Name of the file or stream.
+        place: String,
+        /// The exceeded limit.
+        limit: &'static str,
+    },
+    /// The input is not text.
+    #[error("`{place}` is not UTF-8 text")]
+    NoText {
+        /// Name of the file or stream.
+        place: String,
+    },
+    /// The list has no tests.
+    #[error("`{place}` names no test")]
+    Empty {
+        /// Name of the file or stream.
+        place: String,
+    },
+    /// A delta has an invalid line.
+    #[error(
+        "`{place}` is a delta, and line {line} is invalid: expected `+NAME` for a test that is added, `-NAME` for one that is removed"
+    )]
+    Difference {
+        /// Name of the file or stream.
+        place: String,
+        /// Line number, starting at 1.
+        line: usize,
+    },
+    /// A chain of deltas does not end at a full list.
+    #[error("the list of {version} in {place} is a delta of others that lead {how}: {chain}")]
+    Deltas {
+        /// The requested version.
+        version: String,
+        /// Where the lists are.
+        place: String,
+        /// `in a circle` or `too far`.
+        how: &'static str,
+        /// The versions in the chain.
+        chain: String,
+    },
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,5 +310,16 @@ mod tests {
         let list = TestList::new("v1.30.2", ["a"], "this program");
         assert_eq!(list.stands_in_for("1.30.2+k3s1"), None);
         assert!(list.stands_in_for("v1.30.9").is_some_and(|said| said.contains("v1.30.9") && said.contains("v1.30.2")));
+    }
+
+    #[test]
+    fn names_are_told_from_places_and_talk() {
+        let output = "W1121 log line: not a test\nThe following spec names can be used:\n    test/e2e/a.go:41: [sig-a] one: with a colon\n    \
+                      [sig-b] two: 3\n    ../bugs.go:x: kept\n\n";
+        let list = from_program(output, "v1.30.2", "it").unwrap();
+        assert_eq!(list.tests, ["../bugs.go:x: kept", "[sig-a] one: with a colon", "[sig-b] two: 3"]);
+        assert_eq!(from_program("nothing\n", "", "it").unwrap_err().to_string(), "`it` names no test");
+        assert!(from_program(&"    a\n".repeat(MAX_TESTS + 1), "", "it").is_err());
+        assert!(from_program(&format!("    {}", "a".repeat(MAX_LINE + 1)), "", "it").is_err());
     }
 }

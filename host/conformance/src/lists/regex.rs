@@ -41,9 +41,6 @@ pub struct GoRegex {
 
 impl GoRegex {
     /// Compiles `pattern`.
-    ///
-    /// # Errors
-    /// [`GoRegexError`].
     pub fn new(pattern: &str) -> Result<Self, GoRegexError> {
         if pattern.len() > MAX_PATTERN {
             return Err(GoRegexError::TooLong { bytes: pattern.len() });
@@ -62,13 +59,11 @@ impl GoRegex {
     }
 
     /// Returns whether the expression matches anywhere in `text`.
-    #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
         self.compiled.is_match(text)
     }
 
     /// Returns the original expression.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.pattern
     }

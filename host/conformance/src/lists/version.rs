@@ -110,7 +110,7 @@ pub(super) fn latest<'a>(known: impl IntoIterator<Item = &'a str>) -> Option<&'a
 }
 
 /// Formats versions for a message, newest first and limited in number.
-pub(super) fn told<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
+pub(super) fn listed<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
     /// Maximum number of versions in a message.
     const SHOWN: usize = 12;
     let mut known: Vec<_> = known.into_iter().filter_map(|name| Some((Version::parse(name)?, name))).collect();

@@ -4,11 +4,38 @@
 //! `testsuite` elements, and their `testcase` elements. Everything else in the file is only checked
 //! for syntax.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::go::{Decoder, Start, Token};
-use super::names::{CONFORMANCE, cleaned};
 use crate::lists::is_suite_node;
+
+/// Tag of every test of the conformance suite. Other tests are ignored.
+pub const CONFORMANCE: &str = "[Conformance]";
+
+/// Prefix of names since Ginkgo 2.
+const PREFIX: &str = "[It] ";
+
+/// Escapes that remain after decoding XML, because reporters escape twice.
+const LEFT_OVER: [(&str, &str); 3] = [("&#39;", "'"), ("&#34;", "\""), ("&gt;", ">")];
+
+/// The list and the suite used different quotes in one name.
+const OTHER_QUOTES: (&str, &str) = ("'cat /tmp/health'", "\"cat /tmp/health\"");
+
+/// Returns the name that is compared with the required names.
+#[must_use]
+pub fn cleaned(name: &str) -> Cow<'_, str> {
+    let mut name = Cow::Borrowed(name);
+    for (from, to) in LEFT_OVER.into_iter().chain([OTHER_QUOTES]) {
+        if name.contains(from) {
+            name = Cow::Owned(name.replace(from, to));
+        }
+    }
+    match name {
+        Cow::Borrowed(name) => Cow::Borrowed(name.strip_prefix(PREFIX).unwrap_or(name)),
+        Cow::Owned(name) => Cow::Owned(name.strip_prefix(PREFIX).map(str::to_owned).unwrap_or(name)),
+    }
+}
 
 /// The outermost element that the verifier reads.
 const ROOT: &str = "testsuites";
@@ -19,12 +46,16 @@ const CASE: &str = "testcase";
 /// that the verifier compares.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cases {
-    without_failure: BTreeSet<String>,
+    /// Conformance tests that ran at least once without an element `failure`. As in the verifier, an
+    /// element `error` does not matter for this list.
+    pub(super) without_failure: BTreeSet<String>,
     passed: BTreeSet<String>,
     failed: BTreeSet<String>,
     ran: u64,
     skipped: u64,
-    unread: u64,
+    /// Test cases that the verifier does not read: in nested suites, outside of suites, or after the
+    /// outermost element.
+    pub(super) unread: u64,
     /// Why the verifier cannot read the file, if it cannot. It then sees no test.
     pub problem: Option<String>,
 }
@@ -40,43 +71,25 @@ impl Cases {
         }
     }
 
-    /// Returns the conformance tests that ran at least once without an element `failure`. As in the
-    /// verifier, an element `error` does not matter for this list.
-    #[must_use]
-    pub fn without_failure(&self) -> &BTreeSet<String> {
-        &self.without_failure
-    }
-
     /// Returns the conformance tests that passed at least once.
-    #[must_use]
     pub fn passed(&self) -> &BTreeSet<String> {
         &self.passed
     }
 
     /// Returns the conformance tests that failed at least once.
-    #[must_use]
     pub fn failed(&self) -> &BTreeSet<String> {
         &self.failed
     }
 
     /// Returns the number of tests that ran, conformance tests or not. The suite's setup counts if
     /// it failed.
-    #[must_use]
     pub fn ran(&self) -> u64 {
         self.ran
     }
 
     /// Returns the number of skipped tests.
-    #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped
-    }
-
-    /// Returns the number of test cases that the verifier does not read: in nested suites, outside
-    /// of suites, or after the outermost element.
-    #[must_use]
-    pub fn unread(&self) -> u64 {
-        self.unread
     }
 
     fn add(&mut self, case: &Case) {
@@ -267,14 +280,14 @@ mod tests {
         assert_eq!(cases.problem, None);
         assert_eq!(cases.passed().iter().collect::<Vec<_>>(), ["a [Conformance]", "b 'x' [Conformance]"]);
         assert_eq!(cases.failed().iter().collect::<Vec<_>>(), ["b 'x' [Conformance]", "e [Conformance]"]);
-        assert!(cases.without_failure().contains("e [Conformance]"));
-        assert_eq!((cases.ran(), cases.skipped(), cases.unread()), (5, 1, 0));
+        assert!(cases.without_failure.contains("e [Conformance]"));
+        assert_eq!((cases.ran(), cases.skipped(), cases.unread), (5, 1, 0));
     }
 
     #[test]
     fn cases_in_other_places_are_counted() {
         let nested = read("<testsuite><testcase name='a [Conformance]'/></testsuite><testCase name='b'/>");
-        assert_eq!((nested.ran(), nested.unread()), (0, 2));
+        assert_eq!((nested.ran(), nested.unread), (0, 2));
         let behind = Cases::read(b"<testsuites/><testsuites><testsuite><testcase/></testsuite></testsuites> &");
         assert_eq!((behind.problem, behind.unread), (None, 1));
     }
@@ -295,6 +308,22 @@ mod tests {
         for time in ["", " 1.5 ", "inf", "-Infinity", "nan", "1e3", ".5", "1_000.5"] {
             let document = format!("<testsuites><testsuite time='{time}' tests='+3'/></testsuites>");
             assert_eq!(Cases::read(document.as_bytes()).problem, None, "{time}");
+        }
+    }
+
+    #[test]
+    fn prefixes_entities_and_quotes_are_evened_out() {
+        for (name, want) in [
+            ("[It] [sig] a [Conformance]", "[sig] a [Conformance]"),
+            ("[sig] a => b &gt; &#34;c&#34; &#39;d&#39;", "[sig] a => b > \"c\" 'd'"),
+            ("[It] exec 'cat /tmp/health' probe", "exec \"cat /tmp/health\" probe"),
+            ("[It] exec &#39;cat /tmp/health&#39; probe", "exec \"cat /tmp/health\" probe"),
+            // Only once, and only at the start.
+            ("[It] [It] a", "[It] a"),
+            ("a [It] b &amp; &lt;", "a [It] b &amp; &lt;"),
+            ("[It]a", "[It]a"),
+        ] {
+            assert_eq!(cleaned(name), want);
         }
     }
 }

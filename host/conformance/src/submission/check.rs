@@ -1,12 +1,10 @@
 //! Checks of a submission against the rules.
 
 use super::cases::Cases;
-use super::contents::{Contents, FoundFile, release_of, version_in};
-use super::finding::Finding;
-use super::place::{FILES, JUNIT, SubmissionPath};
+use super::contents::{Contents, FILES, FoundFile, JUNIT, PRODUCT, SubmissionPath, release_of, version_in};
+use super::finding::{Finding, rules};
 use super::product::{Product, TYPES};
-use super::release::Release;
-use super::{PRODUCT, Required, rules};
+use super::required::{Release, Required};
 
 const FOLDER_HINT: &str = "name the folder like `v1.36/my-engine`, and put the four files there";
 const UNREADABLE: &str = "the verifier cannot read the results";
@@ -20,8 +18,13 @@ const NO_PULL_REQUEST: &str = "it is about the pull request";
 #[must_use]
 pub fn check(contents: &Contents<'_>) -> Vec<Finding> {
     let release = contents.release();
-    let mut findings =
-        vec![required_files(contents), no_other_files(contents.files), folder(contents), one_product(contents)];
+    let mut findings = vec![required_files(contents)];
+    if contents.files.is_empty() {
+        let rules = [rules::NO_OTHER_FILES, rules::FOLDER, rules::ONE_PRODUCT];
+        findings.extend(rules.map(|rule| Finding::failed(rule, "there are no files")));
+    } else {
+        findings.extend([no_other_files(contents.files), folder(contents), one_product(contents)]);
+    }
     findings.extend(product(contents.product));
     findings.push(addresses_answer());
     findings.push(supported(release));
@@ -65,9 +68,6 @@ fn required_files(contents: &Contents<'_>) -> Finding {
 fn no_other_files(files: &[FoundFile]) -> Finding {
     let others: Vec<&str> =
         files.iter().filter(|file| !FILES.contains(&file.name())).map(|file| file.path.as_str()).collect();
-    if files.is_empty() {
-        return Finding::failed(rules::NO_OTHER_FILES, "there are no files");
-    }
     if others.is_empty() {
         return Finding::passed(rules::NO_OTHER_FILES, "there are no other files");
     }
@@ -78,9 +78,6 @@ fn no_other_files(files: &[FoundFile]) -> Finding {
 
 fn folder(contents: &Contents<'_>) -> Finding {
     let wrong: Vec<&str> = contents.folders().into_iter().filter(|folder| version_in(folder).is_none()).collect();
-    if contents.files.is_empty() {
-        return Finding::failed(rules::FOLDER, "there are no files");
-    }
     if wrong.is_empty() {
         let folders: Vec<&str> = contents.folders().into_iter().collect();
         return Finding::passed(rules::FOLDER, format!("the files are in {}", folders.join(", ")));
@@ -93,7 +90,6 @@ fn folder(contents: &Contents<'_>) -> Finding {
 fn one_product(contents: &Contents<'_>) -> Finding {
     let folders = contents.folders();
     match folders.len() {
-        0 => Finding::failed(rules::ONE_PRODUCT, "there are no files"),
         1 => Finding::passed(rules::ONE_PRODUCT, "there is one product"),
         n => Finding::failed(rules::ONE_PRODUCT, format!("files are in {n} folders"))
             .hint("every product and version is a submission of its own")
@@ -147,8 +143,8 @@ fn human_review(contents: &Contents<'_>) -> Finding {
             .filter(|folder| release_of(folder).is_none())
             .map(|folder| format!("folder `{folder}` is not `vX.YY/product`")),
     );
-    if let Some(cases) = contents.cases.filter(|cases| cases.unread() > 0) {
-        let unread = usize::try_from(cases.unread()).unwrap_or(usize::MAX);
+    if let Some(cases) = contents.cases.filter(|cases| cases.unread > 0) {
+        let unread = usize::try_from(cases.unread).unwrap_or(usize::MAX);
         problems.push(format!(
             "`{JUNIT}` has {} where the verifier does not look: in nested suites, or behind the report",
             plural(unread, "test case", "test cases")
@@ -202,7 +198,7 @@ fn required_tests(cases: &Cases, required: Option<&Required>, release: Option<Re
         return Finding::not_checked(rule, format!("the required tests of {version} are not known"))
             .hint(REQUIRED_HINT);
     };
-    let missing: Vec<&String> = required.names.difference(cases.without_failure()).collect();
+    let missing: Vec<&String> = required.names.difference(&cases.without_failure).collect();
     if let Some(release) = release.filter(|release| *release != required.release) {
         let ran = required.names.len() - missing.len();
         let what = format!(

@@ -1,8 +1,48 @@
-//! Results of rules.
+//! Names of the rules, and their results.
 
 use std::fmt;
 
 use serde::Serialize;
+
+/// Names of the rules. They are part of machine-readable output and never change.
+pub(super) mod rules {
+    /// The pull request has a title.
+    pub(crate) const TITLE: &str = "title-not-empty";
+    /// The title contains version and product.
+    pub(crate) const TITLE_FORM: &str = "title-form";
+    /// The version in the title matches the folder.
+    pub(crate) const TITLE_VERSION: &str = "title-matches-folder";
+    /// The pull request has one commit.
+    pub(crate) const ONE_COMMIT: &str = "one-commit";
+    /// The four files exist, are not empty and can be read.
+    pub(crate) const REQUIRED_FILES: &str = "required-files";
+    /// There are no other files.
+    pub(crate) const NO_OTHER_FILES: &str = "no-other-files";
+    /// The files are in `vX.Y/product`.
+    pub(crate) const FOLDER: &str = "folder-structure";
+    /// There is only one such folder.
+    pub(crate) const ONE_PRODUCT: &str = "one-product";
+    /// The required fields of `PRODUCT.yaml` have a value.
+    pub(crate) const PRODUCT_FIELDS: &str = "product-fields";
+    /// The URLs and the mail address in `PRODUCT.yaml` are well-formed.
+    pub(crate) const PRODUCT_ADDRESSES: &str = "product-addresses";
+    /// The type of the product is known.
+    pub(crate) const PRODUCT_TYPE: &str = "product-type";
+    /// The URLs return a page.
+    pub(crate) const ADDRESSES_ANSWER: &str = "addresses-answer";
+    /// The version is one of the last three minor versions.
+    pub(crate) const SUPPORTED: &str = "supported-release";
+    /// The verifier can read the file of results.
+    pub(crate) const RESULTS_READABLE: &str = "results-readable";
+    /// All required tests passed.
+    pub(crate) const REQUIRED_TESTS: &str = "required-tests";
+    /// No conformance test failed.
+    pub(crate) const NO_FAILED_TESTS: &str = "no-failed-tests";
+    /// The version in the log matches the folder. The verifier does not have this rule.
+    pub(crate) const LOG_VERSION: &str = "log-version";
+    /// There is nothing else that a reviewer would reject. The verifier does not have this rule.
+    pub(crate) const HUMAN_REVIEW: &str = "human-review";
+}
 
 /// Outcome of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -18,7 +58,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// Returns the outcome as words.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -114,7 +153,7 @@ impl Summary {
                 Outcome::Failed => summary.failed += 1,
                 Outcome::NotChecked => {
                     summary.not_checked += 1;
-                    summary.incomplete |= finding.rule == super::rules::REQUIRED_TESTS;
+                    summary.incomplete |= finding.rule == rules::REQUIRED_TESTS;
                 }
             }
         }

@@ -51,9 +51,6 @@ pub enum ProductError {
 
 impl Product {
     /// Parses the file. Of duplicate fields, the last one applies. An empty document has no fields.
-    ///
-    /// # Errors
-    /// [`ProductError`]
     pub fn parse(content: &[u8]) -> Result<Self, ProductError> {
         if content.len() > MAX_BYTES {
             return Err(ProductError::TooLarge(content.len()));
@@ -88,13 +85,11 @@ impl Product {
     }
 
     /// Returns the value of a field. Empty if it is missing.
-    #[must_use]
     pub fn get(&self, field: &str) -> &str {
         self.fields.get(field).map(String::as_str).unwrap_or_default()
     }
 
     /// Returns the required fields without a value. For the verifier, empty text is a value.
-    #[must_use]
     pub fn missing(&self) -> Vec<&'static str> {
         let present = |field: &str| self.fields.contains_key(field) || self.odd.iter().any(|odd| odd == field);
         FIELDS.into_iter().filter(|field| !present(field)).collect()
@@ -102,7 +97,6 @@ impl Product {
 
     /// Returns what the verifier rejects about the form of values: malformed URLs and mail
     /// addresses, and values that are not text. Each is a sentence.
-    #[must_use]
     pub fn malformed(&self) -> Vec<String> {
         let odd = self.odd.iter().map(|field| format!("`{field}` is not text"));
         let urls = URLS.into_iter().map(|field| (field, self.get(field)));
@@ -115,7 +109,6 @@ impl Product {
 
     /// Returns what the verifier accepts but a reviewer would reject: empty required fields, and
     /// URLs that are not those of web pages. Each is a sentence.
-    #[must_use]
     pub fn doubtful(&self) -> Vec<String> {
         let blank =
             FIELDS.into_iter().filter(|field| self.fields.get(*field).is_some_and(|text| text.trim().is_empty()));
@@ -129,13 +122,11 @@ impl Product {
 
     /// Returns whether the type is one of [`TYPES`]. The verifier does not read the type if any
     /// value is not text.
-    #[must_use]
     pub fn has_known_type(&self) -> bool {
         self.odd.is_empty() && TYPES.contains(&self.get("type"))
     }
 
     /// Returns everything that is wrong, each as a sentence.
-    #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let missing = self.missing();
         let mut problems: Vec<String> = missing.iter().map(|field| format!("`{field}` is missing")).collect();

@@ -69,7 +69,6 @@ impl SuiteSettings {
     }
 
     /// Returns the tag of the image, if it is a version: `v1.30.2`.
-    #[must_use]
     pub fn image_version(&self) -> Option<&str> {
         let image = self.image.as_deref()?.split('@').next()?;
         let (_, tag) = image.rsplit_once('/').unwrap_or(("", image)).1.rsplit_once(':')?;
@@ -77,9 +76,6 @@ impl SuiteSettings {
     }
 
     /// Checks whether a run with these settings can be submitted.
-    ///
-    /// # Errors
-    /// [`NotSubmittable`]
     pub fn submittable(&self) -> Result<(), NotSubmittable> {
         let shown = |text: &str| match text.char_indices().nth(MAX_SHOWN) {
             Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use plumbline_core::closest;
+use plumbline_core::{closest, go_quote};
 
-use super::environment::DEFAULT_FOCUS;
-use plumbline_core::go_quote;
+/// Default focus of the suite's image.
+pub const DEFAULT_FOCUS: &str = r"\[Conformance\]";
 
 /// Tests that [`Mode::ConformanceLite`] skips, one per line (data/lite/README.md).
 const LITE: &str = include_str!("../../data/lite/skipped.txt");
@@ -39,7 +39,6 @@ impl Mode {
         [Self::CertifiedConformance, Self::ConformanceLite, Self::NonDisruptiveConformance, Self::Quick];
 
     /// Returns the name, which is the same as in Sonobuoy.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -50,7 +49,6 @@ impl Mode {
     }
 
     /// Returns a description in one or two sentences.
-    #[must_use]
     pub fn description(self) -> &'static str {
         match self {
             Self::Quick => {
@@ -69,7 +67,6 @@ impl Mode {
     }
 
     /// Returns the expression of the tests to run (`E2E_FOCUS`).
-    #[must_use]
     pub fn focus(self) -> &'static str {
         match self {
             Self::Quick => "Pods should be submitted and removed",
@@ -78,7 +75,6 @@ impl Mode {
     }
 
     /// Returns the expression of the tests to skip (`E2E_SKIP`), or `None` if no test is skipped.
-    #[must_use]
     pub fn skip(self) -> Option<String> {
         match self {
             Self::Quick | Self::CertifiedConformance => None,
@@ -89,7 +85,6 @@ impl Mode {
     }
 
     /// Returns whether tests run in parallel (`E2E_PARALLEL`).
-    #[must_use]
     pub fn parallel(self) -> bool {
         self == Self::ConformanceLite
     }

@@ -1,11 +1,11 @@
-//! User settings for the suite, and their application to its definition.
+//! User settings for the suite, their application to its definition, and what the suite's image makes
+//! of it.
 
 use plumbline_core::Definition;
-use plumbline_core::definition::DefinitionError;
+use plumbline_core::definition::{DefinitionError, EnvValue};
 use serde_json::{Map, Value, json};
 
-use super::extra_args::{EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, appended, with_progress};
-use super::mode::Mode;
+use super::mode::{DEFAULT_FOCUS, Mode};
 
 /// Directory with the files that a definition contains.
 pub const CONFIG_DIR: &str = "/tmp/sonobuoy/config";
@@ -100,9 +100,6 @@ const DEFAULT_PROGRESS_PORT: &str = "8099";
 impl Settings {
     /// Returns the definition with these settings. Applying them twice has the same result, except
     /// for arguments, which are appended again.
-    ///
-    /// # Errors
-    /// A part of the definition cannot be extended.
     pub fn apply(&self, definition: &Definition) -> Result<Definition, SettingsError> {
         let mut json = definition.to_json();
         let Value::Object(top) = &mut json else { return Ok(definition.clone()) };
@@ -133,41 +130,31 @@ impl Settings {
 
     /// Returns the variables to set. Those without a value are removed.
     fn variables(&self) -> Vec<(&'static str, Option<String>)> {
-        let mut set: Vec<(&'static str, Option<String>)> = Vec::new();
-        if let Some(mode) = self.mode {
-            set.push(("E2E_FOCUS", Some(mode.focus().to_owned())));
-            set.push(("E2E_SKIP", mode.skip()));
-            set.push(("E2E_PARALLEL", Some(mode.parallel().to_string())));
-        }
-        if let Some(focus) = &self.focus {
-            set.push(("E2E_FOCUS", Some(focus.clone())));
-        }
-        if let Some(skip) = &self.skip {
-            set.push(("E2E_SKIP", Some(skip.clone()).filter(|skip| !skip.is_empty())));
-        }
-        if let Some(parallel) = self.parallel {
-            set.push(("E2E_PARALLEL", Some(parallel.to_string())));
-        }
-        if let Some(repo) = &self.repo {
-            set.push(("KUBE_TEST_REPO", Some(repo.clone())));
-        }
-        if let Some(file) = &self.repo_config {
-            set.push(("KUBE_TEST_REPO_LIST", Some(format!("{CONFIG_DIR}/{}", file.name))));
-        }
-        if let Some(user) = &self.ssh.user {
-            set.push(("KUBE_SSH_USER", Some(user.clone())));
-        }
+        let mode = self.mode;
+        let skip = match &self.skip {
+            Some(skip) => Some(Some(skip.clone()).filter(|skip| !skip.is_empty())),
+            None => mode.map(Mode::skip),
+        };
+        let set = |value: Option<String>| value.map(Some);
+        let mut variables = vec![
+            ("E2E_FOCUS", set(self.focus.clone().or_else(|| mode.map(|mode| mode.focus().to_owned())))),
+            ("E2E_SKIP", skip),
+            ("E2E_PARALLEL", set(self.parallel.or(mode.map(Mode::parallel)).map(|parallel| parallel.to_string()))),
+            ("KUBE_TEST_REPO", set(self.repo.clone())),
+            ("KUBE_TEST_REPO_LIST", set(self.repo_config.as_ref().map(|file| format!("{CONFIG_DIR}/{}", file.name)))),
+            ("KUBE_SSH_USER", set(self.ssh.user.clone())),
+            ("E2E_DRYRUN", set(self.dry_run.then(|| "true".to_owned()))),
+        ];
         if self.ssh.key {
             // The suite has a variable for each provider. The value is a path, or a file in
             // `~/.ssh`.
-            set.push(("LOCAL_SSH_KEY", Some(SSH_FILE.to_owned())));
-            set.push(("AWS_SSH_KEY", Some(format!("{SSH_DIR}/{SSH_FILE}"))));
-            set.push(("KUBE_SSH_KEY", Some(SSH_FILE.to_owned())));
+            variables.extend([
+                ("LOCAL_SSH_KEY", set(Some(SSH_FILE.to_owned()))),
+                ("AWS_SSH_KEY", set(Some(format!("{SSH_DIR}/{SSH_FILE}")))),
+                ("KUBE_SSH_KEY", set(Some(SSH_FILE.to_owned()))),
+            ]);
         }
-        if self.dry_run {
-            set.push(("E2E_DRYRUN", Some("true".to_owned())));
-        }
-        set
+        variables.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
     fn extend_args(&self, env: &mut Vec<Value>) -> Result<(), SettingsError> {
@@ -179,7 +166,6 @@ impl Settings {
             return if more.is_empty() { Ok(()) } else { Err(SettingsError::FromCluster(EXTRA_ARGS)) };
         };
         let separator = text_of(env, EXTRA_ARGS_SEPARATOR).ok_or(SettingsError::FromCluster(EXTRA_ARGS_SEPARATOR))?;
-        let separator = if separator.is_empty() { " " } else { separator };
         let port = self.progress_port.as_deref().unwrap_or(DEFAULT_PROGRESS_PORT);
         let mut args = with_progress(given, port, separator);
         for one in &more {
@@ -244,6 +230,90 @@ fn list<'a>(
         *value = json!([]);
     }
     value.as_array_mut().ok_or(SettingsError::Shape { path, expected: "a list" })
+}
+
+/// Variable with additional arguments for the suite's program.
+pub const EXTRA_ARGS: &str = "E2E_EXTRA_ARGS";
+
+/// Variable with the separator of the arguments. Without it, they are separated by spaces.
+pub const EXTRA_ARGS_SEPARATOR: &str = "E2E_EXTRA_ARGS_SEP";
+
+/// Argument with the URL for progress reports.
+pub const PROGRESS_FLAG: &str = "--progress-report-url";
+
+/// Returns the separator, or a space if it is empty, because an empty one would split every
+/// character.
+fn separator_or_space(separator: &str) -> &str {
+    if separator.is_empty() { " " } else { separator }
+}
+
+/// Returns `given` with the progress URL of the worker next to the suite, which listens on `port`.
+/// The URL is added at the front and replaces a local URL with another port. A URL of another host
+/// is deliberate and is kept.
+#[must_use]
+pub fn with_progress(given: &str, port: &str, separator: &str) -> String {
+    let separator = separator_or_space(separator);
+    let local = |word: &str| word.starts_with(&format!("{PROGRESS_FLAG}=http://localhost:"));
+    let rest: Vec<&str> = words(given, separator).filter(|word| !local(word)).collect();
+    if rest.iter().any(|word| is_progress(word)) {
+        return rest.join(separator);
+    }
+    let own = format!("{PROGRESS_FLAG}=http://localhost:{port}/progress");
+    [own.as_str()].into_iter().chain(rest).collect::<Vec<_>>().join(separator)
+}
+
+/// Returns `given` followed by `more`. A progress URL in `more` replaces the one in `given`.
+#[must_use]
+pub fn appended(given: &str, more: &str, separator: &str) -> String {
+    let separator = separator_or_space(separator);
+    let another = words(more, separator).any(is_progress);
+    let given = words(given, separator).filter(|word| !(another && is_progress(word)));
+    given.chain(words(more, separator)).collect::<Vec<_>>().join(separator)
+}
+
+fn is_progress(word: &str) -> bool {
+    // Go accepts one dash or two.
+    let word = word.strip_prefix("--").or_else(|| word.strip_prefix('-')).unwrap_or(word);
+    PROGRESS_FLAG.strip_prefix("--").is_some_and(|flag| word == flag || word.starts_with(&format!("{flag}=")))
+}
+
+fn words<'a>(text: &'a str, separator: &'a str) -> impl Iterator<Item = &'a str> {
+    text.split(separator).filter(|word| !word.is_empty())
+}
+
+/// Default skip of the image for parallel runs.
+pub(crate) const PARALLEL_SKIP: &str = r"\[Serial\]";
+
+/// Tests that the suite's image will run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// Expression of the tests to run.
+    pub focus: String,
+    /// Expression of the tests to skip.
+    pub skip: Option<String>,
+}
+
+/// Returns the tests that the image will run with the environment of `definition`. `None` if the
+/// value of a variable is only known in the cluster.
+#[must_use]
+pub fn chosen(definition: &Definition) -> Option<Chosen> {
+    let focus = variable(definition, "E2E_FOCUS")?.filter(|text| !text.is_empty());
+    let skip = variable(definition, "E2E_SKIP")?.filter(|text| !text.is_empty());
+    let parallel = matches!(variable(definition, "E2E_PARALLEL")?, Some("y" | "Y" | "true"));
+    Some(Chosen {
+        focus: focus.unwrap_or(DEFAULT_FOCUS).to_owned(),
+        skip: skip.or(parallel.then_some(PARALLEL_SKIP)).map(str::to_owned),
+    })
+}
+
+/// Returns the value of a variable, if it is set. The outer `None` means that the value is only
+/// known in the cluster. Of duplicates, the last one applies.
+fn variable<'a>(definition: &'a Definition, name: &str) -> Option<Option<&'a str>> {
+    match definition.spec.env().iter().rfind(|variable| variable.name == name).map(|variable| &variable.value) {
+        None => Some(None),
+        Some(EnvValue::Text(text)) => Some(Some(text)),
+        Some(EnvValue::From(_)) => None,
+    }
 }
 
 #[cfg(test)]

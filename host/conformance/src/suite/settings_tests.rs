@@ -87,3 +87,41 @@ fn arguments_that_only_the_cluster_knows_are_left_alone_or_told() {
     let more = Settings { extra_args: vec!["--a".to_owned()], ..Settings::default() };
     assert!(matches!(more.apply(&definition), Err(SettingsError::FromCluster("E2E_EXTRA_ARGS"))));
 }
+
+const OWN: &str = "--progress-report-url=http://localhost:8099/progress";
+
+#[test]
+fn the_address_for_progress_is_there_once_and_stays() {
+    assert_eq!(with_progress("", "8099", " "), OWN);
+    assert_eq!(with_progress("--a --b=1", "8099", " "), format!("{OWN} --a --b=1"));
+    assert_eq!(with_progress(&format!("--a {OWN}"), "9000", " "), format!("{} --a", OWN.replace("8099", "9000")));
+    let elsewhere = "--progress-report-url=http://collector/p --a";
+    assert_eq!(with_progress(elsewhere, "8099", " "), elsewhere);
+}
+
+#[test]
+fn what_is_given_is_appended() {
+    assert_eq!(appended(OWN, "--node-os-distro=windows --a", " "), format!("{OWN} --node-os-distro=windows --a"));
+    assert_eq!(appended(OWN, "", " "), OWN);
+    assert_eq!(appended("", "--a", " "), "--a");
+    assert_eq!(appended(OWN, "-progress-report-url=http://x", " "), "-progress-report-url=http://x");
+    assert_eq!(appended(OWN, "--a=b c;--d", ";"), format!("{OWN};--a=b c;--d"));
+}
+
+fn chosen_of(env: Value) -> Option<Chosen> {
+    let json = json!({"sonobuoy-config": {"driver": "Job", "plugin-name": "e2e"}, "spec": {"image": "i", "env": env}});
+    chosen(&Definition::from_json(json).unwrap().definition)
+}
+
+#[test]
+fn it_is_what_the_image_does_with_it() {
+    let expected =
+        |focus: &str, skip: Option<&str>| Some(Chosen { focus: focus.to_owned(), skip: skip.map(str::to_owned) });
+    assert_eq!(chosen_of(json!([])), expected(r"\[Conformance\]", None));
+    let parallel = json!([{"name": "E2E_PARALLEL", "value": "y"}, {"name": "E2E_FOCUS", "value": "a"}]);
+    assert_eq!(chosen_of(parallel), expected("a", Some(r"\[Serial\]")));
+    let both = json!([{"name": "E2E_PARALLEL", "value": "true"}, {"name": "E2E_SKIP", "value": "b"}]);
+    assert_eq!(chosen_of(both), expected(r"\[Conformance\]", Some("b")));
+    let untold = json!([{"name": "E2E_FOCUS", "valueFrom": {"configMapKeyRef": {"name": "n", "key": "k"}}}]);
+    assert_eq!(chosen_of(untold), None);
+}

@@ -4,26 +4,42 @@ use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Response, StatusCode, Url};
 use serde::Deserialize;
 use tokio::sync::Mutex;
 
-use super::answer;
-use super::session::{Client, Scope};
+use super::http::{self, Http};
 use crate::challenge::{self, Challenge};
 use crate::credentials::{Credentials, Secret};
-use crate::error::{Cause, ServerMessage};
+use crate::error::Cause;
 use crate::limits::MAX_TOKEN_BYTES;
+use crate::reference::Reference;
+use crate::settings::TokenServers;
 
 /// Client ID of this program at token servers.
 const CLIENT_ID: &str = "plumbline";
 
+/// Registry, repository and right that a token is for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Scope {
+    pub(super) registry: String,
+    repository: String,
+    push: bool,
+}
+
+impl Scope {
+    pub(super) fn new(reference: &Reference, push: bool) -> Self {
+        Self { registry: reference.registry().into(), repository: reference.repository().into(), push }
+    }
+}
+
 /// Cache of credentials and authorization headers. Each is requested once per registry, repository
 /// and access right.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Auth {
-    shown: Mutex<HashMap<Scope, HeaderValue>>,
+    token_servers: TokenServers,
+    headers: Mutex<HashMap<Scope, HeaderValue>>,
     credentials: Mutex<HashMap<(String, String), Option<Credentials>>>,
 }
 
@@ -36,127 +52,138 @@ struct TokenAnswer {
 }
 
 impl Auth {
+    pub(super) fn new(token_servers: TokenServers) -> Self {
+        Self { token_servers, headers: Mutex::default(), credentials: Mutex::default() }
+    }
+
     /// Returns the authorization header for this scope, if the registry has asked for one before.
-    pub(super) async fn shown(&self, scope: &Scope) -> Option<HeaderValue> {
-        self.shown.lock().await.get(scope).cloned()
+    pub(super) async fn header(&self, scope: &Scope) -> Option<HeaderValue> {
+        self.headers.lock().await.get(scope).cloned()
     }
 
-    /// Returns the credentials for a scope. They are cached, because a credential helper may prompt
-    /// the user every time.
-    async fn credentials(&self, client: &Client, scope: &Scope) -> Result<Option<Credentials>, Cause> {
-        let key = (scope.registry.clone(), scope.repository.clone());
-        let mut known = self.credentials.lock().await;
-        if let Some(found) = known.get(&key) {
-            return Ok(found.clone());
-        }
-        let found = client.settings().credentials.find(&scope.registry, &scope.repository).await?;
-        known.insert(key, found.clone());
-        Ok(found)
-    }
-
-    /// Handles a 401: returns a new authorization header, with which the request is sent again.
-    pub(super) async fn renew(&self, client: &Client, refused: &Response, scope: &Scope) -> Result<HeaderValue, Cause> {
-        let credentials = self.credentials(client, scope).await?;
-        let value = match (challenge::best(refused.headers()), credentials) {
+    /// Handles a 401: obtains a new authorization header, with which the request is sent again.
+    pub(super) async fn renew(&self, http: &Http, rejected: &Response, scope: &Scope) -> Result<(), Cause> {
+        let credentials = self.credentials(http, scope).await?;
+        let value = match (challenge::best(rejected.headers()), credentials) {
             (Some(Challenge::Bearer { realm, service }), credentials) => {
-                let token = token(client, &realm, service.as_deref(), credentials.as_ref(), scope).await?;
+                let token = self.token(http, &realm, service.as_deref(), credentials.as_ref(), scope).await?;
                 format!("Bearer {token}")
             }
             (Some(Challenge::Basic), Some(Credentials { secret: Secret::Password(user, password), .. })) => {
                 format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
             }
-            (_, credentials) => return Err(unauthorized(credentials.as_ref(), ServerMessage::default())),
+            (_, credentials) => return Err(unauthorized(credentials.as_ref(), String::new())),
         };
         let mut value = HeaderValue::try_from(value)
             .map_err(|_| Cause::Malformed("the token has characters that no token has".into()))?;
         value.set_sensitive(true);
-        self.shown.lock().await.insert(scope.clone(), value.clone());
-        Ok(value)
+        self.headers.lock().await.insert(scope.clone(), value);
+        Ok(())
     }
 
     /// Returns the error for a request that was rejected again with new credentials.
-    pub(super) async fn refused(&self, client: &Client, refused: Response, scope: &Scope) -> Cause {
-        self.shown.lock().await.remove(scope);
-        match self.credentials(client, scope).await {
-            Ok(credentials) => {
-                let told = answer::told(refused, client.settings().patience.answer).await;
-                unauthorized(credentials.as_ref(), told)
-            }
+    pub(super) async fn rejected(&self, http: &Http, rejected: Response, scope: &Scope) -> Cause {
+        self.headers.lock().await.remove(scope);
+        match self.credentials(http, scope).await {
+            Ok(credentials) => unauthorized(credentials.as_ref(), http.message(rejected).await),
             Err(cause) => cause,
         }
     }
-}
 
-fn unauthorized(credentials: Option<&Credentials>, told: ServerMessage) -> Cause {
-    let credentials = credentials
-        .map_or_else(|| "requests without credentials, and none are configured for it".to_owned(), Credentials::told);
-    Cause::Unauthorized { credentials, told }
-}
-
-/// Requests a token for a scope from the token server that the registry specifies (distribution's
-/// token specification; OAuth 2 for identity tokens).
-async fn token(
-    client: &Client,
-    realm: &str,
-    service: Option<&str>,
-    credentials: Option<&Credentials>,
-    scope: &Scope,
-) -> Result<String, Cause> {
-    let mut url: Url =
-        realm.parse().map_err(|_| Cause::Malformed("the registry's token server URL is invalid".into()))?;
-    // The request contains a password.
-    client.must_be_safe(&url)?;
-    if credentials.is_some() {
-        client.must_be_token_server(&url, scope)?;
-    }
-    let rights = if scope.push { "pull,push" } else { "pull" };
-    let right = format!("repository:{}:{rights}", scope.repository);
-    let request = match credentials {
-        Some(Credentials { secret: Secret::Identity(refresh), .. }) => {
-            let mut form = Url::parse("http://form/").map_err(|error| Cause::Malformed(error.to_string()))?;
-            form.query_pairs_mut()
-                .append_pair("grant_type", "refresh_token")
-                .append_pair("service", service.unwrap_or_default())
-                .append_pair("client_id", CLIENT_ID)
-                .append_pair("scope", &right)
-                .append_pair("refresh_token", refresh);
-            let body = form.query().unwrap_or_default().to_owned();
-            client.http(&url).await?.post(url).header("content-type", "application/x-www-form-urlencoded").body(body)
+    /// Returns the credentials for a scope. They are cached, because a credential helper may prompt
+    /// the user every time.
+    async fn credentials(&self, http: &Http, scope: &Scope) -> Result<Option<Credentials>, Cause> {
+        let key = (scope.registry.clone(), scope.repository.clone());
+        let mut known = self.credentials.lock().await;
+        if let Some(found) = known.get(&key) {
+            return Ok(found.clone());
         }
-        _ => {
-            if let Some(service) = service {
-                url.query_pairs_mut().append_pair("service", service);
+        let found = http.settings.credentials.find(&scope.registry, &scope.repository).await?;
+        known.insert(key, found.clone());
+        Ok(found)
+    }
+
+    /// Requests a token for a scope from the token server that the registry specifies
+    /// (distribution's token specification; OAuth 2 for identity tokens).
+    async fn token(
+        &self,
+        http: &Http,
+        realm: &str,
+        service: Option<&str>,
+        credentials: Option<&Credentials>,
+        scope: &Scope,
+    ) -> Result<String, Cause> {
+        let mut url: Url =
+            realm.parse().map_err(|_| Cause::Malformed("the registry's token server URL is invalid".into()))?;
+        let client = http.client(&url).await?;
+        if credentials.is_some() {
+            self.check_token_server(http, &url, &scope.registry)?;
+        }
+        let right = format!("repository:{}:{}", scope.repository, if scope.push { "pull,push" } else { "pull" });
+        let request = match credentials.map(|credentials| &credentials.secret) {
+            Some(Secret::Identity(refresh)) => {
+                let fields = [
+                    ("grant_type", "refresh_token"),
+                    ("service", service.unwrap_or_default()),
+                    ("client_id", CLIENT_ID),
+                    ("scope", right.as_str()),
+                    ("refresh_token", refresh.as_str()),
+                ];
+                let form = Url::parse_with_params("http://form/", fields);
+                let form = form.map_err(|error| Cause::Malformed(error.to_string()))?;
+                let body = form.query().unwrap_or_default().to_owned();
+                client.post(url.clone()).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
             }
-            url.query_pairs_mut().append_pair("scope", &right).append_pair("client_id", CLIENT_ID);
-            let request = client.http(&url).await?.get(url);
-            match credentials {
-                Some(Credentials { secret: Secret::Password(user, password), .. }) => {
-                    let mut value =
-                        HeaderValue::try_from(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
-                            .map_err(|_| Cause::Malformed("failed to send the password".into()))?;
-                    value.set_sensitive(true);
-                    request.header(AUTHORIZATION, value)
+            secret => {
+                let service = service.map(|service| ("service", service));
+                let fields = service.into_iter().chain([("scope", right.as_str()), ("client_id", CLIENT_ID)]);
+                url.query_pairs_mut().extend_pairs(fields);
+                match secret {
+                    Some(Secret::Password(user, password)) => client.get(url.clone()).basic_auth(user, Some(password)),
+                    _ => client.get(url.clone()),
                 }
-                _ => request,
             }
+        };
+        let request = request.build().map_err(|error| http::cause(&error))?;
+        let response = http::send(&http.settings.patience, &url, || async {
+            let again = request.try_clone();
+            let request = again.ok_or_else(|| Cause::Malformed("the request cannot be sent a second time".into()))?;
+            Ok(client.execute(request).await?)
+        })
+        .await?;
+        match response.status() {
+            StatusCode::OK => {}
+            StatusCode::UNAUTHORIZED | StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN => {
+                return Err(unauthorized(credentials, http.message(response).await));
+            }
+            _ => return Err(http.failure(response).await),
         }
-    };
-    let patience = client.settings().patience;
-    let reply = client.again(|| request.try_clone()).await?;
-    match reply.status() {
-        StatusCode::OK => {}
-        StatusCode::UNAUTHORIZED | StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN => {
-            return Err(unauthorized(credentials, answer::told(reply, patience.answer).await));
-        }
-        _ => return Err(answer::refusal(reply, patience.answer).await),
+        let body = http.read(response, MAX_TOKEN_BYTES).await?;
+        // The error does not quote the body, because it may contain a token.
+        let answer: TokenAnswer = serde_json::from_slice(&body)
+            .map_err(|_| Cause::Malformed("what the registry's token server answers is not a token".into()))?;
+        let token = answer.token.or(answer.access_token).filter(|token| !token.is_empty());
+        token.ok_or_else(|| Cause::Malformed("the registry's token server answers without a token".into()))
     }
-    let body = answer::bounded(reply, MAX_TOKEN_BYTES, patience.answer).await?;
-    // The error does not quote the body, because it may contain a token.
-    let parsed: TokenAnswer = serde_json::from_slice(&body)
-        .map_err(|_| Cause::Malformed("what the registry's token server answers is not a token".into()))?;
-    parsed
-        .token
-        .or(parsed.access_token)
-        .filter(|token| !token.is_empty())
-        .ok_or_else(|| Cause::Malformed("the registry's token server answers without a token".into()))
+
+    /// Rejects a token server unless it is the registry itself, well known, or configured by the
+    /// user. The registry chooses the token server, so a hostile one could have credentials sent to
+    /// any host.
+    fn check_token_server(&self, http: &Http, url: &Url, registry: &str) -> Result<(), Cause> {
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let name = registry.to_ascii_lowercase();
+        if http.is_of_registry(url, registry)? || self.token_servers.allow(&name, &host) {
+            return Ok(());
+        }
+        Err(Cause::TokenServer { registry: name, host })
+    }
+}
+
+fn unauthorized(credentials: Option<&Credentials>, told: String) -> Cause {
+    let credentials = credentials.map_or_else(
+        || "requests without credentials, and none are configured for it".to_owned(),
+        Credentials::description,
+    );
+    Cause::Unauthorized { credentials, told }
 }

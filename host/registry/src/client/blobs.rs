@@ -1,50 +1,37 @@
-//! Blobs of a registry.
+//! Blobs of a registry. Uploads are monolithic (OCI distribution specification, "Pushing a blob
+//! monolithically", POST then PUT).
 
 use std::io::{Seek as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
+use plumbline_core::{Digest, DigestWriter};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
 use reqwest::{Method, Response, StatusCode};
 use tempfile::NamedTempFile;
 
-use super::session::{Call, Client, Scope};
-use super::{answer, retry};
-use crate::check::Checker;
+use super::http::{Failure, is_busy, retry};
+use super::{Client, Content};
+use crate::cache::DownloadCache;
 use crate::error::{Cause, RegistryError};
-use crate::kept::DownloadCache;
 use crate::limits::{MAX_CONFIG_BYTES, SLOWEST_BYTES_PER_SECOND};
 use crate::manifest::Descriptor;
 use crate::reference::Reference;
 
 /// A verified blob in a temporary file, which is deleted when this value is dropped.
 #[derive(Debug)]
-pub struct TempBlob {
-    file: NamedTempFile,
-    descriptor: Descriptor,
-}
+pub struct TempBlob(NamedTempFile);
 
 impl TempBlob {
-    pub(crate) fn new(file: NamedTempFile, descriptor: Descriptor) -> Self {
-        Self { file, descriptor }
-    }
-
     /// Returns the path of the file.
-    #[must_use]
     pub fn path(&self) -> &Path {
-        self.file.path()
+        self.0.path()
     }
 
-    /// Returns the descriptor of the blob.
-    #[must_use]
-    pub fn descriptor(&self) -> &Descriptor {
-        &self.descriptor
-    }
-
-    /// Returns the file itself, so that it can be persisted under a name.
-    #[must_use]
-    pub fn into_file(self) -> NamedTempFile {
-        self.file
+    /// Returns the file itself, positioned at its start.
+    pub(crate) fn into_file(self) -> NamedTempFile {
+        self.0
     }
 }
 
@@ -57,40 +44,26 @@ impl Client {
     /// The blob does not exist, is too large, or does not match its descriptor, or the connection
     /// fails more often than the retry limit.
     pub async fn blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<TempBlob, RegistryError> {
-        let kept =
-            DownloadCache::of(self.settings(), repository).filter(|_| wanted.size <= self.settings().largest_blob);
-        if let Some(kept) = &kept
-            && let Some(file) = kept.content(wanted).await
-        {
-            return Ok(TempBlob::new(file, wanted.clone()));
-        }
-        let blob = self.whole_blob(repository, wanted).await?;
-        if let Some(kept) = kept {
-            kept.keep(wanted.digest, blob.path()).await;
-        }
-        Ok(blob)
-    }
-
-    async fn whole_blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<TempBlob, RegistryError> {
-        let repository = &self.mirrored(repository);
-        let what = || format!("pull blob {} of `{}`", wanted.digest, place(repository));
-        let limit = self.settings().largest_blob;
+        let location = self.mirrored(repository);
+        let what = || format!("pull blob {} of `{}`", wanted.digest, location.name());
+        let settings = self.settings();
+        let limit = settings.largest_blob;
         if wanted.size > limit {
             return Err(Cause::TooLarge { limit }.of(what()));
         }
-        let patience = self.settings().patience;
-        let mut attempt = 1;
-        loop {
-            match self.download(repository, wanted).await {
-                Ok(blob) => return Ok(blob),
-                Err(Broken { cause, again: true }) if attempt < patience.attempts => {
-                    tracing::debug!(digest = %wanted.digest, %cause, attempt, "downloaded again");
-                    tokio::time::sleep(patience.pause(attempt, None)).await;
-                    attempt += 1;
-                }
-                Err(Broken { cause, .. }) => return Err(cause.of(what())),
-            }
+        let cache = DownloadCache::of(settings, repository);
+        if let Some(cache) = &cache
+            && let Some(file) = cache.blob(wanted).await
+        {
+            return Ok(TempBlob(file));
         }
+        let download = || self.download(&location, wanted);
+        let log = format!("downloaded {} again", wanted.digest);
+        let file = retry(&settings.patience, &log, |_| None, download).await.map_err(|cause| cause.of(what()))?;
+        if let Some(cache) = cache {
+            cache.keep(wanted.digest, file.path()).await;
+        }
+        Ok(TempBlob(file))
     }
 
     /// Downloads a small blob to memory.
@@ -99,99 +72,134 @@ impl Client {
     ///
     /// Same as [`Client::blob`], or the blob is larger than [`crate::MAX_CONFIG_BYTES`].
     pub async fn small_blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<Bytes, RegistryError> {
-        let repository = &self.mirrored(repository);
+        let location = self.mirrored(repository);
         let read = async {
             if wanted.size > MAX_CONFIG_BYTES {
                 return Err(Cause::TooLarge { limit: MAX_CONFIG_BYTES });
             }
-            let answer = self.open(repository, wanted).await?;
-            let bytes = answer::bounded(answer, MAX_CONFIG_BYTES, self.settings().patience.answer).await?;
-            let mut checker = Checker::new(wanted);
-            checker.take(&bytes)?;
-            checker.finish()?;
+            let bytes = self.http().read(self.open_blob(&location, wanted).await?, MAX_CONFIG_BYTES).await?;
+            wanted.verify(bytes.len() as u64, Digest::of(&bytes))?;
             Ok(bytes)
         };
-        read.await.map_err(|cause| cause.of(format!("pull blob {} of `{}`", wanted.digest, place(repository))))
+        read.await.map_err(|cause| cause.of(format!("pull blob {} of `{}`", wanted.digest, location.name())))
     }
 
-    /// Returns whether the registry has a blob.
+    /// Requests the content of a blob.
+    async fn open_blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<Response, Cause> {
+        let call = self.call(Method::GET, repository, &format!("blobs/{}", wanted.digest))?;
+        let response = self.expect(&call, StatusCode::OK).await?;
+        // Check the announced size before any byte is written.
+        match response.content_length() {
+            Some(got) if got != wanted.size => Err(Cause::Size { said: wanted.size, got, more: got > wanted.size }),
+            _ => Ok(response),
+        }
+    }
+
+    async fn download(&self, repository: &Reference, wanted: &Descriptor) -> Result<NamedTempFile, Failure> {
+        let mut response = self.open_blob(repository, wanted).await?;
+        let scratch = self.settings().scratch();
+        let file = NamedTempFile::new_in(&scratch).map_err(Cause::file(&scratch))?;
+        let mut writer = DigestWriter::new(file);
+        let write = async {
+            // Stop as soon as there are more bytes than expected, because a blob may be endless.
+            while writer.bytes() <= wanted.size {
+                let piece = response.chunk().await.map_err(|error| {
+                    let failure_in_body = error.is_decode() || error.is_body();
+                    let failure = Failure::from(error);
+                    Failure { again: failure.again || failure_in_body, ..failure }
+                })?;
+                let Some(piece) = piece else { break };
+                // A write of some KiB to the page cache takes less time than a switch to another
+                // thread.
+                writer.write_all(&piece).map_err(Cause::file(&scratch))?;
+            }
+            Ok::<(), Failure>(())
+        };
+        let seconds = wanted.size / SLOWEST_BYTES_PER_SECOND;
+        let limit = self.settings().patience.answer.saturating_add(Duration::from_secs(seconds));
+        tokio::time::timeout(limit, write).await.unwrap_or(Err(Cause::Slow(limit.as_secs()).into()))?;
+        wanted.verify(writer.bytes(), writer.digest())?;
+        let mut file = writer.into_inner();
+        // The caller reads from the current position.
+        file.rewind().map_err(Cause::file(&scratch))?;
+        Ok(file)
+    }
+
+    /// Returns whether the registry has a blob. It requests the right to push, because the blob is
+    /// about to be pushed.
+    pub async fn has_blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<bool, RegistryError> {
+        let head = async {
+            let call = self.call(Method::HEAD, repository, &format!("blobs/{}", wanted.digest))?;
+            let response = self.send(&call).await?;
+            match response.status() {
+                StatusCode::OK => Ok(true),
+                StatusCode::NOT_FOUND => Ok(false),
+                _ => Err(self.http().failure(response).await),
+            }
+        };
+        head.await.map_err(|cause| cause.of(format!("look for blob {} in `{}`", wanted.digest, repository.name())))
+    }
+
+    /// Uploads a file as a blob, unless the registry already has it. Returns whether it was
+    /// uploaded.
     ///
     /// # Errors
     ///
-    /// The request fails.
-    pub async fn has_blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<bool, RegistryError> {
-        // The blob is about to be pushed, so request the push right once, instead of the pull right
-        // first.
-        self.head(repository, wanted, Scope::push(repository))
-            .await
-            .map_err(|cause| cause.of(format!("look for blob {} in `{}`", wanted.digest, place(repository))))
+    /// The registry rejects the blob, the connection fails, or the file no longer matches the
+    /// descriptor, which the registry verifies.
+    pub async fn push_blob(
+        &self,
+        repository: &Reference,
+        what: &Descriptor,
+        file: &Path,
+    ) -> Result<bool, RegistryError> {
+        self.push_content(repository, what, Content::File(file.into(), what.size)).await
     }
 
-    async fn head(&self, repository: &Reference, wanted: &Descriptor, scope: Scope) -> Result<bool, Cause> {
-        let url = self.address(repository, &format!("blobs/{}", wanted.digest))?;
-        let answer = self.send(&Call::new(Method::HEAD, url, scope)).await?;
-        match answer.status() {
-            StatusCode::OK => Ok(true),
-            StatusCode::NOT_FOUND => Ok(false),
-            _ => Err(answer::refusal(answer, self.settings().patience.answer).await),
+    /// Uploads bytes as a blob, unless the registry already has it. Returns whether it was
+    /// uploaded.
+    pub async fn push_bytes(
+        &self,
+        repository: &Reference,
+        what: &Descriptor,
+        bytes: Bytes,
+    ) -> Result<bool, RegistryError> {
+        self.push_content(repository, what, Content::Bytes(bytes)).await
+    }
+
+    async fn push_content(
+        &self,
+        repository: &Reference,
+        what: &Descriptor,
+        content: Content,
+    ) -> Result<bool, RegistryError> {
+        if self.has_blob(repository, what).await? {
+            return Ok(false);
         }
+        let upload = || self.upload(repository, what, content.clone());
+        let log = format!("uploaded {} again", what.digest);
+        let uploaded = retry(&self.settings().patience, &log, |()| None, upload).await;
+        uploaded
+            .map(|()| true)
+            .map_err(|cause| cause.of(format!("push blob {} to `{}`", what.digest, repository.name())))
     }
 
-    async fn open(&self, repository: &Reference, wanted: &Descriptor) -> Result<Response, Cause> {
-        let url = self.address(repository, &format!("blobs/{}", wanted.digest))?;
-        let answer = self.send(&Call::new(Method::GET, url, Scope::pull(repository))).await?;
-        if answer.status() != StatusCode::OK {
-            return Err(answer::refusal(answer, self.settings().patience.answer).await);
+    async fn upload(&self, repository: &Reference, what: &Descriptor, content: Content) -> Result<(), Failure> {
+        let mut call = self.call(Method::POST, repository, "blobs/uploads/")?.header(CONTENT_LENGTH, "0")?;
+        let response = self.expect(&call, StatusCode::ACCEPTED).await?;
+        let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        let mut url = location
+            .and_then(|location| call.url.join(location).ok())
+            .ok_or_else(|| Cause::Malformed("the registry does not say where to upload to".into()))?;
+        url.query_pairs_mut().append_pair("digest", &what.digest.to_string());
+        call = self.call(Method::PUT, repository, "")?.header(CONTENT_TYPE, "application/octet-stream")?;
+        (call.url, call.content) = (url, content);
+        // The state of an interrupted upload is unknown, so the next attempt starts a new upload.
+        let again = |failure: Failure| Failure { again: matches!(failure.cause, Cause::Connection(_)), ..failure };
+        let response = self.send_once(&call).await.map_err(again)?;
+        match response.status() {
+            StatusCode::CREATED => Ok(()),
+            status => Err(Failure { again: is_busy(status), cause: self.http().failure(response).await }),
         }
-        // Check the announced size before any byte is written.
-        match answer.content_length() {
-            Some(got) if got != wanted.size => Err(Cause::Size { said: wanted.size, got, more: got > wanted.size }),
-            _ => Ok(answer),
-        }
-    }
-
-    async fn download(&self, repository: &Reference, wanted: &Descriptor) -> Result<TempBlob, Broken> {
-        let mut answer = self.open(repository, wanted).await?;
-        let scratch = self.settings().scratch.clone().unwrap_or_else(std::env::temp_dir);
-        let mut file = NamedTempFile::new_in(&scratch).map_err(Cause::file(&scratch))?;
-        let mut checker = Checker::new(wanted);
-        let write = async {
-            loop {
-                let piece = answer.chunk().await.map_err(|error| Broken {
-                    again: retry::is_broken(&error) || error.is_decode() || error.is_body(),
-                    cause: retry::cause(&error),
-                })?;
-                let Some(piece) = piece else { return Ok::<(), Broken>(()) };
-                checker.take(&piece)?;
-                // A write of some KiB to the page cache takes less time than a switch to another
-                // thread.
-                file.write_all(&piece).map_err(Cause::file(&scratch))?;
-            }
-        };
-        let seconds = wanted.size / SLOWEST_BYTES_PER_SECOND;
-        let patience = self.settings().patience.answer.saturating_add(Duration::from_secs(seconds));
-        tokio::time::timeout(patience, write).await.unwrap_or(Err(Cause::Slow(patience.as_secs()).into()))?;
-        // Rewind, because the caller reads from the current position.
-        file.rewind().map_err(Cause::file(&scratch))?;
-        checker.finish()?;
-        Ok(TempBlob::new(file, wanted.clone()))
-    }
-}
-
-/// Returns the name of a repository for messages.
-pub(super) fn place(reference: &Reference) -> String {
-    format!("{}/{}", reference.registry(), reference.repository())
-}
-
-/// Error of a transfer.
-pub(super) struct Broken {
-    pub(super) cause: Cause,
-    /// Whether the transfer can be retried.
-    pub(super) again: bool,
-}
-
-impl From<Cause> for Broken {
-    fn from(cause: Cause) -> Self {
-        Self { cause, again: false }
     }
 }

@@ -1,13 +1,12 @@
 //! Manifests of a registry.
 
+use plumbline_core::{Digest, DigestError};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, StatusCode};
 
-use super::answer;
-use super::session::{Call, Client, Content, Scope};
-use crate::digest::Digest;
+use super::{Client, Content};
+use crate::cache::DownloadCache;
 use crate::error::{Cause, RegistryError};
-use crate::kept::DownloadCache;
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::manifest::RawManifest;
 use crate::media;
@@ -19,15 +18,6 @@ const CONTENT_DIGEST: &str = "docker-content-digest";
 /// distribution specification, "Pushing manifests with subject").
 const SUBJECT: &str = "oci-subject";
 
-/// Result of a pushed manifest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Put {
-    /// Digest of the manifest.
-    pub digest: Digest,
-    /// Whether the registry maintains the list of referrers of the manifest's subject itself.
-    pub subject_noted: bool,
-}
-
 impl Client {
     /// Returns the manifest or index at `reference`. If the reference has a digest, the result has
     /// this digest.
@@ -37,35 +27,33 @@ impl Client {
     /// The manifest does not exist or access is denied, the connection fails, or the response is
     /// invalid or does not match the digest.
     pub async fn manifest(&self, reference: &Reference) -> Result<RawManifest, RegistryError> {
-        let kept = DownloadCache::of(self.settings(), reference);
+        let cache = DownloadCache::of(self.settings(), reference);
         // The cache is used only for digests, because a tag can move at any time.
-        if let (Some(kept), Some(digest)) = (&kept, reference.digest())
-            && let Some(manifest) = kept.manifest(digest).await
+        if let (Some(cache), Some(digest)) = (&cache, reference.digest())
+            && let Some(manifest) = cache.manifest(digest).await
         {
             return Ok(manifest);
         }
-        let found = self.get_manifest(&self.mirrored(reference)).await;
-        let found = found.map_err(|cause| cause.of(format!("pull manifest {}", self.told(reference))))?;
-        if let Some(kept) = kept {
-            kept.keep_manifest(&found).await;
+        let location = self.mirrored(reference);
+        let found = self.get_manifest(&location).await.map_err(|cause| {
+            let mirror = if location == *reference { String::new() } else { format!(" from the mirror `{location}`") };
+            cause.of(format!("pull manifest `{reference}`{mirror}"))
+        })?;
+        if let Some(cache) = cache {
+            cache.keep_manifest(&found).await;
         }
         Ok(found)
     }
 
     pub(super) async fn get_manifest(&self, reference: &Reference) -> Result<RawManifest, Cause> {
-        let url = self.address(reference, &format!("manifests/{}", reference.target()))?;
-        let mut call = Call::new(Method::GET, url, Scope::pull(reference));
+        let mut call = self.call(Method::GET, reference, &format!("manifests/{}", reference.target()))?;
         for kind in media::MANIFESTS {
             call = call.header(ACCEPT, kind)?;
         }
-        let answer = self.send(&call).await?;
-        let patience = self.settings().patience.answer;
-        if answer.status() != StatusCode::OK {
-            return Err(answer::refusal(answer, patience).await);
-        }
-        let promised = content_digest(answer.headers())?;
-        let kind = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let bytes = answer::bounded(answer, MAX_MANIFEST_BYTES, patience).await?;
+        let response = self.expect(&call, StatusCode::OK).await?;
+        let promised = content_digest(response.headers())?;
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let bytes = self.http().read(response, MAX_MANIFEST_BYTES).await?;
         let got = Digest::of(&bytes);
         // Compare with the requested digest first, so that the error reports it even if the
         // registry's own digest header is consistent.
@@ -78,34 +66,33 @@ impl Client {
     }
 
     /// Pushes a manifest under the tag of `reference`, or without a tag under its digest. All blobs
-    /// and manifests that it references must exist in the repository.
+    /// and manifests that it references must exist in the repository. Returns whether the registry
+    /// maintains the list of referrers of the manifest's subject itself.
     ///
     /// # Errors
     ///
     /// The registry rejects the manifest, the connection fails, or the registry reports another
     /// digest.
-    pub async fn put_manifest(&self, reference: &Reference, manifest: &RawManifest) -> Result<Put, RegistryError> {
-        self.put(reference, manifest).await.map_err(|cause| cause.of(format!("push manifest `{reference}`")))
-    }
-
-    async fn put(&self, reference: &Reference, manifest: &RawManifest) -> Result<Put, Cause> {
-        if let Some(wanted) = reference.digest().filter(|wanted| *wanted != manifest.digest) {
-            return Err(Cause::Mismatch { wanted, got: manifest.digest });
-        }
-        let target = reference.tag().map_or_else(|| manifest.digest.to_string(), str::to_owned);
-        let url = self.address(reference, &format!("manifests/{target}"))?;
-        let mut call =
-            Call::new(Method::PUT, url, Scope::push(reference)).header(CONTENT_TYPE, &manifest.media_type)?;
-        call.content = Content::Bytes(manifest.bytes.clone());
-        let answer = self.send(&call).await?;
-        if !answer.status().is_success() {
-            return Err(answer::refusal(answer, self.settings().patience.answer).await);
-        }
+    pub async fn put_manifest(&self, reference: &Reference, manifest: &RawManifest) -> Result<bool, RegistryError> {
         let wanted = manifest.digest;
-        match content_digest(answer.headers())? {
-            Some(got) if got != wanted => Err(Cause::Mismatch { wanted, got }),
-            _ => Ok(Put { digest: wanted, subject_noted: answer.headers().contains_key(SUBJECT) }),
-        }
+        let put = async {
+            if let Some(other) = reference.digest().filter(|other| *other != wanted) {
+                return Err(Cause::Mismatch { wanted: other, got: wanted });
+            }
+            let target = reference.tag().map_or_else(|| wanted.to_string(), str::to_owned);
+            let call = self.call(Method::PUT, reference, &format!("manifests/{target}"))?;
+            let mut call = call.header(CONTENT_TYPE, &manifest.media_type)?;
+            call.content = Content::Bytes(manifest.bytes.clone());
+            let response = self.send(&call).await?;
+            if !response.status().is_success() {
+                return Err(self.http().failure(response).await);
+            }
+            match content_digest(response.headers())? {
+                Some(got) if got != wanted => Err(Cause::Mismatch { wanted, got }),
+                _ => Ok(response.headers().contains_key(SUBJECT)),
+            }
+        };
+        put.await.map_err(|cause| cause.of(format!("push manifest `{reference}`")))
     }
 }
 
@@ -116,7 +103,7 @@ fn content_digest(headers: &HeaderMap) -> Result<Option<Digest>, Cause> {
     let text = value.to_str().map_err(|_| Cause::Malformed("the registry returned an invalid digest".into()))?;
     match text.parse() {
         Ok(digest) => Ok(Some(digest)),
-        Err(crate::digest::DigestError::Algorithm(_)) => Ok(None),
+        Err(DigestError::Algorithm(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

@@ -1,18 +1,177 @@
-//! Client for registries (OCI distribution specification).
+//! Client for registries (OCI distribution specification): requests with authentication and
+//! redirects.
 
-mod answer;
 mod auth;
 mod blobs;
+mod http;
 mod manifests;
 mod referrers;
-mod retry;
-mod roots;
-mod session;
-mod upload;
-
-pub(crate) use referrers::fallback_tag;
-pub(crate) use upload::describe;
 
 pub use blobs::TempBlob;
-pub use manifests::Put;
-pub use session::Client;
+pub(crate) use referrers::fallback_tag;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderMap, HeaderName, LOCATION};
+use reqwest::{Body, Method, Response, StatusCode, Url};
+use tokio_util::io::ReaderStream;
+
+use self::auth::{Auth, Scope};
+use self::http::{Failure, Http, without_query};
+use crate::error::{Cause, RegistryError};
+use crate::limits::MAX_REDIRECTS;
+use crate::reference::Reference;
+use crate::settings::{Mirrors, Settings, TokenServers};
+
+/// Client for registries. It is cheap to clone, and clones share connections and tokens.
+#[derive(Debug, Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    http: Http,
+    auth: Auth,
+    mirrors: Mirrors,
+}
+
+/// A request to a registry.
+#[derive(Debug, Clone)]
+struct Call {
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+    content: Content,
+    scope: Scope,
+}
+
+/// Body of a request.
+#[derive(Debug, Clone)]
+enum Content {
+    Nothing,
+    Bytes(Bytes),
+    /// A file, opened again for every attempt, and its size.
+    File(PathBuf, u64),
+}
+
+impl Call {
+    fn header(mut self, name: HeaderName, value: &str) -> Result<Self, Cause> {
+        let value = value.parse().map_err(|_| Cause::Malformed(format!("failed to send `{name}`")))?;
+        self.headers.append(name, value);
+        Ok(self)
+    }
+}
+
+impl Client {
+    /// Creates a client with these settings. It does not send anything yet.
+    ///
+    /// # Errors
+    ///
+    /// A setting is invalid, such as an insecure registry that is not a host.
+    pub fn new(settings: Settings) -> Result<Self, RegistryError> {
+        let create = || {
+            let mirrors = Mirrors::parse(&settings.mirrors)?;
+            let auth = Auth::new(TokenServers::parse(&settings.token_servers)?);
+            Ok(Inner { http: Http::new(settings)?, auth, mirrors })
+        };
+        let inner = create().map_err(|cause: Cause| cause.of("set up the client of registries"))?;
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &Settings {
+        &self.inner.http.settings
+    }
+
+    /// Returns the location from which `reference` is read: at a mirror, if one is configured for
+    /// it.
+    pub fn mirrored(&self, reference: &Reference) -> Reference {
+        self.inner.mirrors.locate(reference)
+    }
+
+    fn http(&self) -> &Http {
+        &self.inner.http
+    }
+
+    /// Returns a request for `path` in a repository. All methods but GET request the right to push.
+    fn call(&self, method: Method, repository: &Reference, path: &str) -> Result<Call, Cause> {
+        let url = self.http().url(repository.registry(), &format!("{}/{path}", repository.repository()))?;
+        let scope = Scope::new(repository, method != Method::GET);
+        Ok(Call { method, url, headers: HeaderMap::new(), content: Content::Nothing, scope })
+    }
+
+    /// Sends a request, and retries it if the registry is busy or the connection fails. The
+    /// response may have an error status.
+    async fn send(&self, call: &Call) -> Result<Response, Cause> {
+        http::send(&self.settings().patience, &call.url, || self.send_once(call)).await
+    }
+
+    /// Sends a request like [`Client::send`]. Any other status than `wanted` is an error.
+    async fn expect(&self, call: &Call, wanted: StatusCode) -> Result<Response, Cause> {
+        let response = self.send(call).await?;
+        if response.status() == wanted { Ok(response) } else { Err(self.http().failure(response).await) }
+    }
+
+    /// Sends a request once: authenticates if the registry requires it, and follows redirects.
+    async fn send_once(&self, call: &Call) -> Result<Response, Failure> {
+        let Inner { http, auth, .. } = self.inner.as_ref();
+        let mut url = call.url.clone();
+        let mut redirects = 0;
+        let mut renewed = false;
+        loop {
+            let client = http.client(&url).await?;
+            // Credentials are sent only to the registry itself, never to another host.
+            let of_registry = http.is_of_registry(&url, &call.scope.registry)?;
+            let mut request = client.request(call.method.clone(), url.clone()).headers(call.headers.clone());
+            if of_registry && let Some(value) = auth.header(&call.scope).await {
+                request = request.header(AUTHORIZATION, value);
+            }
+            request = match &call.content {
+                Content::Nothing => request,
+                Content::Bytes(bytes) => request.body(bytes.clone()),
+                Content::File(path, bytes) => {
+                    let file = tokio::fs::File::open(path).await.map_err(Cause::file(path))?;
+                    // Set the length, because some registries reject a body of unknown length.
+                    request.header(CONTENT_LENGTH, *bytes).body(Body::wrap_stream(ReaderStream::new(file)))
+                }
+            };
+            let response = request.send().await?;
+            match response.status() {
+                StatusCode::UNAUTHORIZED if of_registry && !renewed => {
+                    auth.renew(http, &response, &call.scope).await?;
+                    renewed = true;
+                }
+                StatusCode::UNAUTHORIZED if of_registry => {
+                    return Err(auth.rejected(http, response, &call.scope).await.into());
+                }
+                status if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
+                    redirects += 1;
+                    url = redirected(&url, &response, &call.method, redirects)?;
+                }
+                _ => return Ok(response),
+            }
+        }
+    }
+}
+
+/// Returns the target of redirect number `count`.
+fn redirected(url: &Url, response: &Response, method: &Method, count: usize) -> Result<Url, Cause> {
+    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let Some(next) = location.and_then(|location| url.join(location).ok()) else {
+        return Err(Cause::Malformed(format!(
+            "the server redirects ({}) without a valid `Location` header",
+            response.status().as_u16()
+        )));
+    };
+    let why = if count > MAX_REDIRECTS {
+        "after having sent elsewhere too often"
+    } else if *method != Method::GET && *method != Method::HEAD {
+        "and what is written is not sent to where a server sends"
+    } else {
+        return Ok(next);
+    };
+    Err(Cause::Redirect { to: without_query(&next), why })
+}

@@ -8,17 +8,18 @@ use std::io::{self, BufReader, Read, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use tar::{Archive, EntryType};
+use tar::{Archive, Entry, EntryType};
 use tempfile::NamedTempFile;
 
-use super::read::Image;
-use crate::error::{Cause, RegistryError, ServerMessage};
+use super::Image;
+use crate::error::{Cause, RegistryError, server_message};
 use crate::limits::{MAX_EXTENSION_BYTES, MAX_FILE_BYTES, MAX_LAYER_BYTES, MAX_LAYER_ENTRIES, MAX_LINKS};
+use crate::storage::Fetched;
 
 /// Prefix of a whiteout, which deletes one entry of the layers below.
 const WHITEOUT: &str = ".wh.";
 /// Opaque whiteout, which hides everything that the layers below have in a directory.
-const OPAQUE: &str = ".wh..wh..opq";
+pub(super) const OPAQUE: &str = ".wh..wh..opq";
 
 /// Components of a path in an image.
 type Parts = Vec<String>;
@@ -50,9 +51,9 @@ impl Image {
     /// or read.
     pub async fn file(&self, path: &str) -> Result<NamedTempFile, RegistryError> {
         let what = || format!("take `{path}` out of image {}", self.raw().digest);
-        let missing = || Cause::NotFound(ServerMessage::new("no layer has it")).of(what());
+        let missing = || Cause::NotFound(server_message("no layer has it")).of(what());
         let layers = &self.manifest.layers;
-        let mut fetched: Vec<Option<crate::place::Fetched>> = layers.iter().map(|_| None).collect();
+        let mut fetched: Vec<Option<Fetched>> = layers.iter().map(|_| None).collect();
         let mut wanted = parts(path).ok_or_else(missing)?;
         // Number of layers, from the lowest one, that may have the file.
         let mut below = layers.len();
@@ -62,18 +63,18 @@ impl Image {
             for at in (0..below).rev() {
                 let (Some(layer), Some(slot)) = (layers.get(at), fetched.get_mut(at)) else { continue };
                 if slot.is_none() {
-                    *slot = Some(self.place.fetch(layer).await?);
+                    *slot = Some(self.storage.fetch(layer).await?);
                 }
                 let Some(there) = slot else { continue };
                 let (file, scanned) = (there.path().to_owned(), wanted.clone());
                 // Decompression takes seconds, so it must not block a thread of the async runtime.
                 let read = tokio::task::spawn_blocking(move || {
-                    let said = look(&file, &scanned, &mut real);
-                    (said, real)
+                    let found = search(&file, &scanned, &mut real);
+                    (found, real)
                 });
-                let (said, dirs) = read.await.map_err(|error| Cause::Malformed(error.to_string()).of(what()))?;
+                let (found, dirs) = read.await.map_err(|error| Cause::Malformed(error.to_string()).of(what()))?;
                 real = dirs;
-                match said.map_err(|cause| cause.of(format!("{}: layer {}", what(), layer.digest)))? {
+                match found.map_err(|cause| cause.of(format!("{}: layer {}", what(), layer.digest)))? {
                     LayerEntry::Nothing => {}
                     LayerEntry::Found(file) => return Ok(file),
                     // A layer above may delete the target's name, but the content still belongs to
@@ -128,12 +129,28 @@ struct Pending {
     link: Option<String>,
 }
 
+impl Pending {
+    /// Reads an entry that only extends the header of the next one. Returns whether it was such an
+    /// entry.
+    fn read(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<bool, Cause> {
+        match entry.header().entry_type() {
+            EntryType::GNULongName => self.name = Some(text(entry)?),
+            EntryType::GNULongLink => self.link = Some(text(entry)?),
+            EntryType::XHeader => fields(&text(entry)?, self)?,
+            EntryType::XGlobalHeader => {}
+            EntryType::GNUSparse => return Err(Cause::Malformed("it has a sparse file, which is not read".into())),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
 /// Searches one layer for a path. `real` holds the depths of ancestors that are directories in
 /// layers above. They hide a link at the same depth.
-fn look(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<LayerEntry, Cause> {
+fn search(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<LayerEntry, Cause> {
     let broken = |error: io::Error| Cause::Malformed(format!("it is not a readable tar: {error}"));
-    let mut archive = Archive::new(unpacked(layer)?.take(MAX_LAYER_BYTES));
-    let (mut said, mut hidden, mut link) = (LayerEntry::Nothing, false, None);
+    let mut archive = Archive::new(decompressed(layer)?.take(MAX_LAYER_BYTES));
+    let (mut found, mut hidden, mut link) = (LayerEntry::Nothing, false, None);
     let mut dirs = HashSet::new();
     let mut pending = Pending::default();
     // Raw mode does not read names of arbitrary length to memory.
@@ -142,27 +159,13 @@ fn look(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<La
         if count >= MAX_LAYER_ENTRIES {
             return Err(Cause::Malformed(format!("it has more than {MAX_LAYER_ENTRIES} entries")));
         }
-        let kind = entry.header().entry_type();
-        match kind {
-            EntryType::GNULongName => {
-                pending.name = Some(text(&mut entry)?);
-                continue;
-            }
-            EntryType::GNULongLink => {
-                pending.link = Some(text(&mut entry)?);
-                continue;
-            }
-            EntryType::XHeader => {
-                fields(&text(&mut entry)?, &mut pending)?;
-                continue;
-            }
-            EntryType::XGlobalHeader => continue,
-            EntryType::GNUSparse => return Err(Cause::Malformed("it has a sparse file, which is not read".into())),
-            _ => {}
+        if pending.read(&mut entry)? {
+            continue;
         }
+        let kind = entry.header().entry_type();
         let Pending { name, link: long_link } = std::mem::take(&mut pending);
-        let Some(name) = name.or_else(|| String::from_utf8(entry.path_bytes().into_owned()).ok()) else { continue };
-        let Some(name) = parts(&name) else { continue };
+        let name = name.or_else(|| String::from_utf8(entry.path_bytes().into_owned()).ok());
+        let Some(name) = name.as_deref().and_then(parts) else { continue };
         if is_hidden(&name, wanted) {
             hidden = true;
             continue;
@@ -177,8 +180,8 @@ fn look(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<La
         let dir = name.split_last().map_or(&[][..], |(_, dir)| dir);
         if rest.is_empty() {
             // Of two entries with the same name, the later one applies.
-            said = match kind {
-                EntryType::Regular | EntryType::Continuous => LayerEntry::Found(copied(&mut entry)?),
+            found = match kind {
+                EntryType::Regular | EntryType::Continuous => LayerEntry::Found(extract(&mut entry)?),
                 EntryType::Link => LayerEntry::HardLink(resolved(&[], &target(), &[])),
                 EntryType::Symlink => LayerEntry::Link(resolved(dir, &target(), &[])),
                 _ => LayerEntry::Other,
@@ -195,10 +198,10 @@ fn look(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<La
         }
     }
     real.extend(dirs);
-    Ok(match (said, link, hidden) {
+    Ok(match (found, link, hidden) {
         (LayerEntry::Nothing, Some((_, to)), _) => LayerEntry::Link(to),
         (LayerEntry::Nothing, None, true) => LayerEntry::Gone,
-        (said, _, _) => said,
+        (found, _, _) => found,
     })
 }
 
@@ -213,7 +216,7 @@ fn is_hidden(name: &[String], wanted: &[String]) -> bool {
 }
 
 /// Returns a reader for the decompressed layer.
-fn unpacked(layer: &Path) -> Result<Box<dyn Read>, Cause> {
+fn decompressed(layer: &Path) -> Result<Box<dyn Read>, Cause> {
     let mut file = BufReader::with_capacity(256 << 10, File::open(layer).map_err(Cause::file(layer))?);
     let mut magic = Vec::new();
     file.by_ref().take(4).read_to_end(&mut magic).map_err(Cause::file(layer))?;
@@ -266,7 +269,7 @@ fn fields(text: &str, pending: &mut Pending) -> Result<(), Cause> {
     Ok(())
 }
 
-fn copied(entry: &mut tar::Entry<'_, impl Read>) -> Result<NamedTempFile, Cause> {
+fn extract(entry: &mut Entry<'_, impl Read>) -> Result<NamedTempFile, Cause> {
     let size = entry.header().size().map_err(|error| Cause::Malformed(error.to_string()))?;
     if size > MAX_FILE_BYTES {
         return Err(Cause::TooLarge { limit: MAX_FILE_BYTES });

@@ -8,7 +8,7 @@ use super::*;
 use crate::layout::Layout;
 use crate::manifest::{Descriptor, ImageManifest, RawManifest};
 use crate::media;
-use crate::place::Storage;
+use crate::storage::Storage;
 
 /// Kind of a layer's entry, with its content or target.
 enum Is {
@@ -50,7 +50,7 @@ async fn of_bytes(layers: &[Vec<u8>], path: &str) -> Result<String, String> {
         descriptor
     };
     let config = json!({"rootfs": {"diff_ids": vec!["x"; layers.len()]}}).to_string();
-    let manifest = RawManifest::of_image(&ImageManifest {
+    let manifest = RawManifest::write(&ImageManifest {
         schema_version: 2,
         media_type: Some(media::OCI_MANIFEST.into()),
         artifact_type: None,
@@ -163,7 +163,7 @@ fn no_damage_to_a_layer_is_more_than_an_error() {
             damaged[at] ^= change;
             std::fs::write(file.path(), &damaged).unwrap();
             // Any result is fine, as long as it terminates without a panic.
-            let _ = look(file.path(), &["a".into(), "b".into()], &mut HashSet::new());
+            let _ = search(file.path(), &["a".into(), "b".into()], &mut HashSet::new());
         }
     }
 }

@@ -2,15 +2,15 @@
 //! from a removable drive.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use plumbline_core::{Digest, DigestWriter};
 use serde::Deserialize;
 use tempfile::NamedTempFile;
 
-use crate::check::Checker;
-use crate::digest::Digest;
 use crate::error::Cause;
 use crate::limits::{MAX_DEPTH, MAX_MANIFEST_BYTES};
 use crate::manifest::{Descriptor, Index, Manifest, RawManifest};
@@ -77,17 +77,13 @@ impl Layout {
         }
         fs::create_dir_all(&blobs).map_err(Cause::file(&blobs))?;
         let layout = Self { dir: dir.into() };
-        layout.replace(INDEX, RawManifest::of_index(&Index::default())?.bytes.as_ref())?;
+        layout.replace(INDEX, RawManifest::write(&Index::default())?.bytes.as_ref())?;
         // Write the marker last, because it makes the directory a layout.
         fs::write(&mark, MARK_TEXT).map_err(Cause::file(&mark))?;
         Ok(layout)
     }
 
     /// Opens the layout in `dir`.
-    ///
-    /// # Errors
-    ///
-    /// The directory is not a layout, or has an unsupported version.
     pub fn open(dir: &Path) -> Result<Self, Cause> {
         let layout = Self { dir: dir.into() };
         let text = match layout.small(MARK) {
@@ -109,16 +105,11 @@ impl Layout {
     }
 
     /// Returns the directory of the layout.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
     /// Returns the index of the layout.
-    ///
-    /// # Errors
-    ///
-    /// The index is malformed.
     pub fn index(&self) -> Result<Index, Cause> {
         let bytes = self.small(INDEX)?;
         match RawManifest::parse(bytes.into(), Some(media::OCI_INDEX))?.manifest {
@@ -129,10 +120,6 @@ impl Layout {
 
     /// Returns the entries that have a name or no subject. These are the artifacts that users
     /// stored, without signatures and other referrers.
-    ///
-    /// # Errors
-    ///
-    /// The index or one of the manifests is not readable.
     pub fn entries(&self) -> Result<Vec<Entry>, Cause> {
         let mut entries = Vec::new();
         for descriptor in self.index()?.manifests {
@@ -152,10 +139,6 @@ impl Layout {
 
     /// Returns the referrers of the manifest `subject`, from the index and from the list under the
     /// subject's fallback tag.
-    ///
-    /// # Errors
-    ///
-    /// The index or one of the manifests is not readable.
     pub fn referrers(&self, subject: Digest) -> Result<Vec<Descriptor>, Cause> {
         let tag = crate::client::fallback_tag(subject);
         let mut found: Vec<Descriptor> = Vec::new();
@@ -180,45 +163,28 @@ impl Layout {
     }
 
     /// Returns a manifest, verified against its descriptor.
-    ///
-    /// # Errors
-    ///
-    /// The manifest is missing, or does not match the descriptor.
     pub fn manifest(&self, wanted: &Descriptor) -> Result<RawManifest, Cause> {
-        let bytes =
-            self.small(&format!("{BLOBS}/{}", wanted.digest.hex())).map_err(|cause| missing(cause, wanted.digest))?;
-        let digest = Digest::of(&bytes);
-        if digest != wanted.digest {
-            return Err(Cause::Mismatch { wanted: wanted.digest, got: digest });
+        let bytes = self.small(&blob_name(wanted.digest)).map_err(|cause| missing(cause, wanted.digest))?;
+        let (size, got) = (bytes.len() as u64, Digest::of(&bytes));
+        if got != wanted.digest {
+            return Err(Cause::Mismatch { wanted: wanted.digest, got });
         }
         let manifest = RawManifest::parse(bytes.into(), Some(&wanted.media_type))?;
-        manifest.must_be(wanted)?;
+        wanted.verify(size, got)?;
         Ok(manifest)
     }
 
     /// Returns the path of a blob after verifying its size and digest. It reads the whole file.
-    ///
-    /// # Errors
-    ///
-    /// The blob is missing, or does not match the descriptor.
     pub fn blob(&self, wanted: &Descriptor) -> Result<PathBuf, Cause> {
         let path = self.blob_path(wanted.digest);
-        let mut checker = Checker::new(wanted);
-        let mut file =
-            self.file(&format!("{BLOBS}/{}", wanted.digest.hex())).map_err(|cause| missing(cause, wanted.digest))?;
-        let mut piece = vec![0; 256 << 10];
-        loop {
-            match file.read(&mut piece).map_err(Cause::file(&path))? {
-                0 => break,
-                read => checker.take(piece.get(..read).unwrap_or_default())?,
-            }
-        }
-        checker.finish()?;
+        let file = self.file(&blob_name(wanted.digest)).map_err(|cause| missing(cause, wanted.digest))?;
+        let mut writer = DigestWriter::new(io::sink());
+        io::copy(&mut file.take(wanted.size.saturating_add(1)), &mut writer).map_err(Cause::file(&path))?;
+        wanted.verify(writer.bytes(), writer.digest())?;
         Ok(path)
     }
 
     /// Returns whether there is a blob file of the right size. The digest is not verified.
-    #[must_use]
     pub fn has(&self, wanted: &Descriptor) -> bool {
         fs::symlink_metadata(self.blob_path(wanted.digest))
             .is_ok_and(|there| there.is_file() && there.len() == wanted.size)
@@ -226,10 +192,6 @@ impl Layout {
 
     /// Removes incomplete files that killed writers left behind. Nobody else may be writing to the
     /// layout.
-    ///
-    /// # Errors
-    ///
-    /// The layout is not readable, or a file cannot be removed.
     pub fn sweep(&self) -> Result<(), Cause> {
         for dir in [self.dir.clone(), self.dir.join(BLOBS)] {
             for entry in fs::read_dir(&dir).map_err(Cause::file(&dir))? {
@@ -244,33 +206,21 @@ impl Layout {
     }
 
     /// Copies a verified blob into the layout.
-    ///
-    /// # Errors
-    ///
-    /// The layout cannot be written.
     pub fn put_blob(&self, what: &Descriptor, from: &Path) -> Result<(), Cause> {
         let blobs = self.dir.join(BLOBS);
         let mut file = unfinished(&blobs)?;
         let mut source = File::open(from).map_err(Cause::file(from))?;
-        std::io::copy(&mut source, &mut file).map_err(Cause::file(&blobs))?;
-        Self::keep(file, &self.blob_path(what.digest))
+        io::copy(&mut source, &mut file).map_err(Cause::file(&blobs))?;
+        publish(file, &self.blob_path(what.digest))
     }
 
     /// Writes a manifest as a blob, without adding it to the index.
-    ///
-    /// # Errors
-    ///
-    /// The layout cannot be written.
     pub fn put_manifest(&self, manifest: &RawManifest) -> Result<(), Cause> {
-        self.replace(&format!("{BLOBS}/{}", manifest.digest.hex()), &manifest.bytes)
+        self.replace(&blob_name(manifest.digest), &manifest.bytes)
     }
 
     /// Adds a manifest to the index. A name moves to the new manifest if it is already in use.
     /// Without a name, a manifest that is already listed is not added again.
-    ///
-    /// # Errors
-    ///
-    /// The layout cannot be written.
     pub fn list(&self, mut descriptor: Descriptor, name: Option<&str>) -> Result<(), Cause> {
         let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut index = self.index()?;
@@ -285,11 +235,11 @@ impl Layout {
             }
         }
         index.manifests.push(descriptor);
-        self.replace(INDEX, &RawManifest::of_index(&index)?.bytes)
+        self.replace(INDEX, &RawManifest::write(&index)?.bytes)
     }
 
     pub(super) fn blob_path(&self, digest: Digest) -> PathBuf {
-        self.dir.join(BLOBS).join(digest.hex())
+        self.dir.join(blob_name(digest))
     }
 
     /// Opens a regular file. Other types are rejected, because a pipe could block and a link could
@@ -316,25 +266,25 @@ impl Layout {
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Cause> {
         let mut file = unfinished(&self.dir)?;
         file.write_all(bytes).map_err(Cause::file(&self.dir))?;
-        Self::keep(file, &self.dir.join(name))
+        publish(file, &self.dir.join(name))
     }
+}
 
-    /// Moves a complete file to its final path.
-    fn keep(file: NamedTempFile, path: &Path) -> Result<(), Cause> {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            // Temporary files are private to their owner, but a layout must be readable by
-            // everybody with access to the directory.
-            fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644)).map_err(Cause::file(path))?;
-        }
-        file.persist(path).map(drop).map_err(|error| Cause::file(path)(error.error))
-    }
+/// Returns the path of a blob in a layout.
+pub(super) fn blob_name(digest: Digest) -> String {
+    format!("{BLOBS}/{}", digest.hex())
 }
 
 /// Creates a temporary file, which is renamed when it is complete.
 pub(super) fn unfinished(dir: &Path) -> Result<NamedTempFile, Cause> {
     tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(dir).map_err(Cause::file(dir))
+}
+
+/// Moves a complete file to its final path. Temporary files are private to their owner, but the
+/// result must be readable by everybody with access to the directory.
+pub(super) fn publish(file: NamedTempFile, path: &Path) -> Result<(), Cause> {
+    fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644)).map_err(Cause::file(path))?;
+    file.persist(path).map(drop).map_err(|error| Cause::file(path)(error.error))
 }
 
 /// Converts a file-not-found error to one that reports the digest.

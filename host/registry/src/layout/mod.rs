@@ -2,8 +2,6 @@
 
 mod archive;
 mod directory;
-mod unpack;
 
-pub use archive::write as write_archive;
+pub use archive::{OpenedLayout, open, write as write_archive};
 pub use directory::{Entry, Layout};
-pub use unpack::{OpenedLayout, open};

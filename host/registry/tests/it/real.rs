@@ -82,7 +82,8 @@ async fn modules_of_old_are_pulled() {
     let Some(registry) = Registry::open().await else { return };
     let (client, name) = (registry.client(), reference(&registry.host, "old:1"));
     let content = bytes::Bytes::from_static(b"\0asm\x01\0\0\0");
-    for (layer, config) in media::OLD_WASM.into_iter().zip(media::OLD_WASM_CONFIG) {
+    let configs = ["application/vnd.wasm.config.v1+json", media::OCI_CONFIG];
+    for (layer, config) in media::OLD_WASM.into_iter().zip(configs) {
         let (config, layer) = (Descriptor::of(config, b"{}"), Descriptor::of(layer, &content));
         client.push_bytes(&name, &config, bytes::Bytes::from_static(b"{}")).await.unwrap();
         client.push_bytes(&name, &layer, content.clone()).await.unwrap();

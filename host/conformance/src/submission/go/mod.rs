@@ -3,12 +3,10 @@
 //! The verifier is written in Go. Its rules on XML, URLs and mail addresses are those of
 //! `encoding/xml`, `net/url` and `net/mail`, which differ from the standards.
 
-mod mail;
-mod url;
+mod address;
 mod xml;
 mod yaml;
 
-pub(super) use mail::is_mail_address;
-pub(super) use url::is_request_uri;
+pub(super) use address::{is_mail_address, is_request_uri};
 pub(super) use xml::{Decoder, Start, Token};
 pub(super) use yaml::yaml_1_1_problem;

@@ -85,9 +85,6 @@ impl<'a> Decoder<'a> {
     }
 
     /// Returns the next token, or `None` at the end of a document whose elements are all closed.
-    ///
-    /// # Errors
-    /// [`XmlError`]
     pub(in crate::submission) fn token(&mut self) -> Result<Option<Token<'a>>, XmlError> {
         if self.end_is_due {
             self.end_is_due = false;

@@ -1,5 +1,3 @@
-use tar::{Builder, Header};
-
 use super::*;
 
 const MARK_TEXT: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
@@ -40,7 +38,7 @@ fn error(tar: Tar) -> String {
 }
 
 fn blob(content: &[u8]) -> String {
-    format!("{BLOBS}/{}", Digest::of(content).hex())
+    blob_name(Digest::of(content))
 }
 
 #[test]

@@ -14,12 +14,10 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
+use plumbline_core::{Digest, DigestWriter};
 use tempfile::{Builder, NamedTempFile};
 
-use crate::check::Checker;
-use crate::digest::Digest;
-use crate::limits::{MAX_KEPT, MAX_KEPT_BYTES, MAX_MANIFEST_BYTES};
+use crate::limits::{MAX_CACHE_BYTES, MAX_CACHE_FILES, MAX_MANIFEST_BYTES};
 use crate::manifest::{Descriptor, RawManifest};
 use crate::reference::Reference;
 use crate::settings::Settings;
@@ -28,8 +26,6 @@ use crate::settings::Settings;
 const UNFINISHED: &str = ".new-";
 /// Age after which an incomplete file is considered abandoned: a day.
 const ABANDONED: Duration = Duration::from_hours(24);
-/// Bytes to hash and copy at a time.
-const PIECE: usize = 64 << 10;
 
 /// Downloads from one repository.
 #[derive(Debug, Clone)]
@@ -43,11 +39,10 @@ pub(crate) struct DownloadCache {
 impl DownloadCache {
     /// Returns the cache for a repository. `None` if no download directory is configured.
     pub(crate) fn of(settings: &Settings, repository: &Reference) -> Option<Self> {
-        let name = format!("{}/{}", repository.registry(), repository.repository());
         Some(Self {
             dir: settings.downloads.clone()?,
-            repository: Digest::of(name.as_bytes()).hex(),
-            scratch: settings.scratch.clone().unwrap_or_else(std::env::temp_dir),
+            repository: Digest::of(repository.name().as_bytes()).hex(),
+            scratch: settings.scratch(),
         })
     }
 
@@ -56,26 +51,26 @@ impl DownloadCache {
     }
 
     /// Returns a copy of the blob, positioned at its start, if it is cached and valid.
-    pub(crate) async fn content(&self, wanted: &Descriptor) -> Option<NamedTempFile> {
-        let (kept, wanted) = (self.clone(), wanted.clone());
-        off_the_threads(move || kept.copied(&wanted)).await.flatten()
+    pub(crate) async fn blob(&self, wanted: &Descriptor) -> Option<NamedTempFile> {
+        let (cache, wanted) = (self.clone(), wanted.clone());
+        blocking(move || cache.read(&wanted)).await.flatten()
     }
 
     /// Returns the manifest with this digest, if it is cached and valid.
     pub(crate) async fn manifest(&self, digest: Digest) -> Option<RawManifest> {
-        let kept = self.clone();
-        off_the_threads(move || {
-            let size = fs::metadata(kept.path(digest)).ok()?.len();
+        let cache = self.clone();
+        blocking(move || {
+            let size = fs::metadata(cache.path(digest)).ok()?.len();
             if size > MAX_MANIFEST_BYTES {
-                kept.drop_damaged(digest, &"it is larger than any manifest");
+                cache.drop_damaged(digest, &"it is larger than any manifest");
                 return None;
             }
             // The expected size is not known. Pass the actual size, so that only the digest is
             // verified.
-            let mut file = kept.copied(&Descriptor::new("", digest, size))?;
+            let mut file = cache.read(&Descriptor::new("", digest, size))?;
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).ok()?;
-            RawManifest::parse(Bytes::from(bytes), None).ok()
+            RawManifest::parse(bytes.into(), None).ok()
         })
         .await
         .flatten()
@@ -83,55 +78,41 @@ impl DownloadCache {
 
     /// Caches a verified blob from the file `from`.
     pub(crate) async fn keep(&self, digest: Digest, from: &Path) {
-        let (kept, from) = (self.clone(), from.to_owned());
-        off_the_threads(move || kept.write(digest, |to| io::copy(&mut File::open(&from)?, to).map(drop))).await;
+        let (cache, from) = (self.clone(), from.to_owned());
+        blocking(move || cache.write(digest, |to| io::copy(&mut File::open(&from)?, to).map(drop))).await;
     }
 
     /// Caches a verified manifest.
     pub(crate) async fn keep_manifest(&self, manifest: &RawManifest) {
-        let (kept, manifest) = (self.clone(), manifest.clone());
-        off_the_threads(move || {
+        let (cache, manifest) = (self.clone(), manifest.clone());
+        blocking(move || {
             // The cache does not store the server's media type. Skip a manifest whose type does not
             // follow from its content.
             let same = RawManifest::parse(manifest.bytes.clone(), None)
                 .is_ok_and(|again| again.media_type == manifest.media_type);
             if same {
-                kept.write(manifest.digest, |to| to.write_all(&manifest.bytes));
+                cache.write(manifest.digest, |to| to.write_all(&manifest.bytes));
             }
         })
         .await;
     }
 
-    fn copied(&self, wanted: &Descriptor) -> Option<NamedTempFile> {
+    fn read(&self, wanted: &Descriptor) -> Option<NamedTempFile> {
         let path = self.path(wanted.digest);
         // Check the file type before opening, because opening a pipe could block.
         if !fs::symlink_metadata(&path).ok()?.is_file() {
             return None;
         }
-        let mut from = File::open(&path).ok()?;
-        let mut copy = NamedTempFile::new_in(&self.scratch).ok()?;
-        let mut checker = Checker::new(wanted);
-        let mut piece = vec![0; PIECE];
-        loop {
-            // Hash the same bytes that are copied, in case the file changes meanwhile.
-            let read = match from.read(&mut piece) {
-                Ok(0) => break,
-                Ok(read) => piece.get(..read)?,
-                Err(error) => {
-                    self.drop_damaged(wanted.digest, &error);
-                    return None;
-                }
-            };
-            if let Err(cause) = checker.take(read) {
-                self.drop_damaged(wanted.digest, &cause);
-                return None;
-            }
-            copy.write_all(read).ok()?;
-        }
-        if let Err(cause) = checker.finish() {
+        let from = File::open(&path).ok()?;
+        // Hash the same bytes that are copied, in case the file changes meanwhile. A file that
+        // cannot be read is replaced after the download.
+        let mut copy = DigestWriter::new(NamedTempFile::new_in(&self.scratch).ok()?);
+        io::copy(&mut (&from).take(wanted.size.saturating_add(1)), &mut copy).ok()?;
+        if let Err(cause) = wanted.verify(copy.bytes(), copy.digest()) {
             self.drop_damaged(wanted.digest, &cause);
             return None;
         }
+        let mut copy = copy.into_inner();
         copy.rewind().ok()?;
         // Records the last use. If that fails, the file is only removed earlier.
         let _ = from.set_modified(SystemTime::now());
@@ -185,7 +166,7 @@ impl DownloadCache {
             bytes = bytes.saturating_add(size);
             // The newest file stays regardless of its size, which another limit has already
             // allowed.
-            if at > 0 && (at >= MAX_KEPT || bytes > MAX_KEPT_BYTES) {
+            if at > 0 && (at >= MAX_CACHE_FILES || bytes > MAX_CACHE_BYTES) {
                 let _ = fs::remove_file(path);
             }
         }
@@ -195,10 +176,10 @@ impl DownloadCache {
 
 /// Runs blocking work on a separate thread, because hashing some 100 MiB must not block the async
 /// runtime. `None` if the thread panicked, which only costs a download.
-async fn off_the_threads<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
 }
 
 #[cfg(test)]
-#[path = "kept_tests.rs"]
+#[path = "cache_tests.rs"]
 mod tests;

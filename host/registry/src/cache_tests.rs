@@ -14,7 +14,7 @@ fn write(kept: &DownloadCache, content: &[u8]) -> Descriptor {
 }
 
 fn read(kept: &DownloadCache, wanted: &Descriptor) -> Option<Vec<u8>> {
-    kept.copied(wanted).map(|file| fs::read(file.path()).unwrap())
+    kept.read(wanted).map(|file| fs::read(file.path()).unwrap())
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn what_was_used_longest_ago_goes_when_there_is_too_much() {
     // A sparse file that is as large as the whole cache may be.
     let large = write(&kept, b"large");
     let file = fs::OpenOptions::new().write(true).open(kept.path(large.digest)).unwrap();
-    file.set_len(MAX_KEPT_BYTES - 9).unwrap();
+    file.set_len(MAX_CACHE_BYTES - 9).unwrap();
     aged(&large, 1);
     let abandoned = kept.dir.join(format!("{UNFINISHED}x"));
     fs::write(&abandoned, b"").unwrap();

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use plumbline_core::Digest;
+
 use crate::client::{Client, TempBlob};
-use crate::digest::Digest;
 use crate::error::{Cause, RegistryError};
 use crate::layout::Layout;
-use crate::manifest::{Descriptor, Manifest, RawManifest};
+use crate::limits::{MAX_CONFIG_BYTES, MAX_DEPTH};
+use crate::manifest::{Descriptor, ImageManifest, Manifest, RawManifest};
 use crate::reference::Reference;
 
 /// A source or target of a copy.
@@ -21,44 +23,70 @@ pub enum Storage {
 /// A blob in a file, which exists at least as long as this value.
 pub(crate) enum Fetched {
     Temporary(TempBlob),
-    There(PathBuf),
+    InLayout(PathBuf),
 }
 
 impl Fetched {
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Temporary(blob) => blob.path(),
-            Self::There(path) => path,
+            Self::InLayout(path) => path,
         }
     }
 }
 
 impl Storage {
     /// Returns a manifest, verified against its descriptor.
-    ///
-    /// # Errors
-    ///
-    /// The manifest is missing, or does not match the descriptor.
     pub async fn manifest(&self, wanted: &Descriptor) -> Result<RawManifest, RegistryError> {
         match self {
             Self::Registry(client, repository) => {
                 let found = client.manifest(&repository.by_digest(wanted.digest)).await?;
-                found
-                    .must_be(wanted)
+                wanted
+                    .verify(found.bytes.len() as u64, found.digest)
                     .map_err(|cause| cause.of(format!("pull manifest {} of `{repository}`", wanted.digest)))?;
                 Ok(found)
             }
             Self::Layout(layout) => {
-                let digest = wanted.digest;
-                in_layout(layout, format!("read manifest {digest}"), wanted, Layout::manifest).await
+                in_layout(layout, format!("read manifest {}", wanted.digest), wanted, Layout::manifest).await
             }
         }
     }
 
-    /// Returns a unique name of this place.
+    /// Follows indexes from `root` to an image manifest. `select` returns the entry of an index to
+    /// follow. `what` is for errors.
+    pub(crate) async fn resolve(
+        &self,
+        root: RawManifest,
+        select: impl Fn(&[Descriptor]) -> Result<&Descriptor, Cause>,
+        what: &str,
+    ) -> Result<(RawManifest, ImageManifest), RegistryError> {
+        let mut manifest = root;
+        for _ in 0..=MAX_DEPTH {
+            let entry = match &manifest.manifest {
+                Manifest::Image(image) => {
+                    let image = image.as_ref().clone();
+                    return Ok((manifest, image));
+                }
+                Manifest::Index(index) => select(&index.manifests).map_err(|cause| cause.of(what))?,
+            };
+            manifest = self.manifest(entry).await?;
+        }
+        Err(Cause::Malformed(format!("indexes name indexes more than {MAX_DEPTH} deep")).of(what))
+    }
+
+    /// Returns the content of a configuration. `what` is for errors.
+    pub(crate) async fn config(&self, wanted: &Descriptor, what: &str) -> Result<Vec<u8>, RegistryError> {
+        if wanted.size > MAX_CONFIG_BYTES {
+            return Err(Cause::TooLarge { limit: MAX_CONFIG_BYTES }.of(what));
+        }
+        let fetched = self.fetch(wanted).await?;
+        std::fs::read(fetched.path()).map_err(|error| Cause::file(fetched.path())(error).of(what))
+    }
+
+    /// Returns a name that no other storage has.
     pub(crate) fn name(&self) -> String {
         match self {
-            Self::Registry(_, repository) => format!("{}/{}", repository.registry(), repository.repository()),
+            Self::Registry(_, repository) => repository.name(),
             Self::Layout(layout) => layout.dir().display().to_string(),
         }
     }
@@ -69,12 +97,12 @@ impl Storage {
             Self::Registry(client, repository) => Ok(Fetched::Temporary(client.blob(repository, wanted).await?)),
             Self::Layout(layout) => {
                 let what = format!("read blob {}", wanted.digest);
-                Ok(Fetched::There(in_layout(layout, what, wanted, Layout::blob).await?))
+                Ok(Fetched::InLayout(in_layout(layout, what, wanted, Layout::blob).await?))
             }
         }
     }
 
-    /// Returns whether the place already has a blob.
+    /// Returns whether the storage already has a blob.
     pub(crate) async fn has(&self, wanted: &Descriptor) -> Result<bool, RegistryError> {
         match self {
             Self::Registry(client, repository) => client.has_blob(repository, wanted).await,
@@ -91,26 +119,24 @@ impl Storage {
             Self::Registry(client, repository) => client.push_blob(repository, what, from).await.map(drop),
             Self::Layout(layout) => {
                 let from = from.to_path_buf();
-                in_layout(layout, format!("write blob {}", what.digest), what, move |layout, what| {
-                    layout.put_blob(what, &from)
-                })
-                .await
+                let write = move |layout: &Layout, what: &Descriptor| layout.put_blob(what, &from);
+                in_layout(layout, format!("write blob {}", what.digest), what, write).await
             }
         }
     }
 
     /// Writes a manifest without a name. A manifest with a subject is listed as a referrer.
     pub(crate) async fn put(&self, manifest: &RawManifest) -> Result<(), RegistryError> {
-        let belongs = matches!(&manifest.manifest, Manifest::Image(image) if image.subject.is_some());
+        let refers = manifest.subject().is_some();
         match self {
-            Self::Registry(client, repository) if belongs => client.put_referrer(repository, manifest).await.map(drop),
+            Self::Registry(client, repository) if refers => client.put_referrer(repository, manifest).await.map(drop),
             Self::Registry(client, repository) => {
                 client.put_manifest(&repository.by_digest(manifest.digest), manifest).await.map(drop)
             }
             Self::Layout(layout) => {
                 let write = || {
                     layout.put_manifest(manifest)?;
-                    if belongs { layout.list(manifest.descriptor(), None) } else { Ok(()) }
+                    if refers { layout.list(manifest.descriptor(), None) } else { Ok(()) }
                 };
                 write().map_err(|cause| cause.of(format!("write manifest {} into the layout", manifest.digest)))
             }
@@ -118,10 +144,6 @@ impl Storage {
     }
 
     /// Returns the referrers of a manifest.
-    ///
-    /// # Errors
-    ///
-    /// The list is not available.
     pub async fn referrers(&self, subject: Digest) -> Result<Vec<Descriptor>, RegistryError> {
         match self {
             Self::Registry(client, repository) => client.referrers(repository, subject, None).await,

@@ -1,0 +1,207 @@
+//! Where lists come from: this program, directories and files. A list may be stored as differences to
+//! other lists.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use super::list::{ListError, MAX_PACKED, StoredList, TestList, decode, parse};
+use super::version::{Version, closest, latest, listed, older};
+use crate::data::TESTS;
+
+/// Name of the location in messages.
+const PLACE: &str = "this program";
+
+/// Returns the versions of the embedded lists, oldest first.
+pub fn embedded_versions() -> impl Iterator<Item = &'static str> {
+    TESTS.iter().map(|(version, _)| *version)
+}
+
+/// Returns the embedded list of exactly `version`, if there is one.
+#[must_use]
+pub fn embedded(version: &str) -> Option<Result<TestList, ListError>> {
+    let name = Version::parse(version)?.name();
+    bytes(&name)?;
+    Some(resolve(&name, PLACE, &mut |version| Ok(bytes(version).map(<[u8]>::to_vec))))
+}
+
+/// Returns the embedded list that is closest to `version` within the same minor version. If there
+/// is none, it returns the latest list that is older. Without a version, it returns the latest
+/// list. The list tells its version ([`TestList::stands_in_for`]).
+///
+/// # Errors
+/// When `version` is invalid, or older than all lists.
+pub fn embedded_for(version: Option<&str>) -> Result<TestList, ListError> {
+    let chosen = match version {
+        None => latest(embedded_versions()),
+        Some(version) => {
+            let wanted = Version::parse(version).ok_or_else(|| ListError::Version(version.to_owned()))?;
+            closest(&wanted, embedded_versions()).or_else(|| older(&wanted, embedded_versions()))
+        }
+    };
+    let unknown = || ListError::Unknown {
+        version: version.unwrap_or_default().to_owned(),
+        place: PLACE.to_owned(),
+        known: listed(embedded_versions()),
+    };
+    embedded(chosen.ok_or_else(unknown)?).ok_or_else(unknown)?
+}
+
+fn bytes(version: &str) -> Option<&'static [u8]> {
+    TESTS.iter().find(|(known, _)| *known == version).map(|(_, bytes)| *bytes)
+}
+
+/// Suffixes of list files.
+const ENDINGS: [&str; 3] = [".gz", ".txt", ""];
+/// Maximum number of directory entries to read. Lists for every patch version of ten years are less
+/// than a thousand.
+const MAX_ENTRIES: usize = 10_000;
+
+/// Reads the list of `version` from a directory with files `VERSION.gz`, `VERSION.txt` or
+/// `VERSION`. If that version is missing, it reads the closest one of the same minor version, and
+/// the list tells its version. An empty `version` means the latest.
+///
+/// # Errors
+/// When the directory or a file is not readable, `version` is invalid or has no list, or a file is
+/// not a valid list.
+pub fn read_dir(dir: &Path, version: &str) -> Result<TestList, ListError> {
+    let place = dir.display().to_string();
+    let known = versions_in(dir)?;
+    let names = || known.iter().map(String::as_str);
+    let chosen = match version {
+        "" => latest(names()),
+        version => {
+            let wanted = Version::parse(version).ok_or_else(|| ListError::Version(version.to_owned()))?;
+            closest(&wanted, names())
+        }
+    };
+    let chosen = chosen.ok_or_else(|| ListError::Unknown {
+        version: if version.is_empty() { "any version".to_owned() } else { version.to_owned() },
+        place: format!("`{place}`"),
+        known: listed(names()),
+    })?;
+    resolve(chosen, &place, &mut |version| of_version(dir, version))
+}
+
+/// Returns the bytes of the list of exactly `version` in a directory.
+fn of_version(dir: &Path, version: &str) -> Result<Option<Vec<u8>>, ListError> {
+    for ending in ENDINGS {
+        let path = dir.join(format!("{version}{ending}"));
+        // Reject other types than regular files, because reading from a pipe could block.
+        if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
+            let error = io::Error::other("it is not a regular file");
+            return Err(ListError::Read { place: path.display().to_string(), error });
+        }
+        match read(&path) {
+            Err(ListError::Read { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return other.map(Some),
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the versions of the lists in a directory, sorted by name.
+pub fn versions_in(dir: &Path) -> Result<Vec<String>, ListError> {
+    let failed = |error| ListError::Read { place: dir.display().to_string(), error };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).map_err(failed)?.take(MAX_ENTRIES) {
+        let name = entry.map_err(failed)?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+        // Skip other spellings of a version, because a later lookup would not find them.
+        if Version::parse(stem).is_some_and(|version| version.name() == stem) {
+            found.push(stem.to_owned());
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// Reads the list in one file. The version comes from the file name, if it has one. If the file is
+/// a delta, it is resolved with the other files in the directory.
+///
+/// # Errors
+/// When the file is not readable, or not a valid or complete list.
+pub fn read_file(path: &Path) -> Result<TestList, ListError> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    let version = Version::parse(stem).map(|version| version.name()).unwrap_or_default();
+    let (bytes, place) = (read(path)?, path.display().to_string());
+    match decode(&bytes, &place)? {
+        StoredList::Delta { .. } if !version.is_empty() => {
+            let dir = path.parent().unwrap_or(Path::new(""));
+            resolve(&version, &dir.display().to_string(), &mut |wanted| match wanted == version {
+                true => Ok(Some(bytes.clone())),
+                false => of_version(dir, wanted),
+            })
+        }
+        _ => parse(&bytes, &version, &place),
+    }
+}
+
+/// Reads at most one byte more than a list may have.
+fn read(path: &Path) -> Result<Vec<u8>, ListError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_PACKED + 1).read_to_end(&mut bytes));
+    read.map_err(|error| ListError::Read { place: path.display().to_string(), error })?;
+    Ok(bytes)
+}
+
+/// Maximum length of a chain of deltas.
+pub const MAX_DELTAS: usize = 16;
+
+/// Function that returns the bytes of the list of a version, or `None` if it does not exist.
+pub type Read<'a> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, ListError> + 'a;
+
+/// Reads the list of `version` from a storage of lists by version. `read` returns the bytes of a
+/// version, or `None` if it does not exist. `place` is for messages.
+///
+/// # Errors
+/// When `version` or a list is invalid, `read` fails or finds no list, or a chain of deltas is cyclic
+/// or too long.
+pub fn resolve(version: &str, place: &str, read: &mut Read<'_>) -> Result<TestList, ListError> {
+    let asked = Version::parse(version).ok_or_else(|| ListError::Version(version.to_owned()))?.name();
+    let mut chain = vec![asked.clone()];
+    let mut deltas = Vec::new();
+    let mut wanted = asked.clone();
+    let whole = loop {
+        let Some(bytes) = read(&wanted)? else {
+            let known = match chain.as_slice() {
+                [_] => "others".to_owned(),
+                chain => format!("those that it was reached by: {}", chain.join(", ")),
+            };
+            return Err(ListError::Unknown { version: wanted, place: place.to_owned(), known });
+        };
+        match decode(&bytes, &format!("{wanted} in {place}"))? {
+            StoredList::Whole(names) => break names,
+            StoredList::Delta { of, added, removed } => {
+                let lost = |how| ListError::Deltas {
+                    version: asked.clone(),
+                    place: place.to_owned(),
+                    how,
+                    chain: chain.join(", "),
+                };
+                if chain.contains(&of) {
+                    return Err(lost("in a circle"));
+                }
+                if chain.len() >= MAX_DELTAS {
+                    return Err(lost("too far"));
+                }
+                deltas.push((added, removed));
+                chain.push(of.clone());
+                wanted = of;
+            }
+        }
+    };
+    let mut names: BTreeSet<String> = whole.into_iter().collect();
+    // Apply deltas from the full list back to the requested one.
+    for (added, removed) in deltas.into_iter().rev() {
+        names.extend(added);
+        for name in &removed {
+            names.remove(name);
+        }
+    }
+    Ok(TestList::new(&asked, names.iter().map(String::as_str), place))
+}
