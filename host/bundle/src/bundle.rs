@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use plumbline_core::definition::{Definition, is_module_name};
 use plumbline_sandbox::{ModuleInfo, inspect};
 
-use crate::digest::Digest;
 use crate::error::{BundleError, BundleWarning};
 use crate::limits::{MAX_BUNDLE_BYTES, MAX_MODULES, MAX_WARNINGS};
 use crate::selection::{DEFINITION_FILES, Selection, beside};
 use crate::ustar::{Packed, Writer};
 use crate::walk;
+use plumbline_core::Digest;
 
 /// A bundle in a directory: the definition of a plugin, its modules, and its other files.
 #[derive(Debug, Clone)]

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::bundle::Bundle;
-use crate::digest::Digest;
 use crate::dirs;
 use crate::error::{BundleError, UnpackError};
 use crate::unpack::{Access, unpack_as};
+use plumbline_core::Digest;
 
 /// Number of bundles to keep regardless of their age.
 const KEPT: usize = 32;

@@ -7,9 +7,9 @@ use plumbline_core::definition::{DefinitionError, Warning};
 use plumbline_core::size::Bytes;
 use plumbline_sandbox::InspectError;
 
-use crate::digest::Digest;
 use crate::limits::{MAX_BUNDLE_BYTES, MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_MODULES, MAX_WALKED};
 use crate::name::EntryFault;
+use plumbline_core::Digest;
 
 /// Error while opening or packing a bundle.
 #[derive(Debug, thiserror::Error)]

@@ -20,7 +20,6 @@
 pub mod built_in;
 mod bundle;
 mod cache;
-mod digest;
 mod dirs;
 mod error;
 pub mod limits;
@@ -36,10 +35,10 @@ mod walk;
 
 pub use bundle::{Bundle, BundleFile, ModuleFile};
 pub use cache::{Cache, CacheError};
-pub use digest::{Digest, DigestError};
 pub use error::{BundleError, BundleWarning, UnpackError};
 pub use lock::{LOCK_FILE, Lock, LockError, LockMismatch, LockedModule, LockedPlugin, Subject};
 pub use name::EntryFault;
+pub use plumbline_core::{Digest, DigestError};
 pub use selection::DEFINITION_FILES;
 pub use sonobuoy::{SonobuoyCache, SonobuoyError};
 pub use store::{Entry, InstallRecord, Installed, Origin, Store, StoreError};

@@ -6,7 +6,7 @@ use plumbline_core::definition::MAX_YAML_BYTES;
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::Bundle;
-use crate::digest::Digest;
+use plumbline_core::Digest;
 
 /// Name of the lock file.
 pub const LOCK_FILE: &str = "plumbline.lock";

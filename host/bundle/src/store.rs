@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::bundle::Bundle;
-use crate::digest::Digest;
 use crate::dirs;
 use crate::error::{BundleError, UnpackError};
 use crate::limits::MAX_SIGNATURE_BYTES;
 use crate::unpack::{Access, unpack_as};
+use plumbline_core::Digest;
 
 /// Subdirectory with the bundle's files.
 const BUNDLE: &str = "bundle";

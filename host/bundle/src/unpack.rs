@@ -10,11 +10,11 @@ use plumbline_archive::atomic::{TEMPORARY_PREFIX, parent_directory};
 use plumbline_archive::disk::Disk;
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
 
-use crate::digest::Digest;
 use crate::error::UnpackError;
 use crate::name::{EntryFault, shown};
 use crate::selection::{DEFINITION_FILES, Selection};
 use crate::ustar::Reader;
+use plumbline_core::Digest;
 
 /// Permissions of unpacked files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,9 +8,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 
-use sha2::{Digest as _, Sha256};
+use plumbline_core::{Digest, DigestWriter};
 
-use crate::digest::Digest;
 use crate::error::UnpackError;
 use crate::limits::{MAX_BUNDLE_BYTES, MAX_ENTRIES, MAX_ENTRY_BYTES};
 use crate::name::{self, EntryFault, NAME_BYTES, PREFIX_BYTES, shown, split};
@@ -31,14 +30,12 @@ pub struct Packed {
 
 /// Writes files one after another. The caller must pass them sorted by name.
 pub(crate) struct Writer<W> {
-    to: W,
-    hasher: Sha256,
-    bytes: u64,
+    to: DigestWriter<W>,
 }
 
 impl<W: Write> Writer<W> {
     pub(crate) fn new(to: W) -> Self {
-        Self { to, hasher: Sha256::new(), bytes: 0 }
+        Self { to: DigestWriter::new(to) }
     }
 
     /// Writes a file whose name was checked.
@@ -46,23 +43,16 @@ impl<W: Write> Writer<W> {
         let size = content.len() as u64;
         let header = Header { name: name.to_owned(), size, executable }.encode();
         let header = header.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the name is too long"))?;
-        self.put(&header)?;
-        self.put(content)?;
-        self.put([0; BLOCK].get(..padding(size)).unwrap_or_default())
+        self.to.write_all(&header)?;
+        self.to.write_all(content)?;
+        self.to.write_all([0; BLOCK].get(..padding(size)).unwrap_or_default())
     }
 
     /// Writes the end of the tar.
     pub(crate) fn finish(mut self) -> io::Result<Packed> {
-        self.put(&[0; 2 * BLOCK])?;
+        self.to.write_all(&[0; 2 * BLOCK])?;
         self.to.flush()?;
-        Ok(Packed { digest: Digest::of_hasher(self.hasher), bytes: self.bytes })
-    }
-
-    fn put(&mut self, data: &[u8]) -> io::Result<()> {
-        self.to.write_all(data)?;
-        self.hasher.update(data);
-        self.bytes += data.len() as u64;
-        Ok(())
+        Ok(Packed { digest: self.to.digest(), bytes: self.to.bytes() })
     }
 }
 
@@ -74,7 +64,7 @@ fn padding(size: u64) -> usize {
 /// Reads files from an untrusted source, one after another.
 pub(crate) struct Reader<R> {
     from: R,
-    hasher: Sha256,
+    hasher: DigestWriter<io::Sink>,
     files: BTreeSet<String>,
     bytes: u64,
     /// Unread bytes of the current file.
@@ -83,7 +73,7 @@ pub(crate) struct Reader<R> {
 
 impl<R: Read> Reader<R> {
     pub(crate) fn new(from: R) -> Self {
-        Self { from, hasher: Sha256::new(), files: BTreeSet::new(), bytes: 0, left: 0 }
+        Self { from, hasher: DigestWriter::new(io::sink()), files: BTreeSet::new(), bytes: 0, left: 0 }
     }
 
     /// Returns the next file, or `None` at the end of the tar, which is checked. Read its content
@@ -142,7 +132,7 @@ impl<R: Read> Reader<R> {
 
     /// Returns the digest of all bytes read, and the names of the files.
     pub(crate) fn finish(self) -> (Digest, BTreeSet<String>) {
-        (Digest::of_hasher(self.hasher), self.files)
+        (self.hasher.digest(), self.files)
     }
 
     /// Checks the order, ancestors and size of a file, and the totals.
@@ -203,7 +193,7 @@ impl<R: Read> Reader<R> {
                 Err(error) => return Err(UnpackError::Source(error)),
             }
         }
-        self.hasher.update(out.get(..filled).unwrap_or_default());
+        self.hasher.write_all(out.get(..filled).unwrap_or_default()).map_err(UnpackError::Source)?;
         Ok(filled)
     }
 }

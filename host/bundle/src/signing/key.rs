@@ -14,7 +14,7 @@ use ring::signature::{
 };
 
 use super::error::{KeyError, SigningError};
-use crate::digest::Digest;
+use plumbline_core::Digest;
 
 /// Bytes to read of a key file: one more than is accepted, to detect a file that is too long.
 const MAX_READ: u64 = MAX_PEM as u64 + 1;
