@@ -18,8 +18,9 @@ use crate::steps::Outcome;
 /// The longest line of Markdown, in characters.
 const MAX_LINE: usize = 100;
 
-/// A generated page with long lists of links. Its text is wrapped where it is written, in `wit/`.
-const GENERATED: &str = "docs/wit.md";
+/// Pages with lines that cannot be wrapped: a generated one, whose text is wrapped in `wit/`, and the
+/// list of the book's pages.
+const LONG: [&str; 2] = ["docs/wit.md", "docs/SUMMARY.md"];
 
 /// Checks all files that git knows. Without Go, Vale cannot be built, and its part is skipped.
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Error> {
@@ -27,7 +28,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Error> {
     let files = files(root)?;
     let mut long = Vec::new();
     let is_wrapped = |file: &Path| file.extension().is_some_and(|extension| extension == "md");
-    for file in files.iter().filter(|file| is_wrapped(file) && *file != Path::new(GENERATED)) {
+    for file in files.iter().filter(|file| is_wrapped(file) && !LONG.iter().any(|long| *file == Path::new(long))) {
         let text = fs::read_to_string(root.join(file)).map_err(Error::io("read", file))?;
         long.extend(long_lines(&text).into_iter().map(|line| format!("{}:{line}", file.display())));
     }
