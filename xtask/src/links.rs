@@ -43,9 +43,10 @@ fn links(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Returns the anchors of the headings, as GitHub and mdBook make them.
+/// Returns the anchors of the headings, as GitHub and mdBook make them, and those in HTML.
 fn headings(text: &str) -> BTreeSet<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let html = text.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned);
     let lines = prose(text).filter_map(|(_, line)| line.strip_prefix('#'));
     lines
         .map(|line| {
@@ -54,6 +55,7 @@ fn headings(text: &str) -> BTreeSet<String> {
             let count = seen.entry(anchor.clone()).and_modify(|count| *count += 1).or_default();
             if *count == 0 { anchor } else { format!("{anchor}-{count}") }
         })
+        .chain(html)
         .collect()
 }
 
