@@ -1,6 +1,5 @@
 //! Runs in a cluster: checks the cluster, makes the objects of the run, and creates them.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,10 +12,13 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::AppError;
+use crate::files::read_input_text;
 use crate::judges::{self, JudgeOptions};
-use crate::limits::Limits;
-use crate::manifest::{self, Circumstances, ClusterRunOptions, SuiteChecks};
-use crate::signing::{self, Requirements};
+use crate::manifest::options::{Circumstances, ClusterRunOptions};
+use crate::manifest::{self, SuiteChecks};
+use crate::modules::LimitsFile;
+use crate::signing;
+use crate::signing::admission::Requirements;
 use crate::sources::{self, ResolvedPlugin};
 use crate::suite::{DEFAULT_PLUGINS, SuiteOptions};
 
@@ -35,7 +37,7 @@ pub struct StartOptions {
     /// How failures are judged.
     pub judges: JudgeOptions,
     /// The file with limits.
-    pub limits: Option<PathBuf>,
+    pub limits: LimitsFile,
     /// The namespace of the run.
     pub namespace: String,
     /// The time limit of plugins whose definition has none; zero for no limit.
@@ -72,9 +74,6 @@ pub struct PreparedRun {
 
 /// Finds the plugins of a run, and checks that they may run together. Without effect if a manifest
 /// is given, which has its plugins already.
-///
-/// # Errors
-/// A plugin cannot be found or may not run, or an option would change the manifest.
 pub fn find_plugins(context: &Context, options: &StartOptions) -> Result<Vec<ResolvedPlugin>, AppError> {
     if options.manifest.is_some() {
         check_manifest_options(options)?;
@@ -82,14 +81,13 @@ pub fn find_plugins(context: &Context, options: &StartOptions) -> Result<Vec<Res
     }
     let mut found = sources::find_all(context, &options.plugins, &DEFAULT_PLUGINS, Environment::Cluster)?;
     signing::check(context, &found, &options.requirements)?;
-    judges::apply(context, &options.judges, &mut found, &Limits::load(options.limits.as_deref())?)?;
+    judges::apply(context, &options.judges, &mut found, &options.limits.load()?)?;
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     plumbline_core::definition::check_set(&definitions)
         .map_err(|error| AppError::usage("these plugins cannot run together").because(&error))?;
     Ok(found)
 }
 
-/// Checks that no option changes a manifest that is given.
 fn check_manifest_options(options: &StartOptions) -> Result<(), AppError> {
     const HINT: &str = "give it to `plumbline gen`, which makes the manifest";
     let plugin =
@@ -103,9 +101,6 @@ fn check_manifest_options(options: &StartOptions) -> Result<(), AppError> {
 }
 
 /// Checks the cluster, and makes the objects of a run with these plugins.
-///
-/// # Errors
-/// The cluster is unreachable or fails a check, or an option is invalid.
 pub async fn prepare(
     context: &Context,
     options: &StartOptions,
@@ -118,14 +113,14 @@ pub async fn prepare(
         Some(objects) => namespace_of(objects).unwrap_or_else(|| config.namespace.clone()),
         None => config.namespace.clone(),
     };
-    let cluster = Cluster::connect(&options.cluster).await.map_err(|error| AppError::cluster(&error))?;
+    let cluster = Cluster::connect(&options.cluster).await?;
     let preflight = Preflight {
         namespace: namespace.clone(),
         dns_namespace: options.dns_namespace.clone(),
         dns_labels: options.dns_labels.clone(),
         skip: options.skip.clone(),
     };
-    let (version, findings) = preflight.run(&cluster).await.map_err(|error| AppError::cluster(&error))?;
+    let (version, findings) = preflight.run(&cluster).await?;
     report_findings(context, findings)?;
     let objects = match given {
         Some(objects) => objects,
@@ -137,31 +132,23 @@ pub async fn prepare(
 
 impl PreparedRun {
     /// Creates the objects of the run.
-    ///
-    /// # Errors
-    /// The API server rejects one.
     pub async fn create(&self) -> Result<(), AppError> {
-        create(&self.cluster, &self.objects, |object, change| tracing::info!("{object}: {change:?}"))
-            .await
-            .map_err(|error| AppError::cluster(&error))
+        create(&self.cluster, &self.objects, |object, change| tracing::info!("{object}: {change:?}")).await?;
+        Ok(())
     }
 
     /// How [`PreparedRun::create`] would change the cluster: the titles of objects, and their
     /// changes.
-    ///
-    /// # Errors
-    /// The API server does not answer.
     pub async fn changes(&self) -> Result<Vec<(String, Change)>, AppError> {
         let mut changes = Vec::new();
         for object in &self.objects {
-            let change = plan_creation(&self.cluster, object).await.map_err(|error| AppError::cluster(&error))?;
+            let change = plan_creation(&self.cluster, object).await?;
             changes.push((title(object), change));
         }
         Ok(changes)
     }
 }
 
-/// The objects of a run with these plugins.
 async fn make_objects(
     context: &Context,
     options: &StartOptions,
@@ -171,7 +158,7 @@ async fn make_objects(
     version: ServerVersion,
 ) -> Result<Vec<Value>, AppError> {
     let serves_rbac = match options.run.questions(&config, true).rbac {
-        true => Some(manifest::serves_rbac(cluster).await.map_err(|error| AppError::cluster(&error))?),
+        true => Some(manifest::serves_rbac(cluster).await?),
         false => None,
     };
     let log_level = options.log_level.clone();
@@ -204,13 +191,7 @@ fn report_findings(context: &Context, findings: Vec<Finding>) -> Result<(), AppE
 fn read_manifest(path: &Path) -> Result<Vec<Value>, AppError> {
     let shown = path.display();
     let wrong = || AppError::usage(format!("invalid manifest `{shown}`"));
-    let mut text = String::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(MAX_MANIFEST).read_to_string(&mut text)
-    } else {
-        std::fs::File::open(path).and_then(|file| file.take(MAX_MANIFEST).read_to_string(&mut text))
-    };
-    read.map_err(|error| wrong().because(&error))?;
+    let text = read_input_text(path, MAX_MANIFEST).map_err(|error| wrong().because(&error))?;
     let objects: Vec<Value> = serde_saphyr::from_multiple(&text).map_err(|error| wrong().because(&error))?;
     let objects: Vec<Value> = objects.into_iter().filter(|object| !object.is_null()).collect();
     if objects.is_empty() {
@@ -219,7 +200,6 @@ fn read_manifest(path: &Path) -> Result<Vec<Value>, AppError> {
     Ok(objects)
 }
 
-/// The namespace of the first object that has one.
 fn namespace_of(objects: &[Value]) -> Option<String> {
     objects.iter().find_map(|object| object.pointer("/metadata/namespace")?.as_str().map(str::to_owned))
 }

@@ -3,8 +3,10 @@
 use std::error::Error;
 use std::{fmt, io};
 
+use plumbline_bundle::{BundleError, CacheError, StoreError};
 use plumbline_core::RunFailure;
 use plumbline_kubernetes::ClusterError;
+use plumbline_registry::RegistryError;
 
 /// The kind of an [`AppError`]: whose fault it is. Callers derive an exit code from it
 /// (docs/exit-codes.md).
@@ -91,6 +93,22 @@ impl AppError {
         self
     }
 
+    /// Sets the hint, if there is one.
+    #[must_use]
+    pub fn hint_if(self, hint: Option<impl Into<String>>) -> Self {
+        match hint {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
+    /// Adds a cause that is not the text of an error.
+    #[must_use]
+    pub fn cause(mut self, cause: impl Into<String>) -> Self {
+        self.causes.push(cause.into());
+        self
+    }
+
     /// Adds a line to the hint.
     #[must_use]
     pub fn hint_more(mut self, hint: &str) -> Self {
@@ -102,38 +120,32 @@ impl AppError {
     }
 
     /// The kind of the error.
-    #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
     /// Whether an option or an input is wrong, rather than the system.
-    #[must_use]
     pub fn is_usage(&self) -> bool {
         self.kind == ErrorKind::Usage
     }
 
     /// What failed, and on what.
-    #[must_use]
     pub fn summary(&self) -> &str {
         &self.summary
     }
 
     /// Why it failed, the direct cause first. A cause may have several lines.
-    #[must_use]
     pub fn causes(&self) -> &[String] {
         &self.causes
     }
 
     /// What the user can do. Parts of the hint are separated by `; ` and line breaks; a part may
     /// name an option of the command line.
-    #[must_use]
     pub fn hint_text(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
     /// The error as the failure of a run, for its status.
-    #[must_use]
     pub fn failure(&self) -> RunFailure {
         RunFailure::new(&self.to_string(), self.hint.as_deref())
     }
@@ -152,13 +164,55 @@ impl fmt::Display for AppError {
 
 impl Error for AppError {}
 
+impl From<ClusterError> for AppError {
+    fn from(error: ClusterError) -> Self {
+        Self::cluster(&error)
+    }
+}
+
+impl From<RegistryError> for AppError {
+    fn from(error: RegistryError) -> Self {
+        registry_error(&error)
+    }
+}
+
 #[cfg(test)]
 impl AppError {
-    /// The error as the command line prints it.
     pub(crate) fn in_full(&self) -> String {
         let mut text = format!("error: {}\n", self.summary);
         self.causes.iter().for_each(|cause| text.push_str(&format!("cause: {cause}\n")));
         self.hint.iter().for_each(|hint| text.push_str(&format!("hint:  {hint}\n")));
         text
     }
+}
+
+/// An error of a bundle. `what` says what failed.
+pub fn bundle_error(what: impl Into<String>, error: &BundleError) -> AppError {
+    app_error(what.into(), error, error.is_systems(), error.hint().map(str::to_owned))
+}
+
+/// An error of the installed bundles. `what` says what failed.
+pub fn store_error(what: impl Into<String>, error: &StoreError) -> AppError {
+    app_error(what.into(), error, error.is_systems(), error.hint())
+}
+
+/// An error of a packed bundle. `what` says what failed.
+pub fn cache_error(what: impl Into<String>, error: &CacheError) -> AppError {
+    let (system, hint) = match error {
+        CacheError::Unpack(error) => (error.is_systems(), error.hint()),
+        CacheError::Bundle(error) => (error.is_systems(), error.hint()),
+        CacheError::NoHome => (true, Some("say where: set `XDG_CACHE_HOME` to a directory")),
+        _ => (true, None),
+    };
+    app_error(what.into(), error, system, hint.map(str::to_owned))
+}
+
+/// An error of a registry or a layout.
+pub fn registry_error(error: &RegistryError) -> AppError {
+    app_error(format!("failed to {}", error.what), error.cause.as_ref(), !error.is_usage(), error.hint())
+}
+
+fn app_error(what: String, error: &dyn Error, system: bool, hint: Option<String>) -> AppError {
+    let failed = if system { AppError::system(what) } else { AppError::usage(what) };
+    failed.because(error).hint_if(hint)
 }

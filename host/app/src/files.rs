@@ -1,10 +1,11 @@
-//! Reads files with a limit on their size.
+//! Files: bounded reads, temporary directories, and the directories of the user.
 
 use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use plumbline_core::size::Bytes;
+use tempfile::TempDir;
 
 use crate::error::AppError;
 
@@ -19,12 +20,46 @@ pub(crate) fn read_text(path: &Path, max: usize, what: &str) -> Result<String, A
 
 /// Reads a file of at most `max` bytes. `what` is the summary of the error if that fails.
 pub(crate) fn read_bytes(path: &Path, max: u64, what: &str) -> Result<Vec<u8>, AppError> {
-    let file = File::open(path).map_err(|error| AppError::usage(what).because(&error))?;
-    let mut bytes = Vec::new();
-    file.take(max + 1).read_to_end(&mut bytes).map_err(|error| AppError::usage(what).because(&error))?;
+    let bytes = read_start(path, max + 1).map_err(|error| AppError::usage(what).because(&error))?;
     if bytes.len() as u64 > max {
-        let error = std::io::Error::other(format!("it has more than {}", Bytes(max)));
-        return Err(AppError::usage(what).because(&error));
+        return Err(AppError::usage(what).cause(format!("it has more than {}", Bytes(max))));
     }
     Ok(bytes)
+}
+
+/// Reads the first `max` bytes of a file. Callers ask for one more than they accept.
+pub(crate) fn read_start(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads the first `max` bytes of a file as text.
+pub(crate) fn read_start_text(path: &Path, max: u64) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(max).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Reads the first `max` bytes of standard input as text if the path is `-`, otherwise of the file.
+pub(crate) fn read_input_text(path: &Path, max: u64) -> io::Result<String> {
+    if path != Path::new("-") {
+        return read_start_text(path, max);
+    }
+    let mut text = String::new();
+    io::stdin().lock().take(max).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Creates a directory for temporary files.
+pub(crate) fn scratch() -> Result<TempDir, AppError> {
+    tempfile::tempdir()
+        .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))
+}
+
+/// The directory that the variable names, or the one `below` the home directory (XDG Base Directory
+/// Specification). `None` without either.
+pub(crate) fn user_dir(variable: &str, below: &str) -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below)))
 }

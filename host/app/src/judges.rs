@@ -15,8 +15,8 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::AppError;
-use crate::limits::Limits;
-use crate::modules::modules;
+use crate::files;
+use crate::modules::{Limits, modules};
 use crate::sources::ResolvedPlugin;
 use crate::trees::{Reprocess, Trees};
 
@@ -24,27 +24,35 @@ use crate::trees::{Reprocess, Trees};
 const SUITE: &str = "e2e";
 
 /// How failures are judged.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Judging options")]
 pub struct JudgeOptions {
-    /// Lists of known failures that do not count.
+    /// List of known failures that do not count, in YAML or JSON (docs/judges.md); repeatable
+    #[arg(long, value_name = "FILE")]
     pub known_failures: Vec<PathBuf>,
-    /// Lists of flaky tests whose failures do not count.
+    /// List of flaky tests whose failures do not count; repeatable
+    #[arg(long, value_name = "FILE")]
     pub flaky: Vec<PathBuf>,
-    /// Lists of tests that may be skipped.
+    /// List of tests that may be skipped; every other skipped test counts as a failure; repeatable
+    #[arg(long, value_name = "FILE")]
     pub allowed_skips: Vec<PathBuf>,
-    /// A regular expression for tests that must not be skipped unless a list allows it.
+    /// Regular expression for tests that must not be skipped unless a list allows it, such as
+    /// `\[Conformance\]`
+    #[arg(long, value_name = "REGEX")]
     pub required_tests: Option<String>,
-    /// The archive of an earlier run, whose failures do not count.
+    /// Archive of an earlier run: failures that it has too do not count
+    #[arg(long, value_name = "ARCHIVE")]
     pub baseline: Option<PathBuf>,
-    /// Files of checks.
+    /// File of checks: requirements on results, health and logs (docs/judges.md); repeatable
+    #[arg(long, value_name = "FILE")]
     pub checks: Vec<PathBuf>,
-    /// The plugin to judge. By default `e2e`, or the only plugin.
-    pub plugin: Option<String>,
+    /// The plugin to judge [default: `e2e` if there is one, otherwise the only plugin]
+    #[arg(long, value_name = "NAME")]
+    pub judge_plugin: Option<String>,
 }
 
 impl JudgeOptions {
     /// The first option that is set, by its name on the command line.
-    #[must_use]
     pub fn given(&self) -> Option<&'static str> {
         let all = [
             (!self.known_failures.is_empty(), "--known-failures"),
@@ -53,19 +61,16 @@ impl JudgeOptions {
             (self.required_tests.is_some(), "--required-tests"),
             (self.baseline.is_some(), "--baseline"),
             (!self.checks.is_empty(), "--checks"),
-            (self.plugin.is_some(), "--judge-plugin"),
+            (self.judge_plugin.is_some(), "--judge-plugin"),
         ];
         all.into_iter().find_map(|(given, name)| given.then_some(name))
     }
 }
 
 /// Selects the one of `plugins` that is judged.
-///
-/// # Errors
-/// There is no such plugin, or several could be meant.
 pub fn judged_plugin(options: &JudgeOptions, plugins: &[String]) -> Result<String, AppError> {
     let names = || format!("there are `{}`", plugins.join("`, `"));
-    match &options.plugin {
+    match &options.judge_plugin {
         Some(name) if plugins.contains(name) => Ok(name.clone()),
         Some(name) => {
             let wrong = AppError::usage(format!("there is no plugin `{name}` to be judged"));
@@ -84,9 +89,6 @@ pub fn judged_plugin(options: &JudgeOptions, plugins: &[String]) -> Result<Strin
 }
 
 /// Reads the files and the archive that `options` name, and makes the chain of judges for `plugin`.
-///
-/// # Errors
-/// A file cannot be read, or no judge is given.
 pub fn chain(context: &Context, options: &JudgeOptions, plugin: &str, limits: &Limits) -> Result<Chain, AppError> {
     let read = |files: &[PathBuf]| {
         let lists: Result<Vec<ListFile>, ChainError> = files.iter().map(|path| ListFile::read(path)).collect();
@@ -107,7 +109,6 @@ pub fn chain(context: &Context, options: &JudgeOptions, plugin: &str, limits: &L
     Ok(chain)
 }
 
-/// The failures of `plugin` in an earlier run.
 fn baseline(context: &Context, archive: &Path, plugin: &str, limits: &Limits) -> Result<Baseline, AppError> {
     let mut trees = Trees::open(context, archive, Reprocess { limits: limits.clone(), ..Reprocess::default() })?;
     let known = trees.plugins();
@@ -128,9 +129,6 @@ fn baseline(context: &Context, archive: &Path, plugin: &str, limits: &Limits) ->
 
 /// Appends the judges of `options` to the chain of their plugin, and lets them read their lists, so
 /// that mistakes are reported before the run starts.
-///
-/// # Errors
-/// As for [`judged_plugin`] and [`chain`], and if a judge cannot use its lists.
 pub fn apply(
     context: &Context,
     options: &JudgeOptions,
@@ -156,9 +154,6 @@ pub fn apply(
 
 /// Checks that no option is set if the definitions of plugins cannot change. `why` says why they
 /// cannot.
-///
-/// # Errors
-/// An option is set.
 pub fn not_with(options: &JudgeOptions, why: &str, hint: &str) -> Result<(), AppError> {
     match options.given() {
         None => Ok(()),
@@ -167,9 +162,6 @@ pub fn not_with(options: &JudgeOptions, why: &str, hint: &str) -> Result<(), App
 }
 
 /// Lets the judges of `chain` read their lists for `plugin`, whose definition is not known.
-///
-/// # Errors
-/// A judge cannot use its lists.
 pub fn rehearse_chain(chain: &Chain, plugin: &str, limits: &Limits) -> Result<(), AppError> {
     let wrong =
         |error: &dyn std::error::Error| AppError::usage(format!("failed to judge plugin `{plugin}`")).because(error);
@@ -200,7 +192,7 @@ fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Re
     let judges = plan_judges(&modules(limits)?, &limits.modules, &source).map_err(|error| wrong(&error))?;
     let no_room =
         |error: io::Error| AppError::system("failed to create a directory for temporary files").because(&error);
-    let scratch = tempfile::tempdir().map_err(no_room)?;
+    let scratch = files::scratch()?;
     let (items, root) = (scratch.path().join("items"), scratch.path().join("archive"));
     File::create(&items).and_then(|_| fs::create_dir(&root)).map_err(no_room)?;
     let info = PluginInfo {
@@ -221,9 +213,7 @@ fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Re
         None => Ok(()),
         Some((judge, error)) => {
             let what = format!("the judge `{judge}` cannot use what it is given for plugin `{name}`");
-            Err(AppError::usage(what)
-                .because(&io::Error::other(error))
-                .hint("docs/judges.md shows what lists and checks look like"))
+            Err(AppError::usage(what).cause(error).hint("docs/judges.md shows what lists and checks look like"))
         }
     }
 }

@@ -6,12 +6,13 @@
 //!
 //! * [`Context`]: what every use case gets from its caller: settings of registries, and a
 //!   [`Reporter`] for warnings and progress.
-//! * [`AppError`]: the error of every use case.
+//! * [`AppError`]: the error of every use case. Its texts say what failed, on what, why, and what the
+//!   user can do; nothing else in it distinguishes errors but whose fault they are.
 //! * [`sources`], [`signing`], [`bundles`]: turns references to plugins into definitions and
 //!   bundles, checks their signatures, and distributes them.
 //! * [`local_run`], [`cluster_run`], [`manifest`], [`suite`]: runs on this machine and in a cluster,
 //!   and the conformance suite in a run.
-//! * [`aggregator`], [`test_plugin`], [`adapter_results`]: roles of the program in a cluster.
+//! * [`aggregator`], [`test_plugin`], [`process`]: roles of the program in a cluster.
 //! * [`results`], [`trees`], [`judges`], [`difference`]: reads, judges and compares the results of
 //!   runs.
 //! * [`report`]: renders results as text, Markdown, HTML, JUnit XML, JSON and YAML.
@@ -37,23 +38,20 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod adapter_results;
 pub mod aggregator;
 pub mod bundles;
 pub mod cluster_run;
-pub mod conceal;
 pub mod context;
 pub mod difference;
 mod error;
 mod files;
 pub mod images;
 pub mod judges;
-pub mod limits;
 pub mod local_run;
 pub mod local_runs;
 pub mod manifest;
-mod memory_limit;
 pub mod modules;
+pub mod process;
 pub mod report;
 pub mod results;
 pub mod runtime;

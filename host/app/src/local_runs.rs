@@ -1,17 +1,18 @@
 //! The local runs of the user, so that another terminal finds them: one small file per run in the
-//! state directory.
+//! state directory. And the interrupted run to continue.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use jiff::Timestamp;
-use plumbline_aggregator::{Published, STATUS_FILE};
+use plumbline_aggregator::{Published, STATUS_FILE, WorkDir, WorkDirError};
 use plumbline_archive::disk::Disk;
 use plumbline_core::RunId;
 use plumbline_core::run_status::RunStatus;
 use serde::{Deserialize, Serialize};
 
 use crate::error::AppError;
+use crate::files::user_dir;
 
 /// Finished runs that are recorded.
 const MAX_REMEMBERED: usize = 20;
@@ -50,13 +51,11 @@ impl LocalRun {
 }
 
 /// The directory in which a run with the working directory `work` keeps the output of its plugins.
-#[must_use]
 pub fn log_dir(work: &Path) -> PathBuf {
     work.join("tree/podlogs/local")
 }
 
 /// The file with the output of a plugin on `node`, while the run is in progress.
-#[must_use]
 pub fn log_file(work: &Path, plugin: &str, node: &str) -> PathBuf {
     log_dir(work).join(plugin).join("logs").join(format!("{node}.txt"))
 }
@@ -64,16 +63,11 @@ pub fn log_file(work: &Path, plugin: &str, node: &str) -> PathBuf {
 /// `$XDG_STATE_HOME/plumbline/runs`, or `~/.local/state/plumbline/runs` (XDG Base Directory
 /// Specification). `None` without a home directory.
 fn directory() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
-    Some(state.join("plumbline/runs"))
+    Some(user_dir("XDG_STATE_HOME", ".local/state")?.join("plumbline/runs"))
 }
 
 /// Records `run`, and removes the oldest records of finished runs above the limit. Without a home
 /// directory, nothing is recorded.
-///
-/// # Errors
-/// The state directory cannot be written.
 pub fn record(run: &LocalRun) -> io::Result<()> {
     let Some(directory) = directory() else { return Ok(()) };
     fs::create_dir_all(&directory)?;
@@ -87,9 +81,6 @@ pub fn record(run: &LocalRun) -> io::Result<()> {
 }
 
 /// Lists the recorded runs, the newest first.
-///
-/// # Errors
-/// The state directory cannot be read.
 pub fn list() -> io::Result<Vec<LocalRun>> {
     directory().map_or_else(|| Ok(Vec::new()), |directory| list_in(&directory))
 }
@@ -116,9 +107,6 @@ fn list_in(directory: &Path) -> io::Result<Vec<LocalRun>> {
 }
 
 /// Finds the run whose ID starts with `wanted`, or the newest run with the others.
-///
-/// # Errors
-/// There is no such run, or several.
 pub fn find(wanted: Option<&str>) -> Result<(LocalRun, Vec<LocalRun>), AppError> {
     let runs = list().map_err(|error| AppError::system("failed to list the runs").because(&error))?;
     let Some(wanted) = wanted else {
@@ -151,9 +139,6 @@ pub struct LocalStatus {
 }
 
 /// Reads the last status of a run.
-///
-/// # Errors
-/// The working directory has no status.
 pub fn read_status(entry: &LocalRun) -> Result<LocalStatus, AppError> {
     if let Some(status) = &entry.status {
         return Ok(LocalStatus { status: status.clone(), at: None, lost: false });
@@ -176,4 +161,62 @@ pub fn read_status(entry: &LocalRun) -> Result<LocalStatus, AppError> {
     let published: Published = serde_json::from_slice(&bytes)
         .map_err(|error| AppError::system(format!("`{}` is not a status", path.display())).because(&error))?;
     Ok(LocalStatus { status: published.status, at: Some(published.at), lost: !entry.is_running() })
+}
+
+const LIST_HINT: &str = "`plumbline status --local` lists the runs";
+
+/// Opens the working directory of the run that `wanted` names: a directory, an ID or its start, or
+/// nothing for the newest unfinished run.
+pub(super) fn open_interrupted(wanted: &str) -> Result<WorkDir, AppError> {
+    let path = Path::new(wanted);
+    if !wanted.is_empty() && path.join("run.json").is_file() {
+        return opened(absolute(path)?);
+    }
+    let runs = list().map_err(|error| AppError::system("failed to list the runs").because(&error))?;
+    if wanted.is_empty() {
+        return newest(&runs);
+    }
+    let mut found = runs.iter().filter(|run| run.has_id(wanted));
+    match (found.next(), found.next()) {
+        (Some(run), None) if run.is_unfinished() => opened(run.work.clone()),
+        (Some(run), None) => {
+            let error = AppError::usage(format!("run {} cannot be continued", run.run.short()));
+            Err(match &run.archive {
+                Some(archive) => error.hint(format!("it has finished: its archive is {}", archive.display())),
+                None => error.hint(format!("its working directory `{}` is gone", run.work.display())),
+            })
+        }
+        (Some(_), Some(_)) => {
+            Err(AppError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
+        }
+        (None, _) => Err(AppError::usage(format!(
+            "no run to continue: `{wanted}` is neither the id nor the working directory of one"
+        ))
+        .hint(LIST_HINT)),
+    }
+}
+
+fn newest(runs: &[LocalRun]) -> Result<WorkDir, AppError> {
+    let mut running = false;
+    for run in runs.iter().filter(|run| run.is_unfinished()) {
+        match WorkDir::open(run.work.clone()) {
+            Err(WorkDirError::Locked(_)) => running = true,
+            opened => return opened.map_err(|error| unusable(&error)),
+        }
+    }
+    let what = if running { "no run to continue: the unfinished ones are running" } else { "no run to continue" };
+    Err(AppError::usage(what).hint(LIST_HINT))
+}
+
+fn opened(root: PathBuf) -> Result<WorkDir, AppError> {
+    WorkDir::open(root).map_err(|error| unusable(&error))
+}
+
+fn unusable(error: &WorkDirError) -> AppError {
+    AppError::system("failed to open the working directory of the run").because(error)
+}
+
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, AppError> {
+    std::path::absolute(path)
+        .map_err(|error| AppError::system(format!("failed to resolve the path `{}`", path.display())).because(&error))
 }

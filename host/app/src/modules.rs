@@ -1,20 +1,22 @@
-//! The sandbox with the built-in modules, as every use case that reads results needs it.
+//! The sandbox with the built-in modules, as every use case that reads results needs it, within the
+//! operator's limits: the defaults, or the values of a file (docs/limits.md).
 
 use std::path::PathBuf;
 
-use plumbline_aggregator::{LazyModule, Modules};
+use plumbline_aggregator::{LazyModule, LimitPolicy, Modules};
 use plumbline_core::limits::{COMPILE_CPU_SECONDS, COMPILE_MEMORY, module_memory};
+use plumbline_core::{ModuleLimits, ReceiveLimits};
 use plumbline_sandbox::{CompilerProcess, Sandbox, SandboxConfig};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::error::AppError;
-use crate::limits::Limits;
-use crate::memory_limit::memory_limit;
+use crate::files::{read_start_text, user_dir};
+use crate::runtime::memory_limit;
 
 /// Sets up the sandbox with the built-in modules. Compiled code of other modules is cached below
 /// the user's cache directory.
-///
-/// # Errors
-/// The sandbox cannot be set up, or the built-in modules are damaged.
 pub fn modules(limits: &Limits) -> Result<Modules, AppError> {
     let (sandbox, built_in) = sandbox(limits)?;
     Ok(Modules::new(sandbox, built_in))
@@ -22,14 +24,11 @@ pub fn modules(limits: &Limits) -> Result<Modules, AppError> {
 
 /// Sets up the sandbox, and the built-in modules separately. Each module is loaded when it is first
 /// needed.
-///
-/// # Errors
-/// As for [`modules`].
 pub fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), AppError> {
-    let default = SandboxConfig::default();
     let cap = &limits.modules.cap;
     let config = SandboxConfig {
-        cache_dir: cache_dir(),
+        // Without a home directory, nothing is cached.
+        cache_dir: cache_root().map(|cache| cache.join("modules")),
         max_memory: cap.memory,
         max_table_elements: u32::try_from(cap.table_elements).unwrap_or(u32::MAX),
         stack: usize::try_from(limits.modules.default.stack).unwrap_or(usize::MAX),
@@ -40,7 +39,7 @@ pub fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), AppError> 
             memory: COMPILE_MEMORY,
             cpu_seconds: COMPILE_CPU_SECONDS,
         }),
-        ..default
+        ..SandboxConfig::default()
     };
     let sandbox = Sandbox::new(config)
         .map_err(|error| AppError::system("failed to set up the sandbox for modules").because(&error))?;
@@ -56,17 +55,101 @@ fn own_program() -> PathBuf {
     if own.exists() { own } else { std::env::current_exe().unwrap_or(own) }
 }
 
-/// `$XDG_CACHE_HOME/plumbline/modules`, or `~/.cache/plumbline/modules`. Without a home directory,
-/// nothing is cached.
-fn cache_dir() -> Option<PathBuf> {
-    Some(cache_root()?.join("modules"))
-}
-
 /// The user's cache directory of Plumbline (XDG Base Directory Specification). `None` without a
 /// home directory.
-#[must_use]
 pub fn cache_root() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
-    Some(cache.join("plumbline"))
+    Some(user_dir("XDG_CACHE_HOME", ".cache")?.join("plumbline"))
+}
+
+/// The largest file, in bytes. All keys together take about 1 KiB.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Limits on what comes from others: modules and uploads.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// What modules may use.
+    pub modules: LimitPolicy,
+    /// What uploads may use.
+    pub uploads: ReceiveLimits,
+}
+
+/// The content of the file. Keys that it omits keep their defaults.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Document {
+    modules: Map<String, Value>,
+    cap: Map<String, Value>,
+    uploads: Map<String, Value>,
+}
+
+/// The file with the operator's limits.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct LimitsFile {
+    /// Limits on modules and uploads, as YAML or JSON (docs/limits.md) [default: built-in limits]
+    #[arg(long, env = "PLUMBLINE_LIMITS", value_name = "FILE")]
+    pub limits: Option<PathBuf>,
+}
+
+impl LimitsFile {
+    /// Reads the file; without one, the limits are the defaults.
+    pub fn load(&self) -> Result<Limits, AppError> {
+        let Some(path) = &self.limits else { return Ok(Limits::default()) };
+        let wrong = |error: &dyn std::error::Error| {
+            AppError::usage(format!("invalid limits in `{}`", path.display())).because(error)
+        };
+        let text = read_start_text(path, MAX_BYTES).map_err(|error| wrong(&error))?;
+        let document: Document = serde_saphyr::from_str(&text).map_err(|error| wrong(&error))?;
+        let modules = LimitPolicy {
+            default: overlay(&ModuleLimits::default(), document.modules).map_err(|error| wrong(&error))?,
+            cap: overlay(&ModuleLimits::cap(), document.cap).map_err(|error| wrong(&error))?,
+        };
+        Ok(Limits {
+            modules,
+            uploads: overlay(&ReceiveLimits::default(), document.uploads).map_err(|error| wrong(&error))?,
+        })
+    }
+}
+
+/// Replaces values of `base` by those of `over`. A key that `base` does not have is an error.
+fn overlay<T: Serialize + DeserializeOwned>(base: &T, over: Map<String, Value>) -> Result<T, serde_json::Error> {
+    let mut value = serde_json::to_value(base)?;
+    if let Value::Object(fields) = &mut value {
+        fields.extend(over);
+    }
+    serde_json::from_value(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn load(text: &str) -> Result<Limits, AppError> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        LimitsFile { limits: Some(file.path().to_owned()) }.load()
+    }
+
+    #[test]
+    fn what_the_file_says_replaces_the_default_and_nothing_else() {
+        let limits = load("modules: {memory: 1048576}\ncap: {depth: 9}\nuploads: {entries: 3}\n").unwrap();
+        assert_eq!(limits.modules.default, ModuleLimits { memory: 1 << 20, ..ModuleLimits::default() });
+        assert_eq!(limits.modules.cap, ModuleLimits { depth: 9, ..ModuleLimits::cap() });
+        assert_eq!(limits.uploads, ReceiveLimits { entries: 3, ..ReceiveLimits::default() });
+    }
+
+    #[test]
+    fn an_unknown_limit_is_named() {
+        for (text, name) in
+            [("modules: {memroy: 1}", "memroy"), ("module: {}", "module"), ("cap: {items: many}", "many")]
+        {
+            let error = load(text).unwrap_err().in_full();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn without_a_file_the_defaults_hold() {
+        assert_eq!(LimitsFile::default().load().unwrap().uploads, ReceiveLimits::default());
+    }
 }

@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use crate::args::{Cli, Command, Level, WorkerCli, WorkerRole, with_examples};
-use crate::{error, hints};
+use crate::error;
 
 /// Sonobuoy's name. In images, the binary has this name.
 const SONOBUOY: &str = "sonobuoy";
@@ -101,7 +101,7 @@ impl Name {
             command = command.name(SONOBUOY).bin_name(SONOBUOY).mut_arg("exit_code", |arg| arg.default_value("compat"));
         }
         let matches = command.try_get_matches_from_mut(args).map_err(|error| without_hidden(error, &command))?;
-        hints::for_command(called(&command, &matches));
+        error::for_command(called(&command, &matches));
         T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 

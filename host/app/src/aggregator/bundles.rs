@@ -14,8 +14,7 @@ use plumbline_registry::{Cause, Client, Kind, Pulled, Reference, RegistryError, 
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 
-use crate::error::AppError;
-use crate::sources::cache_error;
+use crate::error::{AppError, cache_error};
 use crate::sources::registry::LARGEST_TAR;
 
 /// The number of bundles that are pulled in parallel.
@@ -59,8 +58,8 @@ pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &Bund
     }
     let failures = Failures { secret: config.image_pull_secrets.clone() };
     let (mut found, missing) = blocking({
-        let (places, failures) = (places.clone(), failures.clone());
-        move || find(requests, &places, &failures)
+        let places = places.clone();
+        move || find(requests, &places)
     })
     .await??;
     if !missing.is_empty() {
@@ -119,7 +118,6 @@ type ResolvedPlugin = BTreeMap<String, PathBuf>;
 fn find(
     wanted: Vec<BundleRequest>,
     places: &BundleDirs,
-    failures: &Failures,
 ) -> Result<(ResolvedPlugin, Vec<(BundleRequest, Reference)>), AppError> {
     let (mut found, mut missing) = (ResolvedPlugin::new(), Vec::new());
     for one in wanted {
@@ -127,10 +125,19 @@ fn find(
             None => {
                 let dir = places.baked.join(&one.plugin);
                 let bundle = Bundle::open(&dir).map_err(|error| match error {
-                    BundleError::NoDefinition(_) => failures.not_baked(&one, &dir),
-                    error => failures.damaged_image(&one, &dir, &error),
+                    BundleError::NoDefinition(_) => {
+                        AppError::system(format!("the bundle of plugin `{}` is not in this image", one.plugin))
+                            .cause(format!("there is no `plugin.yaml` in `{}`", dir.display()))
+                            .hint("bake it into the image of the run with `plumbline plugin bake`, and name that image with `--image`")
+                    }
+                    error => AppError::system(format!(
+                        "the bundle of plugin `{}` in `{}` of this image cannot be used",
+                        one.plugin,
+                        dir.display()
+                    ))
+                    .because(&error),
                 })?;
-                failures.must_be(&one, &bundle)?;
+                must_be(&one, &bundle)?;
                 tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle in the image is used");
                 found.insert(one.plugin, dir);
             }
@@ -138,7 +145,7 @@ fn find(
                 let dir = places.fetched.join(one.digest.hex());
                 match Bundle::open(&dir) {
                     Ok(bundle) if bundle.digest() == one.digest => {
-                        failures.must_be(&one, &bundle)?;
+                        must_be(&one, &bundle)?;
                         tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle was fetched before");
                         found.insert(one.plugin, dir);
                     }
@@ -207,7 +214,12 @@ async fn pull_all(
     };
     match tokio::time::timeout(TIMEOUT, all).await {
         Ok(found) => found,
-        Err(_) => Err(failures.late(&waiting, TIMEOUT)),
+        Err(_) => {
+            let names: Vec<_> = waiting.iter().map(|name| format!("`{name}`")).collect();
+            let (names, seconds) = (names.join(", "), TIMEOUT.as_secs());
+            Err(AppError::system(format!("the bundles of these plugins were not fetched within {seconds} s: {names}"))
+                .hint(format!("the registry or the way to it is too slow. {ALTERNATIVES}")))
+        }
     }
 }
 
@@ -232,20 +244,22 @@ impl Puller {
         let failures = &self.failures;
         let pulled = self.reached(reference).await.map_err(|error| failures.not_pulled(one, reference, &error))?;
         if pulled.kind == Kind::Module {
-            return Err(failures.no_bundle(one, reference));
+            return Err(not_fetched(one, reference).cause("it is a single WebAssembly file, and no bundle"));
         }
         // The digest of the tar is that of the bundle, so it is checked before anything is
         // unpacked.
         let digest = pulled.layer.digest.to_string();
         if digest != one.digest.to_string() {
-            return Err(failures.another(one, reference, &digest));
+            return Err(not_fetched(one, reference)
+                .cause(format!("it has the digest {digest}, and the configuration wants {}", one.digest))
+                .hint("the digest is the bundle's, the one in the reference that of its manifest: `plumbline plugin push --json` prints both. If they were right, somebody changed it: do not use it"));
         }
         let _alone = self.unpacking.lock().await;
         let dir = self.dir.clone();
-        let bundle = blocking(move || unpacked(&dir, pulled.file.path()))
-            .await?
-            .map_err(|error| failures.hostile(one, reference, &error))?;
-        failures.must_be(one, &bundle)?;
+        let bundle = blocking(move || unpacked(&dir, pulled.file.path())).await?.map_err(|error| {
+            cache_error(format!("failed to load the bundle `{reference}` of plugin `{}`", one.plugin), &error)
+        })?;
+        must_be(one, &bundle)?;
         tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle is here");
         Ok(bundle.dir)
     }
@@ -280,7 +294,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 /// The alternatives to a registry, for hints.
 const ALTERNATIVES: &str = "`run --bundle-delivery config-maps` carries modules of up to 32 MiB, and `plumbline plugin bake` puts them into the image";
 
-/// Makes the errors about bundles, with hints that name parts of the configuration.
+/// Makes hints about errors of registries, which name parts of the configuration.
 #[derive(Debug, Clone)]
 pub(super) struct Failures {
     /// The Secret for pulling images; empty if there is none.
@@ -288,16 +302,8 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    fn of(one: &BundleRequest, reference: &Reference) -> AppError {
-        AppError::system(format!("failed to fetch the bundle `{reference}` of plugin `{}`", one.plugin))
-    }
-
-    pub(super) fn not_pulled(&self, one: &BundleRequest, reference: &Reference, error: &RegistryError) -> AppError {
-        let told = Self::of(one, reference).because(error.cause.as_ref());
-        match self.hint(error) {
-            Some(hint) => told.hint(hint),
-            None => told,
-        }
+    fn not_pulled(&self, one: &BundleRequest, reference: &Reference, error: &RegistryError) -> AppError {
+        not_fetched(one, reference).because(error.cause.as_ref()).hint_if(self.hint(error))
     }
 
     fn hint(&self, error: &RegistryError) -> Option<String> {
@@ -318,63 +324,26 @@ impl Failures {
             _ => return error.hint(),
         })
     }
-
-    pub(super) fn no_bundle(&self, one: &BundleRequest, reference: &Reference) -> AppError {
-        Self::of(one, reference).because(&Plain("it is a single WebAssembly file, and no bundle".to_owned()))
-    }
-
-    pub(super) fn another(&self, one: &BundleRequest, reference: &Reference, digest: &str) -> AppError {
-        Self::of(one, reference)
-            .because(&Plain(format!("it has the digest {digest}, and the configuration wants {}", one.digest)))
-            .hint("the digest is the bundle's, the one in the reference that of its manifest: `plumbline plugin push --json` prints both. If they were right, somebody changed it: do not use it")
-    }
-
-    pub(super) fn hostile(&self, one: &BundleRequest, reference: &Reference, error: &CacheError) -> AppError {
-        cache_error(format!("failed to load the bundle `{reference}` of plugin `{}`", one.plugin), error)
-    }
-
-    pub(super) fn late(&self, waiting: &[String], patience: Duration) -> AppError {
-        let names: Vec<_> = waiting.iter().map(|name| format!("`{name}`")).collect();
-        let (names, seconds) = (names.join(", "), patience.as_secs());
-        AppError::system(format!("the bundles of these plugins were not fetched within {seconds} s: {names}"))
-            .hint(format!("the registry or the way to it is too slow. {ALTERNATIVES}"))
-    }
-
-    pub(super) fn not_baked(&self, one: &BundleRequest, dir: &Path) -> AppError {
-        AppError::system(format!("the bundle of plugin `{}` is not in this image", one.plugin))
-            .because(&Plain(format!("there is no `plugin.yaml` in `{}`", dir.display())))
-            .hint("bake it into the image of the run with `plumbline plugin bake`, and name that image with `--image`")
-    }
-
-    pub(super) fn damaged_image(&self, one: &BundleRequest, dir: &Path, error: &BundleError) -> AppError {
-        AppError::system(format!(
-            "the bundle of plugin `{}` in `{}` of this image cannot be used",
-            one.plugin,
-            dir.display()
-        ))
-        .because(error)
-    }
-
-    /// Checks that a bundle is that of the plugin, with the digest of the configuration.
-    pub(super) fn must_be(&self, one: &BundleRequest, bundle: &Bundle) -> Result<(), AppError> {
-        let plugin = &one.plugin;
-        if bundle.digest() != one.digest {
-            let what =
-                format!("the bundle of plugin `{plugin}` in `{}` is not the one that is wanted", bundle.dir.display());
-            let why = format!("it has the digest {}, and the configuration wants {}", bundle.digest(), one.digest);
-            return Err(AppError::system(what).because(&Plain(why)).hint(
-                "bake the image again with the bundle of the run, or begin the run with the bundle that is in the image",
-            ));
-        }
-        if bundle.name() == plugin {
-            return Ok(());
-        }
-        let what = format!("the bundle that `Plumbline.Bundles` names for plugin `{plugin}` is that of another");
-        Err(AppError::system(what).because(&Plain(format!("its definition is that of `{}`", bundle.name()))))
-    }
 }
 
-/// A cause without an error of its own.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Plain(String);
+fn not_fetched(one: &BundleRequest, reference: &Reference) -> AppError {
+    AppError::system(format!("failed to fetch the bundle `{reference}` of plugin `{}`", one.plugin))
+}
+
+/// Checks that a bundle is that of the plugin, with the digest of the configuration.
+fn must_be(one: &BundleRequest, bundle: &Bundle) -> Result<(), AppError> {
+    let plugin = &one.plugin;
+    if bundle.digest() != one.digest {
+        let what =
+            format!("the bundle of plugin `{plugin}` in `{}` is not the one that is wanted", bundle.dir.display());
+        let why = format!("it has the digest {}, and the configuration wants {}", bundle.digest(), one.digest);
+        return Err(AppError::system(what).cause(why).hint(
+            "bake the image again with the bundle of the run, or begin the run with the bundle that is in the image",
+        ));
+    }
+    if bundle.name() == plugin {
+        return Ok(());
+    }
+    let what = format!("the bundle that `Plumbline.Bundles` names for plugin `{plugin}` is that of another");
+    Err(AppError::system(what).cause(format!("its definition is that of `{}`", bundle.name())))
+}

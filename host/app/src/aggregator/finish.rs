@@ -13,7 +13,7 @@ use plumbline_core::{RunFailure, RunId};
 use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish_last};
 use plumbline_kubernetes::{Cluster, names};
 
-use super::pod::Pod;
+use crate::aggregator::start::Pod;
 use crate::error::AppError;
 
 /// The file with the last status of a finished run, in the aggregator's directory.

@@ -3,32 +3,31 @@
 
 mod bundles;
 mod finish;
-mod pod;
 mod start;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bundles::BundleDirs;
+use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_record, upload};
 use plumbline_aggregator::{OnArchived, Run, RunError, Settings, Source, WorkDir};
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::{RunFailure, RunId, RunStatus};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
 use plumbline_kubernetes::{CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, inside};
+use start::{
+    Pod, StartError, aliases, as_map, find_plugins, graces, listen, open_work_dir, provenance, read_config, seconds,
+    survey, unpack_modules_of_run, var,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::conceal::conceal;
 use crate::context::Context;
 use crate::error::AppError;
-use crate::limits::Limits;
-use crate::modules;
+use crate::modules::{self, Limits};
+use crate::runtime::{Termination, conceal};
 
-use bundles::BundleDirs;
-use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_record, upload};
-use pod::{Pod, aliases, as_map, graces, listen, provenance, read_config, seconds, survey, var};
-use start::{StartError, find_plugins, open_work_dir, unpack_modules_of_run};
-
-pub use start::AggregatorOptions;
+pub use start::{AggregatorOptions, StartLog};
 
 /// The fetched bundles, in the run's working directory, and removed with it.
 const BUNDLES: &str = "bundles";
@@ -48,10 +47,11 @@ pub enum AggregatorEnd {
 }
 
 /// Runs the aggregator of a cluster from the configuration in its pod to the archive.
-///
-/// # Errors
-/// The run cannot start, or it failed and the pod does not stay.
-pub async fn aggregate(context: &Context, options: &AggregatorOptions<'_>) -> Result<AggregatorEnd, AppError> {
+pub async fn aggregate(
+    context: &Context,
+    options: &AggregatorOptions,
+    start_log: StartLog<'_>,
+) -> Result<AggregatorEnd, AppError> {
     conceal();
     // Two events end the run early: a signal to this process, and a failure of a run that fails
     // fast. After the latter, the archive can be downloaded, as at any other end.
@@ -66,7 +66,7 @@ pub async fn aggregate(context: &Context, options: &AggregatorOptions<'_>) -> Re
         // The run continues in the next pod, so its journal must not record an interruption.
         Storage::Claim { .. } => CancellationToken::new(),
     };
-    let (work, id) = match open_work_dir(options, &config) {
+    let (work, id) = match open_work_dir(options, &config, start_log) {
         Ok(opened) => opened,
         Err(StartError { error, elsewhere: true }) => return Err(error),
         Err(StartError { error, elsewhere: false }) => {
@@ -113,7 +113,7 @@ pub async fn aggregate(context: &Context, options: &AggregatorOptions<'_>) -> Re
 /// Publishes the error in the status of the run, if the cluster can be reached before this process
 /// is asked to stop. Returns the error.
 async fn report_start_error(
-    options: &AggregatorOptions<'_>,
+    options: &AggregatorOptions,
     config: &Config,
     error: AppError,
     stopped: &CancellationToken,
@@ -129,7 +129,7 @@ async fn report_start_error(
 
 /// The settings of the run, from the configuration and its pod.
 fn settings(
-    options: &AggregatorOptions<'_>,
+    options: &AggregatorOptions,
     config: &Config,
     id: RunId,
     pod: &Pod,
@@ -159,7 +159,7 @@ fn settings(
 }
 
 async fn run(
-    options: &AggregatorOptions<'_>,
+    options: &AggregatorOptions,
     config: &Config,
     id: RunId,
     pod: &Pod,
@@ -168,7 +168,7 @@ async fn run(
     cancel: &CancellationToken,
 ) -> Result<(), FailedRun> {
     let cluster = &publishing.cluster;
-    let limits = Limits::load(options.limits.as_deref())?;
+    let limits = options.limits.load()?;
     let mut sources = find_plugins(config, &unpack_modules_of_run(&options.dir)?)?;
     let places = BundleDirs { fetched: work.root().join(BUNDLES), baked: options.baked.clone() };
     fetch(config, &mut sources, &places, publishing, cancel).await?;
@@ -194,8 +194,8 @@ async fn run(
             return Ok(());
         }
         Err(error) => {
-            let failed = AppError::system("failed to start the run").because(&error);
-            return Err(error.hint().into_iter().fold(failed, AppError::hint).into());
+            let failed = AppError::system("failed to start the run").because(&error).hint_if(error.hint());
+            return Err(failed.into());
         }
     };
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
@@ -237,12 +237,7 @@ fn on_archived(dir: PathBuf) -> OnArchived {
 }
 
 /// Records and publishes the end of a run that has finished.
-async fn finish_again(
-    options: &AggregatorOptions<'_>,
-    config: &Config,
-    publishing: &PublishOptions,
-    status: RunStatus,
-) {
+async fn finish_again(options: &AggregatorOptions, config: &Config, publishing: &PublishOptions, status: RunStatus) {
     update_record(&options.dir, &status);
     let status = upload(config, &options.dir, status).await;
     publish_end(publishing, &status).await;
@@ -276,12 +271,12 @@ async fn left(config: &Config, stopped: &CancellationToken) {
     }
 }
 
-async fn connect(options: &AggregatorOptions<'_>) -> Result<Cluster, AppError> {
+async fn connect(options: &AggregatorOptions) -> Result<Cluster, AppError> {
     let cluster = match &options.kubeconfig {
         Some(path) => Cluster::connect(&ConnectOptions { kubeconfig: Some(path.clone()), context: None }).await,
         None => Cluster::in_pod(),
     };
-    cluster.map_err(|error| AppError::cluster(&error))
+    Ok(cluster?)
 }
 
 /// Checks that names resolve and that workers can reach this pod. Returns the failure of a run that
@@ -298,16 +293,9 @@ async fn check_network(url: &str, fail_fast: Option<&CancellationToken>) -> Opti
 }
 
 async fn cancel_on_signal(cancel: CancellationToken) {
-    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(terminate) => terminate,
-        Err(error) => {
-            tracing::warn!("signals cannot be followed: {error}");
-            return;
-        }
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
+    match Termination::catch() {
+        Ok(mut termination) => termination.received().await,
+        Err(error) => return tracing::warn!("signals cannot be followed: {error}"),
     }
     tracing::warn!("asked to stop");
     cancel.cancel();

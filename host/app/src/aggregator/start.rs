@@ -1,16 +1,25 @@
-//! What a run starts with: its working directory, its ID, and the plugins in the search path with
-//! the modules that came with them.
+//! What a run starts with: the configuration of the aggregator, the pod that it runs in, the working
+//! directory, and the plugins in the search path with the modules that came with them.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use plumbline_aggregator::{Source, WorkDir, WorkDirError};
-use plumbline_core::RunId;
-use plumbline_core::config::Config;
-use plumbline_kubernetes::manifest::unpack_modules;
-use plumbline_kubernetes::names;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use plumbline_aggregator::{Provenance, Source, WorkDir, WorkDirError};
+use plumbline_core::config::{Config, MAX_CONFIG_BYTES, NativeSidecar, SecurityContextMode};
+use plumbline_core::{PluginName, RunId};
+use plumbline_kubernetes::dispatcher::Survey;
+use plumbline_kubernetes::driver::{Stage, WorkerSecurity, progress_ports};
+use plumbline_kubernetes::manifest::{plugin_account, unpack_modules};
+use plumbline_kubernetes::monitor::GracePeriods;
+use plumbline_kubernetes::query;
+use plumbline_kubernetes::{Cluster, names, own_pod_uid};
 
 use crate::error::AppError;
+use crate::files::read_start_text;
+use crate::modules::LimitsFile;
 use crate::sources;
 
 /// The working directory of the run, in the aggregator's directory.
@@ -19,19 +28,23 @@ const WORK: &str = ".plumbline-run-aggregator";
 const MODULES: &str = ".plumbline-modules";
 
 /// How an aggregator runs.
-pub struct AggregatorOptions<'a> {
-    /// Keep running at the end, so that the archive can be downloaded.
+#[derive(Debug, Clone, clap::Args)]
+pub struct AggregatorOptions {
+    /// Keep running at the end, so that the archive can be downloaded from this pod
+    #[arg(long)]
     pub no_exit: bool,
-    /// The directory of the run and its archive.
+    /// Directory of the run and its archive
+    #[arg(long, value_name = "DIR", default_value = names::AGGREGATOR_DIR, hide = true)]
     pub dir: PathBuf,
-    /// The kubeconfig of the cluster, outside of a pod.
+    /// Outside of a pod: kubeconfig of the cluster
+    #[arg(long, value_name = "FILE", hide = true)]
     pub kubeconfig: Option<PathBuf>,
-    /// The directory of the bundles in the image.
+    /// Directory of the bundles in the image
+    #[arg(long, value_name = "DIR", default_value = names::BAKED_BUNDLES_DIR, hide = true)]
     pub baked: PathBuf,
     /// The file with limits.
-    pub limits: Option<PathBuf>,
-    /// Starts the log of the run, which also goes to the file at the path.
-    pub start_log: &'a (dyn Fn(&Path) -> Result<(), AppError> + Sync),
+    #[command(flatten)]
+    pub limits: LimitsFile,
 }
 
 /// The reason why a run cannot start in this container.
@@ -47,8 +60,15 @@ impl From<AppError> for StartError {
     }
 }
 
+/// Starts the log of the run, which also goes to the file at the path.
+pub type StartLog<'a> = &'a (dyn Fn(&Path) -> Result<(), AppError> + Sync);
+
 /// Opens the working directory of the run, starts its log, and determines its ID.
-pub(super) fn open_work_dir(options: &AggregatorOptions<'_>, config: &Config) -> Result<(WorkDir, RunId), StartError> {
+pub(super) fn open_work_dir(
+    options: &AggregatorOptions,
+    config: &Config,
+    start_log: StartLog<'_>,
+) -> Result<(WorkDir, RunId), StartError> {
     std::fs::create_dir_all(&options.dir).map_err(|error| {
         AppError::system(format!("failed to create the directory `{}`", options.dir.display())).because(&error)
     })?;
@@ -56,7 +76,7 @@ pub(super) fn open_work_dir(options: &AggregatorOptions<'_>, config: &Config) ->
         error: AppError::system("the run's working directory cannot be used").because(&cause),
         elsewhere: matches!(cause, WorkDirError::Locked(_)),
     })?;
-    (options.start_log)(&work.tree().join("meta/run.log"))?;
+    start_log(&work.tree().join("meta/run.log"))?;
     let id = run_id(config, &work)?;
     Ok((work, id))
 }
@@ -158,6 +178,206 @@ fn definitions(directory: &Path) -> Result<Vec<PathBuf>, AppError> {
     Ok(files)
 }
 
+/// Where the configuration is, in order of preference.
+const CONFIG_FILES: [&str; 2] = ["config.json", "/etc/sonobuoy/config.json"];
+
+/// The pod of this process.
+#[derive(Debug, Clone)]
+pub(super) struct Pod {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) uid: Option<String>,
+}
+
+/// Reads the configuration of the aggregator.
+pub(super) fn read_config() -> Result<Config, AppError> {
+    let named = var("SONOBUOY_CONFIG").map(PathBuf::from);
+    let candidates: Vec<PathBuf> = match named {
+        Some(path) => vec![path],
+        None => CONFIG_FILES.into_iter().map(PathBuf::from).collect(),
+    };
+    let Some(path) = candidates.iter().find(|path| path.is_file()) else {
+        let looked: Vec<_> = candidates.iter().map(|path| format!("`{}`", path.display())).collect();
+        return Err(AppError::usage("there is no configuration for the aggregator")
+            .hint(format!("looked for {}; `SONOBUOY_CONFIG` names another file", looked.join(" and "))));
+    };
+    let mut config = read(path)?;
+    // The variable counts even if it is empty, because definitions and workers must agree on it.
+    if let Ok(dir) = std::env::var("RESULTS_DIR") {
+        config.results_dir = dir;
+    }
+    if config.results_dir.is_empty() {
+        names::RESULTS_DIR.clone_into(&mut config.results_dir);
+    }
+    if config.progress_updates_port.is_empty() {
+        "8099".clone_into(&mut config.progress_updates_port);
+    }
+    if config.service_account_name.is_empty() {
+        names::SERVICE_ACCOUNT.clone_into(&mut config.service_account_name);
+    }
+    Ok(config)
+}
+
+fn read(path: &Path) -> Result<Config, AppError> {
+    let wrong = || AppError::usage(format!("invalid configuration `{}`", path.display()));
+    let text = read_start_text(path, MAX_CONFIG_BYTES as u64 + 1).map_err(|error| wrong().because(&error))?;
+    Config::over_zero(&text).map_err(|error| wrong().because(&error))
+}
+
+/// The value of a variable that is set and not empty.
+pub(super) fn var(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+impl Pod {
+    /// Reads name and namespace from the environment of the pod, and its UID from the API server.
+    pub(super) async fn find(cluster: &Cluster, config: &Config) -> Self {
+        let namespace = var("SONOBUOY_NAMESPACE").unwrap_or_else(|| config.namespace.clone());
+        let namespace = if namespace.is_empty() { names::DEFAULT_NAMESPACE.to_owned() } else { namespace };
+        let name = var("SONOBUOY_POD").or_else(|| var("HOSTNAME")).unwrap_or_else(|| names::AGGREGATOR_POD.to_owned());
+        let uid = match own_pod_uid(cluster, &namespace, &name).await {
+            Ok(uid) => Some(uid),
+            Err(error) => {
+                // Objects without an owner stay until the clean-up or `delete`.
+                tracing::warn!("{error}: what is created here does not go when this pod goes");
+                None
+            }
+        };
+        Self { namespace, name, uid }
+    }
+
+    pub(super) fn owner_reference(&self) -> Option<OwnerReference> {
+        self.uid.clone().map(|uid| OwnerReference {
+            api_version: "v1".to_owned(),
+            kind: "Pod".to_owned(),
+            name: self.name.clone(),
+            uid,
+            ..OwnerReference::default()
+        })
+    }
+
+    /// The settings that all plugins of the run share. If the version of the server is not known,
+    /// they work with every version.
+    pub(super) async fn stage(&self, cluster: &Cluster, config: &Config, sources: &[Source]) -> Stage {
+        let native_sidecar = match config.plumbline.native_sidecar {
+            NativeSidecar::Always => true,
+            NativeSidecar::Never => false,
+            NativeSidecar::Auto => match cluster.version().await {
+                Ok(version) => version.has_native_sidecars(),
+                Err(error) => {
+                    tracing::warn!("{error}: workers are plain containers");
+                    false
+                }
+            },
+        };
+        Stage {
+            namespace: self.namespace.clone(),
+            service_account: config.service_account_name.clone(),
+            plugin_account: (!config.from_sonobuoy).then(|| plugin_account(config).to_owned()),
+            worker_image: config.worker_image.clone(),
+            image_pull_policy: config.image_pull_policy.to_string(),
+            image_pull_secrets: Some(config.image_pull_secrets.clone()).filter(|name| !name.is_empty()),
+            custom_annotations: config.custom_annotations.clone(),
+            results_dir: config.results_dir.clone(),
+            progress_port: config.progress_updates_port.clone(),
+            progress_ports: progress_ports(
+                sources.iter().map(|source| source.definition.as_ref()),
+                &config.progress_updates_port,
+            ),
+            job_tolerations: config.plumbline.job_tolerations.clone(),
+            owner: self.owner_reference(),
+            native_sidecar,
+            security: match config.security_context_mode {
+                SecurityContextMode::NonRoot => WorkerSecurity::LikePlugin,
+                SecurityContextMode::Platform => WorkerSecurity::Platform,
+                SecurityContextMode::None => WorkerSecurity::Off,
+            },
+            disable_reconciliation: var("SONOBUOY_DISABLE_RECONCILIATION").as_deref() == Some("true"),
+        }
+    }
+}
+
+/// The address that the server listens on, in a pod with the IP address `ip`.
+pub(super) fn listen(config: &Config, ip: Option<&str>) -> Result<SocketAddr, AppError> {
+    let address = config.server.bind_address.parse().map_err(|error: std::net::AddrParseError| {
+        AppError::usage(format!("`Server.bindaddress` is not an address: `{}`", config.server.bind_address))
+            .because(&error)
+    })?;
+    // A pod with IPv6 addresses only cannot be reached on `0.0.0.0`. A server on `::` also listens
+    // on IPv4 addresses.
+    let address = match (address, ip.and_then(|ip| ip.parse().ok())) {
+        (IpAddr::V4(Ipv4Addr::UNSPECIFIED), Some(IpAddr::V6(_))) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        (address, _) => address,
+    };
+    Ok(SocketAddr::new(address, config.server.bind_port))
+}
+
+/// The DNS names of the Service of this pod, for the certificate of the server.
+pub(super) fn aliases(namespace: &str) -> Vec<String> {
+    let service = names::AGGREGATOR_SERVICE;
+    vec![
+        service.to_owned(),
+        format!("{service}.{namespace}"),
+        format!("{service}.{namespace}.svc"),
+        format!("{service}.{namespace}.svc.cluster.local"),
+    ]
+}
+
+/// The configuration as a JSON object, for the archive.
+pub(super) fn as_map(config: &Config) -> serde_json::Map<String, serde_json::Value> {
+    match serde_json::to_value(config) {
+        Ok(serde_json::Value::Object(map)) => map,
+        // Every configuration is a JSON object.
+        _ => serde_json::Map::new(),
+    }
+}
+
+/// The origins of plugins, as the configuration has them.
+pub(super) fn provenance(config: &Config) -> BTreeMap<PluginName, Provenance> {
+    let own = &config.plumbline;
+    let of = |(name, source): (&String, &String)| {
+        let bundle = own.plugin_bundles.get(name).cloned();
+        Some((name.parse().ok()?, Provenance { reference: Some(source.clone()), bundle, definition_file: None }))
+    };
+    own.plugin_sources.iter().filter_map(of).collect()
+}
+
+/// A duration of `count` seconds; 0 means no limit.
+pub(super) fn seconds(count: u64) -> Option<Duration> {
+    (count > 0).then(|| Duration::from_secs(count))
+}
+
+/// How long each problem may last.
+pub(super) fn graces(config: &Config) -> GracePeriods {
+    let of = |seconds: u32| Duration::from_secs(seconds.into());
+    let graces = &config.plumbline.graces;
+    GracePeriods {
+        image_pull: of(graces.image_pull),
+        starting: of(graces.starting),
+        unschedulable: of(graces.unschedulable),
+        node_gone: of(graces.node_gone),
+        pod_gone: of(graces.pod_gone),
+        crash_loop: of(graces.crash_loop),
+        no_result: of(graces.no_result),
+        hello: of(graces.hello),
+        no_pod: of(graces.no_pod),
+        silent: of(graces.silent),
+        silent_lost: seconds(graces.silent_lost.into()),
+    }
+}
+
+/// The survey of the cluster.
+pub(super) fn survey(cluster: Cluster, config: &Config, namespace: &str, tree: PathBuf) -> Survey {
+    let config = Config { namespace: namespace.to_owned(), ..config.clone() };
+    Box::new(move || {
+        let (cluster, config, tree) = (cluster.clone(), config.clone(), tree.clone());
+        Box::pin(async move {
+            let summary = query::survey(&cluster, &config, &tree, &|_| {}).await;
+            tracing::info!(queries = summary.queries, errors = summary.errors.len(), "the cluster was asked");
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use plumbline_core::config::Selection;
@@ -203,5 +423,23 @@ mod tests {
         assert!(find_plugins(&config(dir.path()), &BTreeMap::new()).unwrap_err().in_full().contains("plugin-1.yaml"));
         std::fs::write(dir.path().join("plugin-1.yaml"), "- no\n- definition").unwrap();
         assert!(find_plugins(&config(dir.path()), &BTreeMap::new()).unwrap_err().in_full().contains("plugin-1.yaml"));
+    }
+}
+
+#[cfg(test)]
+mod pod_tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_with_an_address_of_version_6_is_listened_on() {
+        let mut config = Config::default();
+        let at = |config: &Config, ip: Option<&str>| listen(config, ip).map(|at| at.to_string()).unwrap();
+        assert_eq!(at(&config, Some("10.0.0.7")), "0.0.0.0:8080");
+        assert_eq!(at(&config, None), "0.0.0.0:8080");
+        assert_eq!(at(&config, Some("fd00::7")), "[::]:8080");
+        config.server.bind_address = "10.0.0.7".to_owned();
+        assert_eq!(at(&config, Some("fd00::7")), "10.0.0.7:8080", "what is configured counts");
+        config.server.bind_address = "nowhere".to_owned();
+        assert!(listen(&config, None).is_err());
     }
 }

@@ -7,33 +7,39 @@ use plumbline_bundle::Bundle;
 use plumbline_bundle::built_in::Environment;
 use plumbline_kubernetes::names::BAKED_BUNDLES_DIR;
 use plumbline_registry::{
-    Cause, Client, Image, ImageName, LayerBuilder, Layout, NewLayer, Platform, RawManifest, Reference, RegistryError,
-    Storage, list_image, open_layout, write_archive,
+    Cause, Client, Image, ImageName, LayerBuilder, Layout, NewLayer, Platform, RawManifest, Reference, Storage,
+    list_image, open_layout, write_archive,
 };
 
 use crate::context::Context;
 use crate::error::AppError;
 use crate::runtime::runtime;
-use crate::sources::{self, registry, registry_error};
+use crate::sources::{self, registry};
 
 /// The label of images with their bundles: `NAME@sha256:…`, separated by commas.
 const LABEL: &str = "org.plumbline.bundles";
 
 /// Which bundles are baked into which image.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct BakeOptions {
-    /// References to bundles.
+    /// Bundles to add: directories, packed bundles, `oci://…`, or names of installed bundles
+    #[arg(value_name = "REF", required = true)]
     pub references: Vec<String>,
-    /// The image to start from: a layout, an archive, or a reference.
+    /// Base image: an image in a registry, or an OCI layout (a directory, or a tar of one)
+    #[arg(long, value_name = "IMAGE|OCI-ARCHIVE")]
     pub base: String,
-    /// The platform of the image, if the base has several.
+    /// Platform to take from a multi-platform base image, such as `linux/amd64`
+    #[arg(long, value_name = "PLATFORM")]
     pub platform: Option<Platform>,
-    /// The reference that the image is pushed to.
-    pub push: Option<String>,
-    /// The archive that the image is written to.
+    /// Write the image to this file, as an OCI archive that nodes and container engines import
+    #[arg(short, long, value_name = "FILE.tar", required_unless_present = "push")]
     pub output: Option<PathBuf>,
-    /// The tag of the image in the archive.
+    /// Name of the image in the archive
+    #[arg(long, value_name = "NAME", default_value = "localhost/plumbline:baked", requires = "output")]
     pub tag: ImageName,
+    /// Push the image to a registry: `oci://HOST[:PORT]/NAME[:TAG]`
+    #[arg(long, value_name = "OCI", conflicts_with = "output")]
+    pub push: Option<String>,
 }
 
 /// An image with bundles.
@@ -47,9 +53,6 @@ pub struct BakedImage {
 }
 
 /// Adds a layer with bundles to an image.
-///
-/// # Errors
-/// A reference is not a bundle, the base is not an image, or the image cannot be written.
 pub fn bake(context: &Context, options: &BakeOptions) -> Result<BakedImage, AppError> {
     let bundles = bundles(context, &options.references)?;
     let client = registry::client(context)?;
@@ -77,16 +80,14 @@ fn bundles(context: &Context, references: &[String]) -> Result<Vec<Bundle>, AppE
     Ok(bundles.into_values().collect())
 }
 
-/// Makes the image, and returns the size of its archive.
 async fn baked(options: &BakeOptions, client: &Client, bundles: &[Bundle]) -> Result<(RawManifest, u64), AppError> {
-    let failed_request = |error: RegistryError| registry_error(&error);
     if Path::new(&options.base).exists() {
         let opened = open_layout(Path::new(&options.base), None)
-            .map_err(|cause| failed_request(cause.of(format!("read the base image `{}`", options.base))))?;
+            .map_err(|cause| AppError::from(cause.of(format!("read the base image `{}`", options.base))))?;
         let layout = opened.layout().clone();
         let entries = layout
             .entries()
-            .map_err(|cause| failed_request(cause.of(format!("read the base image `{}`", options.base))))?;
+            .map_err(|cause| AppError::from(cause.of(format!("read the base image `{}`", options.base))))?;
         let [entry] = entries.as_slice() else {
             return Err(AppError::usage(format!(
                 "`{}` holds {} images, and one is wanted",
@@ -96,7 +97,7 @@ async fn baked(options: &BakeOptions, client: &Client, bundles: &[Bundle]) -> Re
             .hint("save the one that is meant alone, for example with `skopeo copy`"));
         };
         let place = Storage::Layout(layout);
-        let root = place.manifest(&entry.descriptor).await.map_err(failed_request)?;
+        let root = place.manifest(&entry.descriptor).await?;
         return extended(options, client, bundles, &place, root).await;
     }
     let reference: Reference = options.base.parse().map_err(|error| {
@@ -104,7 +105,7 @@ async fn baked(options: &BakeOptions, client: &Client, bundles: &[Bundle]) -> Re
             .because(&error)
             .hint("name an OCI archive, or an image with its registry, such as `registry.example.com/plumbline:v1`")
     })?;
-    let root = client.manifest(&reference).await.map_err(failed_request)?;
+    let root = client.manifest(&reference).await?;
     extended(options, client, bundles, &Storage::Registry(client.clone(), reference), root).await
 }
 
@@ -115,33 +116,30 @@ async fn extended(
     place: &Storage,
     root: RawManifest,
 ) -> Result<(RawManifest, u64), AppError> {
-    let failed_request = |error: RegistryError| registry_error(&error);
     let base = Image::read(place, root, options.platform.as_ref()).await.map_err(|error| {
-        failed_request(error).hint("the base is an image of plumbline: the one that runs name with `--image`; `--platform linux/amd64` chooses one of several")
+        AppError::from(error).hint("the base is an image of plumbline: the one that runs name with `--image`; `--platform linux/amd64` chooses one of several")
     })?;
     let addition =
-        addition(&base, bundles).map_err(|cause| failed_request(cause.of("put the bundles into a layer")))?;
+        addition(&base, bundles).map_err(|cause| AppError::from(cause.of("put the bundles into a layer")))?;
     if let Some(to) = &options.push {
         let to = registry::reference(to)?;
         let named = to
             .with_tag(to.tag_or_default())
             .map_err(|error| AppError::usage(format!("failed to push to `{to}`")).because(&error))?;
-        let image =
-            base.append(&addition, &Storage::Registry(client.clone(), named.clone())).await.map_err(failed_request)?;
-        client.put_manifest(&named, &image).await.map_err(failed_request)?;
+        let image = base.append(&addition, &Storage::Registry(client.clone(), named.clone())).await?;
+        client.put_manifest(&named, &image).await?;
         return Ok((image, 0));
     }
     let Some(output) = &options.output else { return Err(AppError::usage("nothing says where the image is to go")) };
     let scratch = tempfile::tempdir().map_err(|error| AppError::system("nothing can be baked").because(&error))?;
-    let failed = |cause: Cause| failed_request(cause.of(format!("write the image `{}`", output.display())));
+    let failed = |cause: Cause| AppError::from(cause.of(format!("write the image `{}`", output.display())));
     let layout = Layout::create(scratch.path()).map_err(failed)?;
-    let image = base.append(&addition, &Storage::Layout(layout.clone())).await.map_err(failed_request)?;
+    let image = base.append(&addition, &Storage::Layout(layout.clone())).await?;
     list_image(&layout, &image, &base, &options.tag).map_err(failed)?;
     let bytes = write_archive(&layout, output).map_err(failed)?;
     Ok((image, bytes))
 }
 
-/// The layer with the bundles, and the labels of the image.
 fn addition(base: &Image, bundles: &[Bundle]) -> Result<NewLayer, Cause> {
     let mut there: BTreeMap<String, String> = base
         .label(LABEL)

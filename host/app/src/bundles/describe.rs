@@ -5,7 +5,6 @@ use plumbline_sandbox::{ModuleInfo, Roles};
 use serde_json::{Value, json};
 
 /// The names of the roles that a module implements.
-#[must_use]
 pub fn roles(roles: Roles) -> Vec<&'static str> {
     let roles = [
         (roles.post_processor, "post-processor"),
@@ -17,7 +16,6 @@ pub fn roles(roles: Roles) -> Vec<&'static str> {
 }
 
 /// The formats that a module reads. A post-processor without formats reads that of its name.
-#[must_use]
 pub fn formats(info: &ModuleInfo, name: &str) -> Vec<String> {
     match info.formats.is_empty() && info.roles.post_processor {
         true => vec![name.to_owned()],
@@ -26,7 +24,6 @@ pub fn formats(info: &ModuleInfo, name: &str) -> Vec<String> {
 }
 
 /// The digest, the files and the modules of a bundle.
-#[must_use]
 pub fn bundle(bundle: &Bundle) -> Value {
     let module = |module: &plumbline_bundle::ModuleFile| {
         json!({
@@ -49,7 +46,6 @@ pub fn bundle(bundle: &Bundle) -> Value {
 }
 
 /// The origin of an installed bundle.
-#[must_use]
 pub fn installation(installed: &Installed) -> Value {
     let record = &installed.record;
     json!({

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use plumbline_conformance::images::{Prefix, Source, State, compare, rewrite};
 use plumbline_registry::{Cause, Client};
 
-use super::copy::{entries, open};
-use super::select::{ImageOptions, SelectedImages, ask_suite, reference, select};
 use crate::context::Context;
 use crate::error::AppError;
+use crate::images::copy::{entries, open};
+use crate::images::{ImageOptions, SelectedImages, ask_suite, reference, select};
 use crate::runtime::runtime;
 use crate::sources::registry;
 
@@ -36,11 +36,8 @@ pub struct CheckedImage {
     pub state: State,
 }
 
-/// Looks up the images in the registry, and compares them with the originals.
-///
-/// # Errors
-/// The images cannot be selected. If only the suite cannot be asked, that is an error unless an
-/// image is missing.
+/// Looks up the images in the registry, and compares them with the originals. If only the suite cannot
+/// be asked for the images of its tests, that is an error unless an image is missing.
 pub fn check(context: &Context, options: &CheckOptions) -> Result<Vec<CheckedImage>, AppError> {
     let mut unasked = None;
     // Open until all images are compared.
@@ -71,7 +68,6 @@ pub fn check(context: &Context, options: &CheckOptions) -> Result<Vec<CheckedIma
     Ok(found)
 }
 
-/// The images to look up.
 enum Wanted {
     /// Those of a layout, with their sources.
     Layout(Vec<(String, Option<Source>)>),
@@ -149,7 +145,6 @@ async fn look_up(
 
 impl CheckedImage {
     /// The state as a word for programs and as a line for people.
-    #[must_use]
     pub fn describe(&self) -> (&'static str, String) {
         let Self { image, target, state } = self;
         match state {

@@ -1,8 +1,6 @@
 //! Runs on this machine: from references to plugins, or from a command, to the archive.
 
-mod command;
-mod resume;
-mod tools;
+pub(crate) mod command;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,13 +17,11 @@ use tokio_util::sync::CancellationToken;
 use crate::context::Context;
 use crate::error::AppError;
 use crate::judges::{self, JudgeOptions};
-use crate::limits::Limits;
-use crate::local_runs::{self, LocalRun, log_dir};
-use crate::modules;
-use crate::signing::{self, Requirements};
+use crate::local_runs::{self, LocalRun, absolute, log_dir};
+use crate::modules::{self, Limits, LimitsFile};
+use crate::signing;
+use crate::signing::admission::Requirements;
 use crate::sources::{self, ResolvedPlugin};
-
-use resume::absolute;
 
 pub use command::{CommandOptions, STDOUT_FILE};
 
@@ -48,7 +44,7 @@ pub struct LocalRunOptions {
     /// How failures are judged.
     pub judges: JudgeOptions,
     /// The file with limits of modules and uploads.
-    pub limits: Option<PathBuf>,
+    pub limits: LimitsFile,
 }
 
 /// A run whose plugins are resolved and whose working directory is open.
@@ -82,9 +78,6 @@ pub struct FinishedRun {
 pub type LastOutput = std::collections::BTreeMap<plumbline_core::ResultKey, String>;
 
 /// Resolves the plugins of a run, and opens its working directory.
-///
-/// # Errors
-/// A plugin cannot be found or may not run, or there is no run to continue.
 pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedRun, AppError> {
     let root = new_root(options.output.as_deref())?;
     let mut found = sources::find_all(context, &options.plugins, &[], Environment::Local)?;
@@ -97,7 +90,7 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
             .hint(format!("name one with `--plugin`: a built-in plugin ({built_in}), a definition or a directory; or give a command: `-- pytest -q`")));
     }
     signing::check(context, &found, &options.requirements)?;
-    let limits = Limits::load(options.limits.as_deref())?;
+    let limits = options.limits.load()?;
     judges::apply(context, &options.judges, &mut found, &limits)?;
     let provenance = signing::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
@@ -124,15 +117,11 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
 
 impl PreparedRun {
     /// The file for the log of the run.
-    #[must_use]
     pub fn log_file(&self) -> PathBuf {
         self.work.tree().join("meta/run.log")
     }
 
     /// Starts the run: plans the plugins, and opens the server for results.
-    ///
-    /// # Errors
-    /// The run cannot start. The working directory of a new run is removed.
     pub async fn start(self) -> Result<StartedRun, AppError> {
         let Self { work, start, sources, settings, limits, resumes } = self;
         let root = work.root().to_owned();
@@ -154,28 +143,22 @@ impl PreparedRun {
 
 impl StartedRun {
     /// The run itself, with its plan and its state.
-    #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
 
     /// The working directory.
-    #[must_use]
     pub fn work_dir(&self) -> &Path {
         &self.record.work
     }
 
     /// The dispatcher, whose processes outlive this one unless they are killed.
-    #[must_use]
     pub fn dispatcher(&self) -> Arc<LocalDispatcher> {
         Arc::clone(&self.dispatcher)
     }
 
     /// Removes the run instead of executing it. Calls `ready` for each plugin once its modules are
     /// compiled.
-    ///
-    /// # Errors
-    /// A module cannot be compiled, or the working directory cannot be removed.
     pub fn discard(self, mut ready: impl FnMut(&PlannedPlugin)) -> Result<(), AppError> {
         let root = &self.record.work;
         for plugin in self.run.plugins() {
@@ -194,9 +177,6 @@ impl StartedRun {
 
     /// Executes the run until it has finished, or until `cancel` is cancelled and its plugins have
     /// ended.
-    ///
-    /// # Errors
-    /// The run failed. It can be continued, unless the error says otherwise.
     pub async fn execute(self, cancel: CancellationToken) -> Result<FinishedRun, AppError> {
         let Self { run, dispatcher, mut record, .. } = self;
         record_run(&record);
@@ -225,7 +205,6 @@ fn new_root(output: Option<&Path>) -> Result<PathBuf, AppError> {
     Ok(output.join(format!(".plumbline-run-{}", RunId::random().short())))
 }
 
-/// The directory with the directories of plugins.
 fn local_dir(root: &Path) -> PathBuf {
     root.join("local")
 }
@@ -233,7 +212,7 @@ fn local_dir(root: &Path) -> PathBuf {
 /// Creates the working directory `root`, or opens that of the run to continue.
 fn open_work_dir(resume: Option<&str>, root: PathBuf) -> Result<WorkDir, AppError> {
     if let Some(wanted) = resume {
-        return resume::open(wanted);
+        return local_runs::open_interrupted(wanted);
     }
     let output = root.parent().unwrap_or(&root);
     std::fs::create_dir_all(output).map_err(|error| {
@@ -295,7 +274,7 @@ fn run_error(error: &RunError, root: &Path) -> AppError {
     }
     let usage = matches!(error, RunError::Plan(_) | RunError::NoPlugins | RunError::Definition(_));
     let failed = if usage { AppError::usage("the run cannot begin") } else { AppError::system("the run failed") };
-    let failed = error.hint().into_iter().fold(failed.because(error), AppError::hint);
+    let failed = failed.because(error).hint_if(error.hint());
     if root.join("run.json").exists() {
         failed.hint(format!(
             "what was received is kept: once the cause is gone, go on with `plumbline run --local --continue {}`",

@@ -10,70 +10,90 @@ use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, default_pod_spec, ima
 use plumbline_kubernetes::names;
 use serde_json::{Map, Value, json};
 
-use super::ClusterRunOptions;
 use crate::context::Context;
 use crate::error::AppError;
+use crate::manifest::options::ClusterRunOptions;
 use crate::runtime::runtime;
 use crate::suite::{self, SuiteOptions};
 use crate::{files, sources};
 
-/// A new definition.
-#[derive(Debug, Clone)]
-pub struct PluginTemplate {
-    /// The name of the plugin.
-    pub name: String,
-    /// The image of the plugin.
+/// The definition to print: a built-in one with changes, or a new one.
+#[derive(Debug, Clone, clap::Args)]
+pub struct DefinitionOptions {
+    /// Name of a built-in plugin
+    #[arg(value_name = "BUILT-IN", conflicts_with = "name")]
+    pub built_in: Option<String>,
+    /// Name of the new plugin
+    #[arg(short, long, required_unless_present = "built_in")]
+    pub name: Option<String>,
+    /// Image of the plugin; a built-in plugin uses the image of the run by default
+    #[arg(short, long, required_unless_present = "built_in")]
     pub image: Option<String>,
-    /// The driver.
+    /// Driver: `job` (once per cluster) or `daemonset` (once per node)
+    #[arg(short = 't', long = "type", default_value = "Job", value_name = "DRIVER")]
     pub driver: Driver,
-    /// The format of the results.
+    /// Format of the results
+    #[arg(short, long, default_value = "raw")]
     pub format: String,
-    /// The command of the container.
-    pub command: Vec<String>,
-    /// The arguments of the command.
-    pub args: Vec<String>,
-    /// Environment variables: `KEY=VALUE`.
+    /// Command of the container; repeatable
+    #[arg(short, long, default_value = "./run.sh", allow_hyphen_values = true)]
+    pub cmd: Vec<String>,
+    /// Argument of the command; repeatable
+    #[arg(short, long, allow_hyphen_values = true)]
+    pub arg: Vec<String>,
+    /// Environment variable; repeatable
+    #[arg(short, long, value_name = "KEY=VALUE")]
     pub env: Vec<String>,
-    /// Labels of the nodes to run on: `KEY=VALUE`.
+    /// Label of the nodes to run on; repeatable
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
     pub node_selector: Vec<String>,
-    /// Files to provide to the plugin.
-    pub files: Vec<PathBuf>,
-    /// The description.
-    pub description: Option<String>,
-    /// The URL of the definition's source.
-    pub url: Option<String>,
-    /// Whether the default pod is written out.
-    pub show_default_podspec: bool,
-}
-
-/// Changes to a built-in definition.
-#[derive(Debug, Clone, Default)]
-pub struct BuiltInChanges {
-    /// The image of a plugin that uses that of the run.
-    pub image: Option<String>,
-    /// Variables in the containers: `PLUGIN.KEY=VALUE`.
+    /// Set a variable in the containers of a built-in plugin, as with `gen` and `run`; an empty
+    /// value removes it; repeatable
+    #[arg(long, value_name = "PLUGIN.KEY=VALUE", requires = "built_in")]
     pub plugin_env: Vec<String>,
-    /// The version of Kubernetes in the image.
+    /// Kubernetes version in the image of a built-in plugin, such as `v1.30.2` [default: that of
+    /// the cluster, at run time]
+    #[arg(long, alias = "kube-conformance-image-version", value_name = "VERSION", requires = "built_in")]
     pub kubernetes_version: Option<String>,
-    /// Whether the default pod is written out.
+    /// File to provide in `$SONOBUOY_CONFIG_DIR`; repeatable
+    #[arg(long, value_name = "FILE")]
+    pub configmap: Vec<PathBuf>,
+    /// One-line description
+    #[arg(short = 'D', long)]
+    pub description: Option<String>,
+    /// URL of the definition's source
+    #[arg(short, long)]
+    pub url: Option<String>,
+    /// Write out the default pod
+    #[arg(long)]
     pub show_default_podspec: bool,
     /// Options of the suite.
+    #[command(flatten)]
     pub suite: SuiteOptions,
 }
 
-/// The text of a built-in definition with `changes` and an image, so that every reader of
+/// The text of the definition that `options` describe.
+pub fn definition_text(context: &Context, options: &DefinitionOptions) -> Result<String, AppError> {
+    if let Some(name) = &options.built_in {
+        return built_in_definition(context, name, options);
+    }
+    if let Some(option) = options.suite.given_for_any() {
+        return Err(AppError::usage(format!("`{option}` is for a built-in plugin, and this one is new"))
+            .hint("`plumbline gen plugin e2e` takes it"));
+    }
+    new_definition(options).map(|json| to_document(&json))
+}
+
+/// A built-in definition with the changes of `options` and an image, so that every reader of
 /// definitions can use it. The comment at its start is kept.
-///
-/// # Errors
-/// There is no such plugin, or a change is invalid.
-pub fn built_in_definition(context: &Context, name: &str, changes: &BuiltInChanges) -> Result<String, AppError> {
+fn built_in_definition(context: &Context, name: &str, options: &DefinitionOptions) -> Result<String, AppError> {
     let Some(built_in) = plumbline_bundle::built_in::definition(name) else {
         return Err(AppError::usage(format!("there is no built-in plugin `{name}`")).hint(format!(
             "built-in plugins: {}; for a definition of your own, give `--name` and `--image`",
             sources::built_in_names(Environment::Cluster)
         )));
     };
-    if changes.suite.retry_failed > 0 {
+    if options.suite.retry_failed > 0 {
         return Err(AppError::usage("`--retry-failed` adds plugins to a run, and this prints one definition")
             .hint("give it to `plumbline run` or `plumbline gen`, or see `plumbline.reruns` in docs/definition.md"));
     }
@@ -81,31 +101,30 @@ pub fn built_in_definition(context: &Context, name: &str, changes: &BuiltInChang
     let definition = Definition::parse(yaml)
         .map_err(|error| AppError::system(format!("failed to read built-in plugin `{name}`")).because(&error))?
         .definition;
-    let definition = with_run_options(context, definition, changes)?;
+    let definition = with_run_options(context, definition, options)?;
     let mut json = definition.to_json();
-    if changes.show_default_podspec && definition.pod_spec.is_none() {
+    if options.show_default_podspec && definition.pod_spec.is_none() {
         insert(&mut json, "podSpec", default_pod_spec(definition.driver, None));
     }
     let Config { worker_image, image_pull_policy, .. } = Config::default();
-    image_of_run(&mut json, changes.image.as_deref().unwrap_or(&worker_image), image_pull_policy);
+    image_of_run(&mut json, options.image.as_deref().unwrap_or(&worker_image), image_pull_policy);
     let comment = yaml.split_inclusive('\n').take_while(|line| line.starts_with('#'));
     Ok(comment.chain([to_document(&json).as_str()]).collect())
 }
 
-/// Applies the options of a run to a built-in definition.
 fn with_run_options(
     context: &Context,
     definition: Definition,
-    changes: &BuiltInChanges,
+    options: &DefinitionOptions,
 ) -> Result<Definition, AppError> {
     let run = ClusterRunOptions {
-        kubernetes_version: changes.kubernetes_version.clone(),
-        plugin_env: changes.plugin_env.clone(),
+        kubernetes_version: options.kubernetes_version.clone(),
+        plugin_env: options.plugin_env.clone(),
         ..ClusterRunOptions::default()
     };
     let mut config = run.config(names::DEFAULT_NAMESPACE, None)?;
     let mut definition = Arc::new(definition);
-    runtime()?.block_on(suite::apply(context, &changes.suite, &mut config, vec![&mut definition], None))?;
+    runtime()?.block_on(suite::apply(context, &options.suite, &mut config, vec![&mut definition], None))?;
     if !config.e2e_docker_config_file.is_empty() {
         context.reporter.progress(&format!(
             "the credentials stay here: a run that is given `--e2e-docker-config-file` puts them into the Secret `{}`, which this definition mounts",
@@ -122,48 +141,40 @@ fn with_run_options(
     Ok(Definition::from_json(json).map_err(|error| refused(&error))?.definition)
 }
 
-/// Makes the text of a new definition.
-///
-/// # Errors
-/// The definition would be invalid, or a file cannot be read.
-pub fn new_definition(template: &PluginTemplate) -> Result<String, AppError> {
-    new(template).map(|json| to_document(&json))
-}
-
-fn new(template: &PluginTemplate) -> Result<Value, AppError> {
-    if template.driver == Driver::Process {
+fn new_definition(options: &DefinitionOptions) -> Result<Value, AppError> {
+    if options.driver == Driver::Process {
         return Err(AppError::usage("a plugin with an image is not a process")
             .hint("write `--type job` (once) or `--type daemonset` (on every node)"));
     }
-    let name = template.name.as_str();
+    let name = options.name.as_deref().unwrap_or_default();
     name.parse::<PluginName>().map_err(|error| refused(&error.into()))?;
-    let mut config = json!({"driver": template.driver, "plugin-name": name, "result-format": template.format});
-    if let Some(description) = &template.description {
+    let mut config = json!({"driver": options.driver, "plugin-name": name, "result-format": options.format});
+    if let Some(description) = &options.description {
         insert(&mut config, "description", json!(description));
     }
-    if let Some(url) = &template.url {
+    if let Some(url) = &options.url {
         insert(&mut config, "source-url", json!(url));
     }
     // A run adds this mount. It shows readers of the definition where results go.
     let mut spec = json!({
         "name": "plugin",
-        "image": template.image,
-        "command": template.command,
+        "image": options.image,
+        "command": options.cmd,
         "volumeMounts": [{"name": names::RESULTS_VOLUME, "mountPath": names::RESULTS_DIR}],
     });
-    if !template.args.is_empty() {
-        insert(&mut spec, "args", json!(template.args));
+    if !options.arg.is_empty() {
+        insert(&mut spec, "args", json!(options.arg));
     }
-    let env = pairs(&template.env, "--env")?;
+    let env = pairs(&options.env, "--env")?;
     if !env.is_empty() {
         let list: Vec<_> = env.iter().map(|(key, value)| json!({"name": key, "value": value})).collect();
         insert(&mut spec, "env", json!(list));
     }
     let mut definition = json!({"sonobuoy-config": config, "spec": spec});
-    if let Some(pod) = pod_spec(template)? {
+    if let Some(pod) = pod_spec(options)? {
         insert(&mut definition, "podSpec", pod);
     }
-    let files = files(template)?;
+    let files = files(options)?;
     if !files.is_empty() {
         insert(&mut definition, "config-map", Value::Object(files));
     }
@@ -172,12 +183,12 @@ fn new(template: &PluginTemplate) -> Result<Value, AppError> {
 }
 
 /// The pod of a plugin replaces the default pod, so it is made of that.
-fn pod_spec(template: &PluginTemplate) -> Result<Option<Value>, AppError> {
-    let selector = pairs(&template.node_selector, "--node-selector")?;
-    if selector.is_empty() && !template.show_default_podspec {
+fn pod_spec(options: &DefinitionOptions) -> Result<Option<Value>, AppError> {
+    let selector = pairs(&options.node_selector, "--node-selector")?;
+    if selector.is_empty() && !options.show_default_podspec {
         return Ok(None);
     }
-    let mut pod = default_pod_spec(template.driver, None);
+    let mut pod = default_pod_spec(options.driver, None);
     let mut nodes = match pod.get("nodeSelector") {
         Some(Value::Object(nodes)) => nodes.clone(),
         _ => Map::new(),
@@ -189,9 +200,9 @@ fn pod_spec(template: &PluginTemplate) -> Result<Option<Value>, AppError> {
     Ok(Some(pod))
 }
 
-fn files(template: &PluginTemplate) -> Result<Map<String, Value>, AppError> {
+fn files(options: &DefinitionOptions) -> Result<Map<String, Value>, AppError> {
     let mut files = Map::new();
-    for path in &template.files {
+    for path in &options.configmap {
         let what = format!("file `{}` cannot be put into a definition", path.display());
         let text = files::read_text(path, MAX_CONFIG_MAP_BYTES, &what)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use plumbline_aggregator::{ModuleError, Modules};
 use plumbline_core::Config;
 use plumbline_core::config::{BundleSource, RegistryAccess};
@@ -14,9 +15,9 @@ use plumbline_registry::{Reference, Settings};
 
 use crate::context::Context;
 use crate::error::AppError;
-use crate::limits::Limits;
+use crate::files;
+use crate::modules::{self, Limits};
 use crate::sources::ResolvedPlugin;
-use crate::{files, modules};
 
 /// Compressed modules up to this size are delivered in ConfigMaps, even if they could be pulled:
 /// the aggregator may not reach the registry.
@@ -26,27 +27,25 @@ const CONFIG_MAP_BYTES: usize = 4 << 20;
 const MAX_AUTHORITIES: usize = 256 << 10;
 
 /// How the aggregator gets the modules of bundles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum BundleDelivery {
-    /// In ConfigMaps up to 4 MiB, otherwise from the registry of the plugin's reference.
+    /// In ConfigMaps up to 4 MiB, otherwise from the registry (plugins named `oci://…`)
     #[default]
     Auto,
-    /// In ConfigMaps, compressed, up to 32 MiB.
+    /// In ConfigMaps, compressed, up to 32 MiB
     ConfigMaps,
-    /// From the registry of the plugin's reference.
+    /// From the registry of the plugin's reference
     Registry,
-    /// From the aggregator's image.
+    /// From the aggregator's image
     Baked,
 }
 
-/// The modules of one plugin.
 struct PluginModules<'a> {
     plugin: &'a str,
     modules: &'a [(String, Vec<u8>)],
     pinned: Option<&'a Reference>,
 }
 
-/// How the modules of one plugin are delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Delivery {
     ConfigMaps,
@@ -99,7 +98,6 @@ pub(super) fn deliver(
     Ok(())
 }
 
-/// The delivery of each plugin.
 fn decide(choice: BundleDelivery, all: &[PluginModules<'_>]) -> Result<Vec<Delivery>, AppError> {
     let pull = choice == BundleDelivery::Registry || choice == BundleDelivery::Auto && is_much(all);
     let way = |one: &PluginModules<'_>| match (choice, one.pinned) {
@@ -136,7 +134,6 @@ fn is_much(all: &[PluginModules<'_>]) -> bool {
     })
 }
 
-/// Whether the registry is on this machine.
 fn is_here(reference: &Reference) -> bool {
     let registry = reference.registry();
     let host = match registry.strip_prefix('[') {
@@ -146,7 +143,6 @@ fn is_here(reference: &Reference) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// The digest of the plugin's bundle.
 fn digest(found: &ResolvedPlugin, plugin: &str) -> Result<String, AppError> {
     let bundle =
         found.bundle()?.ok_or_else(|| AppError::usage(format!("plugin `{plugin}` did not come as a bundle")))?;
@@ -216,9 +212,6 @@ pub(super) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, AppErr
 
 /// Checks that the modules that definitions name are built in or in their bundles. Plugins whose
 /// bundles are in `config` are not checked, because the aggregator finds their modules.
-///
-/// # Errors
-/// A module is missing.
 pub fn check_modules(found: &[ResolvedPlugin], config: &Config) -> Result<(), AppError> {
     let (sandbox, built_in) = modules::sandbox(&Limits::default())?;
     // No module runs here, so none is compiled.
@@ -229,8 +222,7 @@ pub fn check_modules(found: &[ResolvedPlugin], config: &Config) -> Result<(), Ap
             continue;
         }
         all_known(&modules, one.source.bundle.as_deref(), definition).map_err(|error| {
-            let told = AppError::usage(format!("plugin `{}` cannot run", definition.name)).because(&error);
-            error.hint().into_iter().fold(told, AppError::hint)
+            AppError::usage(format!("plugin `{}` cannot run", definition.name)).because(&error).hint_if(error.hint())
         })?;
     }
     Ok(())

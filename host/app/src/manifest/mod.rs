@@ -5,7 +5,7 @@
 
 mod definition;
 mod delivery;
-mod options;
+pub(crate) mod options;
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::error::AppError;
 use crate::sources;
 use crate::suite::{self, SuiteOptions};
 
-pub use definition::{BuiltInChanges, PluginTemplate, built_in_definition, new_definition};
+pub use definition::{DefinitionOptions, definition_text};
 pub use delivery::{BundleDelivery, check_modules};
 pub use options::{Circumstances, ClusterRunOptions, Questions, RbacChoice};
 
@@ -39,9 +39,6 @@ pub enum SuiteChecks {
 
 /// Makes the options of a manifest: applies the options of the suite and of the run to the
 /// configuration and the plugins, and checks the suite.
-///
-/// # Errors
-/// An option is invalid, or the suite cannot run.
 pub async fn compose(
     context: &Context,
     run: &ClusterRunOptions,
@@ -62,9 +59,6 @@ pub async fn compose(
 }
 
 /// Makes the objects of a run.
-///
-/// # Errors
-/// A plugin cannot run in a cluster, or the objects would be too large.
 pub fn objects(options: &ManifestOptions) -> Result<Vec<Value>, AppError> {
     manifest(options).map_err(|error| {
         let failed = AppError::usage("the run cannot be put into a cluster").because(&error);
@@ -99,15 +93,12 @@ pub struct Answers {
 
 /// Asks the cluster for its version and its roles. Without a kubeconfig or context in `options`, a
 /// cluster that does not answer is not an error.
-///
-/// # Errors
-/// The cluster that `options` name does not answer.
 pub async fn ask_cluster(options: &ConnectOptions) -> Result<Answers, AppError> {
     let named = options.kubeconfig.is_some() || options.context.is_some();
     let late = || ClusterError::new("ask the cluster", format!("it did not answer within {} s", TIMEOUT.as_secs()));
     match tokio::time::timeout(TIMEOUT, answers(options)).await.unwrap_or_else(|_| Err(late())) {
         Ok(answers) => Ok(answers),
-        Err(error) if named => Err(AppError::cluster(&error)),
+        Err(error) if named => Err(error.into()),
         Err(error) => Ok(Answers { silence: Some(error.to_string()), ..Answers::default() }),
     }
 }
@@ -119,9 +110,6 @@ async fn answers(options: &ConnectOptions) -> Result<Answers, ClusterError> {
 }
 
 /// Whether the cluster has roles.
-///
-/// # Errors
-/// The API server does not answer.
 pub async fn serves_rbac(cluster: &Cluster) -> Result<bool, ClusterError> {
     let groups = cluster.client().list_api_groups().await;
     let groups = groups.map_err(|error| ClusterError::api("ask the API server for its groups", &error))?;

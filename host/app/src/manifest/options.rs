@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use plumbline_conformance::images::{self, Prefix};
 use plumbline_conformance::suite;
 use plumbline_core::config::{
@@ -19,11 +20,11 @@ use plumbline_kubernetes::manifest::{
 use plumbline_kubernetes::{ServerVersion, names};
 use serde_json::Value;
 
-use super::delivery::{self, BundleDelivery};
 use crate::context::Context;
 use crate::error::AppError;
 use crate::files::{self, MAX_CREDENTIALS};
-use crate::signing::packed_provenance;
+use crate::manifest::delivery::{self, BundleDelivery};
+use crate::signing::admission::packed_provenance;
 use crate::sources::ResolvedPlugin;
 use crate::suite::DEFAULT_PULL_SECRET;
 
@@ -31,66 +32,101 @@ use crate::suite::DEFAULT_PULL_SECRET;
 const AGGREGATOR: &str = "sonobuoy";
 
 /// Options of a run in a cluster. Options that are not set keep the value of the configuration.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Cluster run options")]
 pub struct ClusterRunOptions {
-    /// The file with the configuration, as JSON.
+    /// Configuration as JSON; other options override it
+    #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Variables in the containers of plugins: `PLUGIN.KEY=VALUE`.
+    /// Set a variable in the containers of a plugin (`sonobuoy`: of the aggregator); an empty value
+    /// removes it; repeatable
+    #[arg(long, value_name = "PLUGIN.KEY=VALUE")]
     pub plugin_env: Vec<String>,
-    /// Images of plugins: `PLUGIN:IMAGE`.
+    /// Use this image for a plugin instead of that of its definition; repeatable
+    #[arg(long, value_name = "PLUGIN:IMAGE")]
     pub plugin_image: Vec<String>,
-    /// Whether to create roles.
+    /// Whether to create roles
+    #[arg(long, value_enum, ignore_case = true, value_name = "WHEN")]
     pub rbac: Option<RbacChoice>,
-    /// The permissions of the aggregator.
+    /// Permissions of the aggregator: `minimal` (what this run needs), `namespaceAdmin`,
+    /// `clusterRead` or `clusterAdmin`
+    #[arg(long, value_name = "MODE")]
     pub aggregator_permissions: Option<Permissions>,
-    /// The service account of the aggregator.
+    /// Service account of the aggregator
+    #[arg(long, value_name = "NAME")]
     pub service_account_name: Option<String>,
-    /// Whether the service account and its namespace exist already.
+    /// Use an existing service account in an existing namespace
+    #[arg(long)]
     pub existing_service_account: bool,
-    /// Whether the aggregator records the configuration and health of kubelets.
+    /// Record the configuration and health of kubelets. This gives the aggregator the permission
+    /// `nodes/proxy`, which also allows commands in every container of every node
+    #[arg(long)]
     pub query_kubelets: bool,
-    /// Labels of the nodes that may run the aggregator: `KEY:VALUE`.
+    /// Label of the nodes that may run the aggregator; repeatable
+    #[arg(long, value_name = "KEY:VALUE", value_delimiter = ',')]
     pub aggregator_node_selector: Vec<String>,
-    /// The security context of the aggregator.
+    /// Security context of the aggregator: `nonroot`, `platform` (the cluster assigns ids, as
+    /// OpenShift does) or `none`
+    #[arg(long, value_name = "MODE")]
     pub security_context_mode: Option<SecurityContextMode>,
-    /// The Pod Security level of the namespace.
+    /// Pod Security level of the namespace: `privileged`, `baseline` or `restricted`
+    #[arg(long, value_name = "LEVEL")]
     pub namespace_psa_enforce_level: Option<PodSecurity>,
-    /// The image of the aggregator and the workers.
+    /// Image of the aggregator and the workers
+    #[arg(long = "sonobuoy-image", visible_alias = "image", value_name = "IMAGE")]
     pub image: Option<String>,
-    /// The registry or path of all images of the run.
+    /// Pull every image of the run from this registry or path: `registry.k8s.io/pause:3.9` becomes
+    /// `PREFIX/pause:3.9`. `images copy` and `images load` put the images there; the suite uses it
+    /// too
+    #[arg(long = "registry", value_name = "PREFIX")]
     pub registry_prefix: Option<Prefix>,
-    /// When to pull the image of the aggregator and the workers.
+    /// When to pull this image: `Always`, `IfNotPresent` or `Never`
+    #[arg(long, value_name = "POLICY")]
     pub image_pull_policy: Option<PullPolicy>,
-    /// Whether plugins have the same pull policy.
+    /// Use the same pull policy for the images of plugins, overriding their definitions
+    #[arg(long)]
     pub force_image_pull_policy: bool,
-    /// The version of Kubernetes for plugins.
+    /// Kubernetes version for plugins and in the names of their images: `auto` (the cluster's),
+    /// `latest` (that of the latest build), `ignore`, or one such as `v1.30.2`
+    #[arg(long, alias = "kube-conformance-image-version", value_name = "VERSION")]
     pub kubernetes_version: Option<String>,
-    /// Whether default pods are written out.
+    /// Write out the default pod of each plugin that does not define its own
+    #[arg(long)]
     pub show_default_podspec: bool,
-    /// Where the run is stored.
+    /// Keep the run on a volume that outlives the aggregator's pod: `pvc:SIZE` or `pvc:SIZE:CLASS`
+    #[arg(long, value_name = "pvc:SIZE[:CLASS]")]
     pub storage: Option<Storage>,
-    /// Whether the run stops if the network of the cluster does not work.
+    /// Stop the run if names do not resolve in the cluster, or if a worker cannot reach the
+    /// aggregator
+    #[arg(long)]
     pub fail_fast: bool,
-    /// The URL that the archive is uploaded to.
+    /// Upload the archive to this URL at the end
+    #[arg(long, value_name = "URL")]
     pub upload: Option<String>,
-    /// The Secret with the credentials for the upload.
+    /// Secret in the run's namespace with the credentials for `--upload`
+    #[arg(long, value_name = "NAME")]
     pub upload_secret: Option<String>,
-    /// How the aggregator gets the modules of bundles.
-    pub bundle_delivery: BundleDelivery,
-    /// When workers are native sidecars.
+    /// How the aggregator gets the modules of bundles
+    #[arg(long, value_enum, ignore_case = true, value_name = "WAY")]
+    pub bundle_delivery: Option<BundleDelivery>,
+    /// When the worker of a Job plugin is a native sidecar: `auto` (if the cluster supports it),
+    /// `never` or `always`
+    #[arg(long, value_name = "WHEN")]
     pub native_sidecar: Option<NativeSidecar>,
-    /// Taints that pods of Job plugins tolerate.
+    /// Taint that pods of Job plugins without a `podSpec` tolerate, instead of the default ones:
+    /// `gpu`, `gpu=true:NoSchedule`, or `*` for every taint; repeatable
+    #[arg(long, value_name = "KEY[=VALUE][:EFFECT]")]
     pub job_toleration: Vec<Toleration>,
 }
 
 /// Whether to create roles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RbacChoice {
-    /// Always.
+    /// Always
     Enable,
-    /// Never.
+    /// Never
     Disable,
-    /// If the cluster has roles.
+    /// If the cluster has roles
     Detect,
 }
 
@@ -117,7 +153,6 @@ pub struct Questions {
 
 impl Questions {
     /// Whether there is a question.
-    #[must_use]
     pub fn any(self) -> bool {
         self.version || self.rbac
     }
@@ -125,7 +160,6 @@ impl Questions {
 
 impl ClusterRunOptions {
     /// The first option that only changes the manifest, by its name on the command line.
-    #[must_use]
     pub fn changes_manifest(&self) -> Option<&'static str> {
         let all = [
             (!self.plugin_env.is_empty(), "--plugin-env"),
@@ -144,9 +178,6 @@ impl ClusterRunOptions {
     /// The configuration of the run: the defaults, overridden by the file, overridden by the
     /// options. The default `namespace` does not override that of the file. A `timeout` of zero
     /// means no limit.
-    ///
-    /// # Errors
-    /// The file or an option is invalid.
     pub fn config(&self, namespace: &str, timeout: Option<Duration>) -> Result<Config, AppError> {
         let mut config = match &self.config {
             None => Config::default(),
@@ -184,7 +215,6 @@ impl ClusterRunOptions {
 
     /// What the cluster must be asked for this configuration. `detect` says whether it is asked for
     /// roles by default.
-    #[must_use]
     pub fn questions(&self, config: &Config, detect: bool) -> Questions {
         let rbac = self.rbac.map_or(detect, |choice| choice == RbacChoice::Detect);
         Questions { version: config.plumbline.kubernetes_version.is_empty(), rbac }
@@ -192,9 +222,6 @@ impl ClusterRunOptions {
 
     /// The options of the manifest: the configuration from [`ClusterRunOptions::config`], and the
     /// plugins as the options change them.
-    ///
-    /// # Errors
-    /// A plugin cannot run in a cluster, or an option names one that is not in the run.
     pub fn manifest_options(
         &self,
         context: &Context,
@@ -233,7 +260,7 @@ impl ClusterRunOptions {
             let modules = one.source.bundle.as_deref().map(delivery::modules).transpose()?.unwrap_or_default();
             plugins.push(ManifestPlugin { definition: Arc::new(definition), modules });
         }
-        delivery::deliver(context, self.bundle_delivery, &found, &mut plugins, &mut config)?;
+        delivery::deliver(context, self.bundle_delivery.unwrap_or_default(), &found, &mut plugins, &mut config)?;
         // An existing account has an existing namespace, which must not be deleted with the run.
         // The two modes with fewer permissions cannot create one.
         let powerful = matches!(config.aggregator_permissions, Permissions::Minimal | Permissions::ClusterAdmin);
@@ -253,9 +280,6 @@ impl ClusterRunOptions {
     }
 
     /// The definition as JSON, with the variables of the options.
-    ///
-    /// # Errors
-    /// A variable is invalid.
     pub fn with_env(&self, definition: &Definition) -> Result<Value, AppError> {
         let name = definition.name.as_str();
         let mut env = self.env_by_plugin(&[name.to_owned()])?;
@@ -292,7 +316,6 @@ impl ClusterRunOptions {
         Ok(env)
     }
 
-    /// The images by plugin.
     fn image_by_plugin(&self, plugins: &[String]) -> Result<BTreeMap<String, String>, AppError> {
         let mut images = BTreeMap::new();
         for text in &self.plugin_image {

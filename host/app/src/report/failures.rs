@@ -7,7 +7,7 @@ use plumbline_aggregator::Failure;
 use plumbline_core::failures::nodes_in;
 use plumbline_core::{FailedTest, FailedTests, Item, Status, TestId};
 
-use super::text::{name, one_line};
+use crate::report::text::{name, one_line};
 
 /// The most characters of a reason, and of a name on the same line.
 const MAX_NAME: usize = 72;
@@ -51,7 +51,6 @@ pub enum Suites {
 
 impl<'a> TreeFailures<'a> {
     /// Finds the failed tests of the tree below `root`.
-    #[must_use]
     pub fn of(root: &'a Item) -> Self {
         let mut tests = FailedTests::<Vec<&Item>>::new(MAX_TESTS);
         let mut found =
@@ -80,7 +79,6 @@ impl<'a> TreeFailures<'a> {
     }
 
     /// The name of the test, with suite and class if they are needed to identify it.
-    #[must_use]
     pub fn label(&self, id: &TestId, suites: Suites) -> String {
         let shown = match suites {
             Suites::IfSeveral => self.several_places,
@@ -95,7 +93,6 @@ impl<'a> TreeFailures<'a> {
     }
 }
 
-/// A name, with its place and class in parentheses.
 fn label(name: &str, place: String, classname: &str) -> String {
     let parts: Vec<&str> = [place.as_str(), classname].into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() { name.to_owned() } else { format!("{name} ({})", parts.join(" › ")) }
@@ -132,9 +129,6 @@ fn with_others(reason: &str, differ: bool) -> String {
 
 /// Lists the first of `failures`, indented by `indent` columns, and the number of the others of
 /// `all`.
-///
-/// # Errors
-/// `out` cannot be written.
 pub fn list_failures(failures: &[Failure], all: u64, indent: usize, out: &mut impl Write) -> io::Result<()> {
     let shown: Vec<(String, Option<String>)> = failures
         .iter()

@@ -9,13 +9,10 @@ use plumbline_core::{Item, Status, reason};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde_json::Value;
 
-use super::text::seconds_of;
+use crate::report::text::seconds_of;
 
 /// Prints a `testsuite` for each tree. Every leaf is a test case, whose class name is its place in
 /// the tree and its own class.
-///
-/// # Errors
-/// `out` cannot be written.
 pub fn junit(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
     let mut report = Report::new("plumbline");
     for root in roots {

@@ -1,13 +1,12 @@
 //! Trees as Markdown, for a job summary or a comment.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use plumbline_core::text::printable;
-use plumbline_core::{Item, Status, TestId};
+use plumbline_core::{Item, TestId};
 
-use super::failures::{Suites, TreeFailures, reason_of};
-use super::text::{one_line, seconds_of, short_seconds};
+use crate::report::failures::{Suites, TreeFailures, reason_of};
+use crate::report::text::{LeafCounts, one_line, seconds_of, short_seconds};
 
 /// The most failed tests in a list. The number of further ones is below it.
 const MAX_LISTED: usize = 50;
@@ -19,21 +18,12 @@ const MAX_SLOWEST: usize = 5;
 const SLOW: f64 = 1.0;
 
 /// Prints a table of plugins, and the failed tests of each below it.
-///
-/// # Errors
-/// `out` cannot be written.
 pub fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "| plugin | status | passed | failed | skipped | other |")?;
     writeln!(out, "|---|---|---:|---:|---:|---:|")?;
     for root in roots {
-        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-        for leaf in root.leaves() {
-            *counts.entry(if leaf.status == Status::Timeout { "failed" } else { leaf.status.as_str() }).or_default() +=
-                1;
-        }
-        let mut take = |status: &str| counts.remove(status).unwrap_or_default();
-        let (passed, failed, skipped) = (take("passed"), take("failed"), take("skipped"));
-        let other: u64 = counts.values().sum();
+        let counts = LeafCounts::of(root);
+        let (passed, failed, skipped, other) = (counts.passed, counts.failed, counts.skipped, counts.other());
         let (name, status) = (escape(&root.name), escape(&root.status.brief()));
         writeln!(out, "| {name} | {status} | {passed} | {failed} | {skipped} | {other} |")?;
     }
@@ -63,7 +53,6 @@ pub fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The slowest leaves of a plugin whose items have durations.
 fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
     let mut slow: Vec<(f64, &Item, TestId)> = Vec::new();
     let mut leaves = root.leaves();
@@ -114,6 +103,8 @@ fn escape_line(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use plumbline_core::Status;
+
     use super::*;
 
     #[test]

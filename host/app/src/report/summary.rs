@@ -1,41 +1,33 @@
-//! The summary of a plugin as text: counts, and the failed tests.
+//! Results as text, in the forms that scripts expect: the summary of a plugin, its leaves as lines of
+//! JSON, and the health of the cluster.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use plumbline_core::{Item, Status};
+use plumbline_core::text::steers_terminal;
+use plumbline_core::{Item, Meta, Status};
+use serde::{Deserialize, Serialize};
+use serde_json::ser::{CompactFormatter, Formatter, Serializer};
+use serde_json::{Map, Value};
 
-use super::failures::{Suites, TreeFailures};
-use super::text;
+use crate::report::failures::{Suites, TreeFailures};
+use crate::report::text::{LeafCounts, name};
 
 /// The prefix that Ginkgo puts before the name of a test.
 const PREFIX: &str = "[It]";
 
 /// Prints the counts and the failed tests of the tree below `root`.
-///
-/// # Errors
-/// `out` cannot be written.
 pub fn summary(root: &Item, out: &mut impl Write) -> io::Result<()> {
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut total = 0_u64;
-    for leaf in root.leaves() {
-        total += 1;
-        let counted = match &leaf.status {
-            Status::Failed | Status::Timeout => Status::Failed.as_str(),
-            other => other.as_str(),
-        };
-        *counts.entry(counted).or_default() += 1;
-    }
-    let mut take = |status: Status| counts.remove(status.as_str()).unwrap_or_default();
-    let (passed, failures, skipped) = (take(Status::Passed), take(Status::Failed), take(Status::Skipped));
-    writeln!(out, "Plugin: {}", text::name(&root.name))?;
+    let counts = LeafCounts::of(root);
+    let total = counts.passed + counts.failed + counts.skipped + counts.other();
+    writeln!(out, "Plugin: {}", name(&root.name))?;
     writeln!(out, "Status: {}", root.status.brief())?;
     writeln!(out, "Total: {total}")?;
-    writeln!(out, "Passed: {passed}")?;
-    writeln!(out, "Failed: {failures}")?;
-    writeln!(out, "Skipped: {skipped}")?;
-    for (status, n) in counts {
-        writeln!(out, "{}: {n}", text::name(status))?;
+    writeln!(out, "Passed: {}", counts.passed)?;
+    writeln!(out, "Failed: {}", counts.failed)?;
+    writeln!(out, "Skipped: {}", counts.skipped)?;
+    for (status, n) in counts.others {
+        writeln!(out, "{}: {n}", name(status))?;
     }
     // Scripts read this list as names, so a suite is added only where the name is ambiguous.
     let failed = TreeFailures::of(root);
@@ -46,11 +38,203 @@ pub fn summary(root: &Item, out: &mut impl Write) -> io::Result<()> {
     let mut listed = 0;
     for test in &failed.tests {
         let label = failed.label(&test.id, Suites::IfAmbiguous) + &failed.nodes(test);
-        writeln!(out, "{}", text::name(label.strip_prefix(PREFIX).unwrap_or(&label)))?;
+        writeln!(out, "{}", name(label.strip_prefix(PREFIX).unwrap_or(&label)))?;
         listed += test.data.len();
     }
     if failed.leaves > listed {
         writeln!(out, "and {} more", failed.leaves - listed)?;
+    }
+    Ok(())
+}
+
+/// A leaf, with its path in the tree under `meta.path`.
+#[derive(Serialize)]
+struct Line<'a> {
+    name: &'a str,
+    status: &'a Status,
+    meta: &'a Meta,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    details: &'a Map<String, Value>,
+}
+
+/// Prints every leaf below `root`: as a line of JSON, or, for a leaf with a file, as the content of
+/// that file. `copy` writes the file, whose path is relative to the plugin's directory. Unless
+/// `skip_prefix` is set, the path of the leaf is before the content.
+pub fn detailed(
+    root: &Item,
+    skip_prefix: bool,
+    out: &mut impl Write,
+    mut copy: impl FnMut(&str, &mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut walk = root.walk();
+    while let Some(item) = walk.next() {
+        if !item.is_leaf() {
+            continue;
+        }
+        if let Some(file) = item.meta.get("file") {
+            if !skip_prefix {
+                write!(out, "{} ", name(&walk.path().join("|")))?;
+            }
+            let mut content = Ended { out: &mut *out, last: None };
+            // Archives that were made on Windows have its separator in paths.
+            copy(&file.replace('\\', "/"), &mut content)?;
+            if content.last != Some(b'\n') {
+                writeln!(out)?;
+            }
+            continue;
+        }
+        let mut meta = item.meta.clone();
+        let path: Vec<&str> = walk.ancestors().map(|item| item.name.as_str()).collect();
+        meta.insert("path".to_owned(), path.join("|"));
+        let line = Line { name: &item.name, status: &item.status, meta: &meta, details: &item.details };
+        line.serialize(&mut Serializer::with_formatter(&mut *out, Escaped))?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Keeps the last byte, so that the leaf after a file starts on a new line.
+struct Ended<'a, W> {
+    out: &'a mut W,
+    last: Option<u8>,
+}
+
+impl<W: Write> Write for Ended<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        if let Some(last) = bytes.get(..written).and_then(<[u8]>::last) {
+            self.last = Some(*last);
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// JSON exactly as Sonobuoy writes it, with `<`, `>` and `&` escaped, and with escaped control
+/// characters.
+struct Escaped;
+
+impl Formatter for Escaped {
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, c)) = rest.char_indices().find(|&(_, c)| is_escaped(c)) {
+            let (before, after) = rest.split_at(at);
+            CompactFormatter.write_string_fragment(out, before)?;
+            // All of them are in the Basic Multilingual Plane.
+            write!(out, "\\u{:04x}", u32::from(c))?;
+            rest = after.get(c.len_utf8()..).unwrap_or_default();
+        }
+        CompactFormatter.write_string_fragment(out, rest)
+    }
+}
+
+fn is_escaped(c: char) -> bool {
+    matches!(c, '<' | '>' | '&') || steers_terminal(c)
+}
+
+/// The health of the cluster in an archive.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Health {
+    node_health: Group,
+    // The keys in archives are about `nodes` for pods too.
+    pod_health: Group,
+    api_version: String,
+    /// The number of lines with errors, by class of error and file.
+    error_summary: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Group {
+    total_nodes: u64,
+    healthy_nodes: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<Thing>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Thing {
+    name: String,
+    healthy: bool,
+    ready: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    reason: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    message: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    namespace: String,
+}
+
+impl Health {
+    /// Prints the health as text.
+    pub fn report(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "Run Details:")?;
+        writeln!(out, "API Server version: {}", name(&self.api_version))?;
+        let nodes = &self.node_health;
+        count("Node health", nodes, out)?;
+        if unhealthy("Details for failed nodes:", nodes, out)? {
+            writeln!(out)?;
+        }
+        let pods = &self.pod_health;
+        if !pods.details.is_empty() {
+            count("Pods health", pods, out)?;
+            unhealthy("Details for failed pods:", pods, out)?;
+        }
+        if !self.error_summary.is_empty() {
+            writeln!(out, "Errors detected in files:")?;
+            for (class, files) in &self.error_summary {
+                counts(class, files, out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn count(title: &str, group: &Group, out: &mut impl Write) -> io::Result<()> {
+    let (healthy, total) = (group.healthy_nodes, group.total_nodes);
+    let percent =
+        healthy.saturating_mul(100).checked_div(total).map(|percent| format!(" ({percent}%)")).unwrap_or_default();
+    writeln!(out, "{title}: {healthy}/{total}{percent}")
+}
+
+/// Lists unhealthy nodes or pods. Returns whether there are any.
+fn unhealthy(title: &str, group: &Group, out: &mut impl Write) -> io::Result<bool> {
+    if group.details.is_empty() || group.healthy_nodes >= group.total_nodes {
+        return Ok(false);
+    }
+    writeln!(out, "{title}")?;
+    let mut things: Vec<&Thing> = group.details.iter().filter(|thing| !thing.healthy).collect();
+    things.sort_by_key(|thing| (&thing.namespace, &thing.name));
+    for thing in things {
+        let slash = if thing.namespace.is_empty() { "" } else { "/" };
+        writeln!(
+            out,
+            "{}{slash}{} Ready:{}: {}: {}",
+            name(&thing.namespace),
+            name(&thing.name),
+            name(&thing.ready),
+            name(&thing.reason),
+            name(&thing.message)
+        )?;
+    }
+    Ok(true)
+}
+
+fn counts(title: &str, counts: &BTreeMap<String, u64>, out: &mut impl Write) -> io::Result<()> {
+    if counts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{}:", name(title))?;
+    let mut sorted: Vec<_> = counts.iter().collect();
+    sorted.sort_by_key(|&(file, n)| (std::cmp::Reverse(*n), file));
+    let width = sorted.first().map_or(0, |(_, n)| n.to_string().len());
+    for (file, n) in sorted {
+        writeln!(out, "{n:>width$} {}", name(file))?;
     }
     Ok(())
 }
@@ -110,5 +294,87 @@ mod tests {
     fn without_failures_there_is_no_list() {
         let root = Item { items: vec![leaf("a", "passed")], ..leaf("p", "passed") };
         assert_eq!(text(&root), "Plugin: p\nStatus: passed\nTotal: 1\nPassed: 1\nFailed: 0\nSkipped: 0\n");
+    }
+}
+
+#[cfg(test)]
+mod detailed_tests {
+    use super::*;
+
+    fn root() -> Item {
+        let leaf = |name: &str| Item { name: name.into(), status: Status::Passed, ..Item::default() };
+        let test = Item { details: [("failure".to_owned(), "x".into())].into_iter().collect(), ..leaf("t") };
+        let file = Item { meta: [("file".to_owned(), "results\\global\\out0".to_owned())].into(), ..leaf("out0") };
+        Item { items: vec![Item { items: vec![test], ..leaf("junit_01.xml") }, file], ..leaf("e2e") }
+    }
+
+    fn text(skip_prefix: bool) -> String {
+        let mut out = Vec::new();
+        detailed(&root(), skip_prefix, &mut out, |path, out| write!(out, "<{path}>")).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_ends_its_line_gets_no_second_end() {
+        let mut out = Vec::new();
+        detailed(&root().items[1], true, &mut out, |_, out| write!(out, "a\nb\n")).unwrap();
+        assert_eq!(out, b"a\nb\n");
+    }
+
+    #[test]
+    fn names_are_escaped_as_scripts_know_it_and_stay_what_they_are() {
+        let name = "a => <b> & \"c\" \u{1b}[2J \u{202e}\u{2028}\u{7f} ä";
+        let leaf = Item { name: name.into(), status: Status::Passed, ..Item::default() };
+        let mut out = Vec::new();
+        detailed(&leaf, false, &mut out, |_, _| Ok(())).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(
+            text.starts_with(
+                r#"{"name":"a =\u003e \u003cb\u003e \u0026 \"c\" \u001b[2J \u202e\u2028\u007f ä","status":"passed""#
+            ),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["name"], name);
+    }
+
+    #[test]
+    fn the_path_before_a_file_stays_on_its_line() {
+        let mut file = root().items.remove(1);
+        file.name = "a\u{1b}[2J\n\u{202e}b".into();
+        let mut out = Vec::new();
+        detailed(&file, false, &mut out, |_, out| write!(out, "content")).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "a\u{fffd}[2J\u{fffd}\u{fffd}b content\n");
+    }
+
+    #[test]
+    fn leaves_are_lines_of_json_and_files_are_copied() {
+        let test = r#"{"name":"t","status":"passed","meta":{"path":"e2e|junit_01.xml"},"details":{"failure":"x"}}"#;
+        assert_eq!(text(false), format!("{test}\ne2e|out0 <results/global/out0>\n"));
+        assert_eq!(text(true), format!("{test}\n<results/global/out0>\n"));
+    }
+}
+
+#[cfg(test)]
+mod health_tests {
+    use super::*;
+
+    #[test]
+    fn unhealthy_nodes_and_noisy_files_are_listed() {
+        let health: Health = serde_json::from_value(serde_json::json!({
+            "node_health": {"total_nodes": 3, "healthy_nodes": 2, "details": [
+                {"name": "n1", "healthy": false, "ready": "False", "reason": "KubeletNotReady", "message": "down"},
+                {"name": "n2", "healthy": true}]},
+            "pod_health": {"total_nodes": 0, "healthy_nodes": 0},
+            "api_version": "v1.20.0",
+            "error_summary": {"Errors": {"a.txt": 2, "b.txt": 22}, "Panics": {}}
+        }))
+        .unwrap();
+        let mut out = Vec::new();
+        health.report(&mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "Run Details:\nAPI Server version: v1.20.0\nNode health: 2/3 (66%)\nDetails for failed nodes:\n\
+             n1 Ready:False: KubeletNotReady: down\n\nErrors detected in files:\nErrors:\n22 b.txt\n 2 a.txt\n"
+        );
     }
 }

@@ -7,8 +7,8 @@ use plumbline_core::judgement::{CheckOutcome, PluginVerdict, RuledItem, Ruling};
 use plumbline_core::{GLOBAL, Item, Status};
 use serde::Serialize;
 
-use super::failures::nodes;
-use super::text::{name, one_line};
+use crate::report::failures::nodes;
+use crate::report::text::{name, one_line};
 
 /// The most failures in a list. Further ones are only counted.
 const MAX_LISTED: usize = 100;
@@ -24,9 +24,6 @@ pub struct JudgedTree {
 }
 
 /// Prints the verdict over a plugin as text, to follow its summary.
-///
-/// # Errors
-/// `out` cannot be written.
 pub fn verdict_report(verdict: &PluginVerdict, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\nVerdict: {}", name(&verdict.summary().sentence()))?;
     for (class, count) in &verdict.classes {
@@ -107,9 +104,6 @@ fn because(ruling: &Ruling) -> String {
 }
 
 /// Prints the verdicts as Markdown, to follow the table of plugins.
-///
-/// # Errors
-/// `out` cannot be written.
 pub fn verdict_markdown(
     verdicts: &[PluginVerdict],
     escape: fn(&str) -> String,
@@ -151,11 +145,7 @@ pub fn verdict_markdown(
 /// Applies rulings to the leaves of the tree, for formats without verdicts: excused leaves become
 /// skipped, leaves that count become failed, and the details have the reason.
 pub fn judged_leaves(root: &mut Item, verdict: &PluginVerdict) {
-    let mut said: HashMap<(String, String), VecDeque<&RuledItem>> = HashMap::new();
-    for item in &verdict.items {
-        let node = (!item.set.is_empty() && item.set != GLOBAL).then_some(&item.set);
-        said.entry(key(node.into_iter().chain(&item.path), &item.status)).or_default().push_back(item);
-    }
+    let mut rulings = Rulings::new(Some(verdict));
     let mut path: Vec<String> = Vec::new();
     let mut open = vec![root.items.iter_mut()];
     while let Some(siblings) = open.last_mut() {
@@ -167,16 +157,44 @@ pub fn judged_leaves(root: &mut Item, verdict: &PluginVerdict) {
         path.push(item.name.clone());
         if !item.items.is_empty() {
             open.push(item.items.iter_mut());
-        } else if let Some(ruled) = said.get_mut(&key(&path, &item.status)).and_then(VecDeque::pop_front) {
+        } else if let Some(ruled) = rulings.next(path.iter().map(String::as_str), &item.status) {
             apply(item, ruled);
         }
     }
 }
 
-/// The key of a leaf: its path and status. Leaves with the same key are distinguished by their
-/// order.
-fn key<'a>(path: impl IntoIterator<Item = &'a String>, status: &Status) -> (String, String) {
-    (path.into_iter().map(String::as_str).collect::<Vec<_>>().join("\0"), status.to_string())
+/// Rulings by the path and status of their leaf. Leaves with the same path and status are in the
+/// order of the tree.
+pub(crate) struct Rulings<'a>(HashMap<String, VecDeque<&'a RuledItem>>);
+
+impl<'a> Rulings<'a> {
+    pub(crate) fn new(verdict: Option<&'a PluginVerdict>) -> Self {
+        let mut rulings: HashMap<String, VecDeque<&RuledItem>> = HashMap::new();
+        for item in verdict.map(|verdict| verdict.items.as_slice()).unwrap_or_default() {
+            // Only result sets of nodes are items of the tree.
+            let set = Some(item.set.as_str()).filter(|set| !set.is_empty() && *set != GLOBAL);
+            let names = set.into_iter().chain(item.path.iter().map(String::as_str));
+            rulings.entry(joined(names, &item.status)).or_default().push_back(item);
+        }
+        Self(rulings)
+    }
+
+    /// The ruling on the next leaf with this path below the root, and this status.
+    pub(crate) fn next<'b>(
+        &mut self,
+        path: impl Iterator<Item = &'b str>,
+        status: &'b Status,
+    ) -> Option<&'a RuledItem> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get_mut(&joined(path, status))?.pop_front()
+    }
+}
+
+/// Joins names with zero bytes, which names in trees do not have.
+fn joined<'a>(names: impl Iterator<Item = &'a str>, status: &'a Status) -> String {
+    names.chain([status.as_str()]).collect::<Vec<_>>().join("\0")
 }
 
 fn apply(item: &mut Item, ruled: &RuledItem) {

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use crate::context::Context;
 use crate::error::AppError;
+use crate::files::read_start;
 use crate::report::text::one_line;
 use crate::trees::{Reprocess, Trees};
 
@@ -40,9 +41,6 @@ pub struct Input {
 
 /// Opens an archive, the newest archive in a directory, a result file in the format `format` or a
 /// detected one, or any of them on standard input (`-`).
-///
-/// # Errors
-/// The input cannot be read, or its format is not known.
 pub fn open_input(
     context: &Context,
     path: &Path,
@@ -88,22 +86,16 @@ fn open_file(
     format: Option<&str>,
 ) -> Result<Input, AppError> {
     let unreadable = |error: io::Error| AppError::usage(format!("failed to read `{name}`")).because(&error);
+    let archive = |reprocess| {
+        Ok(Input { trees: Trees::open_as(context, path, name, reprocess)?, name: name.to_owned(), kept: Vec::new() })
+    };
     // The reader of archives reports missing files and directories.
     if format.is_none() && (!path.is_file() || EXTENSIONS.iter().any(|extension| file.ends_with(extension))) {
-        return Ok(Input {
-            trees: Trees::open_as(context, path, name, reprocess)?,
-            name: name.to_owned(),
-            kept: Vec::new(),
-        });
+        return archive(reprocess);
     }
-    let mut head = Vec::new();
-    File::open(path).and_then(|from| from.take(HEAD_BYTES).read_to_end(&mut head)).map_err(unreadable)?;
+    let head = read_start(path, HEAD_BYTES).map_err(unreadable)?;
     if format.is_none() && is_archive(&head) {
-        return Ok(Input {
-            trees: Trees::open_as(context, path, name, reprocess)?,
-            name: name.to_owned(),
-            kept: Vec::new(),
-        });
+        return archive(reprocess);
     }
     let kept = lay_out(path, file, format.unwrap_or(AUTO_FORMAT)).map_err(|error| no_room(&error))?;
     // The format comes from the user, so an unknown one is an error.
@@ -144,7 +136,6 @@ fn lay_out(path: &Path, file: &str, format: &str) -> io::Result<TempDir> {
     Ok(kept)
 }
 
-/// The archive in `dir` that was modified last.
 fn newest_archive(dir: &Path) -> Result<Option<PathBuf>, AppError> {
     let unreadable =
         |error: io::Error| AppError::usage(format!("failed to read directory `{}`", dir.display())).because(&error);

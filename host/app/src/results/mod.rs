@@ -1,26 +1,27 @@
-//! Shows the results in archives and result files: reads them, judges them, and sends them to a
-//! [`View`].
+//! Shows and compares the results in archives and result files: reads them, judges them, and sends them
+//! to a [`View`].
 
-mod compare;
 mod input;
-mod tree;
 mod views;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR};
 use plumbline_conformance::chain::Chain;
-use plumbline_core::judgement::PluginVerdict;
-use plumbline_core::{Item, Status, text};
+use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
+use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use plumbline_core::{GLOBAL, Item, Status, Verdict, text};
 
 use crate::context::Context;
+use crate::difference::{self, Difference, Tests};
 use crate::error::AppError;
 use crate::judges::{JudgeOptions, chain, judged_plugin, rehearse_chain};
-use crate::limits::Limits;
+use crate::modules::LimitsFile;
 use crate::trees::{Reprocess, Trees};
 
-pub use compare::{CompareOptions, Comparison, compare};
 pub use input::{Input, open_input};
-pub use tree::{HEALTH, ResultTree, ShownResults};
 pub use views::{Collected, Html, JsonArray, View, YamlDocuments};
 
 /// The most names of plugins in an error, and the most errors about plugins of one archive.
@@ -42,16 +43,13 @@ pub struct ResultsOptions {
     /// The format of result files. By default, it is detected.
     pub result_format: Option<String>,
     /// The file with limits.
-    pub limits: Option<PathBuf>,
+    pub limits: LimitsFile,
     /// Further judges.
     pub judges: JudgeOptions,
 }
 
 /// Sends the results of every input to `view`, and adds them to `seen`. If there are several
 /// inputs, one that cannot be read is reported, and the others are shown.
-///
-/// # Errors
-/// An option is wrong, no input can be read, or `view` failed.
 pub fn show(
     context: &Context,
     options: &ResultsOptions,
@@ -82,7 +80,7 @@ fn one_input(
     seen: &mut ShownResults,
     view: &mut dyn View,
 ) -> Result<(), AppError> {
-    let limits = Limits::load(options.limits.as_deref())?;
+    let limits = options.limits.load()?;
     let reprocess = Reprocess { always: options.reprocess, definition: options.definition.clone(), limits };
     let mut input = open_input(context, path, reprocess, options.result_format.as_deref())?;
     let plugins = selected(&input, options)?;
@@ -118,7 +116,6 @@ fn one_input(
     view.end(&mut input.trees)
 }
 
-/// Reads the tree of `plugin` and its verdict.
 fn load(
     trees: &mut Trees,
     plugin: &str,
@@ -141,7 +138,6 @@ fn load(
     Ok((item, verdict))
 }
 
-/// The tree of a plugin that cannot be read.
 fn unreadable(plugin: &str, error: &AppError) -> Item {
     Item {
         name: plugin.to_owned(),
@@ -180,8 +176,174 @@ fn more(context: &Context, plugins: &[String], options: &ResultsOptions) -> Resu
         )));
     }
     let plugin = judged_plugin(judge, plugins)?;
-    let limits = Limits::load(options.limits.as_deref())?;
+    let limits = options.limits.load()?;
     let chain = chain(context, judge, &plugin, &limits)?;
     rehearse_chain(&chain, &plugin, &limits)?;
     Ok(Some((plugin, chain)))
+}
+
+/// The name of the health of the cluster among plugins, as in Sonobuoy.
+pub const HEALTH: &str = "sonobuoy";
+
+/// A result tree to show.
+pub struct ResultTree<'a> {
+    /// The input that it comes from, if there are several.
+    pub input: Option<&'a str>,
+    /// The plugin.
+    pub plugin: &'a str,
+    /// The tree, or the selected part of it.
+    pub item: Item,
+    /// The verdict over the plugin.
+    pub verdict: Option<PluginVerdict>,
+    /// Whether the results cannot be read. The tree then has the reason.
+    pub is_unreadable: bool,
+}
+
+pub(crate) fn printed(result: io::Result<()>) -> Result<(), AppError> {
+    result.map_err(|error| AppError::printing("failed to print the results", &error))
+}
+
+/// The results that were shown, of the plugins of all inputs, from which the verdict is made.
+#[derive(Default)]
+pub struct ShownResults {
+    entries: Vec<PluginStatus>,
+    verdicts: BTreeMap<String, VerdictSummary>,
+}
+
+impl ShownResults {
+    /// Adds a tree of `input`, with the counts of its leaves by status.
+    pub fn add(&mut self, input: &str, tree: &ResultTree<'_>, counts: BTreeMap<String, u64>) {
+        // Archives of several runs have the same plugins.
+        let plugin = format!("{input}/{}", tree.plugin);
+        // Judges cannot excuse a missing result. The run was incomplete, and so is the verdict.
+        let is_incomplete =
+            tree.is_unreadable || (tree.verdict.is_some() && tree.item.leaves().any(stands_for_a_missing_result));
+        self.entries.push(PluginStatus {
+            plugin: plugin.clone(),
+            node: GLOBAL.to_owned(),
+            status: if is_incomplete { EntryStatus::Failed } else { EntryStatus::Complete },
+            result_status: Some(tree.item.status.clone()),
+            result_counts: Some(counts),
+            ..PluginStatus::default()
+        });
+        if let Some(verdict) = &tree.verdict {
+            self.verdicts.insert(plugin, verdict.summary());
+        }
+    }
+
+    /// Adds an input that could not be read.
+    pub fn missing(&mut self, input: &str) {
+        self.entries.push(PluginStatus {
+            plugin: input.to_owned(),
+            node: GLOBAL.to_owned(),
+            status: EntryStatus::Failed,
+            ..PluginStatus::default()
+        });
+    }
+
+    /// Whether a result is missing or could not be read.
+    pub fn is_incomplete(&self) -> bool {
+        self.entries.iter().any(|entry| entry.status != EntryStatus::Complete)
+    }
+
+    /// The verdict over all results.
+    pub fn verdict(self) -> Verdict {
+        Verdict::from_run(&RunStatus {
+            plugins: Some(self.entries),
+            verdicts: Some(self.verdicts),
+            status: RunPhase::Complete,
+            ..RunStatus::default()
+        })
+    }
+}
+
+fn stands_for_a_missing_result(leaf: &Item) -> bool {
+    let file = leaf.meta.get("file").map(String::as_str).unwrap_or_default();
+    file.starts_with(&format!("{ERRORS_DIR}/")) && file.ends_with(&format!("/{ERROR_FILE}"))
+}
+
+/// Which runs are compared.
+#[derive(Debug, Clone, Default)]
+pub struct CompareOptions {
+    /// The earlier archive, or a directory with archives.
+    pub before: PathBuf,
+    /// The later archive, or a directory with archives.
+    pub after: PathBuf,
+    /// The plugin to compare. By default, every plugin of both.
+    pub plugin: Option<String>,
+    /// The file with limits.
+    pub limits: LimitsFile,
+}
+
+/// The differences between two runs.
+pub struct Comparison {
+    /// The tests that changed.
+    pub difference: Difference,
+    /// Plugins without a test that ran in the later run, so that nothing can be said about them.
+    pub silent: Vec<String>,
+}
+
+/// Compares two runs. Plugins that only one has are reported.
+pub fn compare(context: &Context, options: &CompareOptions) -> Result<Comparison, AppError> {
+    let open = |path: &Path| {
+        let reprocess = Reprocess { limits: options.limits.load()?, ..Reprocess::default() };
+        open_input(context, path, reprocess, None)
+    };
+    let (mut before, mut after) = (open(&options.before)?, open(&options.after)?);
+    let plugins = plugins(context, options, &before.trees, &after.trees)?;
+    let (earlier, later) = (tests(&mut before.trees, &plugins)?, tests(&mut after.trees, &plugins)?);
+    let silent = silent_plugins(&plugins, &earlier, &later).into_iter().cloned().collect();
+    Ok(Comparison { difference: difference::compare(&earlier, &later), silent })
+}
+
+/// The plugins to compare: the one of the options, or all that both runs have.
+fn plugins(
+    context: &Context,
+    options: &CompareOptions,
+    before: &Trees,
+    after: &Trees,
+) -> Result<Vec<String>, AppError> {
+    let archives = [(&options.before, before.plugins()), (&options.after, after.plugins())];
+    if let Some(plugin) = &options.plugin {
+        for (path, plugins) in &archives {
+            if !plugins.contains(plugin) {
+                return Err(AppError::usage(format!("archive `{}` has no plugin `{plugin}`", path.display()))
+                    .hint(format!("it has `{}`", plugins.join("`, `"))));
+            }
+        }
+        return Ok(vec![plugin.clone()]);
+    }
+    let [(_, first), (_, second)] = &archives;
+    let (first, second): (BTreeSet<&String>, BTreeSet<&String>) = (first.iter().collect(), second.iter().collect());
+    for (plugins, others, path) in [(&first, &second, &options.before), (&second, &first, &options.after)] {
+        for plugin in plugins.difference(others) {
+            context
+                .reporter
+                .warning(&format!("only archive `{}` has plugin `{plugin}`: it is not compared", path.display()));
+        }
+    }
+    let both: Vec<String> = first.intersection(&second).map(|plugin| (*plugin).clone()).collect();
+    if both.is_empty() {
+        return Err(AppError::usage("the two archives have no plugin in common: there is nothing to compare"));
+    }
+    Ok(both)
+}
+
+/// The plugins without a test that ran in the later run, although one ran in the earlier run, or
+/// although no test of any plugin ran.
+fn silent_plugins<'a>(plugins: &'a [String], earlier: &Tests, later: &Tests) -> Vec<&'a String> {
+    let ran = |tests: &Tests, plugin: &String| tests.iter().any(|(key, test)| key.plugin == *plugin && test.ran());
+    let none_at_all = !plugins.iter().any(|plugin| ran(later, plugin));
+    plugins.iter().filter(|plugin| !ran(later, plugin) && (none_at_all || ran(earlier, plugin))).collect()
+}
+
+/// The tests of these plugins. At most one tree is in memory.
+fn tests(trees: &mut Trees, plugins: &[String]) -> Result<Tests, AppError> {
+    let mut tests = Tests::new();
+    for plugin in plugins {
+        let root = trees.item(plugin)?;
+        difference::add(&mut tests, plugin, &root);
+        root.dismantle();
+    }
+    Ok(tests)
 }

@@ -8,31 +8,25 @@ use plumbline_core::judgement::PluginVerdict;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use super::tree::{ResultTree, printed};
 use crate::error::AppError;
-use crate::report::{self, JsonText, JudgedTree, Page, PageFacts, print_yaml};
+use crate::report;
+use crate::report::html::{Page, PageFacts};
+use crate::report::text::{JsonText, print_yaml};
+use crate::report::verdict::JudgedTree;
+use crate::results::{ResultTree, printed};
 use crate::trees::Trees;
 
 /// Receives result trees one after the other, and renders them.
 pub trait View {
     /// An input starts. It has a name if there are several.
-    ///
-    /// # Errors
-    /// It cannot be rendered.
     fn begin(&mut self, _input: Option<&str>, _trees: &mut Trees) -> Result<(), AppError> {
         Ok(())
     }
 
     /// Renders a tree of the input.
-    ///
-    /// # Errors
-    /// It cannot be rendered.
     fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError>;
 
     /// The input ends.
-    ///
-    /// # Errors
-    /// It cannot be rendered.
     fn end(&mut self, _trees: &mut Trees) -> Result<(), AppError> {
         Ok(())
     }
@@ -69,9 +63,6 @@ pub struct JsonArray<S>(S);
 
 impl JsonArray<()> {
     /// Prints the array of the trees that `fill` sends to its view.
-    ///
-    /// # Errors
-    /// `out` cannot be written, or `fill` failed.
     pub fn print(
         out: &mut impl Write,
         fill: impl FnOnce(&mut dyn View) -> Result<(), AppError>,
@@ -118,9 +109,6 @@ impl View for Collected {
 
 impl Collected {
     /// Prints JUnit XML.
-    ///
-    /// # Errors
-    /// `out` cannot be written.
     pub fn junit(self, out: &mut impl Write) -> io::Result<()> {
         let judged = |(mut root, verdict): (Item, Option<PluginVerdict>)| {
             if let Some(verdict) = &verdict {
@@ -132,9 +120,6 @@ impl Collected {
     }
 
     /// Prints Markdown.
-    ///
-    /// # Errors
-    /// `out` cannot be written.
     pub fn markdown(self, out: &mut impl Write) -> io::Result<()> {
         let (roots, verdicts): (Vec<_>, Vec<_>) = self.trees.into_iter().unzip();
         let verdicts: Vec<_> = verdicts.into_iter().flatten().collect();
@@ -150,17 +135,11 @@ pub struct Html {
 
 impl Html {
     /// Starts an empty page.
-    ///
-    /// # Errors
-    /// There is no space for temporary files.
     pub fn new() -> Result<Self, AppError> {
         Ok(Self { page: Page::new().map_err(|error| no_room(&error))?, facts: Vec::new() })
     }
 
     /// Prints the page.
-    ///
-    /// # Errors
-    /// `out` cannot be written.
     pub fn finish(self, out: &mut impl Write) -> io::Result<()> {
         let facts = match <[PageFacts; 1]>::try_from(self.facts) {
             Ok([facts]) => facts,

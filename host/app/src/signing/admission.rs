@@ -1,6 +1,5 @@
 //! Decides whether the plugins of a run are signed or locked as the run requires.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::Provenance;
@@ -9,29 +8,31 @@ use plumbline_bundle::{Bundle, Digest, Lock, Subject};
 use plumbline_core::PluginName;
 use plumbline_registry::Reference;
 
-use super::policy::{key_error, policy};
-use super::target::{readable, subject};
 use crate::context::Context;
-use crate::error::AppError;
-use crate::sources::{ResolvedPlugin, SourceKind, is_packed, store, store_error};
+use crate::error::{AppError, store_error};
+use crate::signing::{PolicyFile, key_error, policy, readable, subject};
+use crate::sources::named::{is_packed, store};
+use crate::sources::{ResolvedPlugin, SourceKind};
 
 /// What a run requires of its plugins.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct Requirements {
-    /// Every plugin is built in, or a bundle with a signature that counts.
-    pub signed: bool,
+    /// Refuse plugins that are neither built in nor a bundle with a trusted signature
+    /// (docs/signing.md)
+    #[arg(long)]
+    pub require_signed: bool,
     /// The policy that says which signatures count.
-    pub policy: Option<PathBuf>,
-    /// The lock file that has every plugin, with its digest.
+    #[command(flatten)]
+    pub policy: PolicyFile,
+    /// Refuse plugins that differ from this lock file; without a value, `plumbline.lock`
+    /// (docs/signing.md)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "plumbline.lock")]
     pub locked: Option<PathBuf>,
 }
 
 /// Checks that `plugins` meet the requirements of a run.
-///
-/// # Errors
-/// At least one plugin does not; the causes list all of them.
 pub fn check(context: &Context, plugins: &[ResolvedPlugin], requirements: &Requirements) -> Result<(), AppError> {
-    let Requirements { signed, policy, locked } = requirements;
+    let Requirements { require_signed: signed, policy: PolicyFile { policy }, locked } = requirements;
     if policy.is_some() && !signed {
         return Err(AppError::usage("`--policy` says whose signatures count, and none is asked for")
             .hint("add `--require-signed`"));
@@ -95,12 +96,10 @@ fn is_tar(found: &ResolvedPlugin) -> bool {
     found.source.bundle.is_some() && found.source.bundle != parent && origin.is_file() && is_packed(origin)
 }
 
-/// The signatures that came with a plugin.
 fn attached(context: &Context, found: &ResolvedPlugin) -> Result<Vec<Envelope>, AppError> {
     readable(context, found.signatures.as_deref(), &found.origin)
 }
 
-/// The reference that an installed bundle was pulled from, if it was.
 fn installed_from(name: &str) -> Result<Option<String>, AppError> {
     let failed = |error| store_error(format!("failed to load plugin `{name}`"), &error);
     let Some(installed) = store()?.find(name).map_err(failed)? else {
@@ -110,7 +109,6 @@ fn installed_from(name: &str) -> Result<Option<String>, AppError> {
 }
 
 /// The source and digest of a plugin that is a packed bundle.
-#[must_use]
 pub fn packed_provenance(found: &ResolvedPlugin) -> Option<(String, String)> {
     let packed = match found.kind {
         SourceKind::Installed | SourceKind::Registry | SourceKind::Url => true,
@@ -135,7 +133,6 @@ pub fn provenance(found: &[ResolvedPlugin]) -> impl Iterator<Item = (PluginName,
 /// The largest lock file, in bytes.
 const MAX_LOCK_BYTES: u64 = 8 << 20;
 
-/// A plugin that is about to run.
 struct Candidate<'a> {
     /// Its name in the run.
     plugin: &'a str,
@@ -164,18 +161,6 @@ enum Proof {
     },
 }
 
-/// Why a plugin may not run.
-#[derive(Debug)]
-struct Reason(String);
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Reason {}
-
 /// Checks that every plugin is built in, or a bundle with a signature that counts.
 fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(), AppError> {
     let trust = policy(file)?;
@@ -203,15 +188,15 @@ fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(
                 "it is not a bundle, which is what is signed".to_owned()
             }
         };
-        refused.push(Reason(format!("`{}` (`{}`): {reason}", candidate.plugin, candidate.origin)));
+        refused.push(format!("`{}` (`{}`): {reason}", candidate.plugin, candidate.origin));
     }
     if refused.is_empty() {
         return Ok(());
     }
     let (few, all) = (refused.len(), candidates.len());
     let mut told = AppError::usage(format!("with `--require-signed`, {few} of {all} plugins may not run"));
-    for reason in &refused {
-        told = told.because(reason);
+    for reason in refused {
+        told = told.cause(reason);
     }
     Err(told.hint(match loose {
         true => "pack and sign it: `plumbline plugin pack DIR`, then `plumbline plugin sign NAME.bundle.tar --key FILE`, and run the tar".to_owned(),
@@ -222,7 +207,6 @@ fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(
     }))
 }
 
-/// Checks that every plugin is what the lock file has.
 fn require_locked(candidates: &[Candidate<'_>], path: &Path) -> Result<(), AppError> {
     let shown = path.display();
     let text = super::bounded_text(path, MAX_LOCK_BYTES).map_err(|error| {

@@ -1,18 +1,319 @@
 //! Signed bundles: which bundle is signed, where its signatures are, and which signatures count.
 
-mod admission;
-mod policy;
-mod target;
+pub(crate) mod admission;
+
+use std::env;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use plumbline_bundle::signing::{
+    Envelope, ModuleDigest, Policy, PrivateKey, SignatureFile, SigningError, Subject, Verified, default_policy_path,
+    is_open_to_others, read_private, read_public, readable_envelopes, verify,
+};
+use plumbline_bundle::{Bundle, Digest, unpack};
+use plumbline_core::shell_path;
+use plumbline_registry::{Kind, Reference, media};
+
+use crate::context::Context;
+use crate::error::{AppError, bundle_error, store_error};
+use crate::sources::named::store;
+use crate::sources::registry::{self, Artifact};
 
 pub use admission::{Requirements, check, packed_provenance, provenance};
-pub use policy::{Trust, key_error, one_key, policy, signing_key};
-pub use target::Target;
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+/// The variable with the private key itself, or the path of its file.
+const KEY_VARIABLE: &str = "PLUMBLINE_SIGNING_KEY";
 
-/// Reads a text file of at most `max` bytes.
+/// Reads the private key in `file`, or else the key that the environment names. Warns if other
+/// users can read the file.
+pub fn signing_key(context: &Context, file: Option<&Path>) -> Result<PrivateKey, AppError> {
+    if let Some(file) = file {
+        return from_file(context, file);
+    }
+    let Some(value) = env::var_os(KEY_VARIABLE).filter(|value| !value.is_empty()) else {
+        return Err(AppError::usage("there is no key to sign with").hint(format!(
+            "name one with `--key FILE`, or put it into `{KEY_VARIABLE}`; `plumbline plugin keygen --out NAME` makes a pair"
+        )));
+    };
+    match value.to_str().filter(|text| text.trim_start().starts_with("-----BEGIN")) {
+        Some(text) => PrivateKey::from_pem(text.as_bytes())
+            .map_err(|error| AppError::usage(format!("invalid key in `{KEY_VARIABLE}`")).because(&error)),
+        None => from_file(context, &PathBuf::from(value)),
+    }
+}
+
+fn from_file(context: &Context, file: &Path) -> Result<PrivateKey, AppError> {
+    let key = read_private(file).map_err(|error| key_error(&error))?;
+    if is_open_to_others(file) {
+        let what = format!("others on this machine may read the private key `{0}`: `chmod 600 {0}`", file.display());
+        context.reporter.warning(&what);
+    }
+    Ok(key)
+}
+
+/// An error of a file of keys, signatures or rules. An error while writing is one of the system,
+/// every other one of the caller.
+pub fn key_error(error: &SigningError) -> AppError {
+    let failed = match error.is_systems() {
+        true => AppError::system(error.to_string()),
+        false => AppError::usage(error.to_string()),
+    };
+    let failed = match std::error::Error::source(error) {
+        Some(source) => failed.because(source),
+        None => failed,
+    };
+    match error {
+        SigningError::Exists(_) => failed.hint("choose another name, or replace it with `--force`"),
+        _ => failed,
+    }
+}
+
+/// The variable with the path of the policy, if no option names it.
+const POLICY_VARIABLE: &str = "PLUMBLINE_POLICY";
+
+/// The signature policy.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct PolicyFile {
+    // The variable is read by hand: it is no reason to refuse another option that excludes this one.
+    /// Signature policy: whose signatures count for which names (docs/signing.md) [default:
+    /// $PLUMBLINE_POLICY, then $XDG_CONFIG_HOME/plumbline/policy.yaml]
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+}
+
+/// Whose signatures count.
+pub struct Trust {
+    policy: Policy,
+    /// The policy or key, for messages.
+    name: String,
+}
+
+/// Reads the policy in `file`, or else that of the environment, or else that of the user.
+pub fn policy(file: Option<&Path>) -> Result<Trust, AppError> {
+    let named = file
+        .map(Path::to_owned)
+        .or_else(|| env::var_os(POLICY_VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from));
+    let path = match named {
+        Some(path) => path,
+        None => {
+            let path = default_policy_path(env::var_os("XDG_CONFIG_HOME").as_deref(), env::var_os("HOME").as_deref());
+            path.filter(|path| path.exists()).ok_or_else(no_policy)?
+        }
+    };
+    let policy = Policy::load(&path).map_err(|error| {
+        key_error(&error)
+            .hint("docs/signing.md shows a policy; one that is not understood as a whole is not used at all")
+    })?;
+    Ok(Trust { policy, name: format!("policy `{}`", path.display()) })
+}
+
+fn no_policy() -> AppError {
+    AppError::usage("nothing says whose signatures count").hint(format!(
+        "write a policy to `~/.config/plumbline/policy.yaml` (docs/signing.md), or name one with `--policy FILE` or `{POLICY_VARIABLE}`; `plumbline plugin verify` also takes a single `--key FILE.pub`"
+    ))
+}
+
+/// Trusts the public key in `file` for every name.
+pub fn one_key(file: &Path) -> Result<Trust, AppError> {
+    let key = read_public(file).map_err(|error| key_error(&error))?;
+    let name = file.display().to_string();
+    Ok(Trust { policy: Policy::of_key(&name, key), name: format!("key `{name}`") })
+}
+
+impl Trust {
+    /// The policy or key, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Verifies `envelopes`, the signatures of `subject`, which was pulled from `reference`.
+    pub fn verify(
+        &self,
+        envelopes: &[Envelope],
+        subject: &Subject,
+        reference: Option<&str>,
+    ) -> Result<Verified, Vec<String>> {
+        let Some(keys) = self.policy.keys_for(&subject.name, reference) else {
+            return Err(vec![format!("no rule of {} is for this name, so nobody may sign it", self.name)]);
+        };
+        verify(envelopes, subject, &keys, Timestamp::now())
+    }
+}
+
+/// The file with the signatures of an installed bundle (docs/bundles.md).
+const INSTALLED: &str = "signatures.json";
+
+/// A bundle to sign or verify.
+#[derive(Debug)]
+pub struct Target {
+    /// The reference or path, for messages.
+    pub shown: String,
+    /// The subject of its signatures: name and digest.
+    pub subject: Subject,
+    /// Its modules.
+    pub modules: Vec<ModuleDigest>,
+    /// The reference that it was pulled from, if it was pulled.
+    pub reference: Option<String>,
+    /// Its version, according to its source.
+    pub version: Option<String>,
+    signatures: SignatureStore,
+}
+
+#[derive(Debug)]
+enum SignatureStore {
+    File(SignatureFile),
+    /// Referrers of a manifest, with the signatures that it had when it was pulled.
+    Registry {
+        reference: Reference,
+        manifest: plumbline_registry::Digest,
+        signatures: Option<Vec<u8>>,
+    },
+}
+
+impl Target {
+    /// Finds a bundle: by a reference to a registry, the path of a packed bundle, or the name of an
+    /// installed one.
+    pub fn find(context: &Context, named: &str) -> Result<Self, AppError> {
+        let path = Path::new(named);
+        if Reference::is_meant(named) {
+            return Self::in_registry(context, named);
+        }
+        if path.is_dir() {
+            return Err(AppError::usage(format!("`{named}` is a directory, and what is signed is the packed bundle"))
+                .hint(format!("pack it first: `plumbline plugin pack {}`", shell_path(path))));
+        }
+        if path.is_file() {
+            return Self::tar(path);
+        }
+        Self::installed(named)
+    }
+
+    /// A bundle in a registry. Its signatures refer to its manifest.
+    fn in_registry(context: &Context, text: &str) -> Result<Self, AppError> {
+        let Artifact { reference, pulled, signatures } = registry::fetch(context, text)?;
+        if pulled.kind != Kind::Bundle {
+            return Err(AppError::usage(format!("`{reference}` is a single module, and what is signed is a bundle"))
+                .hint("a module becomes a bundle with a `plugin.yaml` next to it: `plumbline plugin pack DIR`"));
+        }
+        let bundle = opened(pulled.file.path(), text)?;
+        let manifest = pulled.manifest;
+        let version = reference.tag().map(str::to_owned);
+        let place = SignatureStore::Registry { reference: reference.clone(), manifest, signatures };
+        let mut target = Self::of(&bundle, text.to_owned(), place);
+        target.reference = Some(reference.to_string());
+        target.version = version;
+        Ok(target)
+    }
+
+    fn tar(path: &Path) -> Result<Self, AppError> {
+        let shown = path.display().to_string();
+        let bundle = opened(path, &shown)?;
+        Ok(Self::of(&bundle, shown, SignatureStore::File(SignatureFile::beside(path))))
+    }
+
+    fn installed(name: &str) -> Result<Self, AppError> {
+        let store = store()?;
+        let failed = |error| store_error(format!("failed to load the installed bundle `{name}`"), &error);
+        let Some(installed) = store.find(name).map_err(failed)? else {
+            return Err(AppError::usage(format!("`{name}` is neither a file nor an installed bundle"))
+                .hint("`plumbline plugin list` shows what is installed; `plumbline plugin pack DIR` makes a file"));
+        };
+        let signatures = SignatureFile::at(store.dir().join(name).join(INSTALLED));
+        let record = installed.record;
+        let mut target = Self::of(&installed.bundle, name.to_owned(), SignatureStore::File(signatures));
+        target.reference = Some(record.source).filter(|source| Reference::is_meant(source));
+        target.version = record.version;
+        Ok(target)
+    }
+
+    fn of(bundle: &Bundle, shown: String, signatures: SignatureStore) -> Self {
+        let module = |module: &plumbline_bundle::ModuleFile| ModuleDigest {
+            file: module.file.clone(),
+            sha256: module.digest.hex(),
+        };
+        Self {
+            shown,
+            subject: subject(bundle.name(), bundle.digest()),
+            modules: bundle.modules.iter().map(module).collect(),
+            reference: None,
+            version: None,
+            signatures,
+        }
+    }
+
+    /// Reads and writes the signatures in `file` instead.
+    pub fn with_signatures(mut self, file: Option<&Path>) -> Self {
+        if let Some(file) = file {
+            self.signatures = SignatureStore::File(SignatureFile::at(file.to_owned()));
+        }
+        self
+    }
+
+    /// Where the signatures are, for messages.
+    pub fn place(&self) -> String {
+        match &self.signatures {
+            SignatureStore::File(file) => file.path().display().to_string(),
+            SignatureStore::Registry { reference, manifest, .. } => reference.by_digest(*manifest).to_string(),
+        }
+    }
+
+    /// Reads the signatures.
+    pub fn envelopes(&self, context: &Context) -> Result<Vec<Envelope>, AppError> {
+        match &self.signatures {
+            SignatureStore::File(file) => file.read().map_err(|error| key_error(&error)),
+            SignatureStore::Registry { signatures, .. } => readable(context, signatures.as_deref(), &self.shown),
+        }
+    }
+
+    /// Adds a signature.
+    pub fn add(&self, context: &Context, envelope: Envelope) -> Result<(), AppError> {
+        match &self.signatures {
+            SignatureStore::File(file) => file.append(envelope).map(drop).map_err(|error| key_error(&error)),
+            SignatureStore::Registry { reference, manifest, .. } => {
+                let client = registry::client(context)?;
+                let content = envelope.to_json().into_bytes().into();
+                registry::wait(client.attach(reference, *manifest, media::DSSE, content)).map(drop)
+            }
+        }
+    }
+}
+
+/// Parses the signatures of `shown`. Unreadable ones are skipped with a warning, because anyone
+/// with write access to a repository can add some.
+pub(super) fn readable(context: &Context, text: Option<&[u8]>, shown: &str) -> Result<Vec<Envelope>, AppError> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    let (envelopes, others) = readable_envelopes(text)
+        .map_err(|error| AppError::usage(format!("invalid signatures of `{shown}`")).because(&error))?;
+    if others > 0 {
+        context.reporter.warning(&format!("ignored {others} unreadable signatures of `{shown}`"));
+    }
+    Ok(envelopes)
+}
+
+/// Opens the packed bundle at `path`, which is unpacked into a temporary directory.
+fn opened(path: &Path, shown: &str) -> Result<Bundle, AppError> {
+    let wrong = || AppError::usage(format!("`{shown}` is not a bundle"));
+    let file =
+        File::open(path).map_err(|error| AppError::usage(format!("failed to read `{shown}`")).because(&error))?;
+    let place = tempfile::tempdir()
+        .map_err(|error| AppError::system("there is no place to unpack the bundle").because(&error))?;
+    let dir = place.path().join("bundle");
+    unpack(BufReader::new(file), &dir).map_err(|error| {
+        let failed = match error.is_systems() {
+            true => AppError::system(format!("failed to unpack `{shown}`")),
+            false => wrong(),
+        };
+        failed.because(&error).hint(error.hint().unwrap_or("`plumbline plugin pack DIR` makes one"))
+    })?;
+    Bundle::open(&dir).map_err(|error| bundle_error(format!("`{shown}` is not a complete bundle"), &error))
+}
+
+pub(super) fn subject(name: &str, digest: Digest) -> Subject {
+    Subject { name: name.to_owned(), sha256: *digest.as_bytes() }
+}
+
 fn bounded_text(path: &Path, max: u64) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(max + 1).read_to_string(&mut text)?;

@@ -3,32 +3,103 @@
 //! A reference names a built-in plugin, a file, a directory, a packed bundle, a URL, an artifact in
 //! a registry, an installed bundle, or standard input.
 
-use std::io;
-use std::path::Path;
+pub(crate) mod named;
+pub mod registry;
+pub mod url;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use plumbline_aggregator::Source;
 use plumbline_bundle::built_in::Environment;
+use plumbline_bundle::{Bundle, BundleWarning, DEFINITION_FILES, Digest};
 use plumbline_core::PluginName;
-use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
+use plumbline_core::definition::{Definition, MAX_YAML_BYTES, Parsed, Warning};
+use plumbline_registry::Reference;
+use plumbline_worker::check_log_progress;
 
 use crate::context::Context;
 use crate::error::AppError;
 
-use definition::{directory_of, has_definition, parse, read, read_file};
+pub use named::{built_in_names, built_in_yaml, is_packed, signatures_beside, sonobuoy, store};
 
-mod definition;
-mod error;
-mod named;
-mod packed;
-pub mod registry;
-mod resolved;
-pub mod url;
+pub use crate::error::{bundle_error, cache_error, registry_error, store_error};
 
-pub use definition::{from_directory, from_file};
-pub use error::{bundle_error, cache_error, registry_error, store_error};
-pub use named::{built_in_names, built_in_yaml, sonobuoy, store};
-pub use packed::{is_packed, signatures_beside};
-pub use resolved::{ResolvedPlugin, SourceKind};
+/// A plugin with its origin and the warnings about its definition.
+pub struct ResolvedPlugin {
+    /// The definition, and the directory of the bundle.
+    pub source: Source,
+    /// The directory of the definition, if it came from a file. Relative paths in it start there.
+    pub directory: Option<PathBuf>,
+    /// Warnings about the definition.
+    pub warnings: Vec<Warning>,
+    /// The reference, for messages.
+    pub origin: String,
+    /// The digest of the definition as it was read. `None` if it was made of options.
+    pub digest: Option<Digest>,
+    /// The kind of its source.
+    pub kind: SourceKind,
+    /// The signatures that came with it from a registry, a URL or the store, unread.
+    pub signatures: Option<Vec<u8>>,
+    /// The reference with a digest, for a plugin from a registry.
+    pub pinned: Option<Reference>,
+}
+
+/// The kind of source of a plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceKind {
+    /// This program.
+    BuiltIn,
+    /// A file, a directory, a tar, the URL of a definition, or standard input.
+    Named,
+    /// The URL of a packed bundle.
+    Url,
+    /// A registry.
+    Registry,
+    /// The user's installed bundles.
+    Installed,
+    /// Sonobuoy's directory.
+    Sonobuoy,
+}
+
+impl ResolvedPlugin {
+    pub(crate) fn of_bundle(bundle: Bundle, origin: &str, kind: SourceKind) -> Self {
+        let warnings = bundle.warnings.into_iter().filter_map(|warning| match warning {
+            BundleWarning::Definition(warning) => Some(warning),
+            // The other warnings concern packing.
+            _ => None,
+        });
+        Self {
+            warnings: warnings.collect(),
+            directory: Some(bundle.dir.clone()),
+            source: Source { definition: Arc::new(bundle.definition), bundle: Some(bundle.dir) },
+            origin: origin.to_owned(),
+            digest: Some(bundle.definition_digest),
+            kind,
+            signatures: None,
+            pinned: None,
+        }
+    }
+
+    /// Opens the plugin's bundle. `None` if the plugin is a definition alone.
+    pub fn bundle(&self) -> Result<Option<Bundle>, AppError> {
+        self.source
+            .bundle
+            .as_deref()
+            .map(Bundle::open)
+            .transpose()
+            .map_err(|error| bundle_error(format!("plugin `{}` is not a complete bundle", self.origin), &error))
+    }
+
+    pub(crate) fn with_name(mut self, name: PluginName) -> Self {
+        let mut definition = self.source.definition.as_ref().clone();
+        definition.name = name;
+        self.source.definition = Arc::new(definition);
+        self
+    }
+}
 
 /// Finds the plugin that `reference` names, in this order:
 ///
@@ -41,9 +112,6 @@ pub use resolved::{ResolvedPlugin, SourceKind};
 /// 7. An installed bundle
 ///
 /// URLs, files and installed bundles may end in `@NAME`, which renames the plugin.
-///
-/// # Errors
-/// No plugin has that name, it cannot be fetched or read, or its definition is invalid.
 pub fn find(context: &Context, reference: &str, place: Environment) -> Result<ResolvedPlugin, AppError> {
     if reference == "-" {
         return parse(read(io::stdin().lock(), "standard input")?, "standard input", None);
@@ -80,9 +148,6 @@ pub fn find(context: &Context, reference: &str, place: Environment) -> Result<Re
 
 /// Finds the plugins that `references` name, or those of `defaults` if there are no references.
 /// Reports the warnings about their definitions.
-///
-/// # Errors
-/// As for [`find`].
 pub fn find_all(
     context: &Context,
     references: &[String],
@@ -100,9 +165,6 @@ pub fn find_all(
 }
 
 /// Reads and validates the definition in a file or behind a URL, and returns its text.
-///
-/// # Errors
-/// The definition cannot be read or is invalid.
 pub fn definition_text(context: &Context, reference: &str) -> Result<Vec<u8>, AppError> {
     let text = if url::is_url(reference) {
         url::get(context, reference, MAX_YAML_BYTES)?
@@ -126,7 +188,7 @@ fn by_path_or_name(reference: &str) -> Result<Option<ResolvedPlugin>, AppError> 
         return named::found(reference);
     }
     match is_packed(path) {
-        true => packed::found(path, reference).map(Some),
+        true => named::found_packed(path, reference).map(Some),
         // A single file is not a bundle: modules next to it do not belong to it.
         false => {
             let found = parse(read_file(path)?, reference, None)?;
@@ -144,6 +206,71 @@ fn split_name(reference: &str) -> (&str, Option<PluginName>) {
         Ok(name) if !source.ends_with("//") => (source, Some(name)),
         _ => (reference, None),
     }
+}
+
+pub(super) fn has_definition(directory: &Path) -> bool {
+    DEFINITION_FILES.iter().any(|name| directory.join(name).is_file())
+}
+
+/// Reads the bundle in `directory`: `plugin.yaml` (or `plugin.yml`), with its modules next to it.
+pub fn from_directory(directory: &Path) -> Result<ResolvedPlugin, AppError> {
+    let Some(path) = DEFINITION_FILES.iter().map(|name| directory.join(name)).find(|path| path.is_file()) else {
+        return Err(AppError::usage(format!("directory `{}` has no `plugin.yaml`", directory.display()))
+            .hint("a plugin's directory holds its definition under this name, and its modules next to it"));
+    };
+    // Plugins run in another directory, where a relative path has another meaning.
+    let bundle = directory.canonicalize().map_err(|error| {
+        AppError::system(format!("failed to resolve directory `{}`", directory.display())).because(&error)
+    })?;
+    parse(read_file(&path)?, &path.display().to_string(), Some(bundle))
+}
+
+/// Reads the definition in the file at `path`, and takes the modules next to it as those of its
+/// bundle.
+pub fn from_file(path: &Path) -> Result<ResolvedPlugin, AppError> {
+    if path.is_dir() {
+        return from_directory(path);
+    }
+    parse(read_file(path)?, &path.display().to_string(), directory_of(path))
+}
+
+pub(super) fn directory_of(path: &Path) -> Option<PathBuf> {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    parent.canonicalize().ok()
+}
+
+pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Result<ResolvedPlugin, AppError> {
+    let Parsed { definition, warnings } = Definition::parse_bytes(&text)
+        .map_err(|error| AppError::usage(format!("invalid definition `{origin}`")).because(&error))?;
+    if let Some(progress) = &definition.plumbline.progress {
+        // Otherwise, a worker would report the mistake hours later, and only in its log.
+        check_log_progress(progress)
+            .map_err(|error| AppError::usage(format!("invalid definition `{origin}`")).because(&error))?;
+    }
+    let directory = bundle.clone();
+    let source = Source { definition: Arc::new(definition), bundle };
+    let digest = Some(Digest::of(&text));
+    let kind = SourceKind::Named;
+    let origin = origin.to_owned();
+    Ok(ResolvedPlugin { source, directory, warnings, origin, digest, kind, signatures: None, pinned: None })
+}
+
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, AppError> {
+    let file = File::open(path)
+        .map_err(|error| AppError::usage(format!("failed to read definition `{}`", path.display())).because(&error))?;
+    read(file, &path.display().to_string())
+}
+
+pub(super) fn read(from: impl Read, origin: &str) -> Result<Vec<u8>, AppError> {
+    let mut text = Vec::new();
+    // With one byte more than the limit, the parser reports that the text is too long.
+    from.take(MAX_YAML_BYTES as u64 + 1)
+        .read_to_end(&mut text)
+        .map_err(|error| AppError::usage(format!("failed to read definition `{origin}`")).because(&error))?;
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
-//! Plugins that are found by their name alone: built-in ones, installed bundles, and what Sonobuoy
-//! has installed.
+//! Plugins that are found by their name alone (built-in ones, installed bundles, and what Sonobuoy has
+//! installed), and packed bundles: tars, which are unpacked into a directory named by their digest.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
 
 use plumbline_bundle::built_in::{BuiltInDefinition, Environment};
-use plumbline_bundle::{SonobuoyCache, Store};
+use plumbline_bundle::limits::MAX_SIGNATURE_BYTES;
+use plumbline_bundle::{Cache, SonobuoyCache, Store};
 use plumbline_core::closest;
 
-use super::definition::parse;
-use super::error::store_error;
-use super::{ResolvedPlugin, SourceKind};
-use crate::error::AppError;
+use crate::error::{AppError, cache_error, store_error};
+use crate::files::read_start;
+use crate::sources::{ResolvedPlugin, SourceKind, parse};
 
 /// The names of the built-in plugins for `place`, quoted and separated by commas, for messages.
 pub fn built_in_names(place: Environment) -> String {
@@ -17,9 +21,6 @@ pub fn built_in_names(place: Environment) -> String {
 }
 
 /// The definition of a built-in plugin for `place`.
-///
-/// # Errors
-/// The plugin has no form for `place`.
 pub fn built_in_yaml(built_in: &BuiltInDefinition, place: Environment) -> Result<&'static str, AppError> {
     let name = built_in.name;
     built_in.yaml(place).ok_or_else(|| match place {
@@ -32,9 +33,6 @@ pub fn built_in_yaml(built_in: &BuiltInDefinition, place: Environment) -> Result
 
 /// Opens the user's installed bundles. Names of built-in plugins are reserved, because they are
 /// found first.
-///
-/// # Errors
-/// The user has no data directory.
 pub fn store() -> Result<Store, AppError> {
     let store = Store::user().map_err(|error| {
         store_error("failed to install bundles", &error).hint("say where: set `XDG_DATA_HOME` to a directory")
@@ -44,10 +42,7 @@ pub fn store() -> Result<Store, AppError> {
 
 /// Lists the plugins that Sonobuoy has installed, with their paths. Without a home directory, there
 /// are none.
-///
-/// # Errors
-/// Sonobuoy's directory cannot be read.
-pub fn sonobuoy() -> Result<Vec<(String, std::path::PathBuf)>, AppError> {
+pub fn sonobuoy() -> Result<Vec<(String, PathBuf)>, AppError> {
     let list = SonobuoyCache::user().map(|cache| cache.list()).transpose();
     let list = list.map_err(|error| AppError::system("failed to list Sonobuoy's plugins").because(&error))?;
     Ok(list.unwrap_or_default())
@@ -79,7 +74,6 @@ pub(super) fn found(name: &str) -> Result<Option<ResolvedPlugin>, AppError> {
 /// The number of names of one kind that an error lists.
 const MAX_LISTED: usize = 20;
 
-/// The error for a reference that names nothing.
 pub(super) fn unknown(reference: &str, place: Environment) -> AppError {
     let installed =
         store().and_then(|store| store.list().map_err(|error| store_error("failed to list installed bundles", &error)));
@@ -115,6 +109,59 @@ fn listed(names: &[String]) -> String {
         0 => shown.join(", "),
         more => format!("{} and {more} more (`plumbline plugin list`)", shown.join(", ")),
     }
+}
+
+/// The offset of the magic bytes in a tar.
+const MAGIC_AT: usize = 257;
+/// The number of bytes that suffice to recognize a tar.
+pub(super) const MAGIC_BYTES: usize = 512;
+/// The first bytes of gzip and zstd files. Bundles are not compressed; unpacking reports that.
+const COMPRESSED: [&[u8]; 2] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd"];
+/// The suffix of the file with the signatures of a tar, after the name of the tar.
+pub(super) const SIGNATURES: &str = ".dsse.json";
+
+/// Whether the file at `path` is a packed bundle rather than a definition, by its name or its
+/// content.
+pub fn is_packed(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    if [".tar", ".tgz", ".tar.gz", ".tar.zst"].iter().any(|ending| name.ends_with(ending)) {
+        return true;
+    }
+    read_start(path, MAGIC_BYTES as u64).is_ok_and(|beginning| is_tar(&beginning))
+}
+
+/// Whether a file with these first bytes is a packed bundle.
+pub(super) fn is_tar(beginning: &[u8]) -> bool {
+    beginning.get(MAGIC_AT..).is_some_and(|rest| rest.starts_with(b"ustar"))
+        || COMPRESSED.iter().any(|magic| beginning.starts_with(magic))
+}
+
+/// The plugin in the tar at `path`. Its unpacked files stay in the cache.
+pub(super) fn found_packed(path: &Path, reference: &str) -> Result<ResolvedPlugin, AppError> {
+    let file = File::open(path)
+        .map_err(|error| AppError::usage(format!("failed to read bundle `{}`", path.display())).because(&error))?;
+    unpacked(&file, reference, SourceKind::Named)
+}
+
+pub(super) fn unpacked(tar: &File, reference: &str, kind: SourceKind) -> Result<ResolvedPlugin, AppError> {
+    let failed = |error| cache_error(format!("failed to load bundle `{reference}`"), &error);
+    let cache = Cache::user().map_err(failed)?;
+    let bundle = cache.unpacked(BufReader::new(tar)).map_err(failed)?;
+    Ok(ResolvedPlugin::of_bundle(bundle, reference, kind))
+}
+
+/// Reads the signatures next to a tar, `NAME.bundle.tar.dsse.json`. `None` if there are none.
+pub fn signatures_beside(tar: &Path) -> Result<Option<Vec<u8>>, AppError> {
+    let mut path = tar.as_os_str().to_owned();
+    path.push(SIGNATURES);
+    let path = PathBuf::from(path);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    // With one byte more than the limit, the reader rejects the file.
+    read_start(&path, MAX_SIGNATURE_BYTES + 1)
+        .map(Some)
+        .map_err(|error| AppError::usage(format!("failed to read signatures `{}`", path.display())).because(&error))
 }
 
 #[cfg(test)]

@@ -9,12 +9,11 @@ use plumbline_registry::{Cause, Client, Digest, Kind, Layout, Manifest, Referenc
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
-use super::error::registry_error;
-use super::packed::unpacked;
-use super::{ResolvedPlugin, SourceKind};
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, registry_error};
 use crate::runtime::one_thread;
+use crate::sources::named::unpacked;
+use crate::sources::{ResolvedPlugin, SourceKind};
 
 /// The size of the largest tar of a bundle, in bytes.
 pub const LARGEST_TAR: u64 = MAX_BUNDLE_BYTES + TAR_BYTES;
@@ -53,17 +52,11 @@ pub fn is_reference(reference: &str) -> bool {
 }
 
 /// Creates a client with the settings of `context`.
-///
-/// # Errors
-/// The settings are invalid.
 pub fn client(context: &Context) -> Result<Client, AppError> {
     Client::new(context.registries.clone()).map_err(|error| registry_error(&error))
 }
 
 /// Parses a reference to a registry.
-///
-/// # Errors
-/// `text` is not a reference.
 pub fn reference(text: &str) -> Result<Reference, AppError> {
     text.parse().map_err(|error| {
         AppError::usage(format!("`{text}` is not a reference to a registry"))
@@ -73,18 +66,12 @@ pub fn reference(text: &str) -> Result<Reference, AppError> {
 }
 
 /// Waits for the answer of a registry.
-///
-/// # Errors
-/// The registry did not do what was asked.
 pub fn wait<T>(work: impl Future<Output = Result<T, RegistryError>>) -> Result<T, AppError> {
     let runtime = one_thread()?;
     runtime.block_on(work).map_err(|error| registry_error(&error))
 }
 
 /// Pulls the artifact that `text` refers to, and reports the digest that a tag resolves to.
-///
-/// # Errors
-/// `text` is not a reference, or the registry does not have the artifact.
 pub fn fetch(context: &Context, text: &str) -> Result<Artifact, AppError> {
     let reference = reference(text)?;
     let settings = Settings { largest_blob: LARGEST_TAR, downloads: Cache::downloads(), ..context.registries.clone() };
@@ -105,9 +92,6 @@ pub fn fetch(context: &Context, text: &str) -> Result<Artifact, AppError> {
 
 /// Pulls the bundle that `reference` refers to. Every use case that needs a bundle from a registry
 /// calls this function.
-///
-/// # Errors
-/// As for [`fetch`], and if the artifact is a module.
 pub fn pull(context: &Context, reference: &str) -> Result<Pulled, AppError> {
     let Artifact { reference, pulled, signatures } = fetch(context, reference)?;
     if pulled.kind == Kind::Module {
@@ -202,7 +186,6 @@ async fn envelope(
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-/// Pulls the plugin that `reference` refers to.
 pub(super) fn found(context: &Context, reference: &str) -> Result<ResolvedPlugin, AppError> {
     let pulled = pull(context, reference)?;
     let found = unpacked(pulled.tar.as_file(), reference, SourceKind::Registry)?;

@@ -11,14 +11,13 @@ use reqwest::{Client, Response, StatusCode, Url, redirect};
 use tempfile::NamedTempFile;
 use tokio::time::timeout;
 
-use super::definition::parse;
-use super::packed::{MAGIC_BYTES, SIGNATURES, is_tar, unpacked};
-use super::registry::LARGEST_TAR;
-use super::{ResolvedPlugin, SourceKind};
 use crate::context::Context;
 use crate::error::AppError;
 use crate::report::text::size;
 use crate::runtime::one_thread;
+use crate::sources::named::{MAGIC_BYTES, SIGNATURES, is_tar, unpacked};
+use crate::sources::registry::LARGEST_TAR;
+use crate::sources::{ResolvedPlugin, SourceKind, parse};
 
 /// How long a server may take to send a definition. Sonobuoy has the same limit.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,7 +36,6 @@ pub fn is_url(reference: &str) -> bool {
         .any(|scheme| reference.get(..scheme.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(scheme)))
 }
 
-/// What a server may send.
 enum Content {
     /// A definition, of at most one chunk more than the limit.
     Definition(Vec<u8>),
@@ -63,9 +61,6 @@ pub(super) fn found(context: &Context, url: &str) -> Result<ResolvedPlugin, AppE
 
 /// Fetches the content behind `url`, of at most one chunk more than `limit` bytes. The inner error
 /// says why the server did not send it.
-///
-/// # Errors
-/// The request cannot be made.
 pub fn get(context: &Context, url: &str, limit: usize) -> Result<Result<Vec<u8>, String>, AppError> {
     let secure = is_secure(context, url);
     wait(async {

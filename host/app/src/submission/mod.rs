@@ -1,47 +1,61 @@
 //! Assembles and reads submissions of conformance results.
 
-mod folder;
-mod required;
-mod run_facts;
+mod read;
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
+use plumbline_conformance::images::{Listing, SUITE_PROGRAM, listing, local_platform, program, suite_image};
 use plumbline_conformance::submission::{
-    self, Assembled, Cases, Facts, LOG, NotSubmittable, PRODUCT, Product, README, Release, SubmissionError,
+    self, Assembled, Cases, Facts, LOG, NotSubmittable, PRODUCT, Product, README, Release, Required, SubmissionError,
     SubmissionPath,
 };
+use plumbline_kubernetes::ServerVersion;
+use plumbline_registry::{Client, Reference};
 
 use crate::context::Context;
 use crate::error::AppError;
+use crate::files::{self, read_start_text};
+use crate::modules::cache_root;
+use crate::runtime::runtime;
+use crate::submission::read::{RunFacts, read_cases};
 
-use folder::read_cases;
-use run_facts::RunFacts;
-
-pub use folder::Folder;
-pub use required::{RequiredFrom, required};
+pub use read::Folder;
 
 /// What a submission is assembled from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct AssembleOptions {
-    /// The archive of the run.
+    /// Archive of the run (`.tar.gz`), or a directory with an unpacked one
+    #[arg(short, long, value_name = "ARCHIVE|DIR")]
     pub archive: PathBuf,
-    /// The file with the facts of the product.
+    /// Description of the tested product: a `PRODUCT.yaml`
+    #[arg(long, value_name = "FILE")]
     pub product: PathBuf,
-    /// The directory that the submission is written to.
+    /// Directory for the folder of the version
+    #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// The plugin that ran the suite.
+    /// Plugin that ran the suite
+    #[arg(short, long, default_value = "e2e")]
     pub plugin: String,
-    /// The name of the product's folder.
+    /// Name of the product's folder [default: its name in `PRODUCT.yaml` in lower case, words
+    /// joined by `-`]
+    #[arg(long, value_name = "NAME")]
     pub folder: Option<String>,
-    /// The version of Kubernetes, instead of that in the archive.
+    /// Kubernetes version, overriding that of the archive
+    #[arg(long, value_name = "VERSION")]
     pub kubernetes_version: Option<String>,
-    /// The file to use as `README.md`.
+    /// Your own `README.md` [default: a generated one with the steps to reproduce the results]
+    #[arg(long, value_name = "FILE")]
     pub readme: Option<PathBuf>,
-    /// Whether problems are warnings.
+    /// Write the folder even if tests failed or are missing, fields are empty, or the mode cannot
+    /// be submitted
+    #[arg(long)]
     pub anyway: bool,
-    /// The source of the list of required tests.
+    /// Required tests: a `conformance.yaml`, or `image[:REFERENCE]`, which asks the suite's image
+    /// [default: the built-in list of the version]
+    #[arg(long, value_name = "FILE|image[:REF]")]
     pub required: Option<RequiredFrom>,
 }
 
@@ -65,14 +79,10 @@ const MAX_NAMES: usize = 10;
 
 /// Assembles a submission: reads the archive, checks that the results can be submitted, and writes
 /// the folder.
-///
-/// # Errors
-/// The results cannot be submitted, or a file cannot be read or written.
 pub fn assemble(context: &Context, options: &AssembleOptions) -> Result<Submission, AppError> {
     let (text, product) = read_product(&options.product)?;
     check_fields(&options.product, &product).or_else(|error| reject(context, options, &error))?;
-    let scratch = tempfile::tempdir()
-        .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;
+    let scratch = files::scratch()?;
     let facts = RunFacts::read(&options.archive, &options.plugin, scratch.path())?;
     let (release, kubernetes) = version(options, &facts)?;
     check_mode(context, options, &facts)?;
@@ -113,9 +123,6 @@ fn write_error(error: &SubmissionError) -> AppError {
 }
 
 /// Checks the file with the facts of a product.
-///
-/// # Errors
-/// It cannot be read, or its fields are incomplete or invalid.
 pub fn check_product(path: &Path) -> Result<(), AppError> {
     check_fields(path, &read_product(path)?.1)
 }
@@ -131,7 +138,7 @@ fn check_fields(path: &Path, product: &Product) -> Result<(), AppError> {
     match product.problems() {
         problems if problems.is_empty() => Ok(()),
         problems => Err(AppError::usage(format!("`{}` is not in order", path.display()))
-            .because(&io::Error::other(problems.join("\n")))
+            .cause(problems.join("\n"))
             .hint("docs/submission.md lists the fields")),
     }
 }
@@ -170,7 +177,7 @@ fn check_results(
     if let Some(problem) = &cases.problem {
         // Nothing is known of the tests, so nothing else can be checked.
         let error = AppError::usage("the verifier cannot read the results of the suite");
-        return reject(context, options, &error.because(&io::Error::other(problem.clone())));
+        return reject(context, options, &error.cause(problem.clone()));
     }
     if cases.ran() == 0 {
         return Err(AppError::usage("no test of the suite ran: there is nothing to submit"));
@@ -179,7 +186,7 @@ fn check_results(
         let n = cases.failed().len();
         let what = format!("{n} conformance {} failed", if n == 1 { "test" } else { "tests" });
         let error =
-            AppError::failed(what).because(&listed(cases.failed())).hint("only a run in which all pass is certified");
+            AppError::failed(what).cause(listed(cases.failed())).hint("only a run in which all pass is certified");
         reject(context, options, &error)?;
     }
     match required(context, options.required.as_ref(), release, suite)? {
@@ -197,7 +204,7 @@ fn check_results(
                     context,
                     options,
                     &AppError::failed(what)
-                        .because(&listed(missing))
+                        .cause(listed(missing))
                         .hint("run the suite with `--mode certified-conformance`"),
                 )?;
             }
@@ -209,13 +216,13 @@ fn check_results(
     Ok(())
 }
 
-fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> io::Error {
+fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
     let mut text = names.iter().take(MAX_NAMES).copied().collect::<Vec<_>>().join("\n");
     if names.len() > MAX_NAMES {
         text.push_str(&format!("\nand {} more", names.len() - MAX_NAMES));
     }
-    io::Error::other(text)
+    text
 }
 
 /// Returns the error, or reports it as a warning if the submission is written anyway.
@@ -235,20 +242,109 @@ fn place(options: &AssembleOptions, product: &Product, release: Release) -> Resu
 }
 
 fn read_text(path: &Path) -> Result<String, AppError> {
-    let mut text = String::new();
-    File::open(path)
-        .and_then(|file| {
-            let read = file.take(MAX_TEXT + 1).read_to_string(&mut text)?;
-            if read as u64 > MAX_TEXT {
-                Err(io::Error::other(format!("it is larger than {MAX_TEXT} bytes")))
-            } else {
-                Ok(())
-            }
-        })
-        .map_err(|error| AppError::usage(format!("failed to read `{}`", path.display())).because(&error))?;
+    let wrong = || AppError::usage(format!("failed to read `{}`", path.display()));
+    let text = read_start_text(path, MAX_TEXT + 1).map_err(|error| wrong().because(&error))?;
+    if text.len() as u64 > MAX_TEXT {
+        return Err(wrong().cause(format!("it is larger than {MAX_TEXT} bytes")));
+    }
     Ok(text)
 }
 
 fn copy(path: &Path, out: &mut dyn Write) -> io::Result<()> {
     io::copy(&mut File::open(path)?, out).map(drop)
+}
+
+/// The largest `conformance.yaml`, in bytes.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// The source of a list of required tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequiredFrom {
+    /// A file.
+    File(PathBuf),
+    /// The image of the suite, by default that of the version that ran.
+    Image(Option<String>),
+}
+
+impl FromStr for RequiredFrom {
+    type Err = String;
+
+    /// Parses `FILE`, `image` or `image:REFERENCE`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("image") {
+            Some("") => Ok(Self::Image(None)),
+            Some(rest) if rest.starts_with(':') => match rest.trim_start_matches(':') {
+                "" => Err("there is no reference behind `image:`".to_owned()),
+                reference => Ok(Self::Image(Some(reference.to_owned()))),
+            },
+            _ => Ok(Self::File(PathBuf::from(text))),
+        }
+    }
+}
+
+/// Reads the tests that `release` requires. `None` if no source is given and no list is built in.
+/// `version` is the full version of the suite, if it is known.
+pub fn required(
+    context: &Context,
+    from: Option<&RequiredFrom>,
+    release: Release,
+    version: Option<&str>,
+) -> Result<Option<Required>, AppError> {
+    match from {
+        None => Required::embedded(release).map_err(|error| {
+            AppError::system("the list of required tests in this program cannot be read").because(&error)
+        }),
+        Some(RequiredFrom::File(path)) => from_file(path, release).map(Some),
+        Some(RequiredFrom::Image(reference)) => from_image(context, reference.as_deref(), release, version).map(Some),
+    }
+}
+
+fn from_file(path: &Path, release: Release) -> Result<Required, AppError> {
+    let wrong = |error: &dyn std::error::Error| {
+        AppError::usage(format!("the list of required tests in `{}` cannot be used", path.display()))
+            .because(error)
+            .hint("it is `test/conformance/testdata/conformance.yaml` of Kubernetes, at that version")
+    };
+    let text = read_start_text(path, MAX_BYTES + 1).map_err(|error| wrong(&error))?;
+    Required::from_yaml(&text, release, path.display().to_string()).map_err(|error| wrong(&error))
+}
+
+/// Asks the program of the suite, which is extracted from its image and runs on this machine.
+fn from_image(
+    context: &Context,
+    reference: Option<&str>,
+    release: Release,
+    version: Option<&str>,
+) -> Result<Required, AppError> {
+    let image = match (reference, version) {
+        (Some(reference), _) => reference.to_owned(),
+        (None, Some(version)) => {
+            // Without the suffixes of vendors. Images of pre-releases have their full version.
+            let known = ServerVersion::parse(version).map(|version| version.image_version());
+            suite_image(known.as_deref().unwrap_or(version))
+        }
+        (None, None) => {
+            return Err(AppError::usage(format!("it is not known which image has the suite of {release}"))
+                .hint(format!("name it: `--required image:{}`", suite_image("vX.Y.Z"))));
+        }
+    };
+    let wrong = |error: &dyn std::error::Error| {
+        AppError::system(format!("the required tests cannot be had from image `{image}`"))
+            .because(error)
+            .hint("`--required FILE` takes the `conformance.yaml` of that version of Kubernetes")
+    };
+    let place = Reference::of_image(&image)
+        .map_err(|error| AppError::usage(format!("`{image}` is not an image")).because(&error))?;
+    let cache = cache_root().ok_or_else(|| {
+        AppError::usage("there is no place for programs of images").hint("set `HOME` or `XDG_CACHE_HOME`")
+    })?;
+    context.reporter.progress(&format!("asking the suite in `{image}` which tests are required"));
+    let platform = local_platform().map_err(|error| wrong(&error))?;
+    let client = Client::new(context.registries.clone()).map_err(|error| wrong(&error))?;
+    let text = runtime()?.block_on(async {
+        let program =
+            program(&client, &place, &platform, SUITE_PROGRAM, &cache).await.map_err(|error| wrong(&error))?;
+        listing(&program.path, Listing::ConformanceTests, None).await.map_err(|error| wrong(&error))
+    })?;
+    Required::from_yaml(&text, release, format!("image {image}")).map_err(|error| wrong(&error))
 }

@@ -1,12 +1,9 @@
 //! Checks before a run whether the tests and the image of the suite exist.
 
-use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_conformance::lists::{
-    Checked, ListError, MAX_PACKED, SelectionError, TestList, check_list, check_selection, read_dir, resolve,
-};
+use plumbline_conformance::lists::{Checked, SelectionError, TestList, check_list, check_selection, read_dir};
 use plumbline_conformance::submission::{Release, Required};
 use plumbline_conformance::suite::{self, Chosen, chosen};
 use plumbline_core::Definition;
@@ -14,16 +11,14 @@ use plumbline_core::config::Permissions;
 use plumbline_kubernetes::manifest::ManifestOptions;
 use plumbline_registry::{Client, Reference, Settings, Timeouts};
 
-use super::SuiteOptions;
-use crate::Context;
+use crate::context::Context;
 use crate::error::AppError;
 use crate::sources::url;
+use crate::suite::SuiteOptions;
+use crate::suite::test_names::{list_at, read_error};
 
 /// Checks that tests are selected, and, if `registries` may be asked, that the image of the suite
 /// exists.
-///
-/// # Errors
-/// No test would run, or there is no such image.
 pub async fn check(
     context: &Context,
     options: &SuiteOptions,
@@ -67,7 +62,6 @@ fn warn_of_unknown_requirements(context: &Context, version: &str) {
     }
 }
 
-/// Checks that at least one test is selected.
 async fn check_tests(
     context: &Context,
     options: &SuiteOptions,
@@ -77,7 +71,7 @@ async fn check_tests(
     let Some(Chosen { focus, skip }) = chosen(definition) else { return Ok(()) };
     let (focus, skip) = (Some(focus.as_str()), skip.as_deref());
     let version = Some(version).filter(|version| version.starts_with('v'));
-    let checked = match &options.lists {
+    let checked = match &options.e2e_lists {
         None => check_selection(version, focus, skip),
         Some(place) => {
             let version = version.ok_or_else(|| {
@@ -98,7 +92,7 @@ async fn check_tests(
         Err(error @ SelectionError::Expression { .. }) => Err(AppError::usage("the tests to run cannot be chosen")
             .because(&error)
             .hint("focus and skip are regular expressions as Go writes them; a `\\` before a character makes it an ordinary one")),
-        Err(SelectionError::List(error)) if options.lists.is_none() => {
+        Err(SelectionError::List(error)) if options.e2e_lists.is_none() => {
             tracing::info!("focus and skip are not checked: {error}");
             Ok(())
         }
@@ -182,29 +176,15 @@ async fn read_list(context: &Context, place: &str, version: &str) -> Result<Test
     let (context, there, version) = (context.clone(), place.to_owned(), version.to_owned());
     // Reading files and downloads blocks.
     let read = tokio::task::spawn_blocking(move || match url::is_url(&there) {
-        true => below(&context, &there, &version),
+        true => list_at(&context, &there, &version),
         false => read_dir(Path::new(&there), &version),
     });
-    let read = read.await.unwrap_or_else(|error| Err(failed(place, &error)));
+    let read = read.await.unwrap_or_else(|error| Err(read_error(place, error.to_string())));
     read.map_err(|error| {
         AppError::usage(format!("invalid names of tests in `{place}`")).because(&error).hint(
             "`--e2e-lists` takes a directory with `VERSION.gz`, or the address of one; without it, the lists of this program are used",
         )
     })
-}
-
-fn below(context: &Context, address: &str, version: &str) -> Result<TestList, ListError> {
-    let base = address.trim_end_matches('/');
-    let limit = usize::try_from(MAX_PACKED).unwrap_or(usize::MAX);
-    resolve(version, base, &mut |version| {
-        let address = format!("{base}/{version}.gz");
-        let got = url::get(context, &address, limit).map_err(|error| failed(&address, &error))?;
-        got.map(Some).map_err(|cause| failed(&address, &cause))
-    })
-}
-
-fn failed(place: &str, cause: &dyn std::fmt::Display) -> ListError {
-    ListError::Read { place: place.to_owned(), error: io::Error::other(cause.to_string()) }
 }
 
 #[cfg(test)]

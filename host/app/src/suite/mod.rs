@@ -2,39 +2,143 @@
 //! created whether it can run.
 
 mod check;
-mod options;
-mod retry;
 pub mod test_names;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumbline_conformance::suite::{
-    self, ConfigFile, LATEST_URL, MAX_LATEST_BYTES, Settings, Ssh, latest_version, takes_credentials,
+    self, ConfigFile, LATEST_URL, MAX_LATEST_BYTES, Mode, RerunError, Settings, Ssh, any_test_ran, failed_tests,
+    latest_version, rerun_focus, takes_credentials,
 };
-use plumbline_core::config::Config;
+use plumbline_core::config::{BundleSource, Selection};
 use plumbline_core::definition::Definition;
+use plumbline_core::{Config, shell_path};
 use plumbline_kubernetes::ServerVersion;
-use plumbline_kubernetes::manifest::MAX_CONFIG_MAP_BYTES;
+use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, ManifestOptions, ManifestPlugin};
 use serde_json::json;
 
-use crate::Context;
+use crate::context::Context;
 use crate::error::AppError;
 use crate::files::{self, MAX_CREDENTIALS};
 use crate::sources::url;
+use crate::trees::{Reprocess, Trees};
 
 pub use check::check;
-pub use options::{Submitted, SuiteOptions};
-pub use retry::add_retries;
+
+/// The names of modes, for help texts and completions.
+const MODES: &str = "`certified-conformance`, `conformance-lite`, `non-disruptive-conformance` or `quick`";
+
+/// The most retries of failed tests: a test that fails so often fails.
+const MAX_RETRIES: i64 = 5;
+
+/// Options of the conformance suite.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Conformance suite options")]
+pub struct SuiteOptions {
+    /// The mode, which selects tests.
+    #[arg(short, long, value_name = "MODE", help = format!("Select tests: {MODES}; `plumbline modes` describes them [default: that of the definition, `{}`]", Mode::default()))]
+    pub mode: Option<Mode>,
+    /// Run the tests whose names match this Go regular expression; overrides the mode
+    #[arg(long, value_name = "REGEX", conflicts_with_all = ["mode", "rerun_failed"])]
+    pub e2e_focus: Option<String>,
+    /// Skip the tests whose names match this regular expression; overrides the mode; empty skips
+    /// none
+    #[arg(long, value_name = "REGEX", conflicts_with_all = ["mode", "rerun_failed"])]
+    pub e2e_skip: Option<String>,
+    /// Run tests in parallel
+    #[arg(long, value_name = "true|false", value_parser = clap::builder::BoolishValueParser::new())]
+    pub e2e_parallel: Option<bool>,
+    /// Run only the tests that failed in this archive
+    #[arg(long, value_name = "ARCHIVE", conflicts_with = "mode")]
+    pub rerun_failed: Option<PathBuf>,
+    /// Retry failed tests in the same run up to N times (at most 5); both outcomes are recorded
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = clap::value_parser!(u32).range(0..=MAX_RETRIES))]
+    pub retry_failed: u32,
+    /// Select and report tests without running them
+    #[arg(long)]
+    pub e2e_dry_run: bool,
+    /// Take the images of all tests from this registry
+    #[arg(long, value_name = "REGISTRY", conflicts_with = "e2e_repo_config")]
+    pub e2e_repo: Option<String>,
+    /// YAML file that maps the registries of test images (`KUBE_TEST_REPO_LIST`)
+    #[arg(long, value_name = "FILE")]
+    pub e2e_repo_config: Option<PathBuf>,
+    /// Docker configuration with registry credentials, for pods of the run and for tests that pull
+    /// images (Kubernetes 1.27 and later)
+    #[arg(long, value_name = "FILE")]
+    pub e2e_docker_config_file: Option<PathBuf>,
+    /// Extra arguments for the suite's program; repeatable
+    #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
+    pub e2e_extra_args: Vec<String>,
+    /// Private key for tests that log in to nodes over SSH
+    #[arg(long, value_name = "FILE")]
+    pub ssh_key: Option<PathBuf>,
+    /// User name for these logins
+    #[arg(long, value_name = "NAME")]
+    pub ssh_user: Option<String>,
+    /// Lists of test names to check focus and skip against, one gzip file per version: a directory
+    /// or a URL
+    #[arg(long, value_name = "DIR|URL")]
+    pub e2e_lists: Option<String>,
+    /// Image of the suite [default: the one for the cluster's version]
+    #[arg(long, value_name = "IMAGE")]
+    pub kube_conformance_image: Option<String>,
+    /// Image of the plugin systemd-logs, which runs the command of its definition
+    #[arg(long, value_name = "IMAGE")]
+    pub systemd_logs_image: Option<String>,
+    /// Set if the results will be submitted; only `conformance run` has options for it.
+    #[arg(skip)]
+    pub submitted: Option<Submitted>,
+}
+
+/// A run whose results will be submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Submitted {
+    /// Whether the caller gives the list of required tests.
+    pub required: bool,
+}
+
+impl SuiteOptions {
+    /// The first option of the plugin `e2e` that is set, by its name on the command line.
+    pub fn given(&self) -> Option<&'static str> {
+        let all = [
+            (self.submitted.is_some(), "--submission-dir"),
+            (self.mode.is_some(), "--mode"),
+            (self.e2e_focus.is_some(), "--e2e-focus"),
+            (self.e2e_skip.is_some(), "--e2e-skip"),
+            (self.e2e_parallel.is_some(), "--e2e-parallel"),
+            (self.rerun_failed.is_some(), "--rerun-failed"),
+            (self.retry_failed > 0, "--retry-failed"),
+            (self.e2e_dry_run, "--e2e-dry-run"),
+            (self.e2e_repo.is_some(), "--e2e-repo"),
+            (self.e2e_repo_config.is_some(), "--e2e-repo-config"),
+            (self.e2e_docker_config_file.is_some(), "--e2e-docker-config-file"),
+            (!self.e2e_extra_args.is_empty(), "--e2e-extra-args"),
+            (self.ssh_key.is_some(), "--ssh-key"),
+            (self.ssh_user.is_some(), "--ssh-user"),
+            (self.e2e_lists.is_some(), "--e2e-lists"),
+            (self.kube_conformance_image.is_some(), "--kube-conformance-image"),
+        ];
+        all.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+
+    /// The first option that is set, of any plugin.
+    pub fn given_for_any(&self) -> Option<&'static str> {
+        self.given().or(self.systemd_logs_image.as_ref().map(|_| "--systemd-logs-image"))
+    }
+
+    /// Whether an option selects tests.
+    pub fn selects(&self) -> bool {
+        self.mode.is_some() || self.e2e_focus.is_some() || self.e2e_skip.is_some() || self.rerun_failed.is_some()
+    }
+}
 
 /// The Secret with credentials for images, if the configuration does not name one.
 pub(crate) const DEFAULT_PULL_SECRET: &str = "auth-repo-cred";
 
 /// Applies the options to the configuration, and to the definitions of the plugins that they are
 /// for.
-///
-/// # Errors
-/// An option is for a plugin that is not in the run, or a file or version cannot be read.
 pub async fn apply(
     context: &Context,
     options: &SuiteOptions,
@@ -73,29 +177,28 @@ fn settings(
     config: &mut Config,
     version: &str,
 ) -> Result<Settings, AppError> {
-    if let Some(path) = &options.docker_config_file {
+    if let Some(path) = &options.e2e_docker_config_file {
         config.e2e_docker_config_file = path.display().to_string();
     }
-    let rerun = options.rerun_failed.as_deref().map(|path| retry::rerun_focus_of(context, path)).transpose()?;
+    let rerun = options.rerun_failed.as_deref().map(|path| rerun_focus_of(context, path)).transpose()?;
     Ok(Settings {
-        image: options.image.clone(),
+        image: options.kube_conformance_image.clone(),
         mode: options.mode,
         // A failed test must not be skipped.
-        skip: rerun.as_ref().map(|_| String::new()).or_else(|| options.skip.clone()),
+        skip: rerun.as_ref().map(|_| String::new()).or_else(|| options.e2e_skip.clone()),
         // In parallel and with nothing to skip, the image omits serial tests.
-        parallel: options.parallel.or(rerun.as_ref().map(|_| false)),
-        focus: rerun.or_else(|| options.focus.clone()),
-        repo: options.repo.clone(),
-        repo_config: options.repo_config.as_deref().map(repo_config).transpose()?,
+        parallel: options.e2e_parallel.or(rerun.as_ref().map(|_| false)),
+        focus: rerun.or_else(|| options.e2e_focus.clone()),
+        repo: options.e2e_repo.clone(),
+        repo_config: options.e2e_repo_config.as_deref().map(repo_config).transpose()?,
         credentials: credentials(config, version)?,
         ssh: Ssh { user: options.ssh_user.clone(), key: options.ssh_key.is_some() },
-        dry_run: options.dry_run,
-        extra_args: options.extra_args.clone(),
+        dry_run: options.e2e_dry_run,
+        extra_args: options.e2e_extra_args.clone(),
         progress_port: Some(config.progress_updates_port.clone()).filter(|port| !port.is_empty()),
     })
 }
 
-/// The definition with these settings.
 fn applied(settings: &Settings, definition: &Definition) -> Result<Definition, AppError> {
     settings.apply(definition).map_err(|error| {
         AppError::usage(format!("failed to set up plugin `{}`", definition.name))
@@ -105,9 +208,6 @@ fn applied(settings: &Settings, definition: &Definition) -> Result<Definition, A
 }
 
 /// Reads the private key for SSH, if the options name one.
-///
-/// # Errors
-/// The file cannot be read.
 pub fn ssh_key(options: &SuiteOptions) -> Result<Option<Vec<u8>>, AppError> {
     let Some(path) = &options.ssh_key else { return Ok(None) };
     let what = format!("invalid key `{}`", path.display());
@@ -161,7 +261,6 @@ pub const DEFAULT_PLUGINS: [&str; 2] = [suite::PLUGIN, SYSTEMD_LOGS];
 /// The other plugin with an option for its image.
 const SYSTEMD_LOGS: &str = "systemd-logs";
 
-/// Checks that the plugins of all options are in the run.
 fn check_plugins(options: &SuiteOptions, plugins: &[&str]) -> Result<(), AppError> {
     let named = [
         (options.given(), suite::PLUGIN),
@@ -179,9 +278,6 @@ fn check_plugins(options: &SuiteOptions, plugins: &[&str]) -> Result<(), AppErro
 }
 
 /// Checks that no option of the suite is set for a run on this machine, where it cannot run.
-///
-/// # Errors
-/// An option is set.
 pub fn not_local(options: &SuiteOptions) -> Result<(), AppError> {
     match options.given_for_any() {
         None => Ok(()),
@@ -196,9 +292,6 @@ pub fn not_local(options: &SuiteOptions) -> Result<(), AppError> {
 pub const LATEST: &str = "latest";
 
 /// Looks up the version of the latest build, as in tags of images.
-///
-/// # Errors
-/// It cannot be looked up.
 pub async fn latest(context: &Context) -> Result<String, AppError> {
     let wrong = |cause: &str| {
         AppError::system(format!("the latest version of Kubernetes cannot be looked up at `{LATEST_URL}`: {cause}"))
@@ -214,4 +307,107 @@ pub async fn latest(context: &Context) -> Result<String, AppError> {
     let version = latest_version(&String::from_utf8_lossy(&answer)).map_err(|error| wrong(&error.to_string()))?;
     context.reporter.progress(&format!("the latest version of Kubernetes is {version}"));
     Ok(version)
+}
+
+/// Adds the plugins that retry failed tests. They are copies of the suite's definition, so this is
+/// the last change to it.
+pub fn add_retries(options: &SuiteOptions, manifest: &mut ManifestOptions) -> Result<(), AppError> {
+    let named = |plugin: &ManifestPlugin| plugin.definition.name.as_str() == suite::PLUGIN;
+    let Some(at) = manifest.plugins.iter().position(named).filter(|_| options.retry_failed > 0) else { return Ok(()) };
+    let Some(plugin) = manifest.plugins.get_mut(at) else { return Ok(()) };
+    let modules = plugin.modules.clone();
+    let added = suite::add_retries(Arc::make_mut(&mut plugin.definition), options.retry_failed).map_err(|error| {
+        AppError::usage(format!("`--retry-failed {}` cannot be used", options.retry_failed)).because(&error)
+    })?;
+    for definition in added {
+        copy_settings(&mut manifest.config, definition.name.as_str());
+        manifest.plugins.push(ManifestPlugin { definition: Arc::new(definition), modules: modules.clone() });
+    }
+    Ok(())
+}
+
+fn copy_settings(config: &mut Config, name: &str) {
+    let own = &mut config.plumbline;
+    for told in [&mut own.plugin_sources, &mut own.plugin_bundles] {
+        if let Some(value) = told.get(suite::PLUGIN).cloned() {
+            told.insert(name.to_owned(), value);
+        }
+    }
+    if let Some(bundle) = own.bundles.iter().find(|bundle| bundle.plugin == suite::PLUGIN).cloned() {
+        own.bundles.push(BundleSource { plugin: name.to_owned(), ..bundle });
+    }
+    if let Some(selected) = &mut config.plugins {
+        selected.push(Selection { name: name.to_owned() });
+    }
+}
+
+pub(super) fn rerun_focus_of(context: &Context, path: &Path) -> Result<String, AppError> {
+    let shown = path.display();
+    let wrong = || AppError::usage(format!("failed tests of `{shown}` cannot be run again"));
+    let mut trees = Trees::open(context, path, Reprocess::default())?;
+    let plugins = trees.plugins();
+    if !plugins.iter().any(|plugin| plugin == suite::PLUGIN) {
+        let names: Vec<_> = plugins.iter().map(|plugin| format!("`{plugin}`")).collect();
+        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(AppError::usage(format!("archive `{shown}` has no plugin `{}`", suite::PLUGIN))
+            .hint(format!("plugins in it: {there}")));
+    }
+    let tree = trees.item(suite::PLUGIN)?;
+    if !any_test_ran(&tree) {
+        return Err(AppError::usage(format!("archive `{shown}` has no {} results: no test in it ran", suite::PLUGIN))
+            .hint(format!("`plumbline results {shown} --plugin {}` shows what it has", suite::PLUGIN)));
+    }
+    let tests = failed_tests(&tree);
+    let focus = rerun_focus(&tests).map_err(|error| {
+        let hint = match error {
+            RerunError::NothingFailed => format!("`plumbline results {}` shows what is in it", shell_path(path)),
+            RerunError::TooLong { .. } => "so much has failed: run all tests again, with `--mode`".to_owned(),
+        };
+        wrong().because(&error).hint(hint)
+    })?;
+    context.reporter.progress(&format!("{} failed in `{shown}` and run again", counted(tests.len())));
+    Ok(focus)
+}
+
+/// `1 test`, `12 tests`.
+pub(super) fn counted(tests: usize) -> String {
+    format!("{tests} test{}", if tests == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use plumbline_core::Definition;
+    use serde_json::json;
+
+    use super::*;
+
+    fn options() -> ManifestOptions {
+        let plugin = |name: &str| {
+            let document = json!({"sonobuoy-config": {"driver": "Job", "plugin-name": name}, "spec": {"image": "i"}});
+            let definition = Arc::new(Definition::from_json(document).unwrap().definition);
+            ManifestPlugin { definition, modules: vec![("junit.wasm".to_owned(), vec![1])] }
+        };
+        let selected = Some(vec![Selection { name: "e2e".to_owned() }]);
+        let mut config = Config { plugins: selected, ..Config::default() };
+        config.plumbline.plugin_sources.insert("e2e".to_owned(), "oci://r/e2e".to_owned());
+        ManifestOptions::new(config, vec![plugin("systemd-logs"), plugin("e2e")])
+    }
+
+    #[test]
+    fn reruns_have_what_the_suite_has() {
+        let mut options = options();
+        add_retries(&SuiteOptions { retry_failed: 2, ..SuiteOptions::default() }, &mut options).unwrap();
+        let names: Vec<_> = options.plugins.iter().map(|plugin| plugin.definition.name.to_string()).collect();
+        assert_eq!(names, ["systemd-logs", "e2e", "e2e-retry-1", "e2e-retry-2"]);
+        assert!(options.plugins.iter().all(|plugin| plugin.modules.len() == 1));
+        assert_eq!(options.config.plugins.unwrap().len(), 3, "who names the plugins of a run must name these too");
+        assert_eq!(options.config.plumbline.plugin_sources["e2e-retry-2"], "oci://r/e2e");
+    }
+
+    #[test]
+    fn without_the_option_nothing_is_added() {
+        let mut options = options();
+        add_retries(&SuiteOptions::default(), &mut options).unwrap();
+        assert_eq!(options.plugins.len(), 2);
+    }
 }

@@ -10,7 +10,7 @@ use plumbline_conformance::lists::{
 };
 use plumbline_kubernetes::{Cluster, ConnectOptions};
 
-use crate::Context;
+use crate::context::Context;
 use crate::error::AppError;
 use crate::images::ask;
 use crate::runtime::runtime;
@@ -39,9 +39,6 @@ pub struct TestSource {
 }
 
 /// Reads the list of tests. Warns if it is that of another version than requested.
-///
-/// # Errors
-/// There is no such list, or it cannot be read.
 pub fn read(context: &Context, source: &TestSource) -> Result<TestList, AppError> {
     let version = version(source)?;
     let version = version.as_deref();
@@ -88,18 +85,26 @@ fn by_version(context: &Context, base: &str, version: Option<&str>) -> Result<Te
         return Err(AppError::usage(format!("of which version the tests at `{base}` are wanted is not said"))
             .hint("add `--version v1.30.2`, or `--version auto` to ask the cluster"));
     };
+    list_at(context, base, version).map_err(|error| failed(base.trim_end_matches('/'), &error))
+}
+
+/// Downloads the list of a version, or of one that stands in for it, from a URL with a list for each
+/// version.
+pub(crate) fn list_at(context: &Context, base: &str, version: &str) -> Result<TestList, ListError> {
     let base = base.trim_end_matches('/');
-    let list = resolve(version, base, &mut |version| fetch(context, &format!("{base}/{version}.gz")).map(Some));
-    list.map_err(|error| failed(base, &error))
+    resolve(version, base, &mut |version| fetch(context, &format!("{base}/{version}.gz")).map(Some))
 }
 
 fn fetch(context: &Context, address: &str) -> Result<Vec<u8>, ListError> {
-    let failed = |cause: String| ListError::Read { place: address.to_owned(), error: io::Error::other(cause) };
     let limit = usize::try_from(MAX_PACKED).unwrap_or(usize::MAX);
     match url::get(context, address, limit) {
-        Ok(got) => got.map_err(failed),
-        Err(error) => Err(failed(error.to_string())),
+        Ok(got) => got.map_err(|cause| read_error(address, cause)),
+        Err(error) => Err(read_error(address, error.to_string())),
     }
+}
+
+pub(crate) fn read_error(place: &str, cause: String) -> ListError {
+    ListError::Read { place: place.to_owned(), error: io::Error::other(cause) }
 }
 
 fn failed(place: &str, error: &dyn Error) -> AppError {
@@ -126,7 +131,7 @@ fn version(source: &TestSource) -> Result<Option<String>, AppError> {
         Some(AUTO) => {
             let options = &source.cluster;
             let found = runtime()?.block_on(async { Cluster::connect(options).await?.version().await });
-            found.map(|version| Some(version.image_version())).map_err(|error| AppError::cluster(&error))
+            Ok(Some(found?.image_version()))
         }
         Some(version) => Ok(Some(version.to_owned())),
     }

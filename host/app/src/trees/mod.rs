@@ -1,15 +1,14 @@
 //! The result trees of an archive: as the archive has them, or processed again.
 
-mod read;
 mod verdict;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumbline_aggregator::{Detections, ModuleError, Modules, Source, post_process, prepare};
+use plumbline_aggregator::{Detections, LeanLimits, ModuleError, Modules, Source, post_process, prepare, read_lean};
 use plumbline_archive::layout::PLUGINS_DIR;
 use plumbline_archive::results::{ReadLimits, ResultsArchive};
 use plumbline_core::definition::Definition;
@@ -19,13 +18,9 @@ use tempfile::TempDir;
 
 use crate::context::{Context, Reporter};
 use crate::error::AppError;
-use crate::limits::Limits;
+use crate::modules::{self, Limits};
 use crate::report::text::size;
-use crate::{modules, sources};
-
-use read::read_tree_of;
-
-pub use read::read_tree;
+use crate::{files, sources};
 
 /// The largest `definition.json`, in bytes. Old ones contain the whole view of the aggregator, and
 /// are far larger than a definition.
@@ -46,7 +41,6 @@ pub struct Reprocess {
     pub limits: Limits,
 }
 
-/// A tree that was processed from an archive's files.
 #[derive(Debug, Clone)]
 struct Computed {
     file: PathBuf,
@@ -70,17 +64,11 @@ pub struct Trees {
 
 impl Trees {
     /// Opens the archive at `path`.
-    ///
-    /// # Errors
-    /// It cannot be read as an archive.
     pub fn open(context: &Context, path: &Path, reprocess: Reprocess) -> Result<Self, AppError> {
         Self::open_as(context, path, &path.display().to_string(), reprocess)
     }
 
     /// Opens the archive at `path`, which is `name` in messages.
-    ///
-    /// # Errors
-    /// It cannot be read as an archive.
     pub fn open_as(context: &Context, path: &Path, name: &str, reprocess: Reprocess) -> Result<Self, AppError> {
         let archive = ResultsArchive::open(path)
             .map_err(|error| AppError::usage(format!("failed to read archive `{name}`")).because(&error))?;
@@ -97,7 +85,6 @@ impl Trees {
     }
 
     /// The archive's name, for messages.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -108,15 +95,11 @@ impl Trees {
     }
 
     /// The names of the plugins, in the archive's order.
-    #[must_use]
     pub fn plugins(&self) -> Vec<String> {
         self.archive.info().plugins.clone()
     }
 
     /// Reads the tree of `plugin`, which is processed if the archive does not have it.
-    ///
-    /// # Errors
-    /// The tree cannot be read or processed.
     pub fn item(&mut self, plugin: &str) -> Result<Item, AppError> {
         let (path, reporter) = (self.name.clone(), Arc::clone(&self.reporter));
         let is_made = self.reprocess.always;
@@ -139,9 +122,6 @@ impl Trees {
     }
 
     /// Copies the text of the tree of `plugin` to `out`.
-    ///
-    /// # Errors
-    /// As for [`Trees::item`], and if `out` cannot be written.
     pub fn copy(&mut self, plugin: &str, out: &mut impl Write) -> Result<(), AppError> {
         let copy = |from: &mut dyn Read, _: u64| {
             io::copy(from, out).map(drop).map_err(|error| {
@@ -175,9 +155,6 @@ impl Trees {
 
     /// Processes `plugin`, and returns the formats that were detected in its files. `None` if its
     /// definition names the format.
-    ///
-    /// # Errors
-    /// The plugin cannot be processed.
     pub fn detections(&mut self, plugin: &str) -> Result<Option<Detections>, AppError> {
         Ok(self.computed(plugin)?.detections)
     }
@@ -205,8 +182,8 @@ impl Trees {
         let planned = prepare(&modules, &self.reprocess.limits.modules, source)
             .and_then(|planned| planned.ready().map(|()| planned))
             .map_err(|error| {
-                let failed = AppError::usage(format!("failed to reprocess plugin `{plugin}`")).because(&error);
-                error.hint().into_iter().fold(failed, AppError::hint)
+                let what = format!("failed to reprocess plugin `{plugin}`");
+                AppError::usage(what).because(&error).hint_if(error.hint())
             })?;
         for warning in planned.warnings() {
             self.reporter.warning(&format!("plugin `{plugin}`: {warning}"));
@@ -235,11 +212,10 @@ impl Trees {
         })
     }
 
-    /// A directory for temporary files.
     fn scratch(&mut self) -> Result<PathBuf, AppError> {
         Ok(match &self.scratch {
             Some(scratch) => scratch.path().to_owned(),
-            None => self.scratch.insert(tempfile::tempdir().map_err(no_room)?).path().to_owned(),
+            None => self.scratch.insert(files::scratch()?).path().to_owned(),
         })
     }
 
@@ -312,4 +288,69 @@ fn name_in(document: &mut Value) -> Option<&mut Value> {
         None => document,
     };
     definition.get_mut("sonobuoy-config")?.get_mut("plugin-name")
+}
+
+/// The largest tree that is read completely, in bytes. Reading takes several times as much memory.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Reads a tree of `bytes` bytes: completely up to 1 GiB, otherwise without the details of passed
+/// items ([`read_lean`]). Returns the tree and the number of details that were left out.
+pub(super) fn read_tree_of(from: impl Read, bytes: u64) -> io::Result<(Item, u64)> {
+    if bytes <= MAX_BYTES {
+        return Ok((read_tree(from)?, 0));
+    }
+    let lean = read_lean(BufReader::new(from), &LeanLimits::default())?;
+    Ok((lean.root, lean.left_out))
+}
+
+/// Reads a tree: YAML, of which JSON is a part.
+pub fn read_tree(from: impl Read) -> io::Result<Item> {
+    let mut text = String::new();
+    let read = from.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if read as u64 > MAX_BYTES {
+        return Err(io::Error::other(format!("the result tree is larger than {} GiB", MAX_BYTES >> 30)));
+    }
+    Item::parse(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_of_other_tools_is_read() {
+        let yaml = "name: systemd-logs\nstatus: passed\nmeta:\n  type: summary\nitems:\n- name: n1\n  status: passed\n  items:\n  \
+                    - name: '1.0'\n    status: failed\n    details:\n      n: 1.5\n      list: [a, {b: c}]\n";
+        let item = read_tree(yaml.as_bytes()).unwrap();
+        assert_eq!(item.items[0].items[0].details["list"][1]["b"], "c");
+        assert_eq!(item.items[0].items[0].details["n"], 1.5);
+        assert_eq!(read_tree(serde_json::to_string(&item).unwrap().as_bytes()).unwrap(), item);
+    }
+
+    #[test]
+    fn a_tree_larger_than_what_is_held_is_read_without_details() {
+        let yaml = "name: p\nstatus: failed\nmeta:\n  type: summary\nitems:\n- name: a\n  status: passed\n  details:\n    x: \"1\"\n- name: b\n  status: failed\n  details:\n    failure: why\n";
+        let (root, left_out) = read_tree_of(yaml.as_bytes(), MAX_BYTES + 1).unwrap();
+        assert_eq!((left_out, root.items.len()), (1, 2));
+        assert_eq!(root.items[1].details["failure"], "why");
+        assert!(read_tree_of("- foreign".as_bytes(), MAX_BYTES + 1).is_err());
+    }
+
+    #[test]
+    fn rubbish_is_an_error() {
+        for bad in ["- a", "name: [", "\u{0}"] {
+            assert!(read_tree(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+        let bomb = "name: &a [x, x]\nitems: [*a, *a]\n";
+        assert!(read_tree(bomb.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_hundred_thousand_items_are_read() {
+        let mut yaml = String::from("name: p\nstatus: passed\nitems:\n");
+        for n in 0..100_000 {
+            yaml.push_str(&format!("- name: \"test {n}\"\n  status: passed\n"));
+        }
+        assert_eq!(read_tree(yaml.as_bytes()).unwrap().items.len(), 100_000);
+    }
 }

@@ -22,9 +22,9 @@ use plumbline_core::rollup::{self, REASON};
 use plumbline_core::{Item, NOT_READ, Status};
 use plumbline_sandbox::PluginInfo;
 
-use super::Trees;
 use crate::error::AppError;
 use crate::report::text::one_line;
+use crate::trees::Trees;
 
 /// The largest verdict, in bytes.
 const MAX_VERDICT: u64 = 512 << 20;
@@ -35,9 +35,6 @@ const MAX_EVIDENCE: u64 = 4 << 30;
 impl Trees {
     /// The verdict over `plugin`: judged again if results are processed again or `more` judges are
     /// given, or else that of the archive. `None` if the plugin has no judges.
-    ///
-    /// # Errors
-    /// The verdict cannot be read, or the plugin cannot be judged.
     pub fn verdict(&mut self, plugin: &str, more: &Chain) -> Result<Option<PluginVerdict>, AppError> {
         if !self.reprocess.always && more.is_empty() {
             return self.written_verdict(plugin);
@@ -146,7 +143,6 @@ impl Trees {
     /// Sonobuoy gives files that it does not read the status `passed`, and plugins without results
     /// too. For the verdict, such files are `not-read`, and a plugin without results has no leaf. A
     /// note reports such files.
-    #[must_use]
     pub fn verdict_counts(&self, plugin: &str, root: &Item) -> BTreeMap<String, u64> {
         if root.is_leaf() && root.meta.get("type").is_some_and(|kind| kind == "summary") {
             return BTreeMap::new();

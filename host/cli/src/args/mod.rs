@@ -1,62 +1,36 @@
 //! The command line.
 
-mod aggregator;
-mod cluster;
-mod cluster_run;
 mod examples;
-mod generate;
-mod ignored;
-mod images;
-mod plugin;
-mod registry;
-mod report;
-mod results;
-mod run;
-mod status;
-mod submission;
-mod suite;
-mod test_plugin;
-mod time;
-mod worker;
+pub(crate) mod shared;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use std::process::ExitCode;
 
-pub(crate) use aggregator::AggregatorArgs;
-pub(crate) use cluster::ClusterArgs;
-pub(crate) use cluster_run::ClusterRunArgs;
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use plumbline_app::AppError;
+use plumbline_app::aggregator::AggregatorOptions;
+use plumbline_worker::Mode;
+
+use crate::commands::conformance::{self, ConformanceArgs, ConformanceCommand};
+use crate::commands::delete::{self, DeleteArgs};
+use crate::commands::generate::{self, GenArgs};
+use crate::commands::images::{self, ImagesArgs};
+use crate::commands::logs::{self, GetArgs, GetCommand, LogsArgs};
+use crate::commands::plugin::{self, PluginArgs};
+use crate::commands::query::{self, QueryArgs};
+use crate::commands::results::{self, ResultsArgs};
+use crate::commands::retrieve::{self, PieceArgs, RetrieveArgs, SplatArgs};
+use crate::commands::roles::{self, CompileModuleArgs, ReportArgs, TestPluginArgs};
+use crate::commands::run::{self, RunArgs};
+use crate::commands::status::{self, StatusArgs};
+use crate::commands::submission::{self, SubmissionArgs};
+use crate::commands::suite::{self, E2eArgs, ModesArgs};
+use crate::commands::version::{self, VersionArgs};
+use crate::commands::wait::{self, WaitArgs};
+use crate::commands::worker::{self, WorkerArgs, WorkerCommand};
+use crate::commands::{completion, node};
+use crate::logging;
+
 pub(crate) use examples::with_examples;
-pub(crate) use generate::{
-    GenArgs, GenCommand, GenConfigArgs, GenImageConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, SchemaOf,
-};
-pub(crate) use images::{
-    ImageSetArgs, ImagesArgs, ImagesCheckArgs, ImagesCommand, ImagesIn, ImagesListArgs, ImagesOut,
-};
-pub(crate) use plugin::{
-    BakeArgs, BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs,
-    LockArgs, NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs,
-    SignArgs, TestArgs, UninstallArgs, VerifyArgs,
-};
-pub(crate) use registry::RegistryArgs;
-pub(crate) use report::ReportArgs;
-pub(crate) use results::{
-    DiffArgs, DiffFormat, JudgeArgs, Mode, PolicyArg, ResultsArgs, ResultsCommand, ResultsFormat,
-};
-pub(crate) use run::{ConformanceArgs, ConformanceCommand, ConformanceRunArgs};
-pub(crate) use run::{RunArgs, RunFormat, RunOptions, SkipPreflight, WaitOutput};
-pub(crate) use status::{
-    DeleteArgs, GetArgs, GetCommand, GetPodArgs, LogsArgs, PieceArgs, QueryArgs, RbacArg, RetrieveArgs, SplatArgs,
-    StatusArgs, StatusFormat, WaitArgs,
-};
-pub(crate) use submission::{
-    RequiredArgs, SubmissionArgs, SubmissionAssembleArgs, SubmissionCheckArgs, SubmissionCommand,
-};
-pub(crate) use suite::{E2eArgs, E2eMode, ModesArgs, SuiteArgs};
-pub(crate) use test_plugin::{TestPluginArgs, TestPluginCommand};
-pub(crate) use time::Time;
-pub(crate) use worker::{
-    DoneArgs, FactsArgs, InRootArgs, NodeLogsArgs, RoleArgs, SleepArgs, Via, WorkerArgs, WorkerCli, WorkerCommand,
-    WorkerRole,
-};
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
 #[derive(Debug, Parser)]
@@ -71,7 +45,6 @@ pub(crate) struct Cli {
 /// Heading of the options of every command, below those of the command itself.
 const GLOBAL: &str = "Global options";
 
-/// Options of every command.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Global {
     /// Verbosity of the log on standard error
@@ -84,15 +57,18 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_enum, default_value_t = ExitCodes::Strict, value_name = "KIND", help_heading = GLOBAL)]
     pub(crate) exit_code: ExitCodes,
     #[command(flatten)]
-    pub(crate) ignored: ignored::Ignored,
+    pub(crate) ignored: Ignored,
 }
 
-/// The operator's limits.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct LimitsArg {
-    /// Limits on modules and uploads, as YAML or JSON (docs/limits.md) [default: built-in limits]
-    #[arg(long = "limits", env = "PLUMBLINE_LIMITS", value_name = "FILE")]
-    pub(crate) file: Option<std::path::PathBuf>,
+impl Global {
+    /// Returns the exit code: `strict`, or success with Sonobuoy's convention, under which verdicts do
+    /// not change exit codes.
+    pub(crate) fn code(&self, strict: ExitCode) -> ExitCode {
+        match self.exit_code {
+            ExitCodes::Strict => strict,
+            ExitCodes::Compat => ExitCode::SUCCESS,
+        }
+    }
 }
 
 /// Verbosity of the log, with Sonobuoy's names.
@@ -115,7 +91,6 @@ pub(crate) enum Level {
     Trace,
 }
 
-/// When to colour output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless `NO_COLOR` is set
@@ -126,7 +101,6 @@ pub(crate) enum Color {
     Never,
 }
 
-/// Exit-code conventions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExitCodes {
     /// 0 passed, 1 failed, 2 usage, 3 incomplete, 4 system, 5 nothing to judge, 130 interrupted
@@ -159,7 +133,7 @@ pub(crate) enum Command {
     /// Record the state of a cluster: resources, host data, pod logs, versions, health
     Query(QueryArgs),
     /// Run the Kubernetes conformance suite
-    Conformance(Box<ConformanceArgs>),
+    Conformance(ConformanceArgs),
     /// Assemble and check a conformance submission
     Submission(SubmissionArgs),
     /// List the tests of the suite, and which of them a focus selects
@@ -180,7 +154,7 @@ pub(crate) enum Command {
     },
     /// Run the aggregator of a cluster: dispatch plugins and collect their results
     #[command(hide = true)]
-    Aggregator(AggregatorArgs),
+    Aggregator(AggregatorOptions),
     /// Run next to a plugin: wait for its results and upload them
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -201,25 +175,125 @@ pub(crate) enum Command {
     CompileModule(CompileModuleArgs),
 }
 
-/// `plumbline compile-module`
-#[derive(Debug, clap::Args)]
-pub(crate) struct CompileModuleArgs {
-    /// Memory limit in bytes
-    pub(crate) memory: u64,
-    /// Limit on processor time in seconds
-    pub(crate) cpu_seconds: u64,
+impl Command {
+    /// Runs the command, and returns its exit code.
+    pub(crate) fn run(self, global: &Global) -> Result<ExitCode, AppError> {
+        if self.logs_to_stderr() {
+            logging::init(global);
+        }
+        match self {
+            Self::Run(args) => run::run(&args, global),
+            Self::Status(args) => status::status(&args, global),
+            Self::Wait(args) => wait::wait(&args, global),
+            Self::Results(args) => results::results(&args, global),
+            Self::Retrieve(args) => retrieve::retrieve(&args, global),
+            Self::Delete(args) => delete::delete(&args, global),
+            Self::Get(GetArgs { command: GetCommand::Pod(args) }) => logs::pod(&args, global),
+            Self::Splat(args) => Ok(retrieve::splat(&args)),
+            Self::ArchivePiece(args) => retrieve::piece(&args),
+            Self::CompileModule(args) => roles::compile_module(&args),
+            Self::Gen(args) => generate::generate(&args, global),
+            Self::Logs(args) => logs::logs(&args),
+            Self::Query(args) => query::query(&args),
+            Self::Conformance(ConformanceArgs { command: ConformanceCommand::Run(args) }) => {
+                conformance::run(*args, global)
+            }
+            Self::Submission(args) => submission::submission(&args, global),
+            Self::E2e(args) => suite::e2e(&args),
+            Self::Modes(args) => suite::modes(&args),
+            Self::Images(args) => images::images(&args),
+            Self::Plugin(args) => plugin::plugin(&args, global),
+            Self::Version(args) => version::version(&args),
+            Self::Completion { shell } => completion::completion(&shell),
+            Self::Aggregator(options) => roles::aggregator(&options, global),
+            Self::Worker(args) => match args.command {
+                WorkerCommand::Global(args) => worker::work(Mode::Global { sleep: args.sleep }, &args.role, global),
+                WorkerCommand::SingleNode(args) => {
+                    worker::work(Mode::SingleNode { sleep: args.sleep }, &args.role, global)
+                }
+                WorkerCommand::Facts(args) => node::facts(&args),
+                WorkerCommand::NodeLogs(args) => node::node_logs(&args, global),
+                WorkerCommand::InRoot(args) => Ok(node::in_root(&args)),
+            },
+            Self::Report(args) => roles::report(&args, global),
+            Self::TestPlugin(args) => roles::test_plugin(&args),
+        }
+    }
+
+    /// Whether the log goes to stderr from the start. The other commands do not log, or start the
+    /// log with settings of their own.
+    fn logs_to_stderr(&self) -> bool {
+        !matches!(
+            self,
+            Self::Run(_)
+                | Self::Aggregator(_)
+                | Self::Worker(_)
+                | Self::Report(_)
+                | Self::Splat(_)
+                | Self::ArchivePiece(_)
+                | Self::CompileModule(_)
+                | Self::TestPlugin(_)
+                | Self::Modes(_)
+                | Self::Version(_)
+                | Self::Completion { .. }
+        )
+    }
 }
 
-/// `plumbline version`
-#[derive(Debug, clap::Args)]
-pub(crate) struct VersionArgs {
-    /// Print only the version number
-    #[arg(long)]
-    pub(crate) short: bool,
-    /// Also print the version of the API server of this kubeconfig file
-    #[arg(long, value_name = "FILE", conflicts_with = "short")]
-    pub(crate) kubeconfig: Option<std::path::PathBuf>,
-    /// Print the version in this format
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with = "short")]
-    pub(crate) format: Option<RunFormat>,
+/// The command line of a worker, with the same options as [`super::Cli`].
+#[derive(Debug, Parser)]
+#[command(name = "plumbline", version)]
+pub(crate) struct WorkerCli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: WorkerRole,
+}
+
+/// The only command of a worker's command line.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkerRole {
+    Worker(WorkerArgs),
+}
+
+/// Flags of Sonobuoy's logging libraries (klog, glog), which every command accepts and ignores.
+/// `--level` alone controls the log. Flags may repeat.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Ignored {
+    /// Same as `--level debug`
+    #[arg(short = 'd', long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    debug: Vec<bool>,
+    #[arg(short, long = "v", global = true, hide = true, action = ArgAction::Append, allow_negative_numbers = true)]
+    v: Vec<String>,
+    #[arg(long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    logtostderr: Vec<String>,
+    #[arg(long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    alsologtostderr: Vec<String>,
+    #[arg(long, alias = "add_dir_header", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    add_dir_header: Vec<String>,
+    #[arg(long, alias = "one_output", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    one_output: Vec<String>,
+    #[arg(long, alias = "skip_headers", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    skip_headers: Vec<String>,
+    #[arg(long, alias = "skip_log_headers", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    skip_log_headers: Vec<String>,
+    #[arg(long, global = true, hide = true, action = ArgAction::Append)]
+    stderrthreshold: Vec<String>,
+    #[arg(long, global = true, hide = true, action = ArgAction::Append)]
+    vmodule: Vec<String>,
+    #[arg(long, alias = "log_backtrace_at", global = true, hide = true, action = ArgAction::Append)]
+    log_backtrace_at: Vec<String>,
+    #[arg(long, alias = "log_dir", global = true, hide = true, action = ArgAction::Append)]
+    log_dir: Vec<String>,
+    #[arg(long, alias = "log_file", global = true, hide = true, action = ArgAction::Append)]
+    log_file: Vec<String>,
+    #[arg(long, alias = "log_file_max_size", global = true, hide = true, action = ArgAction::Append)]
+    log_file_max_size: Vec<String>,
+}
+
+impl Ignored {
+    /// Whether `--debug` is set; the last one counts.
+    pub(crate) fn debug(&self) -> bool {
+        self.debug.last().copied().unwrap_or(false)
+    }
 }

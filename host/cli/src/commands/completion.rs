@@ -1,7 +1,6 @@
 //! `plumbline completion`, and the candidates that its scripts ask for.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -20,6 +19,7 @@ use plumbline_kubernetes::preflight::Check;
 
 use crate::args::Cli;
 use crate::error::USAGE;
+use crate::output::print_raw;
 
 /// The variable with which a completion script requests candidates. It holds the name of the shell.
 const VARIABLE: &str = "PLUMBLINE_COMPLETE";
@@ -31,12 +31,9 @@ pub(crate) fn completion(shell: &str) -> Result<ExitCode, AppError> {
     let program = program(std::env::args_os().next().as_deref());
     let shells = Shells::builtins();
     let completer = shells.completer(shell).ok_or_else(|| AppError::usage(format!("unknown shell `{shell}`")))?;
-    let mut script = Vec::new();
-    completer
-        .write_registration(VARIABLE, &program, &program, &program, &mut script)
-        .and_then(|()| std::io::stdout().write_all(&script))
-        .map_err(|error| AppError::printing("failed to print the completion script", &error))?;
-    Ok(ExitCode::SUCCESS)
+    print_raw("failed to print the completion script", |out| {
+        completer.write_registration(VARIABLE, &program, &program, &program, out)
+    })
 }
 
 /// Prints the candidates for the word under the cursor, if a completion script asks for them.

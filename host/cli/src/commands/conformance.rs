@@ -1,31 +1,52 @@
 //! `plumbline conformance`: runs the conformance suite, and assembles a submission.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Subcommand;
 use plumbline_app::AppError;
-use plumbline_app::submission::RequiredFrom;
-use plumbline_app::suite::{Submitted, SuiteOptions};
+use plumbline_app::submission::{AssembleOptions, RequiredFrom};
+use plumbline_app::suite::Submitted;
 use plumbline_conformance::suite::{self, Mode};
 
-use crate::args::{
-    ConformanceArgs, ConformanceCommand, ConformanceRunArgs, DataFormat, Global, RequiredArgs, RunOptions,
-    SubmissionAssembleArgs, SubmissionCheckArgs,
-};
-use crate::commands::run::in_cluster;
-use crate::commands::submission;
+use crate::args::Global;
+use crate::args::shared::DataFormat;
+use crate::commands::run::{RunOptions, in_cluster};
+use crate::commands::submission::{self, SubmissionAssembleArgs, SubmissionCheckArgs};
 use crate::error::PrintError as _;
 use crate::ui::say;
 
-/// Runs a subcommand.
-pub(crate) fn conformance(args: ConformanceArgs, global: &Global) -> Result<ExitCode, AppError> {
-    match args.command {
-        ConformanceCommand::Run(args) => run(*args, global),
-    }
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConformanceArgs {
+    #[command(subcommand)]
+    pub(crate) command: ConformanceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConformanceCommand {
+    /// Check the cluster, run the suite, wait, download the archive, and print the verdict
+    Run(Box<ConformanceRunArgs>),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConformanceRunArgs {
+    /// Assemble and check a submission in this directory; selects the mode `certified-conformance`
+    /// unless other options select tests
+    #[arg(long, value_name = "DIR", requires = "product")]
+    pub(crate) submission_dir: Option<PathBuf>,
+    /// Description of the product to certify: a `PRODUCT.yaml`
+    #[arg(long, value_name = "FILE", requires = "submission_dir")]
+    pub(crate) product: Option<PathBuf>,
+    /// Tests that a certificate requires: a `conformance.yaml`, or `image[:REFERENCE]`, which asks
+    /// the suite's image on this machine [default: the built-in list of the version]
+    #[arg(long, value_name = "FILE|image[:REF]", requires = "submission_dir")]
+    pub(crate) required: Option<RequiredFrom>,
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
 }
 
 /// Runs the suite to its verdict, and assembles a submission.
-fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
+pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
     let args = whole(args)?;
     if let Some(product) = &args.product {
         // Checked before the run, which takes hours.
@@ -65,14 +86,13 @@ fn submit(
     global: &Global,
 ) -> Result<ExitCode, AppError> {
     let run = &args.run;
-    let from = match (&args.required, &run.suite.kube_conformance_image) {
+    let required = match (&args.required, &run.suite.kube_conformance_image) {
         // The image that ran has the list of required tests.
         (Some(RequiredFrom::Image(None)), Some(image)) => Some(RequiredFrom::Image(Some(image.clone()))),
         (given, _) => given.clone(),
     };
-    let required = RequiredArgs { required: from, registry: run.registry.clone() };
     let version = run.cluster_run.kubernetes_version.clone().filter(|version| version.starts_with('v'));
-    let dir = submission::assemble(&SubmissionAssembleArgs {
+    let options = AssembleOptions {
         archive: archive.to_owned(),
         product: product.to_owned(),
         output: dir.to_owned(),
@@ -82,8 +102,10 @@ fn submit(
         readme: None,
         anyway: false,
         required: required.clone(),
-    })?;
-    submission::check(&SubmissionCheckArgs { dir, format: DataFormat::Text, required }, global)
+    };
+    let registry = run.registry.clone();
+    let dir = submission::assemble(&SubmissionAssembleArgs { options, registry: registry.clone() })?;
+    submission::check(&SubmissionCheckArgs { dir, format: DataFormat::Text, required, registry }, global)
 }
 
 /// Adds the settings of a complete conformance run.
@@ -95,7 +117,7 @@ fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, AppError> {
     // Without a time limit, because each plugin has one.
     run.wait.get_or_insert(0);
     run.retrieve = true;
-    if args.submission_dir.is_some() && !SuiteOptions::from(&run.suite).selects() && run.manifest.is_none() {
+    if args.submission_dir.is_some() && !run.suite.selects() && run.manifest.is_none() {
         run.suite.mode = Some(Mode::CertifiedConformance);
     }
     // A manifest has its plugins already.

@@ -4,17 +4,55 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use plumbline_app::AppError;
 use plumbline_app::runtime::runtime;
 use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Plan, Rbac, Removed, plan, remove, wait};
 use plumbline_kubernetes::{Cluster, ClusterError};
 
-use super::remote::{connect, explain, fail, fail_cluster};
-use crate::args::{DeleteArgs, Global, RbacArg, WaitOutput};
+use crate::args::Global;
+use crate::args::shared::{Minutes, WaitOutput};
+use crate::commands::cluster::{ClusterArgs, connect, fail, fail_cluster};
 use crate::compat::Name;
 use crate::error::{PrintError as _, SYSTEM};
-use crate::logging;
+use crate::output::print;
 use crate::ui::say;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DeleteArgs {
+    /// Also delete the cluster roles of every other run, and namespaces that end-to-end tests left
+    /// behind
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Whether to delete cluster roles and their bindings
+    #[arg(long, value_enum, ignore_case = true, default_value_t = RbacArg::Detect, value_name = "KIND")]
+    pub(crate) rbac: RbacArg,
+    /// Wait until everything is gone: minutes, or a duration such as `90s`; without a value, an
+    /// hour
+    #[arg(long, value_name = "MIN", num_args = 0..=1, require_equals = true, default_missing_value = "60")]
+    pub(crate) wait: Option<Minutes>,
+    /// What to show while waiting
+    #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
+    pub(crate) wait_output: WaitOutput,
+    /// Print what would be deleted, and exit
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask for confirmation (without a terminal, nothing asks)
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RbacArg {
+    /// If the cluster has roles
+    Detect,
+    /// Same as `detect`
+    Enable,
+    /// Never
+    Disable,
+}
 
 /// Time between two looks while waiting.
 const LOOK: Duration = Duration::from_secs(5);
@@ -25,9 +63,7 @@ const DECLINED: u8 = 130;
 /// Sonobuoy's exit code for all errors.
 const COMPAT: u8 = 1;
 
-/// Removes a run from a cluster.
 pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, AppError> {
-    logging::init(global);
     let runtime = runtime()?;
     let options = DeleteOptions {
         namespace: args.cluster.namespace.clone(),
@@ -44,9 +80,7 @@ pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, App
         Err(error) => return Ok(fail_cluster(&error, global)),
     };
     if args.dry_run {
-        let mut out = anstream::stdout().lock();
-        show(&plan, &cluster, &mut out)
-            .map_err(|error| AppError::printing("what would be removed cannot be printed", &error))?;
+        print("what would be removed cannot be printed", |out| show(&plan, &cluster, out))?;
         return Ok(after(&plan.problems, global));
     }
     // If nobody reads stderr, the deletion still continues, because it was requested.
@@ -94,15 +128,15 @@ async fn carry_out(args: &DeleteArgs, global: &Global, cluster: &Cluster, plan: 
 fn after(problems: &[ClusterError], global: &Global) -> ExitCode {
     let Some((last, before)) = problems.split_last() else { return ExitCode::SUCCESS };
     for problem in before {
-        explain(problem).print();
+        AppError::cluster(problem).print();
     }
-    fail(&explain(last), global, SYSTEM, COMPAT)
+    fail(&AppError::cluster(last), global, SYSTEM, COMPAT)
 }
 
 fn timed_out(left: &[Blocker], limit: Duration, global: &Global) -> ExitCode {
     let lines: Vec<_> = left.iter().map(ToString::to_string).collect();
     let error = AppError::system(format!("after {} s not everything is gone", limit.as_secs()))
-        .because(&io::Error::other(lines.join("\n")))
+        .cause(lines.join("\n"))
         .hint("the cluster goes on removing it; run the same command again to wait longer");
     fail(&error, global, TIMEOUT, COMPAT)
 }

@@ -3,34 +3,111 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use plumbline_app::limits::Limits;
+use clap::{Subcommand, ValueEnum};
+use plumbline_app::judges::{self, JudgeOptions};
 use plumbline_app::manifest::{
-    self, Answers, BuiltInChanges, Circumstances, ClusterRunOptions, PluginTemplate, SuiteChecks,
+    self, Answers, Circumstances, ClusterRunOptions, DefinitionOptions, SuiteChecks, definition_text,
 };
+use plumbline_app::modules::Limits;
 use plumbline_app::runtime::runtime;
 use plumbline_app::suite::{DEFAULT_PLUGINS, SuiteOptions};
-use plumbline_app::{AppError, judges, sources};
+use plumbline_app::{AppError, sources};
 use plumbline_bundle::built_in::Environment;
-use plumbline_conformance::images;
+use plumbline_conformance::images::{self, Prefix};
 use plumbline_core::definition::{definition_schema_text, module_schema_text};
 use plumbline_kubernetes::manifest::{ManifestOptions, rbac, to_yaml};
 use plumbline_kubernetes::names;
 use serde_json::Value;
 
-use crate::args::{
-    GenArgs, GenCommand, GenConfigArgs, GenImageConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, Global,
-    Level, RegistryArgs, SchemaOf, Time,
-};
-use crate::context::context;
-use crate::logging;
+use crate::args::shared::{RegistryArgs, Time, context};
+use crate::args::{Global, Level};
+use crate::commands::cluster::ClusterArgs;
+use crate::output::print_raw;
 use crate::ui::say;
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct GenArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<GenCommand>,
+    #[command(flatten)]
+    pub(crate) manifest: GenManifestArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenCommand {
+    /// Print the configuration: the defaults with the changes that options make
+    Config(Box<GenConfigArgs>),
+    /// Print the definition of a built-in plugin, or of a new one
+    Plugin(Box<DefinitionOptions>),
+    /// Print the registries of the suite's images, for `plumbline run --e2e-repo-config`
+    DefaultImageConfig(GenImageConfigArgs),
+    /// Print the JSON Schema of definitions or of `module.yaml`, for editors
+    Schema(GenSchemaArgs),
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct GenManifestArgs {
+    /// A plugin: the name of a built-in plugin, a definition or packed bundle (file or URL), a
+    /// directory with `plugin.yaml`, or `-` for standard input. `FILE@NAME` names the plugin NAME;
+    /// repeatable
+    #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL")]
+    pub(crate) plugins: Vec<String>,
+    /// Time limit of plugins whose definition has none: seconds, or a duration such as `90m`; 0 for
+    /// no limit
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<Time>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(crate) run: ClusterRunOptions,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+    #[command(flatten)]
+    pub(crate) suite: SuiteOptions,
+    #[command(flatten)]
+    pub(crate) judge: JudgeOptions,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct GenConfigArgs {
+    /// Namespace of the run
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// Time limit of each plugin: seconds, or a duration such as `90m`; 0 for no limit
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<Time>,
+    #[command(flatten)]
+    pub(crate) run: ClusterRunOptions,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct GenImageConfigArgs {
+    /// Registry or path that has the images
+    #[arg(long = "registry", value_name = "PREFIX")]
+    pub(crate) prefix: Option<Prefix>,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct GenSchemaArgs {
+    /// File to describe
+    #[arg(value_enum, default_value = "definition")]
+    pub(crate) of: SchemaOf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// The definition of a plugin, `plugin.yaml`
+    Definition,
+    /// The project of a module, `module.yaml`
+    Module,
+}
 
 /// The largest object that `kubectl apply` accepts, in bytes: it keeps a copy in an annotation.
 const MAX_APPLIED: usize = 256 << 10;
 
 /// Prints the manifest of a run, a configuration, or a definition.
 pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, AppError> {
-    logging::init(global);
     match &args.command {
         None => print_manifest(&args.manifest, global),
         Some(GenCommand::Config(args)) => config(args),
@@ -43,8 +120,8 @@ pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, AppE
 fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, AppError> {
     let context = context(&args.registry);
     let mut plugins = sources::find_all(&context, &args.plugins, &DEFAULT_PLUGINS, Environment::Cluster)?;
-    judges::apply(&context, &(&args.judge).into(), &mut plugins, &Limits::default())?;
-    let run = ClusterRunOptions::from(&args.run);
+    judges::apply(&context, &args.judge, &mut plugins, &Limits::default())?;
+    let run = &args.run;
     let config = run.config(&args.cluster.namespace, args.timeout.map(Time::span))?;
     manifest::check_modules(&plugins, &config)?;
     let questions = run.questions(&config, false);
@@ -62,8 +139,7 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, A
     let unknown_version = questions.version && circumstances.server.is_none();
     // The cluster may be able to reach registries that this machine cannot.
     let checks = SuiteChecks::Tests;
-    let options =
-        runtime.block_on(manifest::compose(&context, &run, &(&args.suite).into(), config, circumstances, checks))?;
+    let options = runtime.block_on(manifest::compose(&context, run, &args.suite, config, circumstances, checks))?;
     let objects = manifest::objects(&options)?;
     if unknown_version {
         let why = answers.silence.as_deref().unwrap_or("it was not asked");
@@ -71,10 +147,7 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, A
             "warning: the version of the cluster is not known, and plugins are not told it: name it with `--kubernetes-version`\n  {why}"
         ));
     }
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", to_yaml(&objects))
-        .and_then(|()| out.flush())
-        .map_err(|error| AppError::printing("failed to print the manifest", &error))?;
+    print_raw("failed to print the manifest", |out| writeln!(out, "{}", to_yaml(&objects)))?;
     advise(&options, &objects);
     Ok(ExitCode::SUCCESS)
 }
@@ -108,12 +181,10 @@ fn advise(options: &ManifestOptions, objects: &[Value]) {
 /// Prints the configuration: the defaults with the changes that options make.
 pub(crate) fn config(args: &GenConfigArgs) -> Result<ExitCode, AppError> {
     let namespace = args.namespace.as_deref().unwrap_or(names::DEFAULT_NAMESPACE);
-    let config = ClusterRunOptions::from(&args.run).config(namespace, args.timeout.map(Time::span))?;
+    let config = args.run.config(namespace, args.timeout.map(Time::span))?;
     let text = serde_json::to_string_pretty(&config)
         .map_err(|error| AppError::system("failed to write the configuration").because(&error))?;
-    writeln!(std::io::stdout(), "{text}")
-        .map_err(|error| AppError::printing("failed to print the configuration", &error))?;
-    Ok(ExitCode::SUCCESS)
+    print_raw("failed to print the configuration", |out| writeln!(out, "{text}"))
 }
 
 /// Prints a JSON Schema, as it is in the documentation.
@@ -122,57 +193,17 @@ pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, AppError> {
         SchemaOf::Definition => definition_schema_text(),
         SchemaOf::Module => module_schema_text(),
     };
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| AppError::printing("failed to print the schema", &error))?;
-    Ok(ExitCode::SUCCESS)
+    print_raw("failed to print the schema", |out| out.write_all(text.as_bytes()))
 }
 
 /// Prints the file of registries.
 pub(crate) fn image_config(args: &GenImageConfigArgs) -> Result<ExitCode, AppError> {
     let text = args.prefix.as_ref().map_or_else(images::defaults, images::repo_config);
-    write!(std::io::stdout(), "{text}")
-        .map_err(|error| AppError::printing("failed to print the file of registries", &error))?;
-    Ok(ExitCode::SUCCESS)
+    print_raw("failed to print the file of registries", |out| write!(out, "{text}"))
 }
 
 /// Prints the definition of a built-in plugin, or of a new one.
-fn plugin(args: &GenPluginArgs) -> Result<ExitCode, AppError> {
-    let suite = SuiteOptions::from(&args.suite);
-    let text = match &args.built_in {
-        Some(name) => {
-            let changes = BuiltInChanges {
-                image: args.image.clone(),
-                plugin_env: args.plugin_env.clone(),
-                kubernetes_version: args.kubernetes_version.clone(),
-                show_default_podspec: args.show_default_podspec,
-                suite,
-            };
-            manifest::built_in_definition(&context(&RegistryArgs::default()), name, &changes)?
-        }
-        None => {
-            if let Some(option) = suite.given_for_any() {
-                return Err(AppError::usage(format!("`{option}` is for a built-in plugin, and this one is new"))
-                    .hint("`plumbline gen plugin e2e` takes it"));
-            }
-            manifest::new_definition(&PluginTemplate {
-                name: args.name.clone().unwrap_or_default(),
-                image: args.image.clone(),
-                driver: args.driver,
-                format: args.format.clone(),
-                command: args.cmd.clone(),
-                args: args.arg.clone(),
-                env: args.env.clone(),
-                node_selector: args.node_selector.clone(),
-                files: args.configmap.clone(),
-                description: args.description.clone(),
-                url: args.url.clone(),
-                show_default_podspec: args.show_default_podspec,
-            })?
-        }
-    };
-    write!(std::io::stdout(), "{text}")
-        .map_err(|error| AppError::printing("failed to print the definition", &error))?;
-    Ok(ExitCode::SUCCESS)
+fn plugin(options: &DefinitionOptions) -> Result<ExitCode, AppError> {
+    let text = definition_text(&context(&RegistryArgs::default()), options)?;
+    print_raw("failed to print the definition", |out| write!(out, "{text}"))
 }

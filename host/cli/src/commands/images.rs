@@ -1,32 +1,173 @@
 //! `plumbline images`
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Subcommand;
 use plumbline_app::images::{self, CheckOptions, CheckedImage, ImageOptions, named};
 use plumbline_app::report::print_json;
 use plumbline_app::{AppError, Context};
-use plumbline_conformance::images::{Job, Outcome, State, Target, TransferResult};
+use plumbline_conformance::images::{Job, Outcome, Prefix, State, Target, TransferResult};
 use plumbline_core::size::Bytes;
-use plumbline_registry::{Cause, Digest, RegistryError};
+use plumbline_registry::{Cause, Digest, Platform, RegistryError};
 use serde_json::{Value, json};
 
-use crate::args::{
-    DataFormat, Global, ImageSetArgs, ImagesArgs, ImagesCheckArgs, ImagesCommand, ImagesIn, ImagesListArgs, ImagesOut,
-};
-use crate::context::context;
+use crate::args::shared::{DataFormat, RegistryArgs, context};
 use crate::error::SYSTEM;
-use crate::logging;
+use crate::output::print;
 use crate::ui::say;
 
-/// Runs a subcommand.
-pub(crate) fn images(args: &ImagesArgs, global: &Global) -> Result<ExitCode, AppError> {
-    logging::init(global);
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImagesArgs {
+    #[command(subcommand)]
+    pub(crate) command: ImagesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImagesCommand {
+    /// List the images that a run needs, and why
+    List(ImagesListArgs),
+    /// Copy the images from their registries to another registry
+    Copy(ImagesCopyArgs),
+    /// Copy the images to an OCI layout on disk: a directory or a tar
+    Save(ImagesSaveArgs),
+    /// Copy the images of an OCI layout to a registry
+    Load(ImagesLoadArgs),
+    /// Copy the images to your own layout, for `push`
+    Pull(ImagesPullArgs),
+    /// Copy the images of the last `pull` to a registry
+    Push(ImagesPushArgs),
+    /// List images that are missing or different in a registry
+    // Sonobuoy looks with `inspect` whether images are there.
+    #[command(alias = "inspect")]
+    Check(ImagesCheckArgs),
+}
+
+/// The images of a command: those of a run, or those named on the command line.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ImageSetArgs {
+    #[command(flatten)]
+    pub(crate) options: ImageOptions,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ImagesOutput {
+    /// Print the result in this format
+    #[arg(id = "format", short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ImagesOut {
+    #[command(flatten)]
+    pub(crate) set: ImageSetArgs,
+    /// Copy only this platform of multi-platform images; this changes the digest to that of the
+    /// platform's manifest
+    #[arg(long, value_name = "OS/ARCHITECTURE")]
+    pub(crate) platform: Option<Platform>,
+    /// Print what would be copied, and exit
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ImagesIn {
+    #[command(flatten)]
+    pub(crate) output: ImagesOutput,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+    /// Print what would be copied, and exit
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImagesListArgs {
+    #[command(flatten)]
+    pub(crate) set: ImageSetArgs,
+    #[command(flatten)]
+    pub(crate) output: ImagesOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImagesCopyArgs {
+    /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) to: Prefix,
+    #[command(flatten)]
+    pub(crate) out: ImagesOut,
+    #[command(flatten)]
+    pub(crate) output: ImagesOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImagesSaveArgs {
+    /// Target: an archive if the name ends in `.tar`, otherwise a directory, which is created, or
+    /// extended if it is an OCI layout
+    #[arg(short, long, value_name = "FILE.tar|DIR")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) out: ImagesOut,
+    /// Print the result in this format
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImagesLoadArgs {
+    /// An OCI layout: a directory, or a tar of one
+    #[arg(value_name = "FILE.tar|DIR")]
+    pub(crate) from: PathBuf,
+    /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) to: Prefix,
+    #[command(flatten)]
+    pub(crate) how: ImagesIn,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImagesPullArgs {
+    #[command(flatten)]
+    pub(crate) out: ImagesOut,
+    #[command(flatten)]
+    pub(crate) output: ImagesOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImagesPushArgs {
+    /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
+    #[arg(long = "custom-registry", visible_alias = "to", value_name = "PREFIX")]
+    pub(crate) to: Prefix,
+    #[command(flatten)]
+    pub(crate) how: ImagesIn,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImagesCheckArgs {
+    #[command(flatten)]
+    pub(crate) set: ImageSetArgs,
+    /// Where to look for the images, as for `run --registry` [default: the registry of each image]
+    #[arg(long = "registry", value_name = "PREFIX")]
+    pub(crate) prefix: Option<Prefix>,
+    /// Compare with the images of this OCI layout: a directory, or a tar
+    #[arg(long, value_name = "FILE.tar|DIR", conflicts_with_all = ["images", "plugins", "kubernetes_version", "suite_list"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Report only missing images; contact no other registry
+    #[arg(long, conflicts_with = "from", requires = "prefix")]
+    pub(crate) offline: bool,
+    #[command(flatten)]
+    pub(crate) output: ImagesOutput,
+}
+
+pub(crate) fn images(args: &ImagesArgs) -> Result<ExitCode, AppError> {
     match &args.command {
         ImagesCommand::List(args) => list(args),
         ImagesCommand::Copy(args) => {
             let context = context(&args.out.set.registry);
-            let jobs = images::copy_jobs(&context, &(&args.out.set).into(), &args.to)?;
+            let jobs = images::copy_jobs(&context, &args.out.set.options, &args.to)?;
             if args.out.dry_run {
                 return print_planned(&jobs, args.output.format);
             }
@@ -43,7 +184,7 @@ pub(crate) fn images(args: &ImagesArgs, global: &Global) -> Result<ExitCode, App
         ImagesCommand::Check(args) => {
             let context = context(&args.set.registry);
             let options = CheckOptions {
-                images: (&args.set).into(),
+                images: args.set.options.clone(),
                 prefix: args.prefix.clone(),
                 from: args.from.clone(),
                 offline: args.offline,
@@ -53,38 +194,20 @@ pub(crate) fn images(args: &ImagesArgs, global: &Global) -> Result<ExitCode, App
     }
 }
 
-impl From<&ImageSetArgs> for ImageOptions {
-    fn from(args: &ImageSetArgs) -> Self {
-        let args = args.clone();
-        Self {
-            images: args.images,
-            plugins: args.plugins,
-            kubernetes_version: args.kubernetes_version,
-            conformance_image: args.conformance_image,
-            own_image: args.own_image,
-            suite_list: args.suite_list,
-            repo_config: args.repo_config,
-            cluster: plumbline_kubernetes::ConnectOptions { kubeconfig: args.kubeconfig, context: args.context },
-        }
-    }
-}
-
 fn list(args: &ImagesListArgs) -> Result<ExitCode, AppError> {
-    let selected = images::list(&context(&args.set.registry), &(&args.set).into())?;
-    let mut out = anstream::stdout().lock();
+    let selected = images::list(&context(&args.set.registry), &args.set.options)?;
     let images = selected.set.images();
-    let printed = match args.output.format {
+    print("failed to print the images", |out| match args.output.format {
         DataFormat::Json => print_json(
             &json!({
                 "kubernetesVersion": selected.version,
                 "images": images,
                 "leftOut": selected.set.left_out().collect::<Vec<_>>(),
             }),
-            &mut out,
+            out,
         ),
         DataFormat::Text => images.iter().try_for_each(|one| writeln!(out, "{}", one.image)),
-    };
-    printed.map_err(|error| AppError::printing("failed to print the images", &error))?;
+    })?;
     if args.output.format == DataFormat::Text {
         for one in selected.set.left_out() {
             say(&format!("left out: {}: {}", one.image, one.reason));
@@ -99,11 +222,11 @@ fn save(
     format: DataFormat,
     save: impl FnOnce(&Context, &ImageOptions) -> Result<images::Saved, AppError>,
 ) -> Result<ExitCode, AppError> {
-    let (context, options) = (context(&args.set.registry), ImageOptions::from(&args.set));
+    let (context, options) = (context(&args.set.registry), &args.set.options);
     if args.dry_run {
-        return print_planned(&images::save_jobs(&context, &options)?, format);
+        return print_planned(&images::save_jobs(&context, options)?, format);
     }
-    let saved = save(&context, &options)?;
+    let saved = save(&context, options)?;
     print_moved(&saved.moved, format, Some(&saved.written))
 }
 
@@ -126,19 +249,16 @@ fn print_planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, AppError>
         Target::Registry(reference) => reference.bare(),
         Target::Layout(_, name) => name.clone(),
     };
-    let mut out = anstream::stdout().lock();
-    let printed = match format {
+    print("what would be done cannot be printed", |out| match format {
         DataFormat::Json => {
             let images: Vec<Value> =
                 jobs.iter().map(|job| json!({"image": job.image, "target": target(job)})).collect();
-            print_json(&json!({"images": images}), &mut out)
+            print_json(&json!({"images": images}), out)
         }
         DataFormat::Text => {
             jobs.iter().try_for_each(|job| writeln!(out, "would be copied: {}", named(&job.image, &target(job))))
         }
-    };
-    printed.map_err(|error| AppError::printing("what would be done cannot be printed", &error))?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 fn failed(moved: &[TransferResult]) -> impl Iterator<Item = &RegistryError> {
@@ -153,20 +273,15 @@ fn print_moved(moved: &[TransferResult], format: DataFormat, written: Option<&st
     let copied = moved.iter().filter(|one| matches!(one.outcome, Outcome::Copied(_))).count();
     let there = moved.iter().filter(|one| matches!(one.outcome, Outcome::There)).count();
     let failed = failed(moved).count();
-    let bytes: u64 = moved
-        .iter()
-        .map(|one| match &one.outcome {
-            Outcome::Copied(copied) => copied.bytes,
-            _ => 0,
-        })
-        .sum();
-    let mut out = anstream::stdout().lock();
-    let printed = match format {
+    let bytes: u64 =
+        moved.iter().map(|one| if let Outcome::Copied(copied) = &one.outcome { copied.bytes } else { 0 }).sum();
+    print("what was done cannot be printed", |out| match format {
         DataFormat::Json => {
             let images: Vec<Value> = moved.iter().map(moved_data).collect();
-            let document =
-                json!({"images": images, "copied": copied, "there": there, "failed": failed, "bytes": bytes});
-            print_json(&document, &mut out)
+            print_json(
+                &json!({"images": images, "copied": copied, "there": there, "failed": failed, "bytes": bytes}),
+                out,
+            )
         }
         DataFormat::Text => {
             let end = written.map(|path| format!("written: {path}\n")).unwrap_or_default();
@@ -177,8 +292,7 @@ fn print_moved(moved: &[TransferResult], format: DataFormat, written: Option<&st
                 Bytes(bytes)
             )
         }
-    };
-    printed.map_err(|error| AppError::printing("what was done cannot be printed", &error))?;
+    })?;
     for hint in hints(moved) {
         say(&format!("hint:  {hint}"));
     }
@@ -233,16 +347,15 @@ fn checked_data(one: &CheckedImage) -> Value {
 
 fn print_checked(args: &ImagesCheckArgs, found: &[CheckedImage]) -> Result<ExitCode, AppError> {
     let count = |wanted: &str| found.iter().filter(|one| one.describe().0 == wanted).count();
-    let counts = ["same", "there", "missing", "differs", "unknown"].map(count);
-    let [same, there, missing, differs, unknown] = counts;
-    let mut out = anstream::stdout().lock();
-    let printed = match args.output.format {
+    let [same, there, missing, differs, unknown] = ["same", "there", "missing", "differs", "unknown"].map(count);
+    print("what was found cannot be printed", |out| {
+        match args.output.format {
         DataFormat::Json => print_json(
             &json!({
                 "images": found.iter().map(checked_data).collect::<Vec<_>>(),
                 "same": same, "there": there, "missing": missing, "differs": differs, "unknown": unknown,
             }),
-            &mut out,
+            out,
         ),
         DataFormat::Text => found.iter().try_for_each(|one| writeln!(out, "{}", one.describe().1)).and_then(|()| {
             writeln!(
@@ -251,8 +364,8 @@ fn print_checked(args: &ImagesCheckArgs, found: &[CheckedImage]) -> Result<ExitC
                 found.len()
             )
         }),
-    };
-    printed.map_err(|error| AppError::printing("what was found cannot be printed", &error))?;
+    }
+    })?;
     if let Some(prefix) = args.prefix.as_ref().filter(|_| missing + differs > 0) {
         say(&format!(
             "hint:  `plumbline images copy --to {prefix}`, or `images load … --to {prefix}`, brings them there"

@@ -1,28 +1,63 @@
-//! `plumbline logs`
+//! `plumbline logs` and `plumbline get`: the logs and the names of the pods of a run.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::Subcommand;
 use plumbline_app::AppError;
 use plumbline_app::runtime::runtime;
 use plumbline_core::text::coloured_line;
-use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::logs::{LogEvent, LogOptions, LogSource, LogSummary, LogsError, follow, show};
+use plumbline_kubernetes::{Cluster, plugin_pods};
 
-use super::query::cluster_error;
-use crate::args::{Global, LogsArgs};
-use crate::logging;
+use crate::args::Global;
+use crate::commands::cluster::{ClusterArgs, connect, fail_cluster};
+use crate::commands::query::cluster_error;
+use crate::output::print_raw;
 use crate::ui::say;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LogsArgs {
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    /// Keep printing new lines until the run finishes, also of pods and containers that start later
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Show only the pods of this plugin; `sonobuoy` is the aggregator
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) plugin: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct GetArgs {
+    #[command(subcommand)]
+    pub(crate) command: GetCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GetCommand {
+    /// Print the names of the pods of plugins
+    #[command(alias = "pods")]
+    Pod(GetPodArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct GetPodArgs {
+    /// Show only the pods of this plugin
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) plugin: Option<plumbline_core::PluginName>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+}
 
 /// Exit code after an interrupt, as shells show it.
 const INTERRUPTED: u8 = 130;
 
 /// Prints the logs. Each log has a header, or, with following, each line has a prefix.
-pub(crate) fn logs(args: &LogsArgs, global: &Global) -> Result<ExitCode, AppError> {
-    logging::init(global);
+pub(crate) fn logs(args: &LogsArgs) -> Result<ExitCode, AppError> {
     let runtime = runtime()?;
-    let Some(summary) = runtime.block_on(print(args))? else { return Ok(ExitCode::from(INTERRUPTED)) };
+    let Some(summary) = runtime.block_on(print_logs(args))? else { return Ok(ExitCode::from(INTERRUPTED)) };
     if summary.failed > 0 && summary.failed == summary.containers {
         return Err(AppError::system("no log could be read").hint("the warnings above say why"));
     }
@@ -30,7 +65,7 @@ pub(crate) fn logs(args: &LogsArgs, global: &Global) -> Result<ExitCode, AppErro
 }
 
 /// Prints the logs. Returns `None` after an interrupt.
-async fn print(args: &LogsArgs) -> Result<Option<LogSummary>, AppError> {
+async fn print_logs(args: &LogsArgs) -> Result<Option<LogSummary>, AppError> {
     let cluster = Cluster::connect(&args.cluster.connect_options())
         .await
         .map_err(|error| cluster_error("the cluster cannot be asked", &error))?;
@@ -90,6 +125,19 @@ impl<W: Write> Printer<W> {
         }
         self.out.write_all(b"\n")
     }
+}
+
+/// Prints the names of the pods of plugins, one per line.
+pub(crate) fn pod(args: &GetPodArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let found = runtime()?.block_on(async {
+        let cluster = connect(&args.cluster).await?;
+        plugin_pods(&cluster, &args.cluster.namespace, args.plugin.as_ref().map(AsRef::as_ref)).await
+    });
+    let names = match found {
+        Ok(names) => names,
+        Err(error) => return Ok(fail_cluster(&error, global)),
+    };
+    print_raw("failed to print the names of pods", |out| names.iter().try_for_each(|name| writeln!(out, "{name}")))
 }
 
 #[cfg(test)]

@@ -1,34 +1,23 @@
-//! Implementations of the commands, one file per command.
+//! The commands, each with its arguments. [`crate::args::Command`] lists and runs them.
 
-pub(crate) mod aggregator;
-pub(crate) mod compile_module;
+mod cluster;
 pub(crate) mod completion;
 pub(crate) mod conformance;
 pub(crate) mod delete;
-pub(crate) mod e2e;
-pub(crate) mod facts;
-mod finish;
 pub(crate) mod generate;
-pub(crate) mod get;
 pub(crate) mod images;
-pub(crate) mod in_root;
 pub(crate) mod logs;
-pub(crate) mod modes;
-pub(crate) mod node_logs;
-pub(crate) mod piece;
+pub(crate) mod node;
 pub(crate) mod plugin;
 pub(crate) mod query;
-mod remote;
-pub(crate) mod report;
 pub(crate) mod results;
-mod results_diff;
 mod results_text;
 pub(crate) mod retrieve;
+pub(crate) mod roles;
 pub(crate) mod run;
-pub(crate) mod splat;
 pub(crate) mod status;
 pub(crate) mod submission;
-pub(crate) mod test_plugin;
+pub(crate) mod suite;
 pub(crate) mod version;
 pub(crate) mod wait;
 pub(crate) mod worker;

@@ -12,9 +12,22 @@ use plumbline_core::{Config, RunId};
 use plumbline_kubernetes::query::{Progress, Summary, survey};
 use plumbline_kubernetes::{Cluster, ClusterError, names};
 
-use crate::args::{Global, QueryArgs};
-use crate::logging;
+use crate::commands::cluster::ClusterArgs;
+use crate::output::print;
 use crate::ui::say;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct QueryArgs {
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    /// What to record: the configuration of a run (`config.json`) [default: everything but Secrets]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Directory to write to [default: that of the configuration, otherwise a new one named by an
+    /// id]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
 
 /// Interval between progress messages.
 const TELL: Duration = Duration::from_secs(2);
@@ -26,8 +39,7 @@ const MAX_TOLD: usize = 20;
 const INTERRUPTED: u8 = 130;
 
 /// Queries the cluster, and prints the directory with the result.
-pub(crate) fn query(args: &QueryArgs, global: &Global) -> Result<ExitCode, AppError> {
-    logging::init(global);
+pub(crate) fn query(args: &QueryArgs) -> Result<ExitCode, AppError> {
     let config = config(args)?;
     let configured = [&config.query_dir, &config.uuid].into_iter().find(|name| !name.is_empty());
     let dir = args.output.clone().or_else(|| configured.map(PathBuf::from));
@@ -42,9 +54,7 @@ pub(crate) fn query(args: &QueryArgs, global: &Global) -> Result<ExitCode, AppEr
         return Err(AppError::system("nothing could be collected")
             .hint("the errors above say why; with few permissions, name what may be read under `Resources` in the configuration"));
     }
-    writeln!(anstream::stdout(), "{}", dir.display())
-        .map_err(|error| AppError::printing("failed to print the name of the directory", &error))?;
-    Ok(ExitCode::SUCCESS)
+    print("failed to print the name of the directory", |out| writeln!(out, "{}", dir.display()))
 }
 
 fn config(args: &QueryArgs) -> Result<Config, AppError> {
@@ -94,11 +104,7 @@ fn unreachable(error: ClusterError) -> AppError {
 
 /// Returns an error of the cluster, with its hint.
 pub(crate) fn cluster_error(what: &str, error: &ClusterError) -> AppError {
-    let told = AppError::system(what).because(error);
-    match &error.hint {
-        Some(hint) => told.hint(hint.clone()),
-        None => told,
-    }
+    AppError::system(what).because(error).hint_if(error.hint.clone())
 }
 
 fn tell(summary: &Summary) {

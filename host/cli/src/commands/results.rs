@@ -1,31 +1,156 @@
-//! `plumbline results`
+//! `plumbline results`, and `plumbline results diff`.
 
 use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Subcommand, ValueEnum};
 use plumbline_app::AppError;
+use plumbline_app::difference::{diff_markdown, diff_text};
+use plumbline_app::judges::JudgeOptions;
+use plumbline_app::modules::LimitsFile;
+use plumbline_app::report::print_json;
 use plumbline_app::results::{
-    Collected, HEALTH, Html, JsonArray, ResultsOptions, ShownResults, View, YamlDocuments, show,
+    Collected, CompareOptions, Comparison, HEALTH, Html, JsonArray, ResultsOptions, ShownResults, View, YamlDocuments,
+    compare, show,
 };
+use plumbline_core::{Verdict, shell_path, shell_quote};
 
-use super::results_diff;
-use super::results_text::{Text, printed};
-use crate::args::{ExitCodes, Global, RegistryArgs, ResultsArgs, ResultsCommand, ResultsFormat};
-use crate::context::context;
-use crate::error::verdict_code;
-use crate::logging;
-use crate::output::Foreign;
+use crate::args::Global;
+use crate::args::shared::{RegistryArgs, context};
+use crate::commands::results_text::{Text, printed};
+use crate::error::{FAILED, verdict_code};
+use crate::output::{Foreign, print_raw};
+use crate::ui::say;
 
-/// Shows the results in archives and result files.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct ResultsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ResultsCommand>,
+    /// An archive (`.tar.gz` or `.tar`), a directory (an unpacked archive, or one that contains
+    /// archives: the newest), a result file such as `junit.xml`, or `-` for standard input;
+    /// repeatable
+    // There is always one, unless a subcommand is given.
+    #[arg(value_name = "ARCHIVE|DIR|FILE", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Format of result files that are not in an archive, such as `junit` or `gojson` [default:
+    /// detected]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) result_format: Option<String>,
+    /// Show only this plugin; `sonobuoy` is the health of the cluster
+    #[arg(short, long)]
+    pub(crate) plugin: Option<String>,
+    /// What to show
+    #[arg(short, long, value_enum, ignore_case = true, default_value_t = Mode::Report)]
+    pub(crate) mode: Mode,
+    /// Start at the first item of this name, at any level
+    #[arg(short, long)]
+    pub(crate) node: Option<String>,
+    /// With `--mode detailed`: print only the contents of files, without the paths of their items
+    #[arg(short, long)]
+    pub(crate) skip_prefix: bool,
+    /// Print the result trees in this format
+    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["mode", "skip_prefix"])]
+    pub(crate) format: Option<ResultsFormat>,
+    /// Post-process the files of the archive again, with the modules of this version of Plumbline
+    #[arg(long)]
+    pub(crate) reprocess: bool,
+    /// With `--reprocess` and `--plugin`: use this definition instead of the one in the archive
+    #[arg(long, value_name = "FILE", requires = "reprocess", requires = "plugin")]
+    pub(crate) definition: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) limits: LimitsFile,
+    #[command(flatten)]
+    pub(crate) judge: JudgeOptions,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ResultsCommand {
+    /// Compare two runs: new, fixed and remaining failures, tests that did not run, tests that
+    /// became slow
+    Diff(DiffArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DiffArgs {
+    /// The earlier archive, an unpacked archive, or a directory that contains archives (the newest)
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: PathBuf,
+    /// The later archive
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: PathBuf,
+    /// Compare only this plugin [default: every plugin that both archives have]
+    #[arg(short, long)]
+    pub(crate) plugin: Option<String>,
+    /// Print the differences in this format
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DiffFormat,
+    #[command(flatten)]
+    pub(crate) limits: LimitsFile,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// Lists for people
+    Text,
+    /// JSON: one object with everything
+    Json,
+    /// Markdown for a job summary or a comment
+    Markdown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Counts, and the names of failures
+    Report,
+    /// Every leaf as one JSON object per line; files unchanged
+    Detailed,
+    /// The result tree as the archive has it
+    Dump,
+    /// The result tree, with escaped line breaks and tabs shown as such
+    Readable,
+    /// The same as `-o junit`
+    Junit,
+    /// The same as `-o markdown`
+    Markdown,
+    /// The same as `-o html`
+    Html,
+}
+
+impl Mode {
+    /// The data format with the same meaning as this mode.
+    pub(crate) fn format(self) -> Option<ResultsFormat> {
+        match self {
+            Self::Junit => Some(ResultsFormat::Junit),
+            Self::Markdown => Some(ResultsFormat::Markdown),
+            Self::Html => Some(ResultsFormat::Html),
+            Self::Report | Self::Detailed | Self::Dump | Self::Readable => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultsFormat {
+    /// JSON: an array of result trees
+    Json,
+    /// YAML: one document per result tree
+    Yaml,
+    /// JUnit XML
+    Junit,
+    /// Markdown for a job summary or a comment
+    Markdown,
+    /// One HTML page that works offline: failures first, slowest tests, classes of the verdict
+    Html,
+}
+
 pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, AppError> {
-    logging::init(global);
-    if let Some(ResultsCommand::Diff(diff)) = &args.command {
-        return results_diff::diff(diff, global);
+    if let Some(ResultsCommand::Diff(args)) = &args.command {
+        return diff(args, global);
     }
     let mut out = BufWriter::new(Foreign::stdout());
     let mut seen = ShownResults::default();
-    let shown = print(args, &mut seen, &mut out);
-    match shown {
+    match print(args, &mut seen, &mut out) {
         Ok(()) => printed(out.flush())?,
         // The incomplete document is discarded.
         Err(error) => {
@@ -33,11 +158,10 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, A
             return Err(error);
         }
     }
-    Ok(match global.exit_code {
-        ExitCodes::Compat => ExitCode::SUCCESS,
-        ExitCodes::Strict if args.plugin.as_deref() == Some(HEALTH) && !seen.is_incomplete() => ExitCode::SUCCESS,
-        ExitCodes::Strict => verdict_code(seen.verdict()),
-    })
+    Ok(global.code(match args.plugin.as_deref() {
+        Some(HEALTH) if !seen.is_incomplete() => ExitCode::SUCCESS,
+        _ => verdict_code(seen.verdict()),
+    }))
 }
 
 fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> Result<(), AppError> {
@@ -70,7 +194,38 @@ fn options(args: &ResultsArgs) -> ResultsOptions {
         reprocess: args.reprocess,
         definition: args.definition.clone(),
         result_format: args.result_format.clone(),
-        limits: args.limits.file.clone(),
-        judges: (&args.judge).into(),
+        limits: args.limits.clone(),
+        judges: args.judge.clone(),
     }
+}
+
+/// Compares two runs. Exits with 1 if a test fails only in the later one, with 5 if no test of a plugin ran
+/// there, and otherwise with 0.
+pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let options = CompareOptions {
+        before: args.before.clone(),
+        after: args.after.clone(),
+        plugin: args.plugin.clone(),
+        limits: args.limits.clone(),
+    };
+    let Comparison { difference: found, silent } = compare(&context(&RegistryArgs::default()), &options)?;
+    print_raw("failed to print the differences", |out| match args.format {
+        DiffFormat::Text => diff_text(&found, out),
+        DiffFormat::Json => print_json(&found, out),
+        DiffFormat::Markdown => diff_markdown(&found, out),
+    })?;
+    // Without a test that ran, there is no new failure, and nothing passed either.
+    for plugin in &silent {
+        say(&format!(
+            "warning: no test of plugin `{plugin}` is known to have run in `{}`: `plumbline results {} --plugin {}` shows what is in it",
+            args.after.display(),
+            shell_path(&args.after),
+            shell_quote(plugin)
+        ));
+    }
+    Ok(global.code(match (found.new_failures.is_empty(), silent.is_empty()) {
+        (false, _) => ExitCode::from(FAILED),
+        (true, false) => verdict_code(Verdict::NothingToJudge),
+        (true, true) => ExitCode::SUCCESS,
+    }))
 }

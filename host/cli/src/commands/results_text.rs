@@ -9,7 +9,7 @@ use plumbline_app::trees::Trees;
 use plumbline_archive::layout::META_CLUSTER_HEALTH;
 use plumbline_core::Item;
 
-use crate::args::{Mode, ResultsArgs};
+use crate::commands::results::{Mode, ResultsArgs};
 
 /// Maximum bytes of `meta/clusterhealth.json`: enough for 100,000 pods with a message each.
 const MAX_HEALTH: u64 = 64 << 20;
@@ -23,7 +23,6 @@ pub(super) struct Text<'a, W> {
 }
 
 impl<'a, W: Write> Text<'a, W> {
-    /// Prints on `out`.
     pub(super) fn new(args: &'a ResultsArgs, out: &'a mut W) -> Self {
         Self { args, out, follows: false }
     }
@@ -132,7 +131,6 @@ fn detailed(
     })
 }
 
-/// Converts the error of a failed write to standard output.
 pub(super) fn printed(result: io::Result<()>) -> Result<(), AppError> {
     result.map_err(|error| AppError::printing("failed to print the results", &error))
 }

@@ -1,24 +1,89 @@
-//! `plumbline retrieve`
+//! `plumbline retrieve`, and the commands `splat` and `archive-piece` that run in the aggregator's
+//! pod for clients that download archives.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use plumbline_app::AppError;
 use plumbline_app::runtime::runtime;
 use plumbline_archive::extract::extract_tar_gz;
+use plumbline_archive::finished::{copy_piece, list_archives, snapshot};
 use plumbline_archive::results::ReadLimits;
 use plumbline_core::shell_path;
+use plumbline_kubernetes::names;
 use plumbline_kubernetes::retrieve::{
     RetrieveError, RetrieveOptions, Retrieved, Stage, Wait, retrieve as bring, retrieve_snapshot,
 };
 
-use super::remote::{connect, explain, fail};
-use crate::args::{Global, RetrieveArgs};
-use crate::error::SYSTEM;
-use crate::logging;
+use crate::args::Global;
+use crate::args::shared::Minutes;
+use crate::commands::cluster::{ClusterArgs, connect, fail};
+use crate::error::{PrintError as _, SYSTEM};
+use crate::output::print_raw;
 use crate::ui::{Transfer, say};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrieveArgs {
+    /// Directory to write to
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Unpack the archive into the directory and delete the archive
+    #[arg(short = 'x', long)]
+    pub(crate) extract: bool,
+    /// File name of the archive; further archives are numbered
+    #[arg(short = 'f', long = "filename", value_name = "NAME", value_parser = plain_name)]
+    pub(crate) file_name: Option<String>,
+    /// Directory of the archive in the aggregator's pod
+    #[arg(long, value_name = "DIR", default_value = names::AGGREGATOR_DIR)]
+    pub(crate) retrieve_path: String,
+    /// Wait until the run is complete: minutes, or a duration such as `90s`; without a value, a day
+    #[arg(long, value_name = "MIN", num_args = 0..=1, require_equals = true, default_missing_value = "1440")]
+    pub(crate) wait: Option<Minutes>,
+    /// Download what an unfinished run has gathered so far
+    #[arg(long, conflicts_with = "wait")]
+    pub(crate) partial: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+}
+
+fn plain_name(text: &str) -> Result<String, String> {
+    if text.is_empty() || text == "." || text == ".." || text.contains(['/', '\\', '\0']) {
+        return Err("a file name without directories is needed: the directory is an argument of its own".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// Write the finished archives of a directory to standard output, as one stream.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SplatArgs {
+    /// The directory
+    pub(crate) dir: PathBuf,
+}
+
+/// List the finished archives of a directory, or write a part of one to standard output.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["list", "snapshot", "name"]))]
+pub(crate) struct PieceArgs {
+    /// The directory
+    pub(crate) dir: PathBuf,
+    /// List the finished archives as JSON
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Pack what the unfinished run has gathered so far
+    #[arg(long)]
+    pub(crate) snapshot: bool,
+    /// The archive
+    #[arg(long, requires_all = ["offset", "length"])]
+    pub(crate) name: Option<String>,
+    /// The first byte
+    #[arg(long, requires = "name")]
+    pub(crate) offset: Option<u64>,
+    /// How many bytes
+    #[arg(long, requires = "name")]
+    pub(crate) length: Option<u64>,
+}
 
 /// Exit code for a run that has no archive yet.
 const NOT_READY: u8 = 3;
@@ -29,9 +94,7 @@ const INTERRUPTED: u8 = 130;
 const COMPAT_SET_UP: u8 = 1;
 const COMPAT_TRANSFER: u8 = 2;
 
-/// Downloads the archive of a run.
 pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode, AppError> {
-    logging::init(global);
     let mut options = RetrieveOptions::new(args.cluster.namespace.clone(), args.dir.clone());
     options.file_name.clone_from(&args.file_name);
     options.remote_dir.clone_from(&args.retrieve_path);
@@ -84,24 +147,18 @@ fn told(error: &RetrieveError, args: &RetrieveArgs, global: &Global) -> ExitCode
         Stage::Transfer => (SYSTEM, COMPAT_TRANSFER),
     };
     let explained = match error {
-        RetrieveError::Cluster(error) => explain(error),
+        RetrieveError::Cluster(error) => AppError::cluster(error),
         other => {
             let what = format!("failed to retrieve the archive of the run in namespace `{}`", args.cluster.namespace);
-            let explained = AppError::system(what).because(other);
-            match other.hint() {
-                Some(hint) => explained.hint(hint),
-                None => explained,
-            }
+            AppError::system(what).because(other).hint_if(other.hint())
         }
     };
     fail(&explained, global, strict, compat)
 }
 
 fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, AppError> {
-    let mut out = io::stdout().lock();
     for archive in retrieved {
-        writeln!(out, "{}", archive.path.display())
-            .map_err(|error| AppError::printing("failed to print the name of the archive", &error))?;
+        print_raw("failed to print the name of the archive", |out| writeln!(out, "{}", archive.path.display()))?;
         let size = plumbline_app::report::text::size(archive.size);
         match (partial, archive.as_status_says) {
             (true, _) => say(&format!("{size}, what the run has gathered so far")),
@@ -136,6 +193,45 @@ fn extract(retrieved: &[Retrieved], dir: &Path, global: &Global) -> Result<ExitC
             AppError::system(format!("failed to remove the unpacked archive `{}`", path.display())).because(&error)
         })?;
         say(&format!("{} files unpacked into `{}`", extracted.files, dir.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Bytes per write: a connection sends each write as a separate message.
+const OUT_BYTES: usize = 64 << 10;
+
+pub(crate) fn splat(args: &SplatArgs) -> ExitCode {
+    let out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
+    match plumbline_archive::splat::splat(&args.dir, out) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            let what = format!("failed to send the archives in `{}`", args.dir.display());
+            AppError::system(what).because(&error).print();
+            // The only failure code that clients of other versions know.
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Lists the finished archives of a directory, or writes a piece of one to standard output.
+pub(crate) fn piece(args: &PieceArgs) -> Result<ExitCode, AppError> {
+    let mut out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
+    let dir = args.dir.display();
+    if args.snapshot {
+        let what = format!("what the run in `{dir}` has gathered cannot be packed");
+        snapshot(&args.dir, out).map_err(|error| AppError::system(what).because(&error))?;
+    } else if let (Some(name), Some(offset), Some(length)) = (&args.name, args.offset, args.length) {
+        let what = format!("failed to send a piece of archive `{name}` in `{dir}`");
+        copy_piece(&args.dir, name, offset, length, &mut out)
+            .map_err(|error| AppError::system(what).because(&error))?;
+    } else {
+        let what = || format!("failed to list the archives in `{dir}`");
+        let list = list_archives(&args.dir).map_err(|error| AppError::system(what()).because(&error))?;
+        let printed = serde_json::to_writer(&mut out, &list).map_err(io::Error::from);
+        printed
+            .and_then(|()| writeln!(out))
+            .and_then(|()| out.flush())
+            .map_err(|error| AppError::printing(what(), &error))?;
     }
     Ok(ExitCode::SUCCESS)
 }

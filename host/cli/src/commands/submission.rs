@@ -1,28 +1,63 @@
 //! `plumbline submission`
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use plumbline_app::AppError;
+use clap::Subcommand;
 use plumbline_app::report::print_json;
 use plumbline_app::report::text::{name as printable_name, size};
-use plumbline_app::submission::{self as app, AssembleOptions, Folder, Submission, required};
-use plumbline_conformance::submission::{self, Contents, Finding, Outcome, Release, Summary};
+use plumbline_app::submission::{AssembleOptions, Folder, RequiredFrom, Submission, required};
+use plumbline_app::{AppError, submission as app};
+use plumbline_conformance::submission::{self, Contents, Finding, Outcome, Summary};
 use plumbline_core::shell_path;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::args::{
-    DataFormat, ExitCodes, Global, SubmissionArgs, SubmissionAssembleArgs, SubmissionCheckArgs, SubmissionCommand,
-};
-use crate::context::context;
+use crate::args::Global;
+use crate::args::shared::{DataFormat, RegistryArgs, context};
 use crate::error::{FAILED, INCOMPLETE};
-use crate::logging;
+use crate::output::print;
 
-/// Runs a subcommand.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SubmissionArgs {
+    #[command(subcommand)]
+    pub(crate) command: SubmissionCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SubmissionCommand {
+    /// Write the folder of a submission, `vX.Y/PRODUCT` with four files, from the archive of a run
+    Assemble(SubmissionAssembleArgs),
+    /// Check the folder of a submission against the rules of its verifier
+    Check(SubmissionCheckArgs),
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct SubmissionAssembleArgs {
+    #[command(flatten)]
+    pub(crate) options: AssembleOptions,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct SubmissionCheckArgs {
+    /// The folder `vX.Y/PRODUCT`, or one that contains it
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Print the findings in this format
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
+    /// Required tests: a `conformance.yaml`, or `image[:REFERENCE]`, which asks the suite's image
+    /// [default: the built-in list of the version]
+    #[arg(long, value_name = "FILE|image[:REF]")]
+    pub(crate) required: Option<RequiredFrom>,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
 pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitCode, AppError> {
-    logging::init(global);
     match &args.command {
         SubmissionCommand::Assemble(args) => assemble(args).map(|_| ExitCode::SUCCESS),
         SubmissionCommand::Check(args) => check(args, global),
@@ -31,41 +66,27 @@ pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitC
 
 /// Assembles a submission, prints what was written, and returns the folder.
 pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<PathBuf, AppError> {
-    let options = AssembleOptions {
-        archive: args.archive.clone(),
-        product: args.product.clone(),
-        output: args.output.clone(),
-        plugin: args.plugin.clone(),
-        folder: args.folder.clone(),
-        kubernetes_version: args.kubernetes_version.clone(),
-        readme: args.readme.clone(),
-        anyway: args.anyway,
-        required: args.required.required.clone(),
-    };
-    let submission = app::assemble(&context(&args.required.registry), &options)?;
-    print_submission(&submission).map_err(|error| AppError::printing("what was written cannot be told", &error))?;
+    let submission = app::assemble(&context(&args.registry), &args.options)?;
+    let Submission { written, place, kubernetes, cases } = &submission;
+    print("what was written cannot be told", |out| {
+        writeln!(out, "submission: {}", written.folder.display())?;
+        writeln!(out, "Kubernetes: {kubernetes}")?;
+        if cases.problem.is_none() {
+            writeln!(out, "tests:      {} ran, {} skipped", cases.ran(), cases.skipped())?;
+        }
+        for (name, bytes) in &written.files {
+            writeln!(out, "  {name:14} {}", size(*bytes))?;
+        }
+        writeln!(out, "title:      {}", place.title())?;
+        writeln!(out, "next:       plumbline submission check {}", shell_path(&written.folder))
+    })?;
     Ok(submission.written.folder)
-}
-
-fn print_submission(submission: &Submission) -> io::Result<()> {
-    let Submission { written, place, kubernetes, cases } = submission;
-    let mut out = anstream::stdout().lock();
-    writeln!(out, "submission: {}", written.folder.display())?;
-    writeln!(out, "Kubernetes: {kubernetes}")?;
-    if cases.problem.is_none() {
-        writeln!(out, "tests:      {} ran, {} skipped", cases.ran(), cases.skipped())?;
-    }
-    for (name, bytes) in &written.files {
-        writeln!(out, "  {name:14} {}", size(*bytes))?;
-    }
-    writeln!(out, "title:      {}", place.title())?;
-    writeln!(out, "next:       plumbline submission check {}", shell_path(&written.folder))
 }
 
 /// Checks the folder and prints the findings. Exits with 0 if no rule is broken, 1 if one is, and 3 if the
 /// required tests are not known.
 pub(crate) fn check(args: &SubmissionCheckArgs, global: &Global) -> Result<ExitCode, AppError> {
-    let context = context(&args.required.registry);
+    let context = context(&args.registry);
     let folder = Folder::read(&args.dir)?;
     let mut contents = Contents {
         files: &folder.files,
@@ -76,24 +97,30 @@ pub(crate) fn check(args: &SubmissionCheckArgs, global: &Global) -> Result<ExitC
     };
     let release = contents.release();
     let required = match release {
-        Some(release) => required(&context, args.required.required.as_ref(), release, folder.log.suite.as_deref())?,
+        Some(release) => required(&context, args.required.as_ref(), release, folder.log.suite.as_deref())?,
         None => None,
     };
     contents.required = required.as_ref();
     let findings = submission::check(&contents);
     let summary = Summary::of(&findings);
-    let mut out = anstream::stdout().lock();
-    let printed = match args.format {
-        DataFormat::Text => print_findings(&findings, summary, &mut out),
-        DataFormat::Json => print_json(&document(&args.dir, release, &findings, summary), &mut out),
-    };
-    printed.map_err(|error| AppError::printing("failed to print the findings", &error))?;
-    Ok(match global.exit_code {
-        ExitCodes::Compat => ExitCode::SUCCESS,
-        ExitCodes::Strict if summary.failed > 0 => ExitCode::from(FAILED),
-        ExitCodes::Strict if summary.incomplete => ExitCode::from(INCOMPLETE),
-        ExitCodes::Strict => ExitCode::SUCCESS,
-    })
+    print("failed to print the findings", |out| match args.format {
+        DataFormat::Text => print_findings(&findings, summary, out),
+        // Keys are never removed or renamed (docs/submission.md).
+        DataFormat::Json => print_json(
+            &json!({
+                "folder": args.dir,
+                "release": release.map(|release| release.to_string()),
+                "findings": findings,
+                "summary": summary,
+            }),
+            out,
+        ),
+    })?;
+    Ok(global.code(match summary {
+        Summary { failed: 1.., .. } => ExitCode::from(FAILED),
+        Summary { incomplete: true, .. } => ExitCode::from(INCOMPLETE),
+        _ => ExitCode::SUCCESS,
+    }))
 }
 
 /// Maximum names of a finding in the text.
@@ -126,16 +153,6 @@ fn print_findings(findings: &[Finding], summary: Summary, out: &mut impl Write) 
     }
     let Summary { passed, failed, not_checked, .. } = summary;
     writeln!(out, "\n{passed} rules kept, {failed} broken, {not_checked} not checked here")
-}
-
-/// Returns the findings as data. Keys are never removed or renamed (docs/submission.md).
-fn document(dir: &Path, release: Option<Release>, findings: &[Finding], summary: Summary) -> Value {
-    json!({
-        "folder": dir,
-        "release": release.map(|release| release.to_string()),
-        "findings": findings,
-        "summary": summary,
-    })
 }
 
 fn style(outcome: Outcome) -> Style {

@@ -4,24 +4,50 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use plumbline_app::AppError;
-use plumbline_app::runtime::runtime;
+use plumbline_app::report::status::period;
+use plumbline_app::runtime::{Termination, runtime};
 use plumbline_core::Verdict;
 use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::status::Seen;
 use tokio_util::sync::CancellationToken;
 
-use super::status::{code_of_run, explain, print_end, told};
-use crate::args::{ExitCodes, Global, WaitArgs, WaitOutput};
-use crate::commands::remote::connect;
+use crate::args::shared::{Time, WaitOutput};
+use crate::args::{ExitCodes, Global};
+use crate::commands::cluster::{ClusterArgs, connect};
+use crate::commands::status::{code_of_run, explain, print_end, told};
 use crate::error::{PrintError as _, verdict_code};
-use crate::logging;
-use crate::ui::{Ended, follow, period, say};
+use crate::ui::{Ended, follow, say};
 
-/// Waits for a run in a cluster to end.
+/// Minutes that `--wait` without a number means: a day.
+const DAY: &str = "1440";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct WaitArgs {
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    /// How long to wait: seconds, or a duration such as `90m` [default: until the run finishes]
+    #[arg(long, value_name = "TIME", conflicts_with = "wait")]
+    pub(crate) timeout: Option<Time>,
+    /// How long to wait, in minutes, as Sonobuoy has it
+    #[arg(long, value_name = "MINUTES", num_args = 0..=1, require_equals = true, default_missing_value = DAY)]
+    pub(crate) wait: Option<u32>,
+    /// What to show while waiting
+    #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
+    pub(crate) wait_output: WaitOutput,
+}
+
+impl WaitArgs {
+    /// How long to wait; `None` for no limit.
+    pub(crate) fn limit(&self) -> Option<Duration> {
+        let minutes = self.wait.filter(|&minutes| minutes > 0);
+        let minutes = minutes.map(|minutes| Duration::from_secs(60 * u64::from(minutes)));
+        self.timeout.and_then(Time::limit).or(minutes)
+    }
+}
+
 pub(crate) fn wait(args: &WaitArgs, global: &Global) -> Result<ExitCode, AppError> {
-    logging::init(global);
     runtime()?.block_on(async {
-        let cluster = connect(&args.cluster).await.map_err(|error| AppError::cluster(&error))?;
+        let cluster = connect(&args.cluster).await?;
         wait_for(&cluster, &args.cluster.namespace, args.wait_output, args.limit(), global).await
     })
 }
@@ -74,11 +100,7 @@ pub(crate) async fn until_over(
         Ok(Ended::Over(seen)) => Ok(Ok(seen)),
         Ok(Ended::Gone { why, last }) => {
             let what = if last.is_some() { "the run was lost" } else { "the run cannot be followed" };
-            let mut error = AppError::system(what).because(&why);
-            if let Some(hint) = why.hint {
-                error = error.hint(hint);
-            }
-            let code = error.print();
+            let code = AppError::system(what).because(&why).hint_if(why.hint.clone()).print();
             Ok(Err(if compat { ExitCode::FAILURE } else { code }))
         }
         Ok(Ended::Cancelled { .. }) if interrupted => {
@@ -113,17 +135,11 @@ async fn over(limit: Option<Duration>) {
     }
 }
 
-/// Waits for SIGINT or SIGTERM.
 async fn signalled() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
+    match Termination::catch() {
+        Ok(mut termination) => termination.received().await,
         // Without a handler, a signal ends the process. Nothing is lost, because the run is in the
         // cluster.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+        Err(_) => std::future::pending().await,
     }
 }

@@ -1,34 +1,73 @@
-//! `plumbline worker`
+//! `plumbline worker`: the roles of the program next to plugins.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Subcommand;
 use plumbline_app::AppError;
-use plumbline_app::conceal::conceal;
-use plumbline_app::runtime::one_thread;
+use plumbline_app::runtime::{conceal, one_thread};
+use plumbline_kubernetes::names::WORKER_SLEEP_VARIABLE;
 use plumbline_kubernetes::{Cluster, ConnectOptions, companions_ended};
 use plumbline_worker::{Mode, WorkerConfig, chain, run_worker_process};
 
-use crate::args::{Global, Level, RoleArgs, SleepArgs};
+use crate::args::{Global, Level};
+use crate::commands::node::{FactsArgs, InRootArgs, NodeLogsArgs};
 use crate::error::PrintError as _;
 use crate::logging;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct WorkerArgs {
+    #[command(subcommand)]
+    pub(crate) command: WorkerCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkerCommand {
+    /// Run next to a plugin that runs once per cluster
+    Global(SleepArgs),
+    /// Run next to a plugin that runs once per node
+    SingleNode(SleepArgs),
+    /// Print facts of this machine as JSON
+    Facts(FactsArgs),
+    /// Print the logs of this machine's journal as lines of JSON
+    NodeLogs(NodeLogsArgs),
+    /// Run a program in another root directory
+    #[command(hide = true)]
+    InRoot(InRootArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RoleArgs {
+    /// Configuration as JSON; the environment overrides it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// IP address that accepts progress updates of the plugin [default: loopback]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) progress_bind: Option<IpAddr>,
+    /// Outside of a pod: kubeconfig of the cluster
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) kubeconfig: Option<PathBuf>,
+}
+
+/// `plumbline worker global` and `plumbline worker single-node`
+#[derive(Debug, clap::Args)]
+pub(crate) struct SleepArgs {
+    #[command(flatten)]
+    pub(crate) role: RoleArgs,
+    /// Seconds to keep running after the upload, so that the pod does not restart; negative:
+    /// forever
+    #[arg(long, env = WORKER_SLEEP_VARIABLE, hide_env = true, default_value_t = 0, allow_negative_numbers = true)]
+    pub(crate) sleep: i64,
+}
 
 /// Environment variables that identify this worker's pod and container.
 const NAMESPACE: &str = "SONOBUOY_NS";
 const POD: &str = "SONOBUOY_PLUGIN_POD";
 const CONTAINER: &str = "SONOBUOY_WORKER_CONTAINER";
 
-/// Runs the worker next to a plugin that runs once per cluster.
-pub(crate) fn global(args: &SleepArgs, global: &Global) -> Result<ExitCode, AppError> {
-    work(Mode::Global { sleep: args.sleep }, &args.role, global)
-}
-
-/// Runs the worker next to a plugin that runs once per node.
-pub(crate) fn single_node(args: &SleepArgs, global: &Global) -> Result<ExitCode, AppError> {
-    work(Mode::SingleNode { sleep: args.sleep }, &args.role, global)
-}
-
-fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, AppError> {
+/// Runs the worker next to a plugin that runs once per cluster, or once per node.
+pub(crate) fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, AppError> {
     // A worker's log is read after a failure, when the pod may be gone. It therefore logs at `info`
     // by default.
     let level = if global.level == Level::Warn { Level::Info } else { global.level };

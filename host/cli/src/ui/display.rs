@@ -1,21 +1,28 @@
 //! Shows a run on stderr: redrawn on a terminal, one line per event elsewhere.
 
-use jiff::Timestamp;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::events::EventLog;
-use super::line::{Line, Tone, width};
-use super::live::{LiveView, clock};
-use super::plugins::{RunView, results};
-use super::screen::{Size, say, say_line, show};
-use super::skipped::SkippedPlugins;
-use crate::args::WaitOutput;
+use jiff::Timestamp;
+use plumbline_aggregator::{Run, State};
+use plumbline_app::report::status::skipped;
+use plumbline_core::run_status::RunStatus;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::shared::WaitOutput;
+use crate::ui::events::EventLog;
+use crate::ui::line::{Line, Tone, width};
+use crate::ui::live::{LiveView, clock};
+use crate::ui::plugins::{Logs, RunView, counted, results};
+use crate::ui::screen::{Size, say, say_line, show};
 
 /// The frames of the spinner.
 const SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
 /// Milliseconds between two spinner frames.
 const SPINNER_STEP: i64 = 250;
 
-/// Shows one run.
 #[derive(Debug)]
 pub(super) enum Display {
     Silent,
@@ -88,6 +95,91 @@ fn spinner(run: RunView<'_>, now: Timestamp) -> Line {
     line
 }
 
+#[derive(Debug, Default)]
+pub(super) struct SkippedPlugins(BTreeSet<String>);
+
+impl SkippedPlugins {
+    /// Returns one line for each newly skipped plugin.
+    pub(super) fn lines(&mut self, status: &RunStatus) -> Vec<String> {
+        let new = status.skipped.iter().filter(|(plugin, _)| self.0.insert((*plugin).clone()));
+        new.map(|(plugin, why)| skipped(plugin, why)).collect()
+    }
+}
+
+/// Minimum time between two looks, to limit the cost of runs with 10,000 results.
+const LOOK: Duration = Duration::from_millis(200);
+/// Maximum time between two looks if each look prints lines, because a stalled plugin changes
+/// nothing.
+const TICK: Duration = Duration::from_secs(30);
+
+/// The task that displays a run. It ends with [`Watch::stop`].
+pub(crate) struct Watch {
+    stop: CancellationToken,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Starts to display `run`, whose working directory is `work`.
+    pub(crate) fn start(run: &Run, output: WaitOutput, continued: bool, work: &Path) -> Self {
+        let stop = CancellationToken::new();
+        let display = Display::new(output);
+        let task = (!matches!(display, Display::Silent)).then(|| {
+            let plugins = counted(run.plugins().len() as u64, "plugin");
+            let again = if continued { " · continued" } else { "" };
+            announce(&format!("run {} · {plugins} · this machine{again}", run.id().short()));
+            let shown = Shown { state: run.state(), started: run.started(), work: work.to_owned(), display };
+            tokio::spawn(shown.watch(stop.clone()))
+        });
+        Self { stop, task }
+    }
+
+    /// Displays the final state, and ends the task.
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        if let Some(task) = self.task
+            && let Err(error) = task.await
+        {
+            tracing::debug!("the view of the run ended: {error}");
+        }
+    }
+}
+
+struct Shown {
+    state: State,
+    started: Timestamp,
+    work: PathBuf,
+    display: Display,
+}
+
+impl Shown {
+    async fn watch(mut self, stop: CancellationToken) {
+        let mut changes = self.state.changes();
+        let tick = if matches!(self.display, Display::Events(_)) { TICK } else { LOOK };
+        loop {
+            changes.mark_unchanged();
+            self.show();
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = async {
+                    tokio::time::sleep(LOOK).await;
+                    // A timeout has the same effect as a change. The token signals the end of the
+                    // run.
+                    let _ = tokio::time::timeout(tick, changes.changed()).await;
+                } => {}
+            }
+        }
+        self.show();
+        self.display.end();
+    }
+
+    fn show(&mut self) {
+        let status = self.state.status();
+        let logs = Logs::Local(&self.work);
+        let run = RunView { status: &status, waiting: &[], started: Some(self.started), logs };
+        self.display.update(run, Timestamp::now());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,5 +191,19 @@ mod tests {
         let lines = ["run 51c0de · cluster kind-prod · namespace sonobuoy", "  3 plugins, 14 expected results · 0 s"];
         assert_eq!(broken(head, 60), lines);
         assert_eq!(broken(head, 1).len(), 5);
+    }
+}
+
+#[cfg(test)]
+mod skipped_tests {
+    use super::*;
+
+    #[test]
+    fn each_is_told_once() {
+        let status: RunStatus =
+            serde_json::from_value(serde_json::json!({"skipped": {"retry": "no test failed in `e2e`\nmore"}})).unwrap();
+        let mut told = SkippedPlugins::default();
+        assert_eq!(told.lines(&status), ["retry: skipped: no test failed in `e2e`"]);
+        assert!(told.lines(&status).is_empty());
     }
 }

@@ -4,14 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_app::report::status::period;
 use plumbline_app::report::text::one_line;
 use plumbline_core::GLOBAL;
 use plumbline_core::run_status::PluginStatus;
 
-use super::line::{Line, Tone};
-use super::live::counts;
-use super::plugins::{Logs, Phase, Plugin, RunView, period, source, tone_of};
-use super::skipped::SkippedPlugins;
+use crate::ui::display::SkippedPlugins;
+use crate::ui::line::{Line, Tone};
+use crate::ui::live::counts;
+use crate::ui::plugins::{Logs, Phase, Plugin, RunView, source, tone_of};
 
 /// Number of progress steps per plugin: 5,000 nodes print 20 lines.
 const STEPS: u64 = 20;
@@ -41,7 +42,6 @@ pub(super) struct EventLog {
     phase: String,
 }
 
-/// What was printed about a plugin.
 #[derive(Debug, Default)]
 struct Reported {
     heard: bool,
@@ -56,7 +56,6 @@ struct Reported {
     reasons: usize,
 }
 
-/// Progress that was printed.
 #[derive(Debug, Clone, Copy)]
 struct Progress {
     counts: (u64, u64),

@@ -4,16 +4,17 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_app::report::status::period;
 use plumbline_app::report::text::shortened;
 use plumbline_kubernetes::status::{Look, Seen, StatusError, read, watch};
 use plumbline_kubernetes::{Cluster, ClusterError};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::display::{Display, announce};
-use super::plugins::{RunView, head, period};
-use super::say;
-use crate::args::WaitOutput;
+use crate::args::shared::WaitOutput;
+use crate::ui::display::{Display, announce};
+use crate::ui::plugins::{RunView, head};
+use crate::ui::screen::say;
 
 /// Interval between display updates without news, so that elapsed times and resizes show.
 const TICK: Duration = Duration::from_millis(250);

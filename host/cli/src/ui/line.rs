@@ -6,7 +6,6 @@ use anstyle::{AnsiColor, Style};
 use plumbline_core::text::printable;
 use unicode_width::UnicodeWidthChar;
 
-/// The colour of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Tone {
     /// The terminal's own colour.
@@ -43,7 +42,6 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Appends text.
     pub(super) fn push(&mut self, tone: Tone, text: &str) -> &mut Self {
         let text: String = text.chars().map(printable).collect();
         self.width += width(&text);
@@ -51,13 +49,11 @@ impl Line {
         self
     }
 
-    /// Appends spaces up to this column.
     pub(super) fn pad_to(&mut self, column: usize) -> &mut Self {
         let gap = column.saturating_sub(self.width);
         self.push(Tone::Plain, &" ".repeat(gap))
     }
 
-    /// Returns the width in columns.
     pub(super) fn width(&self) -> usize {
         self.width
     }

@@ -5,25 +5,16 @@ mod events;
 mod follow;
 mod line;
 mod live;
-mod missing;
 mod plugins;
-mod rate;
 mod screen;
-mod skipped;
-mod stalled;
 mod transfer;
-mod watch;
 
 use std::io::{self, IsTerminal};
 
+pub(crate) use display::Watch;
 pub(crate) use follow::{Ended, follow};
-pub(crate) use missing::missing;
-pub(crate) use plugins::{period, progress};
 pub(crate) use screen::{log_writer, say};
-pub(crate) use skipped::skipped;
-pub(crate) use stalled::{logs_command, stalled};
 pub(crate) use transfer::Transfer;
-pub(crate) use watch::Watch;
 
 /// Whether stderr is redrawn in place. The log of a CI job and the output of `dumb` terminals are
 /// kept, so they are not redrawn.

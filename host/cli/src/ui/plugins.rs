@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_app::report::status::{logs_command, period, stalled};
 use plumbline_app::report::text::one_line;
 use plumbline_core::GLOBAL;
 use plumbline_core::judgement::VerdictStatus;
@@ -11,8 +12,7 @@ use plumbline_core::rollup::counts_in;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunStatus};
 use plumbline_kubernetes::status::{Seen, Waiting};
 
-use super::line::Tone;
-use super::stalled::{logs_command, stalled};
+use crate::ui::line::Tone;
 
 /// The state of a run at one moment, in a cluster or on this machine.
 #[derive(Debug, Clone, Copy)]
@@ -69,12 +69,13 @@ impl<'a> RunView<'a> {
 }
 
 /// What a plugin is doing, or how it ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Phase {
     /// Its pods, or plugins before it, keep it from running.
     Waiting,
     /// It was launched, but no worker has reported yet.
     Starting,
+    #[default]
     Running,
     /// All its results were received, and are being post-processed.
     Reading,
@@ -82,8 +83,7 @@ pub(super) enum Phase {
     Ended(String),
 }
 
-/// The state of one plugin.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Plugin<'a> {
     pub(super) name: String,
     pub(super) phase: Phase,
@@ -119,7 +119,6 @@ pub(super) struct Plugin<'a> {
     pub(super) trouble: Option<&'a PluginStatus>,
 }
 
-/// Progress of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Tests {
     /// Tests that ended without failure.
@@ -139,23 +138,9 @@ impl<'a> Plugin<'a> {
     fn new(view: &RunView<'a>, entry: &PluginStatus) -> Self {
         Self {
             name: one_line(&entry.plugin),
-            phase: Phase::Running,
-            tone: Tone::Plain,
-            expected: 0,
-            received: 0,
-            missing: 0,
-            tests: None,
-            counts: BTreeMap::new(),
-            verdict: None,
-            message: String::new(),
-            stalled: None,
             launched: view.status.launched.get(&entry.plugin).copied(),
             waiting: view.waiting.iter().filter(|pod| pod.plugin.as_ref() == Some(&entry.plugin)).collect(),
-            heard: false,
-            result: None,
-            reason: None,
-            troubled: 0,
-            trouble: None,
+            ..Self::default()
         }
     }
 
@@ -260,7 +245,6 @@ pub(super) fn results(plugins: &[Plugin<'_>]) -> (u64, u64) {
     })
 }
 
-/// Returns the colour of a result status.
 pub(super) fn tone_of(status: &str) -> Tone {
     let is_bad = |word: &str| matches!(word, "failed" | "timeout");
     match status {
@@ -307,22 +291,6 @@ pub(super) fn source(entry: &PluginStatus) -> String {
     }
 }
 
-/// Describes the progress that a plugin reports.
-pub(crate) fn progress(entry: &PluginStatus) -> Option<String> {
-    let progress = entry.progress.as_ref()?;
-    let failed = progress.failed();
-    let mut text = format!("{} passed or skipped   {failed} failed", progress.completed);
-    if progress.total > 0 {
-        let done = progress.completed.saturating_add(i64::try_from(failed).unwrap_or(i64::MAX));
-        text = format!("{done}/{}   {text}", progress.total);
-    }
-    if !progress.msg.is_empty() {
-        text.push_str("   ");
-        text.push_str(&one_line(&progress.msg));
-    }
-    Some(text)
-}
-
 /// Returns the line that identifies the followed run.
 pub(super) fn head(seen: &Seen, cluster: &str, now: Timestamp) -> String {
     let all = RunView::of_cluster(seen).plugins(now);
@@ -341,17 +309,6 @@ pub(super) fn head(seen: &Seen, cluster: &str, now: Timestamp) -> String {
 
 pub(super) fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
-/// Formats a duration for people.
-pub(crate) fn period(span: SignedDuration) -> String {
-    let seconds = span.as_secs().max(0);
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }
 
 #[cfg(test)]

@@ -1,3 +1,4 @@
+use plumbline_app::report::status::{period, progress};
 use serde_json::{Value, json};
 
 use super::*;

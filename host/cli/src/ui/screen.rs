@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use plumbline_core::text;
 
-use super::line::{Line, Tone};
+use crate::ui::line::{Line, Tone};
 
 /// The frame of this process.
 static FRAME: Mutex<Frame> = Mutex::new(Frame::new());
@@ -15,7 +15,6 @@ const ERASE_BELOW: &str = "\x1b[J";
 /// Erases from the cursor to the end of the line.
 const ERASE_LINE: &str = "\x1b[K";
 
-/// The size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) columns: usize,
@@ -31,7 +30,6 @@ impl Size {
     }
 }
 
-/// Capabilities of a terminal.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Behaviour {
     /// Whether it shows colours.

@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use plumbline_app::report::text::size;
 use plumbline_kubernetes::retrieve::Progress;
 
-use super::line::{Line, Tone, cut_middle};
-use super::live::{bar, clock};
-use super::screen::{Size, show};
-use super::{redraws, say};
+use crate::ui::line::{Line, Tone, cut_middle};
+use crate::ui::live::{bar, clock};
+use crate::ui::redraws;
+use crate::ui::screen::{Size, say, show};
 
 /// Time between two lines about the same archive, without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -33,7 +33,6 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// Displays one report.
     pub(crate) fn tell(&mut self, progress: Progress<'_>) {
         match progress {
             Progress::Waiting(why) => say(&format!("waiting: {why}")),
@@ -49,7 +48,6 @@ impl Transfer {
         }
     }
 
-    /// Removes the bar.
     pub(crate) fn end(&mut self) {
         if std::mem::take(&mut self.drawn) {
             show(Vec::new());

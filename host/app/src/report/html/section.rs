@@ -10,10 +10,10 @@ use plumbline_core::text::printable;
 use plumbline_core::{FailedTest, FailedTests, Item, Status, TestId};
 use serde_json::Value;
 
-use super::rulings::{self, Rulings};
-use super::summary::{Row, colour, status};
 use crate::report::failures::{Suites, TreeFailures, reason_of};
+use crate::report::html::{Row, class, colour, status, verdict_markup, why};
 use crate::report::text::{name, seconds_of, short_seconds};
+use crate::report::verdict::Rulings;
 
 /// The most failed tests that are shown with their details. More make browsers slow.
 const MAX_FAILURES: usize = 2_000;
@@ -33,7 +33,6 @@ const MAX_SLOWEST: usize = 20;
 /// The most names of leaves of one status.
 const MAX_NAMES: usize = 20_000;
 
-/// A leaf with its path.
 struct Leaf<'a> {
     item: &'a Item,
     id: TestId,
@@ -41,7 +40,6 @@ struct Leaf<'a> {
     ruled: Option<&'a RuledItem>,
 }
 
-/// A failed test, with a leaf for each node.
 type Failed<'a> = FailedTest<Vec<&'a Leaf<'a>>>;
 
 impl Leaf<'_> {
@@ -54,7 +52,6 @@ impl Leaf<'_> {
     }
 }
 
-/// Writes the section of the plugin with number `at`.
 pub(super) fn section(
     at: usize,
     row: &Row,
@@ -75,7 +72,7 @@ pub(super) fn section(
         p.soft { (leaves.len()) " items: " (row.passed) " passed, " (row.failed) " failed, " (row.skipped) " skipped"
             @if row.other > 0 { ", " (row.other) " other" } }
         @if let Some(text) = root.meta.get("error").or_else(|| root.meta.get("reason")) { p { (name(text)) } }
-        @if let Some(verdict) = verdict { (rulings::verdict(verdict)) }
+        @if let Some(verdict) = verdict { (verdict_markup(verdict)) }
         "\n"
     })?;
     if !bad.is_empty() {
@@ -103,7 +100,12 @@ fn leaves<'a>(root: &'a Item, mut rulings: Rulings<'a>) -> Vec<Leaf<'a>> {
         let path = leaves.walk().path();
         let above = path.get(1..path.len().saturating_sub(1)).unwrap_or_default();
         let id = TestId::of(leaves.walk().ancestors(), item);
-        found.push(Leaf { item, id, place: above.join(" › "), ruled: rulings.next(&path, &item.status) });
+        found.push(Leaf {
+            item,
+            id,
+            place: above.join(" › "),
+            ruled: rulings.next(path.iter().skip(1).copied(), &item.status),
+        });
     }
     found
 }
@@ -130,7 +132,7 @@ fn failure(test: &Failed<'_>, labels: &TreeFailures<'_>) -> Markup {
             summary {
                 (status(first.item.status.as_str())) " " b { (name(&labels.label(&first.id, Suites::IfSeveral))) } (name(&labels.nodes(test)))
                 @if let Some(seconds) = seconds { span.soft { " " (short_seconds(seconds)) } }
-                @if let Some(ruled) = first.ruled { " " (rulings::class(ruled)) }
+                @if let Some(ruled) = first.ruled { " " (class(ruled)) }
                 @if let Some(reason) = reason_of(&items) { br; span.soft { (reason) } }
             }
             @for leaf in test.data.iter().take(MAX_NODES) { (texts(leaf)) }
@@ -140,12 +142,11 @@ fn failure(test: &Failed<'_>, labels: &TreeFailures<'_>) -> Markup {
     }
 }
 
-/// The details of a failed leaf.
 fn texts(leaf: &Leaf<'_>) -> Markup {
     let item = leaf.item;
     let is_message = |key: &str| key.strip_suffix("-message").is_some_and(|key| item.details.contains_key(key));
     html! {
-        @if let Some(ruled) = leaf.ruled { (rulings::why(ruled)) }
+        @if let Some(ruled) = leaf.ruled { (why(ruled)) }
         @if !leaf.place.is_empty() { p.soft { "in " (name(&leaf.place)) } }
         @if !leaf.id.classname.is_empty() { p.soft { "class " (name(&leaf.id.classname)) } }
         @if let Some(file) = item.meta.get("file") { p.soft { "file " (name(file)) } }
@@ -163,7 +164,6 @@ fn texts(leaf: &Leaf<'_>) -> Markup {
     }
 }
 
-/// The label of a leaf, with its node.
 fn label(leaf: &Leaf<'_>, labels: &TreeFailures<'_>) -> String {
     let label = labels.label(&leaf.id, Suites::IfSeveral);
     name(&leaf.id.node.as_ref().map(|node| format!("{label} on {node}")).unwrap_or(label))
@@ -198,7 +198,6 @@ fn slowest(
     })
 }
 
-/// Writes the leaves that did not fail, by status.
 fn others(
     rest: &[&Leaf<'_>],
     labels: &TreeFailures<'_>,
@@ -223,7 +222,7 @@ fn others(
                 li {
                     (label(leaf, labels))
                     @if let Some(seconds) = seconds_of(leaf.item) { span.soft { " " (short_seconds(seconds)) } }
-                    @if let Some(ruled) = leaf.ruled { " " (rulings::class(ruled)) }
+                    @if let Some(ruled) = leaf.ruled { " " (class(ruled)) }
                     @if let Some(why) = why { span.soft { ": " (name(why)) } }
                 }
                 "\n"

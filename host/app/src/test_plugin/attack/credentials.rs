@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use plumbline_kubernetes::names;
 
-use super::super::AttackOptions;
-use super::attempts::{Attempt, Attempts};
+use crate::test_plugin::AttackOptions;
+use crate::test_plugin::attack::{Attempt, Attempts};
 
 /// The path of tokens that the kubelet mounts.
 const TOKEN: &str = "var/run/secrets/kubernetes.io/serviceaccount/token";
@@ -20,7 +20,6 @@ const STARTED: Duration = Duration::from_secs(5);
 /// The pause between two searches.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// The credentials that were found.
 #[derive(Debug, Default)]
 pub(super) struct Loot {
     /// Tokens for the API server, with their places.
@@ -29,7 +28,6 @@ pub(super) struct Loot {
     pub(super) certificates: Vec<Certificate>,
 }
 
-/// A certificate and its key.
 #[derive(Debug)]
 pub(super) struct Certificate {
     pub(super) found: String,

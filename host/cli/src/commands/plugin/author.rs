@@ -1,36 +1,178 @@
-//! Functions shared by the commands for plugin authors.
+//! The commands with which plugins are written: `new`, `build`, `check` and `process`.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use plumbline_app::AppError;
-use plumbline_app::report::{print_json, print_yaml};
-use plumbline_author::{AuthorError, ErrorKind};
+use plumbline_app::modules::{self, Limits, LimitsFile};
+use plumbline_app::process::{ProcessOptions, process as process_results, verdict_of};
+use plumbline_app::report::print_json;
+use plumbline_app::report::text::size;
+use plumbline_app::trees::read_tree;
+use plumbline_author::check::{Checked, Host, Level, check as check_path};
+use plumbline_author::{AuthorError, Built, ErrorKind, Language, Project, new_project};
+use plumbline_core::shell_path;
 use serde::Serialize;
 
-use crate::args::RunFormat;
+use crate::args::Global;
+use crate::args::shared::{RegistryArgs, RunFormat, context};
+use crate::error::verdict_code;
+use crate::output::{Out, print, print_raw};
+use crate::ui::say;
 
-/// Converts an error for users.
+#[derive(Debug, clap::Args)]
+pub(crate) struct NewArgs {
+    /// The name of the project, of its plugin and of its module
+    pub(crate) name: String,
+    /// Language of the module: `rust`, `go`, `javascript`, `typescript`, `python` or `c`
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) lang: Language,
+    /// Directory to create; existing files are never overwritten [default: ./NAME]
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
+    /// World of the contract to implement; `judge-module` starts a judge [default:
+    /// post-processor-module]
+    #[arg(long)]
+    pub(crate) world: Option<String>,
+    /// Print the list of created files in this format
+    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<RunFormat>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BuildArgs {
+    /// Directory of the project, with `module.yaml`
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Print what was built in this format
+    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<RunFormat>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// A definition, a module (`NAME.wasm`), the directory of a project or bundle, or a packed bundle
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    #[command(flatten)]
+    pub(crate) limits: LimitsFile,
+    /// Print the findings in this format
+    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<RunFormat>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProcessArgs {
+    #[command(flatten)]
+    pub(crate) options: ProcessOptions,
+    /// Print the tree in this format
+    #[arg(short = 'o', long = "format", value_enum, default_value = "yaml", value_name = "FORMAT")]
+    pub(crate) format: RunFormat,
+}
+
+pub(crate) fn new(args: &NewArgs) -> Result<ExitCode, AppError> {
+    let directory = args.dir.as_deref().unwrap_or(Path::new(&args.name));
+    let new = new_project(&args.name, args.lang, args.world.as_deref(), directory).map_err(error)?;
+    if let Some(format) = args.format {
+        print_as(format, &new)?;
+    }
+    say(&format!("wrote `{}`: a project in {} with {} files", directory.display(), new.language, new.files.len()));
+    say("next:");
+    say(&format!("  cd {}", shell_path(directory)));
+    say("  plumbline plugin build");
+    say("  plumbline plugin test");
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn build(args: &BuildArgs) -> Result<ExitCode, AppError> {
+    let project = Project::open(&args.dir).map_err(error)?;
+    // Every other command uses the same sandbox, so they reuse the module compiled here from the
+    // cache.
+    let (sandbox, _) = modules::sandbox(&Limits::default())?;
+    let built = plumbline_author::build(&project, &sandbox, &mut say).map_err(error)?;
+    match args.format {
+        Some(format) => print_as(format, &built),
+        None => print("failed to print the report", |out| print_built(&built, out)),
+    }
+}
+
+fn print_built(built: &Built, out: &mut Out) -> io::Result<()> {
+    let none = |list: String| if list.is_empty() { "none".to_owned() } else { list };
+    writeln!(out, "{}", built.module.display())?;
+    writeln!(out, "  size       {}", size(built.size))?;
+    writeln!(out, "  roles      {}", built.roles.join(", "))?;
+    writeln!(out, "  formats    {}", none(built.formats.join(", ")))?;
+    writeln!(out, "  contract   {}", built.generation.as_deref().unwrap_or("?"))?;
+    writeln!(out, "  imports    {}", none(built.imports.join(", ")))?;
+    writeln!(out, "  digest     {}", built.digest)?;
+    let changed = if built.changed { "" } else { ", the same as before" };
+    writeln!(out, "  built in   {:.1} s{changed}", built.seconds)
+}
+
+/// Exit code if the check finds a problem.
+const WRONG: u8 = 1;
+
+/// Finds problems that would otherwise appear later.
+pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, AppError> {
+    let limits = args.limits.load()?;
+    let (sandbox, built_in) = modules::sandbox(&limits)?;
+    let built_in = built_in.iter().map(|module| module.info()).collect();
+    let host = Host { sandbox: &sandbox, built_in, limits: &limits.modules };
+    let checked = check_path(&args.path, &host).map_err(error)?;
+    match args.format {
+        Some(format) => print_as(format, &checked)?,
+        None => print("failed to print the findings", |out| print_findings(&checked, out))?,
+    };
+    Ok(if checked.count(Level::Error) > 0 { ExitCode::from(WRONG) } else { ExitCode::SUCCESS })
+}
+
+fn print_findings(checked: &Checked, out: &mut Out) -> io::Result<()> {
+    let bold = anstyle::Style::new().bold();
+    let red = bold.fg_color(Some(anstyle::AnsiColor::Red.into()));
+    let yellow = bold.fg_color(Some(anstyle::AnsiColor::Yellow.into()));
+    for module in &checked.modules {
+        let generation = module.generation.as_deref().unwrap_or("?");
+        let roles = module.roles.join(", ");
+        writeln!(out, "{}: {roles}, contract {generation}, {}", module.file, size(module.size))?;
+    }
+    for finding in &checked.findings {
+        let (style, word) = match finding.level {
+            Level::Error => (red, "error"),
+            Level::Warning => (yellow, "warning"),
+        };
+        writeln!(out, "{style}{word}:{style:#} {}: {}", finding.place, finding.what)?;
+        if let Some(hint) = &finding.hint {
+            writeln!(out, "  {bold}hint:{bold:#} {hint}")?;
+        }
+    }
+    let (errors, warnings) = (checked.count(Level::Error), checked.count(Level::Warning));
+    let plural = |n: usize| if n == 1 { "" } else { "s" };
+    writeln!(out, "{}: {errors} error{}, {warnings} warning{}", checked.path, plural(errors), plural(warnings))
+}
+
+/// Post-processes a directory and prints the tree. The directory is not changed.
+pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let processed = process_results(&context(&RegistryArgs::default()), &args.options)?;
+    print_raw("failed to print the result tree", |out| {
+        let file = File::open(&processed.tree)?;
+        match args.format {
+            RunFormat::Yaml => io::copy(&mut BufReader::new(file), out).map(drop),
+            RunFormat::Json => print_json(&read_tree(file)?, out),
+        }
+    })?;
+    Ok(global.code(verdict_code(verdict_of(processed.plugin.as_str(), &processed.outcome))))
+}
+
+fn print_as(format: RunFormat, data: &impl Serialize) -> Result<ExitCode, AppError> {
+    print_raw("failed to print the data", |out| format.write(data, out))
+}
+
 pub(super) fn error(error: AuthorError) -> AppError {
     let told = match error.kind {
         ErrorKind::Input => AppError::usage(&error.what),
         ErrorKind::System => AppError::system(&error.what),
     };
-    let told = match &error.cause {
-        Some(cause) => told.because(&io::Error::other(cause.clone())),
-        None => told,
-    };
-    match error.hint {
-        Some(hint) => told.hint(hint),
-        None => told,
-    }
-}
-
-/// Prints data.
-pub(super) fn print(data: &impl Serialize, format: RunFormat) -> Result<(), AppError> {
-    let mut out = io::stdout().lock();
-    let printed = match format {
-        RunFormat::Json => print_json(data, &mut out),
-        RunFormat::Yaml => print_yaml(data, &mut out),
-    };
-    printed.map_err(|error| AppError::printing("failed to print the data", &error))
+    error.cause.into_iter().fold(told, AppError::cause).hint_if(error.hint)
 }

@@ -13,30 +13,37 @@ use plumbline_bundle::{Installed, Store, StoreError};
 use plumbline_core::size::Bytes;
 use plumbline_registry::Kind as RemoteKind;
 
-use crate::args::{DataFormat, Global, InspectArgs};
-use crate::context::context;
-use crate::logging;
+use crate::args::shared::{DataFormat, RegistryArgs, context};
+use crate::output::print;
 
-/// The inspected artifact.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InspectArgs {
+    /// A module (`FILE.wasm`), the directory of a plugin, a packed bundle (`NAME.bundle.tar`), the
+    /// name of an installed bundle, or `oci://HOST[:PORT]/NAME[:TAG]`
+    #[arg(value_name = "MODULE|DIR|BUNDLE|NAME|OCI")]
+    pub(crate) what: String,
+    /// Print the description in this format
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
 enum Inspected {
     Module(Box<ModuleInspection>),
     Bundle(Box<BundleInspection>),
 }
 
 /// Describes a module or a bundle, without running it.
-pub(crate) fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, AppError> {
-    logging::init(global);
+pub(crate) fn inspect(args: &InspectArgs) -> Result<ExitCode, AppError> {
     let context = context(&args.registry);
     let inspected = look(&context, &args.what)?;
-    let mut out = anstream::stdout().lock();
-    let printed = match (&inspected, args.format) {
-        (Inspected::Module(module), DataFormat::Json) => print_json(module, &mut out),
-        (Inspected::Module(module), DataFormat::Text) => print_module(module, "", &mut out),
-        (Inspected::Bundle(bundle), DataFormat::Json) => print_json(bundle, &mut out),
-        (Inspected::Bundle(bundle), DataFormat::Text) => print_bundle(bundle, &mut out),
-    };
-    printed.map_err(|error| AppError::printing("what it is cannot be printed", &error))?;
-    Ok(ExitCode::SUCCESS)
+    print("what it is cannot be printed", |out| match (&inspected, args.format) {
+        (Inspected::Module(module), DataFormat::Json) => print_json(module, out),
+        (Inspected::Module(module), DataFormat::Text) => print_module(module, out),
+        (Inspected::Bundle(bundle), DataFormat::Json) => print_json(bundle, out),
+        (Inspected::Bundle(bundle), DataFormat::Text) => print_bundle(bundle, out),
+    })
 }
 
 fn look(context: &Context, what: &str) -> Result<Inspected, AppError> {
@@ -73,7 +80,6 @@ fn fetched(context: &Context, reference: &str) -> Result<Inspected, AppError> {
     bundle(inspect::packed(file).map(|found| BundleInspection { signatures, ..found }))
 }
 
-/// Returns the installed bundle with this name.
 fn installed(name: &str) -> Result<Installed, AppError> {
     let failed = |error: &StoreError| {
         let told = if error.is_systems() { AppError::system } else { AppError::usage };
@@ -95,30 +101,30 @@ fn print_bundle(bundle: &BundleInspection, out: &mut impl Write) -> io::Result<(
     let definition = &bundle.definition;
     writeln!(out, "plugin {}", definition.name)?;
     let or = |text: &Option<String>, none: &str| text.clone().unwrap_or_else(|| none.to_owned());
-    row(out, "", "description", &or(&definition.description, "none"))?;
-    row(out, "", "driver", &definition.driver)?;
-    row(out, "", "results", &format!("read as {}", or(&definition.result_format, "raw")))?;
-    row(out, "", "expected", &format!("by {}", definition.expectations))?;
-    row(out, "", "summarized", &format!("by {}", or(&definition.summarizer, "its own module, if that does")))?;
-    row(out, "", "digest", bundle.digest.as_deref().unwrap_or("none"))?;
+    row(out, "description", &or(&definition.description, "none"))?;
+    row(out, "driver", &definition.driver)?;
+    row(out, "results", &format!("read as {}", or(&definition.result_format, "raw")))?;
+    row(out, "expected", &format!("by {}", definition.expectations))?;
+    row(out, "summarized", &format!("by {}", or(&definition.summarizer, "its own module, if that does")))?;
+    row(out, "digest", bundle.digest.as_deref().unwrap_or("none"))?;
     if let Some(unfit) = &bundle.unfit {
-        row(out, "", "unfit", &format!("it cannot be packed: {unfit}"))?;
+        row(out, "unfit", &format!("it cannot be packed: {unfit}"))?;
     }
     if let Some(source) = &bundle.source {
-        row(out, "", "from", &format!("{}, {}", source.reference, source.installed))?;
+        row(out, "from", &format!("{}, {}", source.reference, source.installed))?;
     }
     if let Some(bytes) = bundle.signatures {
-        row(out, "", "signatures", &format!("{}; `plumbline plugin verify` says whose", Bytes(bytes)))?;
+        row(out, "signatures", &format!("{}; `plumbline plugin verify` says whose", Bytes(bytes)))?;
     }
     for warning in &bundle.warnings {
-        row(out, "", "warning", warning)?;
+        row(out, "warning", warning)?;
     }
     for file in &bundle.files {
-        row(out, "", "file", &format!("{}  {}", file.name, Bytes(file.bytes)))?;
+        row(out, "file", &format!("{}  {}", file.name, Bytes(file.bytes)))?;
     }
     for module in &bundle.modules {
         writeln!(out)?;
-        print_module(module, "", out)?;
+        print_module(module, out)?;
     }
     for broken in &bundle.broken {
         writeln!(out, "\nbroken: {broken}")?;
@@ -126,73 +132,67 @@ fn print_bundle(bundle: &BundleInspection, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-fn print_module(module: &ModuleInspection, indent: &str, out: &mut impl Write) -> io::Result<()> {
+fn print_module(module: &ModuleInspection, out: &mut impl Write) -> io::Result<()> {
     match module.kind {
-        Kind::Component => writeln!(out, "{indent}module {}", module.file)?,
+        Kind::Component => writeln!(out, "module {}", module.file)?,
         Kind::CoreModule => writeln!(
             out,
-            "{indent}core module {}: no host runs it; `plumbline plugin build` makes a component of it",
+            "core module {}: no host runs it; `plumbline plugin build` makes a component of it",
             module.file
         )?,
     }
     let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    row(out, indent, "size", &Bytes(module.size).to_string())?;
-    row(out, indent, "digest", &module.digest)?;
+    row(out, "size", &Bytes(module.size).to_string())?;
+    row(out, "digest", &module.digest)?;
     if module.kind == Kind::Component {
-        row(out, indent, "roles", &list(&module.roles.iter().map(|role| (*role).to_owned()).collect::<Vec<_>>()))?;
+        row(out, "roles", &list(&module.roles.iter().map(|role| (*role).to_owned()).collect::<Vec<_>>()))?;
         let made = module.generation.as_deref().unwrap_or("none");
-        row(
-            out,
-            indent,
-            "contract",
-            &format!("plumbline:plugin@{made} (this program speaks {})", module.host_generation),
-        )?;
+        row(out, "contract", &format!("plumbline:plugin@{made} (this program speaks {})", module.host_generation))?;
     }
     for (at, export) in module.exports.iter().enumerate() {
-        row(out, indent, if at == 0 { "exports" } else { "" }, export)?;
+        row(out, if at == 0 { "exports" } else { "" }, export)?;
     }
     let Imports { contract, wasi, refused, core } = &module.imports;
     let groups = [("imports", contract), ("of WASI", wasi), ("refused", refused), ("to be given", core)];
     for (title, names) in groups {
         for (at, name) in names.iter().enumerate() {
-            row(out, indent, if at == 0 { title } else { "" }, name)?;
+            row(out, if at == 0 { title } else { "" }, name)?;
         }
     }
     match &module.metadata {
         Some(Metadata { name, formats, default_files, detect, limits, schema }) => {
-            row(out, indent, "name", name)?;
-            row(out, indent, "formats", &list(formats))?;
-            row(out, indent, "files", &list(default_files))?;
+            row(out, "name", name)?;
+            row(out, "formats", &list(formats))?;
+            row(out, "files", &list(default_files))?;
             for rule in detect {
-                row(out, indent, "detects", &rule.to_string())?;
+                row(out, "detects", &rule.to_string())?;
             }
             for (limit, value) in limits {
-                row(out, indent, "asks for", &format!("{limit}: {value}"))?;
+                row(out, "asks for", &format!("{limit}: {value}"))?;
             }
             row(
                 out,
-                indent,
                 "options",
                 if schema.is_some() { "described by a JSON Schema (`-o json`)" } else { "not described" },
             )?;
         }
-        None if module.kind == Kind::Component => row(out, indent, "name", "it says none: the file's name is used")?,
+        None if module.kind == Kind::Component => row(out, "name", "it says none: the file's name is used")?,
         None => {}
     }
     let Sections { core_modules, custom, producers } = &module.sections;
     if !core_modules.is_empty() {
         let sizes: Vec<String> = core_modules.iter().map(|bytes| Bytes(*bytes).to_string()).collect();
-        row(out, indent, "consists of", &format!("{} core modules: {}", sizes.len(), sizes.join(", ")))?;
+        row(out, "consists of", &format!("{} core modules: {}", sizes.len(), sizes.join(", ")))?;
     }
     for section in custom {
-        row(out, indent, "section", &format!("{}  {}", section.name, Bytes(section.bytes)))?;
+        row(out, "section", &format!("{}  {}", section.name, Bytes(section.bytes)))?;
     }
     for made in producers {
-        row(out, indent, &made.field, format!("{} {}", made.name, made.version).trim_end())?;
+        row(out, &made.field, format!("{} {}", made.name, made.version).trim_end())?;
     }
     Ok(())
 }
 
-fn row(out: &mut impl Write, indent: &str, key: &str, value: &str) -> io::Result<()> {
-    writeln!(out, "{indent}  {key:12} {value}")
+fn row(out: &mut impl Write, key: &str, value: &str) -> io::Result<()> {
+    writeln!(out, "  {key:12} {value}")
 }

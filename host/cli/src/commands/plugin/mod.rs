@@ -1,58 +1,99 @@
-//! `plumbline plugin`: one file per command.
+//! `plumbline plugin`
 
 mod author;
-mod bake;
-mod build;
-mod check;
-mod dev;
+mod distribute;
 mod inspect;
-mod install;
-mod keygen;
-mod list;
-mod load;
-mod lock;
-mod new;
-mod pack;
-mod print;
-mod process;
-mod pull;
-mod push;
-mod save;
-mod show;
-mod sign;
+mod installed;
+mod signing;
 mod test;
-mod uninstall;
-mod verify;
 
 use std::process::ExitCode;
 
+use clap::Subcommand;
 use plumbline_app::AppError;
 
-use crate::args::{Global, PluginArgs, PluginCommand};
+use crate::args::Global;
+use crate::commands::plugin::author::{BuildArgs, CheckArgs, NewArgs, ProcessArgs};
+use crate::commands::plugin::distribute::{BakeArgs, LoadArgs, PackArgs, PullArgs, PushArgs, SaveArgs};
+use crate::commands::plugin::inspect::InspectArgs;
+use crate::commands::plugin::installed::{InstallArgs, ListArgs, ShowArgs, UninstallArgs};
+use crate::commands::plugin::signing::{KeygenArgs, LockArgs, SignArgs, VerifyArgs};
+use crate::commands::plugin::test::{DevArgs, TestArgs};
 
-/// Runs the subcommand.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PluginArgs {
+    #[command(subcommand)]
+    pub(crate) command: PluginCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginCommand {
+    /// Create a project: a plugin with a module of its own
+    New(NewArgs),
+    /// Build the module of a project
+    Build(BuildArgs),
+    /// Check a definition, module or bundle for mistakes
+    Check(CheckArgs),
+    /// Run the golden cases of a plugin: compare result trees with the expected ones
+    Test(TestArgs),
+    /// Rebuild and retest a plugin at every change of its directory
+    Dev(DevArgs),
+    /// Post-process a directory and print the result tree
+    Process(ProcessArgs),
+    /// Describe a module or bundle without running it
+    Inspect(InspectArgs),
+    /// Pack the directory of a plugin as a reproducible tar
+    Pack(PackArgs),
+    /// Generate a key pair for signing bundles
+    Keygen(KeygenArgs),
+    /// Sign a bundle
+    Sign(SignArgs),
+    /// Verify the signature of a bundle
+    Verify(VerifyArgs),
+    /// Push a bundle with its signatures, or a WebAssembly file, to a registry
+    Push(PushArgs),
+    /// Pull a bundle or a WebAssembly file from a registry
+    Pull(PullArgs),
+    /// Copy a bundle from a registry into an OCI layout, for machines without a registry
+    Save(SaveArgs),
+    /// Copy an OCI layout into a registry, or install its bundles
+    Load(LoadArgs),
+    /// Add bundles to a container image, where an aggregator finds them
+    Bake(BakeArgs),
+    /// Install bundles, so that commands find them by name
+    Install(InstallArgs),
+    /// Remove installed bundles
+    Uninstall(UninstallArgs),
+    /// List plugins and modules: built-in, installed, and installed by Sonobuoy
+    List(ListArgs),
+    /// Show the definition, modules, digest and origin of a plugin
+    Show(ShowArgs),
+    /// Record the digests of a set of plugins in a lock file
+    Lock(LockArgs),
+}
+
 pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, AppError> {
     match &args.command {
-        PluginCommand::New(args) => new::new(args, global),
-        PluginCommand::Build(args) => build::build(args, global),
-        PluginCommand::Check(args) => check::check(args, global),
-        PluginCommand::Test(args) => test::test(args, global),
-        PluginCommand::Dev(args) => dev::dev(args, global),
-        PluginCommand::Process(args) => process::process(args, global),
-        PluginCommand::Inspect(args) => inspect::inspect(args, global),
-        PluginCommand::Pack(args) => pack::pack(args, global),
-        PluginCommand::Keygen(args) => keygen::keygen(args, global),
-        PluginCommand::Sign(args) => sign::sign(args, global),
-        PluginCommand::Verify(args) => verify::verify(args, global),
-        PluginCommand::Push(args) => push::push(args, global),
-        PluginCommand::Pull(args) => pull::pull(args, global),
-        PluginCommand::Save(args) => save::save(args, global),
-        PluginCommand::Load(args) => load::load(args, global),
-        PluginCommand::Bake(args) => bake::bake(args, global),
-        PluginCommand::Install(args) => install::install(args, global),
-        PluginCommand::Uninstall(args) => uninstall::uninstall(args, global),
-        PluginCommand::List(args) => list::list(args, global),
-        PluginCommand::Show(args) => show::show(args, global),
-        PluginCommand::Lock(args) => lock::lock(args, global),
+        PluginCommand::New(args) => author::new(args),
+        PluginCommand::Build(args) => author::build(args),
+        PluginCommand::Check(args) => author::check(args),
+        PluginCommand::Test(args) => test::test(args),
+        PluginCommand::Dev(args) => test::dev(args),
+        PluginCommand::Process(args) => author::process(args, global),
+        PluginCommand::Inspect(args) => inspect::inspect(args),
+        PluginCommand::Pack(args) => distribute::pack(args),
+        PluginCommand::Keygen(args) => signing::keygen(args),
+        PluginCommand::Sign(args) => signing::sign(args),
+        PluginCommand::Verify(args) => signing::verify(args),
+        PluginCommand::Push(args) => distribute::push(args),
+        PluginCommand::Pull(args) => distribute::pull(args),
+        PluginCommand::Save(args) => distribute::save(args),
+        PluginCommand::Load(args) => distribute::load(args),
+        PluginCommand::Bake(args) => distribute::bake(args),
+        PluginCommand::Install(args) => installed::install(args),
+        PluginCommand::Uninstall(args) => installed::uninstall(args),
+        PluginCommand::List(args) => installed::list(args),
+        PluginCommand::Show(args) => installed::show(args),
+        PluginCommand::Lock(args) => signing::lock(args),
     }
 }

@@ -1,27 +1,73 @@
-//! `plumbline plugin test`
+//! `plumbline plugin test` and `plumbline plugin dev`
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
-use plumbline_app::limits::Limits;
+use plumbline_aggregator::Modules;
+use plumbline_app::AppError;
+use plumbline_app::modules::{self, LimitsFile};
 use plumbline_app::report::print_json;
-use plumbline_app::{AppError, modules};
+use plumbline_app::runtime::one_thread;
 use plumbline_author::fuzz::{self, FuzzOptions, FuzzReport};
 use plumbline_author::golden::{self, Bless, CaseReport, CaseResult, DiffLine, Project, Report, Runner};
 use plumbline_author::project::{MANIFEST_FILE, Project as Sources};
+use plumbline_author::watch::{Built, QUIET, Round, RoundReport, Watch, try_out};
 use plumbline_author::{AuthorError, ErrorKind};
+use plumbline_core::duration::parse_duration;
 use plumbline_core::size::Bytes;
+use plumbline_sandbox::Sandbox;
 use serde_json::json;
 
-use super::author;
-use crate::args::{DataFormat, Global, TestArgs};
-use crate::logging;
+use crate::args::shared::DataFormat;
+use crate::commands::plugin::author;
+use crate::output::{print, print_raw};
 use crate::ui::say;
 
-/// Runs golden cases, and damaged inputs if requested.
-pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, AppError> {
-    logging::init(global);
+#[derive(Debug, clap::Args)]
+pub(crate) struct TestArgs {
+    /// Directory of the plugin: `plugin.yaml`, its modules, and its cases in `tests/`
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Names of the cases to run (directories in `tests/`) [default: all]
+    #[arg(value_name = "CASE")]
+    pub(crate) cases: Vec<String>,
+    /// Accept the current output: write it to `expected.yaml`
+    #[arg(long)]
+    pub(crate) bless: bool,
+    /// Like `--bless`, and also accept cases in which a module returns an error
+    #[arg(long)]
+    pub(crate) bless_errors: bool,
+    /// Time limit for each call of a module, such as `30s` or `2m`
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
+    pub(crate) timeout: Duration,
+    /// Test the module even if its sources have changed since it was built
+    #[arg(long)]
+    pub(crate) allow_stale: bool,
+    /// Also call the module with N damaged inputs, derived from the files of the cases
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(crate) fuzz: Option<u64>,
+    /// Seed for `--fuzz`; the same seed gives the same inputs
+    #[arg(long, value_name = "SEED", default_value_t = 0, requires = "fuzz")]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) limits: LimitsFile,
+    /// Print the report in this format
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DevArgs {
+    /// Directory of the plugin: `plugin.yaml`, `module.yaml`, sources, and cases in `tests/`
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) limits: LimitsFile,
+}
+
+pub(crate) fn test(args: &TestArgs) -> Result<ExitCode, AppError> {
     let project = Project::open(&args.dir).map_err(|error| refused(&error))?;
     for warning in &project.warnings {
         say(&format!("warning: {warning}"));
@@ -30,7 +76,7 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, AppErro
     if !args.allow_stale {
         fresh(&project.dir)?;
     }
-    let limits = Limits::load(args.limits.file.as_deref())?;
+    let limits = args.limits.load()?;
     let modules = modules::modules(&limits)?;
     let bless = match args {
         TestArgs { bless_errors: true, .. } => Bless::Errors,
@@ -41,16 +87,18 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, AppErro
         |case: &str| say(&format!("case {case} is still running (a call may take {} s)", args.timeout.as_secs()));
     let runner = Runner { timeout: args.timeout, bless, slow: &slow, ..Runner::new(&modules, &limits.modules) };
     let report = golden::run(&project, &cases, &runner);
-    let printing = |error: io::Error| AppError::printing("failed to print the report", &error);
+    const FAILED: &str = "failed to print the report";
     let text = args.format == DataFormat::Text;
     if text {
-        print(&report, &mut anstream::stdout().lock()).map_err(printing)?;
+        print(FAILED, |out| print_report(&report, out))?;
     }
     let options = args.fuzz.map(|inputs| FuzzOptions { inputs, seed: args.seed });
     let fuzzed = options.map(|options| fuzz::run(&project, &cases, &runner, options)).transpose();
     let fuzzed = fuzzed.map_err(|error| fuzzing(&error))?;
     match (&fuzzed, text) {
-        (Some(fuzzed), true) => print_fuzzed(fuzzed, args.seed, &mut anstream::stdout().lock()).map_err(printing)?,
+        (Some(fuzzed), true) => {
+            print(FAILED, |out| print_fuzzed(fuzzed, args.seed, out))?;
+        }
         (None, true) => {}
         (fuzzed, false) => {
             let document = json!({
@@ -58,7 +106,7 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, AppErro
                 "cases": report.to_json(),
                 "fuzz": fuzzed.as_ref().map(|fuzzed| document(fuzzed, args.seed)),
             });
-            print_json(&document, &mut io::stdout().lock()).map_err(printing)?;
+            print_raw(FAILED, |out| print_json(&document, out))?;
         }
     }
     let good = report.is_good() && fuzzed.is_none_or(|fuzzed| fuzzed.findings.is_empty());
@@ -75,18 +123,14 @@ fn fresh(dir: &Path) -> Result<(), AppError> {
     match plumbline_author::stale(&sources).map_err(author::error)? {
         None => Ok(()),
         Some(reason) => Err(AppError::usage("the module is stale")
-            .because(&io::Error::other(reason))
+            .cause(reason)
             .hint("build it with `plumbline plugin build`, or test it as it is with `--allow-stale`")),
     }
 }
 
 /// Converts the reason why no case could run.
 pub(super) fn refused(error: &AuthorError) -> AppError {
-    let told = AppError::usage("no case can be run").because(error);
-    match &error.hint {
-        Some(hint) => told.hint(hint),
-        None => told,
-    }
+    AppError::usage("no case can be run").because(error).hint_if(error.hint.as_deref())
 }
 
 fn fuzzing(error: &AuthorError) -> AppError {
@@ -99,7 +143,7 @@ fn fuzzing(error: &AuthorError) -> AppError {
 }
 
 /// Prints one line for each case, with its problems below it, and the summary.
-pub(super) fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn print_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let width = report.cases.iter().map(|case| case.name.chars().count()).max().unwrap_or_default();
     for case in &report.cases {
         line(case, width, out)?;
@@ -186,4 +230,88 @@ fn document(fuzzed: &FuzzReport, seed: u64) -> serde_json::Value {
         "seed": seed, "inputs": fuzzed.inputs, "seconds": fuzzed.wall.as_secs_f64(), "per-second": fuzzed.rate(),
         "refused": fuzzed.refused, "findings": findings,
     })
+}
+
+/// Maximum changed paths printed per round.
+const NAMED: usize = 3;
+
+/// Builds and tests the project after every change, until it is interrupted.
+pub(crate) fn dev(args: &DevArgs) -> Result<ExitCode, AppError> {
+    // An invalid project directory is reported at once.
+    let project = Project::open(&args.dir).map_err(|error| refused(&error))?;
+    let limits = args.limits.load()?;
+    let (sandbox, built_in) = modules::sandbox(&limits)?;
+    let (watch, _stopper) = Watch::new(&project.dir, QUIET).map_err(|error| watching(&error))?;
+    say(&format!("watching {}; Ctrl-C ends", project.dir.display()));
+    let dir = project.dir.clone();
+    // The loop blocks, and this process may end meanwhile, so it has its own thread.
+    let (ended, end) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let watched = watch.run(|round| {
+            let modules = Modules::new(sandbox.clone(), built_in.clone());
+            let report = try_out(&dir, &mut |dir| build(dir, &sandbox), &modules, &limits.modules);
+            // Write errors are ignored, because the next round prints the report again.
+            let _ = show(round, &report, &mut anstream::stdout().lock());
+        });
+        // Fails only when this process is ending.
+        let _ = ended.send(watched);
+    });
+    let runtime = one_thread()?;
+    runtime.block_on(async {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => Ok(ExitCode::SUCCESS),
+            watched = end => match watched {
+                Ok(Err(error)) => Err(watching(&error)),
+                Ok(Ok(())) | Err(_) => Ok(ExitCode::SUCCESS),
+            },
+        }
+    })
+}
+
+/// Builds the project. Without `module.yaml`, there is nothing to build, because its modules come
+/// from elsewhere.
+fn build(dir: &Path, sandbox: &Sandbox) -> Built {
+    if !dir.join(MANIFEST_FILE).exists() {
+        return Ok(format!("nothing to build: there is no `{MANIFEST_FILE}`"));
+    }
+    let told = |error: AuthorError| match error.hint.clone() {
+        Some(hint) => format!("{error}\nhint: {hint}"),
+        None => error.to_string(),
+    };
+    let sources = Sources::open(dir).map_err(told)?;
+    let built = plumbline_author::build(&sources, sandbox, &mut |line: &str| say(line)).map_err(told)?;
+    let what = if built.changed { "built" } else { "built, as it was" };
+    Ok(format!("{what}: {}.wasm, {}, {:.1} s", built.name, Bytes(built.size), built.seconds))
+}
+
+fn watching(error: &AuthorError) -> AppError {
+    AppError::system("failed to watch the project").because(error).hint_if(error.hint.as_deref())
+}
+
+fn show(round: &Round, report: &RoundReport, out: &mut impl Write) -> io::Result<()> {
+    let mut changed: Vec<String> = round.changed.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+    if round.changed.len() > NAMED {
+        changed.push(format!("{} more", round.changed.len() - NAMED));
+    }
+    let why = if changed.is_empty() { "as it is".to_owned() } else { changed.join(", ") };
+    writeln!(out, "\nround {}: {why}", round.number)?;
+    match &report.built {
+        Ok(said) => writeln!(out, "{}", said.trim_end())?,
+        Err(reason) => {
+            let red = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
+            writeln!(out, "{red}not built:{red:#} {}", reason.trim_end())?;
+        }
+    }
+    match &report.cases {
+        Some(Ok(cases)) => print_report(cases, out)?,
+        Some(Err(error)) => {
+            writeln!(out, "no case can be run: {error}")?;
+            if let Some(hint) = &error.hint {
+                writeln!(out, "hint: {hint}")?;
+            }
+        }
+        None => {}
+    }
+    writeln!(out, "{:.1} s", report.wall.as_secs_f64())?;
+    out.flush()
 }

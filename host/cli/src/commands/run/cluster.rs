@@ -1,28 +1,36 @@
-//! `plumbline run` in a cluster: creates the run, follows it, and downloads its archive.
+//! `plumbline run` in a cluster: creates the run, follows it, downloads its archive, and lists its
+//! failures.
 
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use plumbline_aggregator::Failure;
 use plumbline_app::cluster_run::{PreparedRun, StartOptions, find_plugins, prepare};
+use plumbline_app::report::failures::list_failures;
+use plumbline_app::report::outcome::to_list;
+use plumbline_app::report::text::name;
 use plumbline_app::runtime::runtime;
+use plumbline_app::trees::{Reprocess, Trees};
 use plumbline_app::{AppError, Context};
-use plumbline_core::run_status::RunPhase;
-use plumbline_core::shell_path;
+use plumbline_conformance::chain::Chain;
+use plumbline_core::judgement::VerdictSummary;
+use plumbline_core::run_status::{RunPhase, RunStatus};
+use plumbline_core::{Item, Status, shell_path};
 use plumbline_kubernetes::preflight::Check;
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
 use plumbline_kubernetes::{Change, Cluster, names};
 
-use super::failures::print_failures;
-use crate::args::{Global, RunOptions, SkipPreflight, Time};
+use crate::args::Global;
+use crate::args::shared::{Time, context};
 use crate::commands::generate::aggregator_log_level;
+use crate::commands::run::{RunOptions, SkipPreflight};
 use crate::commands::status::{code_of_run, print_end};
 use crate::commands::wait::until_over;
 use crate::compat::Name;
-use crate::context::context;
 use crate::error::PrintError as _;
-use crate::logging;
+use crate::output::print;
 use crate::ui::{Transfer, say};
 
 /// The end of a run in a cluster, if it was followed.
@@ -33,16 +41,8 @@ pub(crate) struct Ended {
     pub(crate) archives: Vec<PathBuf>,
 }
 
-impl Ended {
-    /// A run that was started and is not followed.
-    fn started() -> Self {
-        Self { code: ExitCode::SUCCESS, archives: Vec::new() }
-    }
-}
-
 /// Starts a run in a cluster, and follows it if someone waits or watches.
 pub(crate) fn run(args: &RunOptions, global: &Global) -> Result<Ended, AppError> {
-    logging::init(global);
     let (context, options) = (context(&args.registry), options(args, global));
     let plugins = find_plugins(&context, &options)?;
     runtime()?.block_on(Box::pin(async {
@@ -60,17 +60,25 @@ fn options(args: &RunOptions, global: &Global) -> StartOptions {
     StartOptions {
         plugins: args.plugins.clone(),
         manifest: args.manifest.clone(),
-        requirements: args.requirements(),
-        judges: (&args.judge).into(),
-        limits: args.limits.file.clone(),
+        requirements: args.requirements.clone(),
+        judges: args.judge.clone(),
+        limits: args.limits.clone(),
         namespace: args.cluster.namespace.clone(),
         timeout: args.timeout.map(Time::span),
         cluster: args.cluster.connect_options(),
-        run: (&args.cluster_run).into(),
-        suite: (&args.suite).into(),
+        run: args.cluster_run.clone(),
+        suite: args.suite.clone(),
         dns_namespace: args.dns_namespace.clone(),
         dns_labels: args.dns_pod_labels.clone(),
-        skip: args.skip_preflight.iter().flat_map(SkipPreflight::checks).collect(),
+        skip: args
+            .skip_preflight
+            .iter()
+            .flat_map(|skip| match skip {
+                SkipPreflight::All => Check::ALL.to_vec(),
+                SkipPreflight::None => Vec::new(),
+                SkipPreflight::One(check) => vec![*check],
+            })
+            .collect(),
         skip_suite_checks: args.skip_preflight.contains(&SkipPreflight::All),
         explain_permissions: args.dry_run,
         log_level: aggregator_log_level(global),
@@ -90,7 +98,7 @@ async fn follow(
     if args.wait.is_none() && !args.retrieve && !follows {
         let program = Name::current().program();
         say(&format!("next: `{program} wait -n {namespace}`, then `{program} retrieve -n {namespace}`"));
-        return Ok(Ended::started());
+        return Ok(Ended { code: ExitCode::SUCCESS, archives: Vec::new() });
     }
     let minutes = args.wait.filter(|&minutes| minutes > 0);
     let limit = minutes.map(|minutes| Duration::from_secs(60 * u64::from(minutes)));
@@ -117,7 +125,6 @@ async fn follow(
     Ok(Ended { code: code_of_run(&seen, global), archives })
 }
 
-/// Prints what a run would change.
 async fn dry_run(run: &PreparedRun) -> Result<Ended, AppError> {
     for (title, change) in run.changes().await? {
         let would = match change {
@@ -127,7 +134,7 @@ async fn dry_run(run: &PreparedRun) -> Result<Ended, AppError> {
         };
         say(&format!("{would} {title}"));
     }
-    Ok(Ended::started())
+    Ok(Ended { code: ExitCode::SUCCESS, archives: Vec::new() })
 }
 
 async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, AppError> {
@@ -149,13 +156,47 @@ async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Resu
     Ok(brought.into_iter().map(|archive| archive.path).collect())
 }
 
-impl SkipPreflight {
-    /// The checks that are skipped.
-    fn checks(&self) -> Vec<Check> {
-        match self {
-            Self::All => Check::ALL.to_vec(),
-            Self::None => Vec::new(),
-            Self::One(check) => vec![*check],
+/// Prints the failures of each plugin. Only the trees of plugins with failures are read.
+pub(super) fn print_failures(context: &Context, archive: &Path, status: &RunStatus) -> Result<(), AppError> {
+    let mut trees = Trees::open(context, archive, Reprocess::default())?;
+    for plugin in trees.plugins() {
+        let judged = status.verdicts.as_ref().and_then(|verdicts| verdicts.get(&plugin));
+        if !has_failures(&plugin, judged, status) {
+            continue;
         }
+        let root = trees.item(&plugin)?;
+        let own = Failure::of_tree(&root);
+        let verdict = match judged {
+            Some(_) => trees.verdict(&plugin, &Chain::default())?,
+            None => None,
+        };
+        let (failures, all) = match &verdict {
+            Some(verdict) => (Failure::of_verdict(verdict, &own), to_list(&verdict.summary())),
+            None => (own, failed_leaves(&root)),
+        };
+        if failures.is_empty() {
+            continue;
+        }
+        print("what failed cannot be printed", |out| {
+            writeln!(out, "\n{}: what failed", name(&plugin))?;
+            list_failures(&failures, all, 2, out)
+        })?;
     }
+    Ok(())
+}
+
+fn has_failures(plugin: &str, judged: Option<&VerdictSummary>, status: &RunStatus) -> bool {
+    match judged {
+        Some(judged) => to_list(judged) > 0,
+        None => status.plugins.iter().flatten().filter(|entry| entry.plugin == plugin).any(|entry| {
+            entry
+                .result_status
+                .as_ref()
+                .is_none_or(|status| !matches!(status, Status::Passed | Status::Skipped | Status::NotRead))
+        }),
+    }
+}
+
+fn failed_leaves(root: &Item) -> u64 {
+    root.leaves().filter(|leaf| matches!(leaf.status, Status::Failed | Status::Timeout)).count() as u64
 }

@@ -1,21 +1,24 @@
-//! `plumbline run --local`
+//! `plumbline run --local`: runs plugins on this machine.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use plumbline_app::AppError;
-use plumbline_app::local_run::{CommandOptions, LocalRunOptions, StartedRun, prepare};
+use plumbline_app::local_run::{CommandOptions, FinishedRun, LocalRunOptions, StartedRun, prepare};
+use plumbline_app::report::outcome::{outcome_document, outcome_text};
 use plumbline_app::runtime::runtime;
+use plumbline_local::LocalDispatcher;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::interrupt::cancel_on_signal;
-use crate::args::{ExitCodes, Global, RunArgs};
-use crate::context::context;
+use crate::args::Global;
+use crate::args::shared::{RunFormat, context};
+use crate::commands::run::RunArgs;
 use crate::error::verdict_code;
 use crate::logging;
-use crate::output::outcome::print_outcome;
+use crate::output::print;
 use crate::ui::{Watch, say};
 
-/// Runs plugins on this machine to their verdict.
 pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError> {
     let RunArgs { local, options } = args;
     let format = local.output_format()?;
@@ -33,16 +36,22 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError>
         signals.abort();
         watch.stop().await;
         let run = executed?;
-        let printed = print_outcome(&run.finished, format, &run.last_output);
+        let printed = print_outcome(&run, format);
         // After a hangup, there is no terminal to print on. The archive has everything.
         if !run.finished.status.interrupted {
             printed?;
         }
-        Ok(match global.exit_code {
-            ExitCodes::Strict => verdict_code(run.finished.verdict),
-            ExitCodes::Compat => ExitCode::SUCCESS,
-        })
+        Ok(global.code(verdict_code(run.finished.verdict)))
     })
+}
+
+/// Prints the outcome as data in `format`, or for people.
+fn print_outcome(run: &FinishedRun, format: Option<RunFormat>) -> Result<ExitCode, AppError> {
+    let printed = print("failed to print the outcome", |out| match format {
+        Some(format) => format.write(&outcome_document(&run.finished), out),
+        None => outcome_text(&run.finished, &run.last_output, out),
+    });
+    printed.map_err(|error| error.hint(format!("the archive is complete: {}", run.finished.archive.display())))
 }
 
 fn local_options(args: &RunArgs) -> LocalRunOptions {
@@ -58,9 +67,9 @@ fn local_options(args: &RunArgs) -> LocalRunOptions {
         resume: local.resume.clone(),
         output: options.output.clone(),
         timeout: options.timeout.unwrap_or_default().limit(),
-        requirements: options.requirements(),
-        judges: (&options.judge).into(),
-        limits: options.limits.file.clone(),
+        requirements: options.requirements.clone(),
+        judges: options.judge.clone(),
+        limits: options.limits.clone(),
     }
 }
 
@@ -77,4 +86,54 @@ fn dry_run(started: StartedRun) -> Result<ExitCode, AppError> {
         ));
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Bit of SIGHUP in the masks of `/proc/self/status`, whose bit 0 is signal 1.
+const HANGUP_BIT: u64 = 1;
+
+/// Cancels the run at the first SIGINT, SIGTERM or SIGHUP, so that its results are archived. A second
+/// SIGINT or SIGTERM ends this process at once. A second SIGHUP does not, because the kernel and a shell
+/// may both send one when a session ends.
+pub(super) async fn cancel_on_signal(cancel: CancellationToken, dispatcher: Arc<LocalDispatcher>) {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        tracing::warn!("failed to catch signals: Ctrl-C ends this process without an archive");
+        return;
+    };
+    // `nohup` starts processes with SIGHUP ignored.
+    let mut hangup = if ignores_hangup() { None } else { signal(SignalKind::hangup()).ok() };
+    let mut asked = false;
+    loop {
+        let hung_up = tokio::select! {
+            _ = interrupt.recv() => false,
+            _ = terminate.recv() => false,
+            () = received(&mut hangup) => true,
+        };
+        if asked && !hung_up {
+            // Plugins have their own process groups, and would outlive this process.
+            dispatcher.kill_all();
+            std::process::exit(130);
+        }
+        if !cancel.is_cancelled() {
+            say("interrupted: ending plugins and archiving their results; interrupt again to end at once");
+            cancel.cancel();
+        }
+        asked |= !hung_up;
+    }
+}
+
+async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether this process was started with SIGHUP ignored (proc(5), `SigIgn`).
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & HANGUP_BIT != 0)
 }

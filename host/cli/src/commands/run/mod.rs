@@ -1,37 +1,180 @@
 //! `plumbline run`
 
 mod cluster;
-mod failures;
-mod interrupt;
 mod local;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use plumbline_app::judges::not_with;
-use plumbline_app::{AppError, suite};
+use clap::ValueEnum;
+use plumbline_app::AppError;
+use plumbline_app::judges::{JudgeOptions, not_with};
+use plumbline_app::manifest::ClusterRunOptions;
+use plumbline_app::modules::LimitsFile;
+use plumbline_app::signing::Requirements;
+use plumbline_app::suite::{self, SuiteOptions};
+use plumbline_kubernetes::preflight::Check;
 
-use crate::args::{Global, RunArgs};
+use crate::args::Global;
+use crate::args::shared::{RegistryArgs, RunFormat, Time, WaitOutput};
+use crate::commands::cluster::ClusterArgs;
+use crate::logging;
 
 pub(crate) use cluster::run as in_cluster;
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) local: LocalRunArgs,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+/// Options for runs on this machine. They list the options they exclude. [`RunOptions`] does not
+/// know these options, because `conformance run` has it without them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LocalRunArgs {
+    /// Run on this machine: plugins become processes
+    #[arg(long, conflicts_with_all = ["manifest", "retrieve"])]
+    pub(crate) local: bool,
+    /// Print the outcome of a local run in this format on standard output
+    #[arg(short = 'o', long = "output-format", value_enum, value_name = "FORMAT", requires = "local")]
+    pub(crate) output_format: Option<RunFormat>,
+    /// Run this command on this machine, and detect and read the results it writes. Put options of
+    /// plumbline before `--`
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["plugins", "resume", "manifest", "require_signed", "locked"])]
+    pub(crate) command: Vec<String>,
+    /// Format of the results of COMMAND [default: detected]
+    #[arg(long, value_name = "FORMAT", requires = "local")]
+    format: Option<String>,
+    /// Name of the plugin that runs COMMAND [default: the name of its program]
+    #[arg(long, value_name = "NAME", requires = "command")]
+    pub(crate) name: Option<String>,
+    /// Continue an interrupted local run: its id, the first characters of it, or its working
+    /// directory; without a value, the newest unfinished run
+    #[arg(long = "continue", value_name = "RUN|DIR", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["plugins", "timeout", "dry_run", "manifest", "require_signed", "locked"])]
+    pub(crate) resume: Option<String>,
+}
+
+impl LocalRunArgs {
+    /// The format of the command's results; `None` to detect it.
+    pub(crate) fn result_format(&self) -> Option<&str> {
+        self.format.as_deref().filter(|_| !self.command.is_empty())
+    }
+
+    /// The format of the outcome. Without a command, `--format` is the earlier name of `--output-format`.
+    pub(crate) fn output_format(&self) -> Result<Option<RunFormat>, AppError> {
+        let Some(format) = self.format.as_deref().filter(|_| self.command.is_empty()) else {
+            return Ok(self.output_format);
+        };
+        RunFormat::from_str(format, true).map(Some).map_err(|_| {
+            AppError::usage(format!("`--format {format}` has no command whose results it could name the format of"))
+                .hint("give the command behind `--`; of a plugin, the definition names the format: `result-format`")
+        })
+    }
+}
+
+/// Options for runs on this machine and in a cluster.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunOptions {
+    /// A plugin: the name of a built-in or installed plugin, a definition or packed bundle (file or
+    /// URL), a directory with `plugin.yaml`, or `-` for standard input. `FILE@NAME` names the
+    /// plugin NAME; repeatable
+    #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL")]
+    pub(crate) plugins: Vec<String>,
+    /// Time limit of plugins whose definition has none: seconds, or a duration such as `90m`; 0 for
+    /// no limit [default: 6h]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<Time>,
+    /// Directory for the archive [default: the current directory, or that of the run to continue]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// What to show while waiting
+    #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
+    pub(crate) wait_output: WaitOutput,
+    #[command(flatten)]
+    pub(crate) requirements: Requirements,
+    #[command(flatten)]
+    pub(crate) limits: LimitsFile,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+    /// Check everything, print what would run or be created, and exit
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    /// Create the objects of this manifest (`-`: standard input) instead of generating one
+    #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with_all = ["plugins", "require_signed", "locked"])]
+    pub(crate) manifest: Option<PathBuf>,
+    /// Wait for the run to finish, at most this long; without a value, a day. On a terminal, `run`
+    /// always waits
+    #[arg(long, value_name = "MINUTES", num_args = 0..=1, require_equals = true, default_missing_value = "1440")]
+    pub(crate) wait: Option<u32>,
+    /// Download the archive when the run finishes
+    #[arg(long)]
+    pub(crate) retrieve: bool,
+    /// Skip preflight checks: `true` for all, or names (`dnscheck`, `versioncheck`,
+    /// `existingnamespace`, `permissions`)
+    #[arg(long, value_name = "CHECKS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_delimiter = ',')]
+    pub(crate) skip_preflight: Vec<SkipPreflight>,
+    /// Namespace of the cluster's DNS server
+    #[arg(long, value_name = "NAME", default_value = "kube-system")]
+    pub(crate) dns_namespace: String,
+    /// Labels of the DNS server's pods; one of them is enough
+    #[arg(long, value_name = "LABELS", default_value = "k8s-app=kube-dns,k8s-app=coredns", value_delimiter = ',')]
+    pub(crate) dns_pod_labels: Vec<String>,
+    #[command(flatten)]
+    pub(crate) cluster_run: ClusterRunOptions,
+    #[command(flatten)]
+    pub(crate) suite: SuiteOptions,
+    #[command(flatten)]
+    pub(crate) judge: JudgeOptions,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SkipPreflight {
+    /// All checks
+    All,
+    /// No check
+    None,
+    /// One check
+    One(Check),
+}
+
+impl std::str::FromStr for SkipPreflight {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "true" | "*" => Ok(Self::All),
+            "false" => Ok(Self::None),
+            name => Check::ALL.into_iter().find(|check| check.name() == name).map(Self::One).ok_or_else(|| {
+                let known: Vec<_> = Check::ALL.iter().map(|check| format!("`{}`", check.name())).collect();
+                format!("there is no check of this name: there are {}, and `true` for all", known.join(", "))
+            }),
+        }
+    }
+}
+
 /// Runs plugins in a cluster, or on this machine.
-pub(crate) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, AppError> {
-    let RunArgs { local, options } = &args;
+pub(crate) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let RunArgs { local, options } = args;
     if let (Some(program), false) = (local.command.first(), local.local) {
         return Err(AppError::usage(format!("`{program}` is a command, and commands run on this machine only"))
             .hint(format!("add `--local`: `plumbline run --local -- {}`", local.command.join(" "))));
     }
     if local.local || local.resume.is_some() {
-        suite::not_local(&(&options.suite).into())?;
+        suite::not_local(&options.suite)?;
         if local.resume.is_some() {
             not_with(
-                &(&options.judge).into(),
+                &options.judge,
                 "a continued run has its plugins already",
                 "judge its archive with `plumbline results` when it is there",
             )?;
         }
-        local::run(&args, global)
+        local::run(args, global)
     } else {
+        logging::init(global);
         cluster::run(options, global).map(|ended| ended.code)
     }
 }

@@ -6,32 +6,30 @@ use std::process::ExitCode;
 use comfy_table::{CellAlignment, Table, presets};
 use jiff::Timestamp;
 use plumbline_app::local_runs::{self, LocalRun, LocalStatus};
+use plumbline_app::report::status::{failure, judged, period, skipped, stalled};
 use plumbline_app::{AppError, report};
 use plumbline_core::run_status::{PluginStatus, RunPhase};
 use plumbline_core::{Status, Verdict, shell_path};
 
-use super::document::{ago, one_line_of_json};
-use super::sentence::{failure, judged};
-use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
+use crate::args::{ExitCodes, Global};
+use crate::commands::status::cluster::{ago, one_line_of_json};
+use crate::commands::status::{StatusArgs, StatusFormat};
 use crate::error::verdict_code;
-use crate::ui::{period, skipped, stalled};
+use crate::output::print;
 
 /// Maximum results listed per plugin; more are summed up.
 const MAX_LISTED: usize = 20;
 
-/// Shows the status.
 pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, AppError> {
     let (entry, others) = local_runs::find(args.run.as_deref())?;
     let seen = local_runs::read_status(&entry)?;
-    let mut out = anstream::stdout().lock();
-    let printed = match (args.json, args.format) {
-        (true, _) => one_line_of_json(&seen.status, &mut out),
-        (_, Some(StatusFormat::Json)) => report::print_json(&seen.status, &mut out),
-        (_, Some(StatusFormat::Yaml)) => report::print_yaml(&seen.status, &mut out),
-        (_, wide) => print(&entry, &seen, args.show_all || wide.is_some(), &mut out)
-            .and_then(|()| list(&others, Timestamp::now(), &mut out)),
-    };
-    printed.map_err(|error| AppError::printing("failed to print the status", &error))?;
+    print("failed to print the status", |out| match (args.json, args.format) {
+        (true, _) => one_line_of_json(&seen.status, out),
+        (_, Some(StatusFormat::Json)) => report::print_json(&seen.status, out),
+        (_, Some(StatusFormat::Yaml)) => report::print_yaml(&seen.status, out),
+        (_, wide) => print_run(&entry, &seen, args.show_all || wide.is_some(), out)
+            .and_then(|()| list(&others, Timestamp::now(), out)),
+    })?;
     let over = matches!(seen.status.status, RunPhase::Complete | RunPhase::Failed);
     Ok(match (global.exit_code, over, seen.lost) {
         // An unfinished run has no verdict yet. Showing it succeeded.
@@ -41,7 +39,7 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, App
     })
 }
 
-fn print(entry: &LocalRun, seen: &LocalStatus, show_all: bool, out: &mut impl Write) -> io::Result<()> {
+fn print_run(entry: &LocalRun, seen: &LocalStatus, show_all: bool, out: &mut impl Write) -> io::Result<()> {
     let phase = if seen.lost { "interrupted: no process works on it" } else { seen.status.status.as_str() };
     writeln!(out, "run {} · {phase} · began {}", entry.run.short(), ago(entry.started))?;
     let entries = seen.status.plugins.as_deref().unwrap_or_default();
@@ -133,7 +131,7 @@ fn result(entry: &PluginStatus) -> String {
 }
 
 fn progress(entry: &PluginStatus) -> String {
-    crate::ui::progress(entry).unwrap_or_default()
+    report::status::progress(entry).unwrap_or_default()
 }
 
 /// Prints the runs, the newest first, and how to continue an unfinished one.

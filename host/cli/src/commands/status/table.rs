@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
+use plumbline_app::report::status::{is_of, period};
 use plumbline_app::report::text::one_line;
 use plumbline_core::run_status::{PluginStatus, RunStatus};
 use plumbline_core::{ProgressUpdate, Status};
 use plumbline_kubernetes::status::Waiting;
-
-use crate::ui::period;
 
 /// Spaces before each column.
 const GAP: usize = 3;
@@ -61,12 +60,6 @@ pub(super) fn wide(status: &RunStatus, waiting: &[Waiting], now: Timestamp) -> S
         ]));
     }
     aligned(&rows)
-}
-
-/// Whether the waiting pod belongs to this result.
-pub(super) fn is_of(waiting: &Waiting, entry: &PluginStatus) -> bool {
-    let node = entry.node == plumbline_core::GLOBAL || waiting.node.as_deref() == Some(&entry.node);
-    waiting.plugin.as_deref() == Some(&entry.plugin) && node
 }
 
 fn result(entry: &PluginStatus) -> &str {

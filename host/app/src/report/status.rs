@@ -1,0 +1,501 @@
+//! Describes the state of a run: a sentence with the next command, notes about what needs attention,
+//! and the words for missing, skipped and stalled results.
+
+use jiff::{SignedDuration, Timestamp};
+use plumbline_core::run_status::NEVER;
+use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use plumbline_core::{GLOBAL, PluginName, Verdict};
+use plumbline_kubernetes::names;
+use plumbline_kubernetes::status::{Seen, Waiting};
+
+use crate::report::text::{name, one_line, size};
+
+/// Maximum waiting pods listed one by one.
+const MAX_WAITING: usize = 10;
+
+/// Maximum missing results listed one by one, with their reasons.
+const MAX_REASONS: usize = 10;
+
+/// Age above which a heartbeat is shown. Workers send one about every 30 s.
+const OLD_HEARTBEAT: SignedDuration = SignedDuration::from_secs(60);
+
+/// Returns the words by which scripts recognize the phase in the output of `sonobuoy status`.
+fn for_scripts(phase: &RunPhase, program: &str) -> &'static str {
+    match phase {
+        _ if program != "sonobuoy" => "",
+        RunPhase::Other(_) => "",
+        RunPhase::Running => "Sonobuoy is still running. ",
+        RunPhase::PostProcessing => "Sonobuoy plugins have completed. ",
+        RunPhase::Complete => "Sonobuoy has completed. ",
+        RunPhase::Failed => "Sonobuoy has failed. ",
+    }
+}
+
+/// Returns the outcome of a complete run, or the [`sentence`] for others.
+pub fn how(seen: &Seen, program: &str) -> String {
+    match seen.status.status {
+        RunPhase::Complete => {
+            format!("{}The run is complete: {}.", for_scripts(&RunPhase::Complete, program), verdict(&seen.status))
+        }
+        _ => sentence(seen, program),
+    }
+}
+
+/// Returns the state of the run, and the next command. `program` is the name by which the user
+/// calls this program; under that of Sonobuoy, the words that its scripts look for come first.
+pub fn sentence(seen: &Seen, program: &str) -> String {
+    let status = &seen.status;
+    let next = |command: &str| format!("`{program} {command}{}`", namespace(seen));
+    let (done, all) = counted(status);
+    let sentence = match &status.status {
+        RunPhase::Running if status.plugins.is_none() => {
+            format!("The run is being prepared. Wait for it with {}.", next("wait"))
+        }
+        RunPhase::Running => {
+            format!("The run is in progress: {done} of {all} results received. Wait for it with {}.", next("wait"))
+        }
+        RunPhase::PostProcessing => {
+            format!(
+                "All results are received. Plumbline reads and packs them. Wait for the archive with {}.",
+                next("wait")
+            )
+        }
+        RunPhase::Complete => {
+            let tar = &status.tar_info;
+            let archive = if tar.name.is_empty() {
+                String::new()
+            } else {
+                format!(" ({}, {})", one_line(&tar.name), size(tar.size))
+            };
+            format!(
+                "The run is complete: {}. Download its archive{archive} with {}.",
+                verdict(status),
+                next("retrieve")
+            )
+        }
+        RunPhase::Failed => {
+            let more = if status.failure.is_some() { "more" } else { "why" };
+            format!(
+                "The run has failed and left no archive. See {more} with {}, then remove it with {}.",
+                next("logs"),
+                next("delete")
+            )
+        }
+        RunPhase::Other(word) => {
+            format!("The run has the unknown status `{}`. See more with {}.", one_line(word), next("logs"))
+        }
+    };
+    for_scripts(&status.status, program).to_owned() + &sentence
+}
+
+/// Returns further information, one line each.
+pub fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
+    let mut notes = failure(&seen.status);
+    if let Some(silent) = seen.silent_for(now) {
+        notes.push(format!(
+            "The aggregator has not been heard of for {}: look at its pod with `kubectl describe pod --namespace {} {}`.",
+            period(silent),
+            seen.namespace,
+            seen.pod
+        ));
+    }
+    if seen.restarts > 0 && !seen.is_over() {
+        let times = if seen.restarts == 1 { "once".to_owned() } else { format!("{} times", seen.restarts) };
+        notes.push(format!("The aggregator was started again {times}; the run resumes where it stopped."));
+    }
+    if let Some(delivery) = &seen.status.delivery {
+        notes.push(match delivery.strip_prefix(names::NOT_DELIVERED) {
+            Some(why) => format!("The archive was not sent away: {}", one_line(why)),
+            None => format!("The archive was sent to {}.", one_line(delivery)),
+        });
+    }
+    notes.extend(judged(&seen.status));
+    for entry in seen.status.plugins.iter().flatten() {
+        if let Some(still) = stalled(&seen.status, entry, now) {
+            let logs = logs_command(&entry.plugin, &seen.namespace);
+            let name = one_line(&entry.plugin);
+            notes.push(format!("{name}: no progress for {}. See what it does with `{logs}`.", period(still)));
+        }
+    }
+    notes.extend(seen.status.skipped.iter().map(|(plugin, why)| format!("{}.", skipped(plugin, why))));
+    let missing: Vec<String> =
+        seen.status.plugins.iter().flatten().filter_map(|entry| why_missing(&seen.status, entry, now)).collect();
+    let more = missing.len().saturating_sub(MAX_REASONS);
+    notes.extend(missing.into_iter().take(MAX_REASONS));
+    if more > 0 {
+        let all = format!("`plumbline status -o wide{}`", namespace(seen));
+        notes.push(format!("{more} more results are in trouble. List them with {all}."));
+    }
+    // For some pods, the reason is already printed above.
+    let has_reason = |waiting: &Waiting| {
+        seen.status.plugins.iter().flatten().any(|entry| entry.reason.is_some() && is_of(waiting, entry))
+    };
+    let waiting: Vec<&Waiting> = seen.waiting.iter().filter(|waiting| !has_reason(waiting)).collect();
+    for waiting in waiting.iter().take(MAX_WAITING) {
+        let plugin = waiting.plugin.as_deref().unwrap_or("a pod");
+        let node = waiting.node.as_deref().map(|node| format!(" on {node}")).unwrap_or_default();
+        let since = waiting.since.map(|at| format!(" for {}", period(now.duration_since(at)))).unwrap_or_default();
+        notes.push(one_line(&format!("{plugin}{node} waits{since}: {}", waiting.words())));
+    }
+    let more = waiting.len().saturating_sub(MAX_WAITING);
+    if more > 0 {
+        notes.push(format!("{more} more pods wait: see them with `plumbline status -o wide{}`.", namespace(seen)));
+    }
+    if seen.is_compacted() {
+        notes.push(format!(
+            "The aggregator's pod holds a summary. See every result with `plumbline status --full{}`.",
+            namespace(seen)
+        ));
+    }
+    notes
+}
+
+/// Returns why a result is missing or may not arrive, and an old heartbeat of its worker. `None`
+/// without a problem.
+fn why_missing(status: &RunStatus, entry: &PluginStatus, now: Timestamp) -> Option<String> {
+    if entry.status == EntryStatus::Complete {
+        return None;
+    }
+    // The status itself may be older than `now`.
+    let now = status.heartbeat.unwrap_or(now);
+    let silent = entry.last_heartbeat.map(|at| now.duration_since(at));
+    let silent = silent.filter(|silent| !entry.status.is_final() && *silent > OLD_HEARTBEAT);
+    let silent = silent.map(|silent| format!("last heartbeat {} ago", period(silent)));
+    let why = match (&entry.reason, silent) {
+        (Some(reason), Some(silent)) => format!("{reason} ({silent})"),
+        (Some(reason), None) => reason.clone(),
+        (None, Some(silent)) => silent,
+        (None, None) => return None,
+    };
+    let node = if entry.node == GLOBAL { String::new() } else { format!(" on {}", entry.node) };
+    Some(one_line(&format!("{}{node}: {why}", entry.plugin)))
+}
+
+/// Returns why the run failed as a whole or was ended, and a hint.
+pub fn failure(status: &RunStatus) -> Vec<String> {
+    let Some(failure) = &status.failure else { return Vec::new() };
+    let hint = failure.hint.as_deref().map(|hint| format!("hint:  {}", name(hint)));
+    [format!("cause: {}", name(&failure.reason))].into_iter().chain(hint).collect()
+}
+
+/// Returns the verdict on each plugin.
+pub fn judged(status: &RunStatus) -> Vec<String> {
+    let verdicts = status.verdicts.iter().flatten();
+    verdicts.map(|(plugin, verdict)| name(&format!("{plugin}: {}", verdict.sentence()))).collect()
+}
+
+fn counted(status: &RunStatus) -> (u64, u64) {
+    status.plugins.iter().flatten().fold((0, 0), |(done, all), entry| {
+        (done + if entry.status.is_final() { entry.count() } else { 0 }, all + entry.count())
+    })
+}
+
+fn verdict(status: &RunStatus) -> String {
+    match Verdict::from_run(status) {
+        Verdict::Passed => match status.verdicts.iter().flatten().map(|(_, verdict)| verdict.excused).sum::<u64>() {
+            0 => "everything passed".to_owned(),
+            1 => "it passed, with 1 failure excused".to_owned(),
+            n => format!("it passed, with {n} failures excused"),
+        },
+        Verdict::Failed => "something failed".to_owned(),
+        Verdict::Incomplete => missing(status).unwrap_or_else(|| "not everything could be judged".to_owned()),
+        Verdict::NothingToJudge => "there is nothing to judge".to_owned(),
+        Verdict::SystemFailure => "the system failed".to_owned(),
+        Verdict::Interrupted => "it was ended before its time".to_owned(),
+    }
+}
+
+/// Returns the option that further commands need to find the same run.
+fn namespace(seen: &Seen) -> String {
+    if seen.namespace == names::DEFAULT_NAMESPACE { String::new() } else { format!(" -n {}", seen.namespace) }
+}
+
+/// Describes how many expected results of a finished run did not arrive; `None` if all did.
+pub fn missing(status: &RunStatus) -> Option<String> {
+    let all = status.expected();
+    match status.missing() {
+        (0, _) => None,
+        (missing, 0) => Some(format!("{missing} of {all} results did not arrive")),
+        (missing, late) if missing == late => Some(format!("{missing} of {all} results timed out")),
+        (missing, late) => Some(format!("{missing} of {all} results did not arrive, {late} of them timed out")),
+    }
+}
+
+/// Returns the line that reports a skipped plugin.
+pub fn skipped(plugin: &str, why: &str) -> String {
+    format!("{}: skipped: {}", one_line(plugin), one_line(why))
+}
+
+/// Time without progress after which a plugin is reported as stalled: 10 min. Single tests seldom
+/// take longer.
+const STALLED: SignedDuration = SignedDuration::from_mins(10);
+
+/// Returns how long the progress of an expected result has not changed at `now`, if that is long.
+/// The time counts from its last update or launch. Plugins on each node count only if they report
+/// progress: most do not, and they have many results.
+pub fn stalled(status: &RunStatus, entry: &PluginStatus, now: Timestamp) -> Option<SignedDuration> {
+    if entry.status != EntryStatus::Running {
+        return None;
+    }
+    let told = entry.progress.as_ref().map(|progress| progress.timestamp).filter(|&at| at != NEVER);
+    let launched = status.launched.get(&entry.plugin).copied();
+    let since = match told {
+        // The launch is later if the plugin was started again after a restart of the aggregator.
+        Some(told) => launched.map_or(told, |launched| launched.max(told)),
+        None if entry.node == GLOBAL => launched?,
+        None => return None,
+    };
+    let still = now.duration_since(since);
+    (still >= STALLED).then_some(still)
+}
+
+/// Returns the command that shows the logs of a plugin in a cluster. For an invalid plugin name, it
+/// shows all logs.
+pub fn logs_command(plugin: &str, namespace: &str) -> String {
+    let plugin = plugin.parse::<PluginName>().map(|name| format!(" --plugin {name}")).unwrap_or_default();
+    let namespace = if namespace == names::DEFAULT_NAMESPACE { String::new() } else { format!(" -n {namespace}") };
+    format!("plumbline logs{plugin}{namespace}")
+}
+
+/// Describes the progress that a plugin reports.
+pub fn progress(entry: &PluginStatus) -> Option<String> {
+    let progress = entry.progress.as_ref()?;
+    let failed = progress.failed();
+    let mut text = format!("{} passed or skipped   {failed} failed", progress.completed);
+    if progress.total > 0 {
+        let done = progress.completed.saturating_add(i64::try_from(failed).unwrap_or(i64::MAX));
+        text = format!("{done}/{}   {text}", progress.total);
+    }
+    if !progress.msg.is_empty() {
+        text.push_str("   ");
+        text.push_str(&one_line(&progress.msg));
+    }
+    Some(text)
+}
+
+/// Formats a duration for people.
+pub fn period(span: SignedDuration) -> String {
+    let seconds = span.as_secs().max(0);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// Whether the waiting pod belongs to this result.
+pub fn is_of(waiting: &Waiting, entry: &PluginStatus) -> bool {
+    let node = entry.node == GLOBAL || waiting.node.as_deref() == Some(&entry.node);
+    waiting.plugin.as_deref() == Some(&entry.plugin) && node
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn seen(namespace: &str, status: Value) -> Seen {
+        Seen {
+            namespace: namespace.to_owned(),
+            pod: "sonobuoy".to_owned(),
+            status: serde_json::from_value(status).unwrap(),
+            began: None,
+            restarts: 0,
+            waiting: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_state_says_what_can_be_done_next() {
+        let entry =
+            |status: &str, result: &str| json!({"plugin": "p", "node": "n", "status": status, "result-status": result});
+        let tar = json!({"name": "202611201300_plumbline_7f3a9c.tar.gz", "size": 24576});
+        let all = [
+            seen("sonobuoy", json!({"plugins": null, "status": "running"})),
+            seen(
+                "checks",
+                json!({"status": "running", "plugins": [entry("running", ""), entry("failed", ""), {"folded": 7, "status": "complete"}]}),
+            ),
+            seen("sonobuoy", json!({"status": "post-processing", "plugins": [entry("complete", "")]})),
+            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "passed")], "tar-info": tar})),
+            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "failed")]})),
+            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("timed_out", "timeout")]})),
+            seen(
+                "sonobuoy",
+                json!({"status": "complete", "plugins": [entry("failed", "failed"), entry("timed_out", "timeout")]}),
+            ),
+            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "unknown")]})),
+            seen("sonobuoy", json!({"status": "complete", "interrupted": true})),
+            seen("sonobuoy", json!({"status": "failed"})),
+            seen("sonobuoy", json!({"status": "paused"})),
+        ];
+        insta::assert_snapshot!(all.iter().map(|seen| sentence(seen, "plumbline")).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn why_a_run_failed_is_told_with_what_to_do() {
+        let failure = json!({"reason": "failed to fetch the bundle of plugin `a`:\u{1b}[2J refused", "hint": "look"});
+        let mut seen = seen("checks", json!({"status": "failed", "failure": failure}));
+        assert_eq!(
+            sentence(&seen, "plumbline"),
+            "The run has failed and left no archive. See more with `plumbline logs -n checks`, then remove it with `plumbline delete -n checks`."
+        );
+        let now = "2026-11-20T13:00:00Z".parse().unwrap();
+        assert_eq!(
+            notes(&seen, now),
+            ["cause: failed to fetch the bundle of plugin `a`:\u{fffd}[2J refused", "hint:  look"]
+        );
+        seen.status.failure = None;
+        assert!(notes(&seen, now).is_empty() && sentence(&seen, "plumbline").contains("See why with"));
+    }
+
+    #[test]
+    fn what_judges_made_of_plugins_is_told_with_why() {
+        let verdict = json!({
+            "status": "passed", "failures": 4, "excused": 4, "checks": 7,
+            "classes": {"known-failure": {"items": 3, "failures": 3}, "flaky": {"items": 1, "failures": 1}},
+        });
+        let entry = json!({"plugin": "e2e", "node": "global", "status": "complete", "result-status": "failed"});
+        let status = json!({"status": "complete", "plugins": [entry], "verdicts": {"e2e": verdict}});
+        let seen = seen("checks", status);
+        assert!(sentence(&seen, "plumbline").starts_with("The run is complete: it passed, with 4 failures excused."));
+        let told = notes(&seen, "2026-11-20T13:00:00Z".parse().unwrap());
+        assert!(
+            told.contains(&"e2e: passed: 4 failures, all excused: 3 known-failure, 1 flaky; 7 of 7 checks".to_owned()),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn where_the_archive_went_is_told() {
+        let notes_of = |delivery: &str| {
+            let now = "2026-11-20T13:00:00Z";
+            let status = json!({"status": "complete", "heartbeat": now, "delivery": delivery, "plugins": []});
+            notes(&seen("checks", status), now.parse().unwrap()).join("\n")
+        };
+        assert_eq!(notes_of("https://h/x.tar.gz"), "The archive was sent to https://h/x.tar.gz.");
+        assert_eq!(
+            notes_of("failed: failed to send the archive"),
+            "The archive was not sent away: failed to send the archive"
+        );
+    }
+
+    #[test]
+    fn a_result_that_is_missing_or_in_trouble_says_why() {
+        let entry = |node: &str, status: &str, reason: Value, heard: &str| json!({"plugin": "bench", "node": node, "status": status, "reason": reason, "last-heartbeat": format!("2026-11-20T12:{heard}Z")});
+        let status = json!({"status": "running", "heartbeat": "2026-11-20T13:00:00Z", "plugins": [
+            entry("n1", "running", Value::Null, "59:20"),
+            entry("n2", "running", Value::Null, "57:00"),
+            entry("n3", "running", json!("the worker of pod `p3` is \u{1b}[2Jsilent"), "57:00"),
+            entry("n4", "running", json!("container `main` of pod `p4` ended with exit code 3"), "59:50"),
+            entry("n5", "failed", json!("node `n5` was removed"), "10:00"),
+            entry("n6", "complete", Value::Null, "10:00"),
+        ]});
+        let mut seen = seen("checks", status);
+        seen.waiting = vec![Waiting {
+            pod: "p4".to_owned(),
+            plugin: Some("bench".to_owned()),
+            node: Some("n4".to_owned()),
+            reason: "CrashLoopBackOff".to_owned(),
+            message: String::new(),
+            image: None,
+            since: None,
+        }];
+        // The clock of this machine does not matter.
+        insta::assert_snapshot!(notes(&seen, "2026-11-20T23:00:00Z".parse().unwrap())[1..].join("\n"), @"
+        bench on n2: last heartbeat 3 min ago
+        bench on n3: the worker of pod `p3` is \u{fffd}[2Jsilent (last heartbeat 3 min ago)
+        bench on n4: container `main` of pod `p4` ended with exit code 3
+        bench on n5: node `n5` was removed
+        ");
+    }
+
+    #[test]
+    fn what_else_there_is_to_know() {
+        let mut seen = seen(
+            "checks",
+            json!({"status": "running", "heartbeat": "2026-11-20T12:57:00Z", "compacted": "healthy", "plugins": [
+                {"plugin": "e2e", "node": "global", "status": "running",
+                 "progress": {"timestamp": "2026-11-20T12:40:00Z", "total": 7, "completed": 1}},
+            ]}),
+        );
+        seen.restarts = 2;
+        seen.waiting = (0..12)
+            .map(|n| Waiting {
+                pod: format!("p{n}"),
+                plugin: Some("bench".to_owned()),
+                node: Some(format!("worker-{n}")),
+                reason: "ImagePullBackOff".to_owned(),
+                message: String::new(),
+                image: Some("r/i:1".to_owned()),
+                since: Some("2026-11-20T12:59:20Z".parse().unwrap()),
+            })
+            .collect();
+        insta::assert_snapshot!(notes(&seen, "2026-11-20T13:00:00Z".parse().unwrap()).join("\n"));
+    }
+}
+
+#[cfg(test)]
+mod missing_tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn results_that_timed_out_are_counted_apart() {
+        let told = |entries: &[(&str, u64)]| {
+            let entries = entries.iter().map(|(status, count)| json!({"status": status, "folded": count}));
+            missing(&serde_json::from_value(json!({"plugins": entries.collect::<Vec<_>>()})).unwrap())
+        };
+        assert_eq!(told(&[("complete", 3)]), None);
+        assert_eq!(told(&[("complete", 3), ("failed", 1)]).unwrap(), "1 of 4 results did not arrive");
+        assert_eq!(told(&[("complete", 3), ("timed_out", 2)]).unwrap(), "2 of 5 results timed out");
+        assert_eq!(
+            told(&[("failed", 1), ("timed_out", 2), ("running", 1)]).unwrap(),
+            "4 of 4 results did not arrive, 2 of them timed out"
+        );
+    }
+}
+
+#[cfg(test)]
+mod stalled_tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn minutes(launched: Value, entry: Value) -> Option<i64> {
+        let status: RunStatus = serde_json::from_value(json!({"plugins": [entry], "launched": launched})).unwrap();
+        let now = "2026-11-20T13:00:00Z".parse().unwrap();
+        stalled(&status, &status.plugins.as_ref().unwrap()[0], now).map(|still| still.as_mins())
+    }
+
+    #[test]
+    fn the_last_update_counts_or_else_the_launch() {
+        let entry = |node: &str, status: &str, told: Option<&str>| {
+            let progress = told.map(|at| json!({"timestamp": format!("2026-11-20T12:{at}:00Z"), "total": 7}));
+            json!({"plugin": "e2e", "node": node, "status": status, "progress": progress})
+        };
+        let launched = |at: &str| json!({"e2e": format!("2026-11-20T12:{at}:00Z"), "other": "2026-11-20T01:00:00Z"});
+        let cases = [
+            (launched("00"), entry("global", "running", Some("50")), Some(10)),
+            (launched("00"), entry("global", "running", Some("51")), None),
+            (launched("00"), entry("global", "running", None), Some(60)),
+            (launched("55"), entry("global", "running", None), None),
+            (launched("55"), entry("global", "running", Some("10")), None),
+            (json!({}), entry("global", "running", None), None),
+            (json!({}), entry("global", "running", Some("10")), Some(50)),
+            (launched("00"), entry("n1", "running", None), None),
+            (launched("00"), entry("n1", "running", Some("10")), Some(50)),
+            (launched("00"), entry("global", "complete", Some("10")), None),
+            (launched("00"), entry("global", "failed", None), None),
+        ];
+        for (launched, entry, expected) in cases {
+            assert_eq!(minutes(launched.clone(), entry.clone()), expected, "{launched} {entry}");
+        }
+    }
+
+    #[test]
+    fn the_command_finds_the_plugin_where_it_is() {
+        assert_eq!(logs_command("e2e", names::DEFAULT_NAMESPACE), "plumbline logs --plugin e2e");
+        assert_eq!(logs_command("systemd_logs", "checks"), "plumbline logs -n checks");
+    }
+}

@@ -1,0 +1,296 @@
+//! The commands that pass plugins on: `pack`, `push`, `pull`, `save`, `load` and `bake`.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use plumbline_app::AppError;
+use plumbline_app::bundles::{
+    ArtifactLayout, BakeOptions, BakedImage, PulledArtifact, PushedArtifact, bake as bake_image, describe, name_of,
+    pull as pull_artifact, push as push_artifact, save as save_artifacts,
+};
+use plumbline_app::report::print_json;
+use plumbline_app::sources::bundle_error;
+use plumbline_archive::atomic::AtomicFile;
+use plumbline_bundle::{Bundle, Packed};
+use plumbline_core::size::Bytes;
+use serde_json::json;
+
+use crate::args::shared::{RegistryArgs, context};
+use crate::output::print;
+use crate::ui::say;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PackArgs {
+    /// Directory of the plugin, with `plugin.yaml`
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Write the tar to this file, or to standard output with `-` [default: NAME.bundle.tar]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print digest, size and files as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PushArgs {
+    /// Directory of a plugin, a packed bundle, or a single WebAssembly file
+    #[arg(value_name = "DIR|TAR|FILE.wasm")]
+    pub(crate) what: PathBuf,
+    /// Target: `oci://HOST[:PORT]/NAME[:TAG]`; without TAG, `latest`
+    #[arg(value_name = "OCI")]
+    pub(crate) to: String,
+    /// Add this annotation to the manifest, such as `org.opencontainers.image.version=1.2`;
+    /// repeatable
+    #[arg(long = "annotation", value_name = "KEY=VALUE", value_parser = annotation)]
+    pub(crate) annotations: Vec<(String, String)>,
+    /// Print digests and size as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+fn annotation(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.to_owned())),
+        _ => Err("expected KEY=VALUE".to_owned()),
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PullArgs {
+    /// Source: `oci://HOST[:PORT]/NAME[:TAG][@sha256:…]`
+    #[arg(value_name = "OCI")]
+    pub(crate) reference: String,
+    /// Target: a file if the name ends in `.tar`, otherwise a new directory to unpack into
+    /// [default: NAME.bundle.tar, or NAME.wasm for a single WebAssembly file]
+    #[arg(short, long, value_name = "FILE|DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print digests and size as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SaveArgs {
+    /// Source: `oci://HOST[:PORT]/NAME[:TAG][@sha256:…]`
+    #[arg(required = true, value_name = "OCI")]
+    pub(crate) references: Vec<String>,
+    /// Target: an archive if the name ends in `.tar`, otherwise a directory, which is created, or
+    /// extended if it is an OCI layout
+    #[arg(short, long, value_name = "FILE.tar|DIR")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LoadArgs {
+    /// An OCI layout: a directory, or a tar of one
+    #[arg(value_name = "FILE.tar|DIR")]
+    pub(crate) from: PathBuf,
+    /// Copy to a registry: `oci://HOST[:PORT]/NAME[:TAG]` for a layout with one bundle, or
+    /// `oci://HOST[:PORT]/[PREFIX/]`, ending in `/`, for all bundles under their own names
+    #[arg(long, value_name = "OCI", conflicts_with = "install")]
+    pub(crate) to: Option<String>,
+    /// Install the bundles, so that commands find them by name
+    #[arg(long)]
+    pub(crate) install: bool,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BakeArgs {
+    #[command(flatten)]
+    pub(crate) options: BakeOptions,
+    /// Print the digest of the image and its bundles as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+/// Packs a directory as a tar.
+pub(crate) fn pack(args: &PackArgs) -> Result<ExitCode, AppError> {
+    let wrong = |error| bundle_error(format!("failed to pack `{}`", args.dir.display()), &error);
+    let bundle = Bundle::open(&args.dir).map_err(wrong)?;
+    for warning in &bundle.warnings {
+        say(&format!("warning: {warning}"));
+    }
+    if args.output.as_deref() == Some(Path::new("-")) {
+        let packed = bundle.pack(BufWriter::new(io::stdout().lock())).map_err(|error| match error {
+            plumbline_bundle::BundleError::Write(error) => AppError::printing("failed to write the tar", &error),
+            error => wrong(error),
+        })?;
+        say(&format!("digest: {}", packed.digest));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(bundle.file_name()));
+    let packed = write_tar(&bundle, &path).map_err(|error| match error {
+        Failure::Bundle(error) => wrong(error),
+        Failure::File(error) => AppError::system(format!("failed to write `{}`", path.display())).because(&error),
+    })?;
+    print("what was packed cannot be printed", |out| match args.json {
+        true => {
+            let mut data = describe::bundle(&bundle);
+            if let Some(fields) = data.as_object_mut() {
+                fields.insert("path".to_owned(), path.display().to_string().into());
+            }
+            print_json(&data, out)
+        }
+        false => print_packed(&bundle, packed, &path, out),
+    })
+}
+
+enum Failure {
+    Bundle(plumbline_bundle::BundleError),
+    File(io::Error),
+}
+
+fn write_tar(bundle: &Bundle, path: &Path) -> Result<Packed, Failure> {
+    let mut file = AtomicFile::create(path).map_err(Failure::File)?;
+    let packed = bundle.pack(BufWriter::new(&mut file)).map_err(Failure::Bundle)?;
+    file.commit().map_err(Failure::File)?;
+    Ok(packed)
+}
+
+fn print_packed(bundle: &Bundle, packed: Packed, path: &Path, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "plugin: {}", bundle.name())?;
+    writeln!(out, "bundle: {}", path.display())?;
+    writeln!(out, "digest: {}", packed.digest)?;
+    writeln!(out, "size:   {}", Bytes(packed.bytes))?;
+    writeln!(out, "files:")?;
+    for file in &bundle.files {
+        writeln!(
+            out,
+            "  {:>10}  {}{}",
+            Bytes(file.bytes).to_string(),
+            file.name,
+            if file.executable { " (executable)" } else { "" }
+        )?;
+    }
+    Ok(())
+}
+
+pub(crate) fn push(args: &PushArgs) -> Result<ExitCode, AppError> {
+    let annotations = args.annotations.iter().cloned().collect();
+    let PushedArtifact { kind, reference, pushed, signatures } =
+        push_artifact(&context(&args.registry), &args.what, &args.to, annotations)?;
+    print("what was pushed cannot be printed", |out| match args.json {
+        true => print_json(
+            &json!({
+                "kind": kind, "reference": reference.to_string(), "manifest": pushed.manifest,
+                "digest": pushed.content, "bytes": pushed.bytes, "signatures": signatures,
+            }),
+            out,
+        ),
+        false => {
+            let size = Bytes(pushed.bytes);
+            let there = if pushed.there { ", was there already" } else { "" };
+            let signed = if signatures > 0 { format!("signatures: {signatures}\n") } else { String::new() };
+            write!(out, "pushed: {reference}\n{kind}: {} ({size}{there})\n{signed}", pushed.content)
+        }
+    })
+}
+
+pub(crate) fn pull(args: &PullArgs) -> Result<ExitCode, AppError> {
+    let PulledArtifact { kind, path, artifact } =
+        pull_artifact(&context(&args.registry), &args.reference, args.output.as_deref())?;
+    let pulled = &artifact.pulled;
+    print("what was pulled cannot be printed", |out| match args.json {
+        true => print_json(
+            &json!({
+                "kind": kind, "path": path.display().to_string(), "reference": artifact.reference.to_string(),
+                "manifest": pulled.manifest, "digest": pulled.layer.digest, "bytes": pulled.layer.size,
+                "annotations": pulled.annotations, "signatures": artifact.signatures.is_some(),
+            }),
+            out,
+        ),
+        false => writeln!(
+            out,
+            "pulled: {}\n{kind}: {} ({})\nsigned: {}",
+            path.display(),
+            pulled.layer.digest,
+            Bytes(pulled.layer.size),
+            if artifact.signatures.is_some() { "yes; not verified by this" } else { "no" }
+        ),
+    })
+}
+
+pub(crate) fn save(args: &SaveArgs) -> Result<ExitCode, AppError> {
+    let size = save_artifacts(
+        &context(&args.registry),
+        &args.references,
+        &args.output,
+        &mut |reference, digest, referrers| {
+            let signed = match referrers {
+                0 => String::new(),
+                1 => ", with 1 that belongs to it".to_owned(),
+                count => format!(", with {count} that belong to it"),
+            };
+            print_line(SAVED, &format!("saved: {reference} is {digest}{signed}"))
+        },
+    )?;
+    let size = size.map(|size| format!(" ({size})")).unwrap_or_default();
+    print_line(SAVED, &format!("written: {}{size}", args.output.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, AppError> {
+    let context = context(&args.registry);
+    let layout = ArtifactLayout::open(&args.from)?;
+    if let Some(to) = &args.to {
+        layout.copy(&context, to, &mut |reference, there| {
+            print_line(LOADED, &format!("loaded: {reference}{}", if there { " (was there already)" } else { "" }))
+        })?;
+    } else if args.install {
+        layout.install(&context, &mut |from, installed| {
+            let bundle = &installed.bundle;
+            print_line(LOADED, &format!("installed: `{}` from {from}: {}", bundle.name(), bundle.digest()))
+        })?;
+    } else {
+        say("next: `--to oci://…` copies it into a registry, `--install` installs it here");
+        for entry in &layout.entries {
+            print_line(LOADED, &format!("{} {}", entry.descriptor.digest, name_of(entry)))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn bake(args: &BakeArgs) -> Result<ExitCode, AppError> {
+    let options = &args.options;
+    let BakedImage { bundles, image, bytes } = bake_image(&context(&args.registry), options)?;
+    let listed: Vec<_> = bundles.iter().map(|bundle| (bundle.name(), bundle.digest().to_string())).collect();
+    print("what was baked cannot be printed", |out| match args.json {
+        true => {
+            let bundles: Vec<_> = listed.iter().map(|(name, digest)| json!({"name": name, "digest": digest})).collect();
+            let push = options.push.as_deref();
+            print_json(
+                &json!({"digest": image.digest, "path": options.output, "reference": push, "bundles": bundles}),
+                out,
+            )
+        }
+        false => {
+            let lines: String = listed.iter().map(|(name, digest)| format!("baked: {name} {digest}\n")).collect();
+            let end = match (&options.output, &options.push) {
+                (Some(path), _) => format!("written: {} ({})\n", path.display(), Bytes(bytes)),
+                (None, Some(to)) => format!("pushed: {to}@{}\n", image.digest),
+                (None, None) => String::new(),
+            };
+            write!(out, "{lines}image: {}\n{end}", image.digest)
+        }
+    })
+}
+
+const SAVED: &str = "what was saved cannot be printed";
+const LOADED: &str = "what was loaded cannot be printed";
+
+/// Prints a line at once, so that it is shown even if the next artifact fails.
+fn print_line(failed: &str, line: &str) -> Result<(), AppError> {
+    print(failed, |out| writeln!(out, "{line}")).map(drop)
+}

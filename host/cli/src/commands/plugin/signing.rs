@@ -1,0 +1,226 @@
+//! Keys, signatures and lock files: `keygen`, `sign`, `verify` and `lock`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use plumbline_app::report::print_json;
+use plumbline_app::signing::{PolicyFile, Target, key_error, one_key, policy, signing_key};
+use plumbline_app::sources::{self, ResolvedPlugin};
+use plumbline_app::{AppError, Context};
+use plumbline_archive::atomic::write_atomic;
+use plumbline_bundle::built_in::Environment;
+use plumbline_bundle::signing::{Predicate, sign as sign_subject, write_pair};
+use plumbline_bundle::{Bundle, Lock, Subject};
+use serde_json::{Value, json};
+
+use crate::args::shared::{DataFormat, RegistryArgs, context};
+use crate::output::print;
+use crate::ui::say;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SignArgs {
+    /// A packed bundle (`NAME.bundle.tar`), the name of an installed bundle, or `oci://…`
+    #[arg(value_name = "TAR|NAME|oci://…")]
+    pub(crate) bundle: String,
+    /// Private key file from `plugin keygen`; without it, `PLUMBLINE_SIGNING_KEY`, which holds a
+    /// PEM key or the name of a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// Version of the release, for information
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) release: Option<String>,
+    /// URL of the source of the bundle, for information
+    #[arg(long, value_name = "URL")]
+    pub(crate) source: Option<String>,
+    /// Write the signature to this file; without it, next to the tar (`NAME.bundle.tar.dsse.json`),
+    /// with the installed bundle, or to the manifest in the registry
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signatures: Option<PathBuf>,
+    /// Print the result in this format
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct VerifyArgs {
+    /// A packed bundle (`NAME.bundle.tar`), the name of an installed bundle, or `oci://…`
+    #[arg(value_name = "TAR|NAME|oci://…")]
+    pub(crate) bundle: String,
+    #[command(flatten)]
+    pub(crate) policy: PolicyFile,
+    /// Trust this public key for every name, instead of a policy
+    #[arg(long, value_name = "FILE", conflicts_with = "policy")]
+    pub(crate) key: Option<PathBuf>,
+    /// Read the signatures from this file; without it, from next to the tar
+    /// (`NAME.bundle.tar.dsse.json`), from the installed bundle, or from the manifest in the
+    /// registry
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signatures: Option<PathBuf>,
+    /// Print the result in this format
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeygenArgs {
+    /// Name of the files: `NAME.key` (keep it secret) and `NAME.pub` (give it to those who verify)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) out: PathBuf,
+    /// Overwrite existing keys: what they signed stays valid, but you can sign nothing more with
+    /// them
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print the result in this format
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LockArgs {
+    /// A plugin, as for `plumbline run --plugin`; repeatable
+    #[arg(short, long = "plugin", required = true, value_name = "NAME|FILE|DIR|URL")]
+    pub(crate) plugins: Vec<String>,
+    /// Write the lock file to this file, or to standard output with `-`
+    #[arg(short, long, default_value = plumbline_bundle::LOCK_FILE, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Lock built-in plugins in their version for `run --local`, not in that for clusters
+    #[arg(long)]
+    pub(crate) local: bool,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+pub(super) fn keygen(args: &KeygenArgs) -> Result<ExitCode, AppError> {
+    let pair = write_pair(&args.out, args.force).map_err(|error| key_error(&error))?;
+    let (private, public) = (pair.private.display(), pair.public.display());
+    let data = json!({
+        "key-id": pair.key.id(),
+        "private-key": private.to_string(),
+        "public-key": public.to_string(),
+    });
+    let text = format!("key:     {}\nprivate: {private}\npublic:  {public}", pair.key.id());
+    print_result(args.format, &text, &data)?;
+    say(&format!(
+        "`{private}` is not encrypted: move it to where secrets are kept, and give `{public}` to those who verify"
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Adds a signature to those of a bundle.
+pub(super) fn sign(args: &SignArgs) -> Result<ExitCode, AppError> {
+    let context = context(&args.registry);
+    let key = signing_key(&context, args.key.as_deref())?;
+    let target = Target::find(&context, &args.bundle)?.with_signatures(args.signatures.as_deref());
+    let predicate = Predicate {
+        version: args.release.clone().or_else(|| target.version.clone()),
+        source: args.source.clone(),
+        modules: target.modules.clone(),
+        signed: Some(Timestamp::now().to_string()),
+    };
+    let envelope = sign_subject(&target.subject, &predicate, &key)
+        .map_err(|error| AppError::system(format!("failed to sign `{}`", target.shown)).because(&error))?;
+    target.add(&context, envelope)?;
+
+    let (name, digest, place) = (&target.subject.name, target.subject.digest(), target.place());
+    let data = json!({
+        "name": name,
+        "digest": digest,
+        "key-id": key.public().id(),
+        "signatures": place,
+    });
+    let text = format!("signed `{name}` {digest}\nkey:        {}\nsignatures: {place}", key.public().id());
+    print_result(args.format, &text, &data)
+}
+
+/// Exit code if no signature counts.
+const NOT_VERIFIED: u8 = 1;
+
+pub(super) fn verify(args: &VerifyArgs) -> Result<ExitCode, AppError> {
+    let context = context(&args.registry);
+    let trust = match &args.key {
+        Some(key) => one_key(key)?,
+        None => policy(args.policy.policy.as_deref())?,
+    };
+    let target = Target::find(&context, &args.bundle)?.with_signatures(args.signatures.as_deref());
+    let (name, digest) = (&target.subject.name, target.subject.digest());
+    match trust.verify(&target.envelopes(&context)?, &target.subject, target.reference.as_deref()) {
+        Ok(verified) => {
+            let said = &verified.predicate;
+            let data = json!({
+                "name": name, "digest": digest, "verified": true,
+                "key": verified.key, "key-id": verified.key_id, "statement": said,
+            });
+            let mut text = format!("verified: `{name}` {digest}\nkey:      `{}` ({})", verified.key, verified.key_id);
+            for (label, said) in
+                [("version: ", &said.version), ("source:  ", &said.source), ("signed:  ", &said.signed)]
+            {
+                if let Some(said) = said {
+                    // The signer's text goes to a terminal, so its control characters are escaped.
+                    text.push_str(&format!("\n{label} {}", said.escape_debug()));
+                }
+            }
+            print_result(args.format, &text, &data)
+        }
+        Err(reasons) => {
+            let data = json!({"name": name, "digest": digest, "verified": false, "reasons": reasons});
+            let mut text = format!("not verified: `{name}` {digest}");
+            for reason in &reasons {
+                text.push_str(&format!("\n  {}", reason.replace(char::is_control, "\u{fffd}")));
+            }
+            print_result(args.format, &text, &data)?;
+            Ok(ExitCode::from(NOT_VERIFIED))
+        }
+    }
+}
+
+/// Writes a lock file with the exact versions of the plugins.
+pub(crate) fn lock(args: &LockArgs) -> Result<ExitCode, AppError> {
+    let context = context(&args.registry);
+    let place = if args.local { Environment::Local } else { Environment::Cluster };
+    let references = args.plugins.iter().map(String::as_str);
+    let found = references.map(|reference| find(&context, reference, place)).collect::<Result<Vec<_>, AppError>>()?;
+    let mut subjects = Vec::new();
+    for (reference, found, bundle) in &found {
+        let Some(definition) = found.digest else { continue };
+        let name = found.source.definition.name.as_str();
+        subjects.push(Subject { name, origin: reference, definition, bundle: bundle.as_ref() });
+    }
+    let cannot = |error: &dyn std::error::Error| AppError::usage("these plugins cannot be locked").because(error);
+    let lock = Lock::of(&subjects).map_err(|error| cannot(&error))?;
+    let text = lock.to_yaml().map_err(|error| cannot(&error))?;
+    if args.output == Path::new("-") {
+        return print("failed to print the lock", |out| out.write_all(text.as_bytes()));
+    }
+    write_atomic(&args.output, text.as_bytes())
+        .map_err(|error| AppError::system(format!("failed to write `{}`", args.output.display())).because(&error))?;
+    for plugin in lock.plugins() {
+        let digest = plugin.bundle.or(plugin.definition).map(|digest| digest.to_string()).unwrap_or_default();
+        say(&format!("locked `{}`: {digest}", plugin.name));
+    }
+    say(&format!("written: {}", args.output.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the plugin of a reference, and its bundle, if it has one.
+fn find<'a>(
+    context: &Context,
+    reference: &'a str,
+    place: Environment,
+) -> Result<(&'a str, ResolvedPlugin, Option<Bundle>), AppError> {
+    let found = sources::find(context, reference, place)?;
+    let bundle = found.bundle()?;
+    Ok((reference, found, bundle))
+}
+
+fn print_result(format: DataFormat, text: &str, data: &Value) -> Result<ExitCode, AppError> {
+    print("failed to print the result", |out| match format {
+        DataFormat::Text => writeln!(out, "{text}"),
+        DataFormat::Json => print_json(data, out),
+    })
+}

@@ -1,0 +1,175 @@
+//! Commands that the program calls in a cluster or for itself: the aggregator, the reporter, the test
+//! plugin, and the compiler of modules.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use plumbline_app::aggregator::{AggregatorEnd, AggregatorOptions, aggregate};
+use plumbline_app::modules::LimitsFile;
+use plumbline_app::process::processor;
+use plumbline_app::runtime::{Termination, one_thread, runtime};
+use plumbline_app::test_plugin::{AttackOptions, FakeSuiteOptions, TestPluginOptions};
+use plumbline_app::{AppError, test_plugin as app};
+use plumbline_kubernetes::ConnectOptions;
+use plumbline_worker::reporter::{Access, Config, LogLevel, Pace, Processor, run};
+
+use crate::args::shared::{RegistryArgs, context};
+use crate::args::{Global, Level};
+use crate::error::SYSTEM;
+use crate::logging;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompileModuleArgs {
+    /// Memory limit in bytes
+    pub(crate) memory: u64,
+    /// Limit on processor time in seconds
+    pub(crate) cpu_seconds: u64,
+}
+
+/// The variables, for `--help`.
+const VARIABLES: &str = "\
+Environment:
+  JOB_NAME                 Job to update; required
+  JOB_NAMESPACE            Namespace of the Job; required
+  POD_NAME                 Pod of the adapter; required
+  RESULTS_PATH             Absolute path of the result file [default: /results/adapter-result.json]
+  POLL_INTERVAL_SECONDS    Interval between checks for the file [default: 2]
+  MAX_WAIT_TIME_SECONDS    Time limit for the result [default: 300]
+  CONDITION_TYPE           Type of the condition [default: Available]
+  LOG_LEVEL                trace, debug, info, warn or error [default: info]
+  ADAPTER_CONTAINER_NAME   Container of the adapter [default: the first other container]
+  REPORTER_CONTAINER_NAME  Container of the reporter [default: detected]
+  DETAILS_TO               none, annotation, configmap or event [default: none]
+  RESULT_FORMAT            json, junit, gojson, ..., or the path of a module [default: json]
+  RESULT_SETTLE_SECONDS    Time without a change before the reporter reads a file while the adapter runs
+                           [default: 5, or 30 with RESULT_FORMAT]
+
+Exit codes:
+  0  the outcome was reported, whether success or failure
+  2  a variable is missing or invalid
+  4  the outcome could not be reported";
+
+/// Report the result of a Job's container (the adapter) as a condition in the Job's status. Runs in
+/// the Job's pod and waits for the result file or the end of the container.
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = VARIABLES)]
+pub(crate) struct ReportArgs {
+    /// Kubeconfig file [default: the service account of this pod, $KUBECONFIG, or ~/.kube/config]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Context in the kubeconfig [default: the current one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitsFile,
+}
+
+impl ReportArgs {
+    pub(crate) fn connect_options(&self) -> ConnectOptions {
+        ConnectOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
+    }
+}
+
+/// A plugin that does what it is told: for tests of clusters, and for trying things out.
+#[derive(Debug, Clone, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct TestPluginArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<TestPluginCommand>,
+    #[command(flatten)]
+    pub(crate) options: TestPluginOptions,
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum TestPluginCommand {
+    /// Be the image of the conformance suite, as far as can be seen from outside it
+    E2e(Box<FakeSuiteOptions>),
+    Attack(AttackOptions),
+}
+
+/// The exit code after SIGTERM: 128 and the number of the signal, as shells report it.
+const TERMINATED: u8 = 143;
+
+pub(crate) fn aggregator(options: &AggregatorOptions, global: &Global) -> Result<ExitCode, AppError> {
+    // Users need the log to find out what went wrong, so it has more than warnings by default.
+    let level = if global.level == Level::Warn { Level::Info } else { global.level };
+    let global = Global { level, ..global.clone() };
+    let start_log = |path: &Path| logging::init_run(&global, path);
+    let context = context(&RegistryArgs::default());
+    Ok(match runtime()?.block_on(Box::pin(aggregate(&context, options, &start_log)))? {
+        AggregatorEnd::Finished => ExitCode::SUCCESS,
+        AggregatorEnd::Failed => ExitCode::from(SYSTEM),
+        AggregatorEnd::Left => ExitCode::from(TERMINATED),
+    })
+}
+
+pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let env: BTreeMap<String, String> = std::env::vars_os()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+        .collect();
+    let config = Config::from_env(&env).map_err(|error| {
+        AppError::usage("the reporter's configuration cannot be used")
+            .because(&error)
+            .hint("the variables are listed by `plumbline report --help`")
+    })?;
+    // An explicit option takes precedence over the variable.
+    let level = if global.level == Level::Warn { level(config.log_level) } else { global.level };
+    logging::init(&Global { level, ..global.clone() });
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
+    let processor: Option<Arc<Processor>> = match &config.result_format {
+        Some(format) => Some(processor(format, &args.limits)?),
+        None => None,
+    };
+    // One thread is enough next to every adapter. Blocking calls have their own threads.
+    let runtime = one_thread()?;
+    let reported = runtime.block_on(Box::pin(async {
+        let mut termination =
+            Termination::catch().map_err(|error| AppError::system("signals cannot be caught").because(&error))?;
+        let terminate = async move { termination.received().await };
+        tracing::info!(
+            "waiting up to {} s for `{}`, for condition `{}` of job `{}` in namespace `{}`",
+            config.max_wait.as_secs(),
+            config.results_path.display(),
+            config.condition_type,
+            config.job,
+            config.namespace
+        );
+        let access = Access::connect(args.connect_options()).await.map_err(|error| AppError::cluster(&error))?;
+        run(&config, Arc::new(access), processor, Pace::default(), terminate).await.map_err(AppError::from)
+    }));
+    // Access to a volume that hangs is not awaited.
+    runtime.shutdown_background();
+    // A failed adapter is a valid result: the reporter did its work.
+    reported.map(|_| ExitCode::SUCCESS)
+}
+
+fn level(level: LogLevel) -> Level {
+    match level {
+        LogLevel::Error => Level::Error,
+        LogLevel::Warn => Level::Warn,
+        LogLevel::Info => Level::Info,
+        LogLevel::Debug => Level::Debug,
+        LogLevel::Trace => Level::Trace,
+    }
+}
+
+pub(crate) fn test_plugin(args: &TestPluginArgs) -> Result<ExitCode, AppError> {
+    let context = context(&RegistryArgs::default());
+    let code = match &args.command {
+        Some(TestPluginCommand::E2e(args)) => app::fake_suite(&context, args, &mut io::stdout()),
+        Some(TestPluginCommand::Attack(args)) => app::attack(&context, args),
+        None => app::run(&context, &args.options),
+    };
+    code.map(ExitCode::from)
+}
+
+pub(crate) fn compile_module(args: &CompileModuleArgs) -> Result<ExitCode, AppError> {
+    let code = plumbline_sandbox::compile_stdin(args.memory, args.cpu_seconds)
+        .map_err(|error| AppError::system("failed to compile the module").because(&error))?;
+    Ok(u8::try_from(code).unwrap_or(u8::MAX).into())
+}

@@ -1,0 +1,236 @@
+//! `plumbline e2e` and `plumbline modes`: the tests and the modes of the conformance suite.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use plumbline_app::AppError;
+use plumbline_app::report::{self, print_json};
+use plumbline_app::suite::test_names::{self, TestSource};
+use plumbline_conformance::lists::{SUITE, Selection, TestList, near, tags};
+use plumbline_conformance::suite::Mode;
+use plumbline_kubernetes::ConnectOptions;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::args::shared::{DataFormat, RegistryArgs, context};
+use crate::output::{print, print_raw};
+use crate::ui::say;
+
+/// Where Sonobuoy's project publishes lists of tests, by version.
+const ONLINE: &str = "https://raw.githubusercontent.com/vmware-tanzu/sonobuoy/main/cmd/sonobuoy/app/e2e/testLists";
+
+/// List the tests of the suite, and which of them a focus selects.
+#[derive(Debug, clap::Args)]
+pub(crate) struct E2eArgs {
+    /// Show only tests that match this Go regular expression
+    #[arg(short, long, value_name = "REGEX")]
+    pub(crate) focus: Option<String>,
+    /// Leave out tests that match this Go regular expression
+    #[arg(short, long, value_name = "REGEX")]
+    pub(crate) skip: Option<String>,
+    /// What to show
+    #[arg(short, long, value_enum, ignore_case = true, default_value_t = E2eMode::Tests)]
+    pub(crate) mode: E2eMode,
+    /// Version of Kubernetes, such as `v1.30.2`, or `auto` for that of the cluster [default: the
+    /// newest known]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) version: Option<String>,
+    /// Source of the names: `offline` (built-in lists), `online` (those of Sonobuoy's project), `-`
+    /// (standard input), a list, a directory of lists `VERSION.gz`, the URL of either, an archive,
+    /// or `image[:REFERENCE]` (runs the suite's program from its image on this machine)
+    #[arg(short, long, value_name = "SOURCE", default_value = "offline")]
+    pub(crate) input: String,
+    /// Print the tests in this format
+    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<E2eFormat>,
+    /// With `--version auto`: kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the service
+    /// account of this pod]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// With `--version auto`: context in the kubeconfig [default: the current one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// Base URL for `--input online`
+    #[arg(long, hide = true, value_name = "ADDRESS", default_value = ONLINE)]
+    pub(crate) url: String,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "camelCase")]
+pub(crate) enum E2eMode {
+    /// Names of tests
+    Tests,
+    /// Tags (the words in brackets) of the names, each once
+    Tags,
+    /// Tags, with the number of tests that have each
+    TagCounts,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum E2eFormat {
+    /// One JSON object
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModesArgs {
+    /// Also show the settings of each mode
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Print the modes in this format; data always includes the settings
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
+}
+
+pub(crate) fn e2e(args: &E2eArgs) -> Result<ExitCode, AppError> {
+    // Checked before anything is fetched, so that an invalid expression is reported at once.
+    let selection = Selection::parse(args.focus.as_deref(), args.skip.as_deref()).map_err(|(what, error)| {
+        AppError::usage(format!("`--{what}` is not a valid regular expression of Go"))
+            .because(&error)
+            .hint("to mean a name as it is, put a backslash before `[ ] ( ) . * + ? | { } ^ $`")
+    })?;
+    let source = TestSource {
+        input: args.input.clone(),
+        version: args.version.clone(),
+        url: args.url.clone(),
+        cluster: ConnectOptions { kubeconfig: args.kubeconfig.clone(), context: args.context.clone() },
+    };
+    let list = test_names::read(&context(&args.registry), &source)?;
+    let selected: Vec<&str> = selection.select(&list.tests).collect();
+    if selected.is_empty() {
+        return Err(nothing(args, &list));
+    }
+    warn_of_anchors(args, &selection, &list, &selected);
+    print_raw("failed to print the tests", |out| print_tests(args, &list, &selected, out))
+}
+
+fn nothing(args: &E2eArgs, list: &TestList) -> AppError {
+    let (focus, skip) = (args.focus.as_deref().unwrap_or_default(), args.skip.as_deref().unwrap_or_default());
+    let of = of(list);
+    let focused = Selection::parse(args.focus.as_deref(), None).map_or(0, |focus| focus.select(&list.tests).count());
+    if focused > 0 {
+        return AppError::usage(format!(
+            "nothing is left {of}: `--focus` selects {focused}, and `--skip` skips them all"
+        ))
+        .hint(format!("leave `--skip '{skip}'` out, or let it match less"));
+    }
+    let error = AppError::usage(format!("the focus `{focus}` selects none {of}"));
+    let near: Vec<String> =
+        near(focus, list.tests.iter().map(String::as_str)).iter().map(|name| report::text::name(name)).collect();
+    match near.is_empty() {
+        true => {
+            error.hint("`plumbline e2e` prints all names, `plumbline e2e --mode tags` what stands in brackets in them")
+        }
+        false => error.hint(format!("there is:\n{}", near.join("\n"))),
+    }
+}
+
+/// Formats the source of the list: `of the 7201 tests of v1.30.2 in …`.
+fn of(list: &TestList) -> String {
+    let version = if list.version.is_empty() { String::new() } else { format!(" of {}", list.version) };
+    format!("of the {} tests{version} in {}", list.tests.len(), list.source)
+}
+
+/// Warns if the suite would select other tests: it matches expressions against its own name and that of
+/// the test.
+fn warn_of_anchors(args: &E2eArgs, selection: &Selection, list: &TestList, selected: &[&str]) {
+    if args.focus.is_none() && args.skip.is_none() {
+        return;
+    }
+    let here = selected.iter().filter(|name| !plumbline_conformance::lists::is_suite_node(name)).count();
+    let there = list.specs().filter(|test| selection.runs(test)).count();
+    if here != there {
+        say(&format!(
+            "warning: the suite itself would select {there} with these expressions, and not {here}: it matches them against `{SUITE} NAME`, so that `^` stands before its own name"
+        ));
+    }
+}
+
+/// The document of `-o json`. Keys are never removed or renamed.
+#[derive(Serialize)]
+struct Document<'a> {
+    /// The version of the list; empty if it is not known.
+    version: &'a str,
+    /// The source of the list.
+    source: &'a str,
+    /// The number of tests in the list.
+    total: usize,
+    /// The number of selected tests.
+    selected: usize,
+    /// The selected tests, with `--mode tests`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tests: Option<&'a [&'a str]>,
+    /// Their tags, with `--mode tags`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<Vec<&'a str>>,
+    /// The number of tests with each tag, with `--mode tagCounts`.
+    #[serde(rename = "tagCounts", skip_serializing_if = "Option::is_none")]
+    tag_counts: Option<&'a BTreeMap<String, usize>>,
+}
+
+fn print_tests(args: &E2eArgs, list: &TestList, selected: &[&str], out: &mut impl Write) -> io::Result<()> {
+    let counts = match args.mode {
+        E2eMode::Tests => BTreeMap::new(),
+        E2eMode::Tags | E2eMode::TagCounts => tags(selected.iter().copied()),
+    };
+    if args.format.is_some() {
+        let document = Document {
+            version: &list.version,
+            source: &list.source,
+            total: list.tests.len(),
+            selected: selected.len(),
+            tests: (args.mode == E2eMode::Tests).then_some(selected),
+            tags: (args.mode == E2eMode::Tags).then(|| counts.keys().map(String::as_str).collect()),
+            tag_counts: (args.mode == E2eMode::TagCounts).then_some(&counts),
+        };
+        return print_json(&document, out);
+    }
+    match args.mode {
+        E2eMode::Tests => selected.iter().try_for_each(|test| writeln!(out, "{}", report::text::name(test))),
+        E2eMode::Tags => counts.keys().try_for_each(|tag| writeln!(out, "{}", report::text::name(tag))),
+        // Without a space, because scripts for Sonobuoy split the line at the last colon.
+        E2eMode::TagCounts => {
+            counts.iter().try_for_each(|(tag, count)| writeln!(out, "{}:{count}", report::text::name(tag)))
+        }
+    }
+}
+
+/// Maximum characters of a line without `--verbose`. One mode skips tests by name, which would fill
+/// a page.
+const MAX_LINE: usize = 200;
+
+pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, AppError> {
+    print("failed to print the modes", |out| match args.format {
+        DataFormat::Text => write!(out, "{}", Mode::ALL.map(|mode| mode_text(mode, args.verbose)).join("\n")),
+        DataFormat::Json => print_json(&json!({"modes": Mode::ALL.map(mode_data)}), out),
+    })
+}
+
+/// Returns a mode as data. Keys are never removed or renamed.
+fn mode_data(mode: Mode) -> Value {
+    json!({
+        "name": mode.name(), "description": mode.description(), "default": mode == Mode::default(),
+        "focus": mode.focus(), "skip": mode.skip(), "parallel": mode.parallel(),
+    })
+}
+
+/// Formats a mode with the keys that scripts expect.
+fn mode_text(mode: Mode, whole: bool) -> String {
+    let lines = [
+        format!("Mode: {mode}"),
+        format!("Description: {}", mode.description()),
+        format!("E2E_FOCUS: {}", mode.focus()),
+        format!("E2E_SKIP: {}", mode.skip().unwrap_or_default()),
+        format!("E2E_PARALLEL: {}", mode.parallel()),
+    ];
+    let cut = |line: String| match line.char_indices().nth(MAX_LINE) {
+        Some((end, _)) if !whole => format!("{}... (`--verbose` shows all of it)\n", line.get(..end).unwrap_or(&line)),
+        _ => format!("{}\n", line.trim_end()),
+    };
+    lines.map(cut).concat()
+}

@@ -1,0 +1,110 @@
+//! Writes to standard output.
+
+use std::io::{self, BufWriter, IsTerminal, Stdout, StdoutLock, Write};
+use std::process::ExitCode;
+
+use anstream::AutoStream;
+use plumbline_app::AppError;
+use plumbline_core::text::steers_terminal;
+
+/// Standard output, buffered.
+pub(crate) type Out = BufWriter<AutoStream<StdoutLock<'static>>>;
+
+/// Prints to standard output, without escape sequences if that is not a terminal. `failed` is the
+/// summary of the error if that fails.
+pub(crate) fn print(failed: &str, text: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<ExitCode, AppError> {
+    print_on(anstream::stdout().lock(), failed, text)
+}
+
+/// Prints to standard output as [`print`] does, with every byte.
+pub(crate) fn print_raw(failed: &str, text: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<ExitCode, AppError> {
+    print_on(AutoStream::always_ansi(io::stdout().lock()), failed, text)
+}
+
+fn print_on(
+    out: AutoStream<StdoutLock<'static>>,
+    failed: &str,
+    text: impl FnOnce(&mut Out) -> io::Result<()>,
+) -> Result<ExitCode, AppError> {
+    let mut out = BufWriter::new(out);
+    text(&mut out).and_then(|()| out.flush()).map_err(|error| AppError::printing(failed, &error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Maximum bytes of a UTF-8 character that may be missing at the end of a chunk.
+const MAX_PART: usize = 3;
+
+/// Standard output for foreign text. A terminal gets it without control characters; a pipe or file
+/// gets every byte.
+pub(crate) struct Foreign<W> {
+    out: W,
+    is_terminal: bool,
+    /// The first bytes of an incomplete character.
+    part: Vec<u8>,
+}
+
+impl Foreign<StdoutLock<'static>> {
+    /// Returns a writer to standard output.
+    pub(crate) fn stdout() -> Self {
+        let stdout: Stdout = io::stdout();
+        Self { is_terminal: stdout.is_terminal(), out: stdout.lock(), part: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for Foreign<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_terminal {
+            return self.out.write(bytes);
+        }
+        let mut all = std::mem::take(&mut self.part);
+        all.extend(bytes);
+        let mut safe = String::with_capacity(all.len());
+        let mut chunks = all.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            safe.extend(chunk.valid().chars().map(shown));
+            let invalid = chunk.invalid();
+            let unfinished = chunks.peek().is_none()
+                && invalid.len() <= MAX_PART
+                && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
+            if unfinished {
+                self.part = invalid.to_vec();
+            } else if !invalid.is_empty() {
+                safe.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        self.out.write_all(safe.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn shown(c: char) -> char {
+    if steers_terminal(c) && !matches!(c, '\n' | '\t') { char::REPLACEMENT_CHARACTER } else { c }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(is_terminal: bool, bytes: &[u8], piece: usize) -> Vec<u8> {
+        let mut foreign = Foreign { out: Vec::new(), is_terminal, part: Vec::new() };
+        for piece in bytes.chunks(piece) {
+            foreign.write_all(piece).unwrap();
+        }
+        foreign.out
+    }
+
+    #[test]
+    fn only_a_terminal_is_protected() {
+        let content = "a\u{1b}[2J\tä\u{9b}漢\r\n\u{202e}b".as_bytes();
+        for piece in 1..=content.len() {
+            assert_eq!(written(false, content, piece), content);
+            let shown = String::from_utf8(written(true, content, piece)).unwrap();
+            assert_eq!(shown, "a\u{fffd}[2J\tä\u{fffd}漢\u{fffd}\n\u{fffd}b", "in pieces of {piece}");
+        }
+        assert_eq!(written(true, b"a\xffb\xe4", 4), "a\u{fffd}b".as_bytes());
+    }
+}
