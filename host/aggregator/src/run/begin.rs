@@ -30,6 +30,7 @@ use crate::workdir::{PluginRecord, RunRecord, WorkDir};
 pub struct Run {
     pub(super) record: RunRecord,
     pub(super) settings: Settings,
+    pub(super) store: Store,
     pub(super) work: WorkDir,
     pub(super) plugins: Vec<PlannedPlugin>,
     pub(super) state: State,
@@ -102,11 +103,12 @@ impl Run {
             discard_unrecorded(&state, &store)?;
             state.apply(Event::Restarted)?;
         }
-        let (server, url) = start_server(&settings, &authority, state.clone(), store).await?;
+        let (server, url) = start_server(&settings, &authority, state.clone(), store.clone()).await?;
         let outcomes = BTreeMap::new();
         let run = Self {
             record,
             settings,
+            store,
             work,
             plugins,
             state,

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumbline_archive::disk::Disk;
-use plumbline_archive::extract::{ExtractError, ExtractLimits, extract_tar_gz};
-use plumbline_archive::layout::{self, LEFT_OUT_FILE};
+use plumbline_archive::layout;
 use plumbline_archive::pack::{PackError, PackOptions, pack_directory};
 use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::ledger::ErrorRecord;
@@ -22,6 +21,7 @@ use super::settings::RunError;
 use crate::dispatcher::{Dispatcher, Exit, Unsent};
 use crate::plan::PlannedPlugin;
 use crate::postprocess::{EXIT_FILE, EXIT_SUCCESS, Outcome, TREE_FILE, post_process};
+use crate::server::{Store, StoreError};
 
 /// Key of an error document with the files that the plugin wrote but did not send.
 const PARTIAL_RESULTS: &str = "partial-results";
@@ -31,6 +31,7 @@ pub(super) struct CompletedPlugin {
     pub(super) planned: PlannedPlugin,
     pub(super) dispatcher: Arc<dyn Dispatcher>,
     pub(super) disk: Disk,
+    pub(super) store: Store,
     /// Content of the archive.
     pub(super) tree: PathBuf,
     pub(super) scratch: PathBuf,
@@ -87,7 +88,7 @@ impl CompletedPlugin {
             let what = format!("remove the files of failed result `{key}`");
             return self.disk.remove_directory(&target).map_err(RunError::io(what));
         };
-        let partial = match keep(&unsent, &target, &self.scratch, &self.limits) {
+        let partial = match keep(&unsent, key, &self.store, &self.limits) {
             Ok(0) => return Ok(()),
             Ok(files) => json!({ "files": files }),
             // The files are still where the plugin wrote them, so another attempt can keep them.
@@ -117,47 +118,30 @@ enum UnsentError {
     /// The files are not readable, or exceed the limit of an upload.
     #[error("failed to collect the files: {0}")]
     Pack(#[from] PackError),
-    /// The files exceed the limit of an unpacked upload.
+    /// The files exceed a limit of the run, or this machine failed.
     #[error("failed to keep the files: {0}")]
-    Extract(#[from] ExtractError),
-    /// This machine failed.
-    #[error("failed to keep the files: {0}")]
-    Io(#[from] io::Error),
+    Store(#[from] StoreError),
 }
 
-/// Copies the files of `unsent` to `target`, and returns their number. They are packed and unpacked
-/// like an upload, so that the same rules apply to links, names, sizes and numbers.
-fn keep(unsent: &Unsent, target: &Path, scratch: &Path, limits: &ReceiveLimits) -> Result<u64, UnsentError> {
+/// Copies the files of `unsent` to the location of the result `key`, and returns their number. They
+/// are packed and stored like an upload, so that the same rules apply to links, names, sizes and
+/// numbers, and to what all results of the run may have.
+fn keep(unsent: &Unsent, key: &ResultKey, store: &Store, limits: &ReceiveLimits) -> Result<u64, UnsentError> {
     let options = PackOptions {
         max_bytes: Some(limits.body_bytes),
         exclude: unsent.exclude.clone(),
         ..PackOptions::for_upload(limits)
     };
-    let (mut packed, _) = pack_directory(&unsent.directory, tempfile::tempfile_in(scratch)?, &options, &mut || false)?;
-    let out = tempfile::Builder::new().prefix("unsent-").tempdir_in(scratch)?;
-    io::Seek::rewind(&mut packed)?;
-    let extracted = extract_tar_gz(packed, out.path(), &ExtractLimits::from(limits))?;
-    if extracted.files == 0 {
-        return Ok(0);
-    }
-    // Do not count the list of entries that could not be packed, because the plugin did not write
-    // it.
-    let list = u64::from(out.path().join(LEFT_OUT_FILE).is_file());
-    if let Some(parent) = target.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    // A resumed run may have been interrupted after this step and before post-processing.
-    match fs::remove_dir_all(target) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-        _ => {}
-    }
-    fs::rename(out.path(), target)?;
-    fs::set_permissions(target, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-    Ok(extracted.files.saturating_sub(list))
+    store.keep_packed(key, |body| {
+        pack_directory(&unsent.directory, body, &options, &mut || false)?;
+        Ok(())
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use plumbline_core::NodeName;
+
     use super::*;
 
     #[test]
@@ -169,13 +153,23 @@ mod tests {
         fs::write(from.join("done"), "x").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", from.join("link")).unwrap();
         let unsent = Unsent { exclude: vec![from.join("done")], directory: from };
-        let target = dir.path().join("tree/results/global");
-        let kept = |limits: &ReceiveLimits| keep(&unsent, &target, dir.path(), limits);
+        let tree = dir.path().join("tree");
+        let key = ResultKey::new("p".parse().unwrap(), NodeName::global());
+        let target = tree.join(layout::result_dir(&key.plugin, &key.node));
+        let kept = |limits: &ReceiveLimits| {
+            let store = Store::create(&Disk::default(), dir.path().join("incoming"), tree.clone(), limits).unwrap();
+            keep(&unsent, &key, &store, limits)
+        };
         assert_eq!(kept(&ReceiveLimits::default()).unwrap(), 1);
         assert_eq!(kept(&ReceiveLimits::default()).unwrap(), 1, "again, after a restart");
         assert_eq!(fs::read_to_string(target.join("sub/a.xml")).unwrap(), "a");
         assert!(!target.join("done").exists() && !target.join("link").exists());
         let few = ReceiveLimits { entries: 1, ..ReceiveLimits::default() };
         assert!(matches!(kept(&few).unwrap_err(), UnsentError::Pack(_)));
+
+        let full = ReceiveLimits { run_entries: 2, ..ReceiveLimits::default() };
+        let error = kept(&full).unwrap_err();
+        assert!(error.to_string().contains("limit `run-entries`"), "{error}");
+        assert_eq!(fs::read_to_string(target.join("sub/a.xml")).unwrap(), "a", "what was kept before stays");
     }
 }

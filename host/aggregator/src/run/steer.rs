@@ -223,6 +223,7 @@ impl Run {
             planned,
             dispatcher: Arc::clone(&self.dispatcher),
             disk: self.work.disk().clone(),
+            store: self.store.clone(),
             tree: self.work.tree(),
             scratch: self.work.scratch(),
             limits: self.settings.receive.clone(),

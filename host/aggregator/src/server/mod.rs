@@ -7,3 +7,4 @@ mod store;
 
 pub use listener::{Server, ServerError};
 pub use store::Store;
+pub(crate) use store::StoreError;

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 
 /// Reason why a complete upload is not a result.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum StoreError {
+pub(crate) enum StoreError {
     /// The upload is not a valid gzip-compressed tar, or a malicious one.
     #[error("{0}")]
     Archive(#[from] ExtractError),
@@ -31,7 +31,7 @@ pub(super) enum StoreError {
 
 /// Error for an upload that would exceed a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum OverBudget {
+pub(crate) enum OverBudget {
     /// The plugin has sent too many bytes.
     #[error("with this result, the plugin would have more than {0} bytes (limit `plugin-bytes`)")]
     PluginBytes(u64),
@@ -96,6 +96,28 @@ impl Store {
     /// result may call it.
     pub(super) fn place(&self, unpacked: Unpacked, key: &ResultKey) -> io::Result<()> {
         self.place_at(unpacked, &self.tree.join(layout::result_dir(&key.plugin, &key.node)))
+    }
+
+    /// Stores the archive that `pack` writes at the location of the result `key`, by the rules of an
+    /// upload, and returns the number of files. The list of files that `pack` left out does not
+    /// count. Without files, nothing is stored.
+    pub(crate) fn keep_packed<E: From<StoreError>>(
+        &self,
+        key: &ResultKey,
+        pack: impl FnOnce(File) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let failed = |error: io::Error| E::from(StoreError::Io(error));
+        let mut slot = self.slot(&key.plugin).map_err(failed)?;
+        pack(File::create(&slot.body).map_err(failed)?)?;
+        let bytes = fs::metadata(&slot.body).map_err(failed)?.len();
+        slot.space.take(0, bytes).map_err(StoreError::from)?;
+        let unpacked = unpack(&self.disk, slot, Shape::Archive, &self.limits, String::new())?;
+        let list = u64::from(unpacked.slot.out.join(layout::LEFT_OUT_FILE).is_file());
+        let files = unpacked.stored.files.saturating_sub(list);
+        if unpacked.stored.files > 0 {
+            self.place(unpacked, key).map_err(failed)?;
+        }
+        Ok(files)
     }
 
     /// Moves the upload to the location of the partial result of `key`.
