@@ -167,7 +167,7 @@ enum SignatureStore {
     /// Referrers of a manifest, with the signatures that it had when it was pulled.
     Registry {
         reference: Reference,
-        manifest: plumbline_registry::Digest,
+        manifest: Digest,
         signatures: Option<Vec<u8>>,
     },
 }

@@ -110,10 +110,8 @@ pub(super) fn collect(options: &Options, out: &mut dyn Write) -> io::Result<Resu
     if let Err(source) = std::fs::read_dir(&root) {
         return Ok(Err(CollectError::Root { root, source }));
     }
-    let (bytes, run) = match journalctl(options, out)? {
-        Ok((bytes, failure, stderr)) => (bytes, Ok((failure, stderr))),
-        Err(why) => (0, Err(why)),
-    };
+    let run = journalctl(options, out)?;
+    let bytes = run.as_ref().map_or(0, |run| run.bytes);
     if bytes == 0 {
         match has_journal(&Source::new(&root)) {
             Ok(true) => {}
@@ -123,9 +121,11 @@ pub(super) fn collect(options: &Options, out: &mut dyn Write) -> io::Result<Resu
     }
     Ok(match run {
         Err(why) => Err(CollectError::Journalctl { root, why }),
-        Ok((Some(why), stderr)) if stderr.is_empty() => Err(CollectError::Interrupted { why }),
-        Ok((Some(why), stderr)) => Err(CollectError::Interrupted { why: format!("{why}; it printed: {stderr}") }),
-        Ok((None, stderr)) => {
+        Ok(Run { failure: Some(why), stderr, .. }) if stderr.is_empty() => Err(CollectError::Interrupted { why }),
+        Ok(Run { failure: Some(why), stderr, .. }) => {
+            Err(CollectError::Interrupted { why: format!("{why}; it printed: {stderr}") })
+        }
+        Ok(Run { failure: None, stderr, .. }) => {
             let mut notes = Vec::new();
             // Without the required permissions, the output is empty and this text explains why.
             if !stderr.is_empty() {
@@ -144,9 +144,18 @@ pub(super) fn collect(options: &Options, out: &mut dyn Write) -> io::Result<Resu
     })
 }
 
-/// Runs `journalctl`. Returns the number of bytes that it printed, why the output is incomplete,
-/// and its stderr in one line; or why it could not be run.
-fn journalctl(options: &Options, out: &mut dyn Write) -> io::Result<Result<(u64, Option<String>, String), String>> {
+/// What `journalctl` did.
+struct Run {
+    /// The number of bytes that it printed.
+    bytes: u64,
+    /// Why the output is incomplete, if it is.
+    failure: Option<String>,
+    /// Its stderr, in one line.
+    stderr: String,
+}
+
+/// Runs `journalctl`. The inner error says why it could not be run.
+fn journalctl(options: &Options, out: &mut dyn Write) -> io::Result<Result<Run, String>> {
     let Some(mut command) = command(options) else {
         return Ok(Err(format!("no program is known that could execute it in `{}`", options.root.display())));
     };
@@ -176,7 +185,7 @@ fn journalctl(options: &Options, out: &mut dyn Write) -> io::Result<Result<(u64,
         (Exit::Status(status), None) => Some(format!("it exited with {status}")),
         (Exit::Unknown(error), None) => Some(format!("nobody knows how it ended: {error}")),
     };
-    Ok(Ok((bytes, failure, stderr)))
+    Ok(Ok(Run { bytes, failure, stderr }))
 }
 
 fn command(options: &Options) -> Option<Command> {

@@ -34,7 +34,7 @@ fn below(places: &[&str], name: &str) -> Vec<PathBuf> {
 
 /// Checks that each file refers to its schema and is valid.
 fn follow(found: &[PathBuf], schema: Value) {
-    let id = schema["$id"].as_str().unwrap().to_owned();
+    let id = schema.get("$id").and_then(Value::as_str).unwrap().to_owned();
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.add_resource(&id, schema).unwrap();
     let index = compiler.compile(&id, &mut schemas).unwrap();
