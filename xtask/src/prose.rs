@@ -22,6 +22,9 @@ const MAX_LINE: usize = 100;
 /// list of the book's pages.
 const LONG: [&str; 2] = ["docs/wit.md", "docs/SUMMARY.md"];
 
+/// Parts of the names of snapshots that have one text per line, so that their sentences are checked.
+const CATALOGUES: [&str; 2] = ["__messages", "__help"];
+
 /// Checks all files that git knows. Without Go, Vale cannot be built, and its part is skipped.
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Error> {
     let root = workspace.root();
@@ -44,7 +47,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Error> {
     let Some(vale) = go_tools::VALE.ensure() else {
         return Ok(Outcome::Skipped("Vale cannot be built here".to_owned()));
     };
-    process::run(Command::new(vale).current_dir(root).arg("--output=line").args(&files))?;
+    let lists = lists(root, &files)?;
+    process::run(Command::new(vale).current_dir(root).arg("--output=line").args(&files).args(&lists))?;
     Ok(Outcome::Passed)
 }
 
@@ -54,6 +58,34 @@ fn files(root: &Path) -> Result<Vec<PathBuf>, Error> {
     git.current_dir(root).arg("-c").arg(format!("safe.directory={}", root.display()));
     let listed = process::output(git.args(["ls-files", "--", "*.md", "*.snap"]))?;
     Ok(listed.lines().map(PathBuf::from).filter(|file| root.join(file).exists()).collect())
+}
+
+/// Writes the lines of catalogues as lists in Markdown below `target/prose`, and returns the files.
+///
+/// In other text, Vale takes lines without a full stop for one sentence.
+fn lists(root: &Path, files: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let dir = root.join("target/prose");
+    fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
+    let is_catalogue = |file: &&PathBuf| {
+        let name = file.to_string_lossy();
+        name.ends_with(".snap") && CATALOGUES.iter().any(|part| name.contains(part))
+    };
+    let write = |file: &PathBuf| {
+        let text = fs::read_to_string(root.join(file)).map_err(Error::io("read", file))?;
+        let list = dir.join(file.to_string_lossy().replace(['/', '\\'], "+")).with_extension("md");
+        fs::write(&list, list_of(&text)).map_err(Error::io("write", &list))?;
+        Ok(list)
+    };
+    files.iter().filter(is_catalogue).map(write).collect()
+}
+
+/// The lines of a snapshot, each as an item of a list.
+fn list_of(snapshot: &str) -> String {
+    let text = snapshot.splitn(3, "---\n").last().unwrap_or_default();
+    text.lines()
+        .map(str::trim)
+        .map(|line| if line.is_empty() { "\n".to_owned() } else { format!("* {line}\n") })
+        .collect()
 }
 
 /// Numbers of the lines that are too long, from 1. Tables, code blocks, headings, and lines that a
@@ -89,6 +121,12 @@ fn breaks_before(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_line_of_a_catalogue_is_a_sentence_of_its_own() {
+        let snapshot = "---\nsource: a.rs\n---\nerror: no key\n  hint: add one\n\n---\nnote: end\n";
+        assert_eq!(list_of(snapshot), "* error: no key\n* hint: add one\n\n* ---\n* note: end\n");
+    }
 
     #[test]
     fn only_text_that_can_be_wrapped_is_too_long() {

@@ -64,7 +64,7 @@ pub struct Archive {
 #[derive(Debug, thiserror::Error)]
 pub enum DeliverError {
     /// The URL is not a valid destination.
-    #[error("`{url}` is not a destination for an archive: {why}")]
+    #[error("invalid destination for an archive `{url}`: {why}")]
     Address {
         /// The URL, without credentials.
         url: String,
@@ -190,9 +190,9 @@ impl Destination {
 fn parse(url: &str, settings: &BTreeMap<String, String>) -> Result<Target, String> {
     let uri: Uri = url.parse().map_err(|error| format!("it is not a URL ({error})"))?;
     if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err("credentials do not belong into an address: put them into the Secret".to_owned());
+        return Err("it has credentials: put them into the Secret".to_owned());
     }
-    let host = uri.host().filter(|host| !host.is_empty()).ok_or("it names no host")?;
+    let host = uri.host().filter(|host| !host.is_empty()).ok_or("it has no host")?;
     // An error means that the process already has a crypto provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match uri.scheme_str() {

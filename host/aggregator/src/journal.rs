@@ -64,10 +64,10 @@ pub enum JournalError {
     #[error("failed to encode an event: {0}")]
     Encode(#[from] serde_json::Error),
     /// Too many events are waiting for a disk that is full.
-    #[error("failed to write the journal while {MAX_WAITING} bytes wait")]
+    #[error("the queue of the journal is full: {MAX_WAITING} bytes are not written yet")]
     Full,
     /// The journal's thread gave up after 10 minutes.
-    #[error("the journal is closed: it could not be written for {} s", PATIENCE.as_secs())]
+    #[error("the journal is closed: writing it failed for {} s", PATIENCE.as_secs())]
     Closed,
 }
 
@@ -293,7 +293,7 @@ impl Writer {
             }
             self.attempt();
             if self.failing_since.is_some_and(|since| since.elapsed() > PATIENCE) {
-                tracing::error!("the journal could not be written for {} s: the run gives up", PATIENCE.as_secs());
+                tracing::error!("failed to write the journal for {} s: stopping the run", PATIENCE.as_secs());
                 lock(&self.health).lost = true;
                 return;
             }
@@ -313,7 +313,7 @@ impl Writer {
         match result {
             Ok(()) => {
                 if self.failing_since.take().is_some() {
-                    tracing::info!("the journal can be written again");
+                    tracing::info!("writing the journal succeeded again");
                     self.keep_reserve();
                 }
                 let mut health = lock(&self.health);
@@ -372,7 +372,7 @@ impl Writer {
             Ok(rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, RESERVE)?)
         };
         if let Err(error) = self.disk.step(Step::Create(&self.reserve), reserve) {
-            tracing::debug!("no reserve for the journal: {error}");
+            tracing::debug!("failed to reserve disk space for the journal: {error}");
         }
     }
 }

@@ -18,6 +18,8 @@ pub mod deliver;
 mod dispatcher;
 pub mod journal;
 mod judging;
+#[cfg(test)]
+mod messages;
 mod modules;
 mod plan;
 mod postprocess;

@@ -377,7 +377,7 @@ pub enum ModuleError {
     #[error("module `{0}` is not a post-processor: it does not read results")]
     Role(PathBuf),
     /// The bundle has too many modules.
-    #[error("bundle `{0}` holds more than {MAX_BUNDLE_MODULES} modules")]
+    #[error("bundle `{0}` has more than {MAX_BUNDLE_MODULES} modules")]
     TooMany(PathBuf),
 }
 

@@ -62,7 +62,7 @@ impl Out {
         let line = if self.written <= MAX_BYTES {
             line
         } else if before <= MAX_BYTES {
-            b"{\"level\":\"warn\",\"msg\":\"the log is full: the rest is left out\"}\n"
+            b"{\"level\":\"warn\",\"msg\":\"the log is full: later lines are dropped\"}\n"
         } else {
             return;
         };

@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::journal::{Journal, JournalError};
 
 /// Hint for a journal that cannot be written.
-const TROUBLE_HINT: &str = "uploads are refused until there is space; workers try again";
+const TROUBLE_HINT: &str = "uploads are rejected until there is space; workers retry";
 /// How long a client waits for its result to be recorded before it is told to retry.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(10);
 /// Minimum interval between writes of the status file. Otherwise a busy plugin's progress would
@@ -36,10 +36,10 @@ pub enum ApplyError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The event could not be recorded.
-    #[error("failed to record what happened: {0}")]
+    #[error("failed to record an event: {0}")]
     Journal(#[from] JournalError),
     /// The event was applied, but is not durable yet.
-    #[error("what happened is not recorded yet: {0}")]
+    #[error("the event is not recorded yet: {0}")]
     NotYet(String),
 }
 

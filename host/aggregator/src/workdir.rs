@@ -79,7 +79,7 @@ pub enum WorkDirError {
         source: io::Error,
     },
     /// `run.json` is malformed.
-    #[error("`{path}` does not describe a run: {source}")]
+    #[error("invalid description of a run `{path}`: {source}")]
     Record {
         /// Path of the file.
         path: PathBuf,
@@ -87,7 +87,7 @@ pub enum WorkDirError {
         source: serde_json::Error,
     },
     /// Another process is using the run.
-    #[error("the run in `{0}` is being worked on by another process: end that one first")]
+    #[error("another process uses the run in `{0}`: stop it first")]
     Locked(PathBuf),
 }
 

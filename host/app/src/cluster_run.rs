@@ -83,21 +83,24 @@ pub fn find_plugins(context: &Context, options: &StartOptions) -> Result<Vec<Res
     signing::check(context, &found, &options.requirements)?;
     judges::apply(context, &options.judges, &mut found, &options.limits.load()?)?;
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
-    plumbline_core::definition::check_set(&definitions)
-        .map_err(|error| AppError::usage("these plugins cannot run together").because(&error))?;
+    plumbline_core::definition::check_set(&definitions).map_err(|error| {
+        AppError::usage("invalid set of plugins")
+            .because(&error)
+            .hint("correct the definitions, or select other plugins")
+    })?;
     Ok(found)
 }
 
 fn check_manifest_options(options: &StartOptions) -> Result<(), AppError> {
-    const HINT: &str = "give it to `plumbline gen`, which makes the manifest";
+    const HINT: &str = "pass it to `plumbline gen`, which creates the manifest";
     let plugin =
-        options.suite.given().map(|option| (option, "changes a plugin, and the manifest has its plugins already"));
+        options.suite.given().map(|option| (option, "changes a plugin, but the manifest already has its plugins"));
     let manifest =
-        || options.run.changes_manifest().map(|option| (option, "changes the manifest, and this one is made already"));
+        || options.run.changes_manifest().map(|option| (option, "changes the manifest, which already exists"));
     if let Some((option, why)) = plugin.or_else(manifest) {
         return Err(AppError::usage(format!("`{option}` {why}")).hint(HINT));
     }
-    judges::not_with(&options.judges, "the manifest has its plugins already", HINT)
+    judges::not_with(&options.judges, "the manifest already has its plugins", HINT)
 }
 
 /// Checks the cluster, and makes the objects of a run with these plugins.
@@ -195,7 +198,7 @@ fn read_manifest(path: &Path) -> Result<Vec<Value>, AppError> {
     let objects: Vec<Value> = serde_saphyr::from_multiple(&text).map_err(|error| wrong().because(&error))?;
     let objects: Vec<Value> = objects.into_iter().filter(|object| !object.is_null()).collect();
     if objects.is_empty() {
-        return Err(wrong().hint("there is no object in it: `plumbline gen` prints one"));
+        return Err(wrong().hint("the file has no objects: create a manifest with `plumbline gen`"));
     }
     Ok(objects)
 }

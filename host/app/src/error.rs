@@ -22,6 +22,9 @@ pub enum ErrorKind {
     OutputClosed,
 }
 
+/// A hint for files that cannot be read.
+pub(crate) const CHECK_FILE: &str = "check that the file exists and that you can read it";
+
 /// An error of a use case, in the parts that a user interface shows: the summary, its causes and a
 /// hint with the fix.
 #[derive(Debug, Clone)]
@@ -201,7 +204,7 @@ pub fn cache_error(what: impl Into<String>, error: &CacheError) -> AppError {
     let (system, hint) = match error {
         CacheError::Unpack(error) => (error.is_systems(), error.hint()),
         CacheError::Bundle(error) => (error.is_systems(), error.hint()),
-        CacheError::NoHome => (true, Some("say where: set `XDG_CACHE_HOME` to a directory")),
+        CacheError::NoHome => (true, Some("set `XDG_CACHE_HOME` to an absolute path")),
         _ => (true, None),
     };
     app_error(what.into(), error, system, hint.map(str::to_owned))

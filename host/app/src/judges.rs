@@ -73,7 +73,7 @@ pub fn judged_plugin(options: &JudgeOptions, plugins: &[String]) -> Result<Strin
     match &options.judge_plugin {
         Some(name) if plugins.contains(name) => Ok(name.clone()),
         Some(name) => {
-            let wrong = AppError::usage(format!("there is no plugin `{name}` to be judged"));
+            let wrong = AppError::usage(format!("plugin `{name}` not found"));
             Err(if plugins.is_empty() { wrong } else { wrong.hint(names()) })
         }
         None => match plugins {
@@ -81,8 +81,8 @@ pub fn judged_plugin(options: &JudgeOptions, plugins: &[String]) -> Result<Strin
             several if several.iter().any(|name| name == SUITE) => Ok(SUITE.to_owned()),
             _ => {
                 let option = options.given().unwrap_or("--checks");
-                Err(AppError::usage(format!("which plugin does `{option}` mean?"))
-                    .hint(format!("name it with `--judge-plugin`: {}", names())))
+                Err(AppError::usage(format!("`{option}` needs a plugin: there are several"))
+                    .hint(format!("choose it with `--judge-plugin`: {}", names())))
             }
         },
     }
@@ -92,7 +92,11 @@ pub fn judged_plugin(options: &JudgeOptions, plugins: &[String]) -> Result<Strin
 pub fn chain(context: &Context, options: &JudgeOptions, plugin: &str, limits: &Limits) -> Result<Chain, AppError> {
     let read = |files: &[PathBuf]| {
         let lists: Result<Vec<ListFile>, ChainError> = files.iter().map(|path| ListFile::read(path)).collect();
-        lists.map_err(|error| AppError::usage("the judges cannot be given their files").because(&error))
+        lists.map_err(|error| {
+            AppError::usage("failed to pass files to the judges")
+                .because(&error)
+                .hint("see docs/judges.md for the format and the limits of lists and checks")
+        })
     };
     let chain = Chain {
         known_failures: read(&options.known_failures)?,
@@ -103,8 +107,8 @@ pub fn chain(context: &Context, options: &JudgeOptions, plugin: &str, limits: &L
         checks: read(&options.checks)?,
     };
     if chain.is_empty() {
-        return Err(AppError::usage("`--judge-plugin` says whose results are judged, and nothing says by what")
-            .hint("name a list, an archive or checks, such as `--known-failures FILE` (docs/judges.md)"));
+        return Err(AppError::usage("`--judge-plugin` needs a list, an archive or checks to judge by")
+            .hint("pass one of them, such as `--known-failures FILE` (docs/judges.md)"));
     }
     Ok(chain)
 }
@@ -119,9 +123,11 @@ fn baseline(context: &Context, archive: &Path, plugin: &str, limits: &Limits) ->
         ))
         .hint(format!("it has the plugins `{}`", known.join("`, `"))));
     }
-    let root = trees.item(plugin).map_err(|error| error.hint("a baseline needs that tree: name another archive"))?;
+    let root = trees.item(plugin).map_err(|error| error.hint("a baseline needs that tree: choose another archive"))?;
     let baseline = Baseline::of_tree(&root, archive).map_err(|error| {
-        AppError::usage(format!("archive `{}` cannot be the baseline", archive.display())).because(&error)
+        AppError::usage(format!("failed to use archive `{}` as baseline", archive.display()))
+            .because(&error)
+            .hint("choose the results archive of an earlier run")
     });
     root.dismantle();
     baseline
@@ -144,9 +150,11 @@ pub fn apply(
     let judged = found.iter_mut().filter(|one| one.source.definition.name.as_str() == plugin);
     for one in judged {
         let before = one.source.definition.plumbline.verdict.len();
-        chain
-            .apply(Arc::make_mut(&mut one.source.definition))
-            .map_err(|error| AppError::usage(format!("failed to judge plugin `{plugin}`")).because(&error))?;
+        chain.apply(Arc::make_mut(&mut one.source.definition)).map_err(|error| {
+            AppError::usage(format!("failed to judge plugin `{plugin}`"))
+                .because(&error)
+                .hint("see docs/judges.md for the format of lists and checks")
+        })?;
         rehearse(&one.source, before, limits)?;
     }
     Ok(())
@@ -157,7 +165,7 @@ pub fn apply(
 pub fn not_with(options: &JudgeOptions, why: &str, hint: &str) -> Result<(), AppError> {
     match options.given() {
         None => Ok(()),
-        Some(option) => Err(AppError::usage(format!("`{option}` changes a plugin, and {why}")).hint(hint)),
+        Some(option) => Err(AppError::usage(format!("`{option}` changes a plugin, but {why}")).hint(hint)),
     }
 }
 
@@ -212,8 +220,8 @@ fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Re
     match verdict.chain.into_iter().find_map(|record| Some((record.judge, record.error?))) {
         None => Ok(()),
         Some((judge, error)) => {
-            let what = format!("the judge `{judge}` cannot use what it is given for plugin `{name}`");
-            Err(AppError::usage(what).cause(error).hint("docs/judges.md shows what lists and checks look like"))
+            let what = format!("judge `{judge}` rejected its input for plugin `{name}`");
+            Err(AppError::usage(what).cause(error).hint("see docs/judges.md for the format of lists and checks"))
         }
     }
 }

@@ -120,9 +120,8 @@ pub fn find(wanted: Option<&str>) -> Result<(LocalRun, Vec<LocalRun>), AppError>
     let mut found = runs.into_iter().filter(|run| run.has_id(wanted));
     match (found.next(), found.next()) {
         (Some(run), None) => Ok((run, Vec::new())),
-        (Some(_), Some(_)) => {
-            Err(AppError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
-        }
+        (Some(_), Some(_)) => Err(AppError::usage(format!("more than one run starts with `{wanted}`"))
+            .hint("write more characters of its ID")),
         (None, _) => Err(AppError::usage(format!("no run starts with `{wanted}`"))
             .hint("`plumbline status --local` shows the newest run and lists the others")),
     }
@@ -148,7 +147,7 @@ pub fn read_status(entry: &LocalRun) -> Result<LocalStatus, AppError> {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(AppError::system(format!(
-                "run {} has left no status: `{}` is gone",
+                "run {} has no status: `{}` is missing",
                 entry.run.short(),
                 path.display()
             ))
@@ -159,7 +158,7 @@ pub fn read_status(entry: &LocalRun) -> Result<LocalStatus, AppError> {
         }
     };
     let published: Published = serde_json::from_slice(&bytes)
-        .map_err(|error| AppError::system(format!("`{}` is not a status", path.display())).because(&error))?;
+        .map_err(|error| AppError::system(format!("invalid status `{}`", path.display())).because(&error))?;
     Ok(LocalStatus { status: published.status, at: Some(published.at), lost: !entry.is_running() })
 }
 
@@ -180,15 +179,14 @@ pub(super) fn open_interrupted(wanted: &str) -> Result<WorkDir, AppError> {
     match (found.next(), found.next()) {
         (Some(run), None) if run.is_unfinished() => opened(run.work.clone()),
         (Some(run), None) => {
-            let error = AppError::usage(format!("run {} cannot be continued", run.run.short()));
+            let error = AppError::usage(format!("failed to continue run {}", run.run.short()));
             Err(match &run.archive {
                 Some(archive) => error.hint(format!("it has finished: its archive is {}", archive.display())),
-                None => error.hint(format!("its working directory `{}` is gone", run.work.display())),
+                None => error.hint(format!("its working directory `{}` is missing", run.work.display())),
             })
         }
-        (Some(_), Some(_)) => {
-            Err(AppError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
-        }
+        (Some(_), Some(_)) => Err(AppError::usage(format!("more than one run starts with `{wanted}`"))
+            .hint("write more characters of its ID")),
         (None, _) => Err(AppError::usage(format!(
             "no run to continue: `{wanted}` is neither the id nor the working directory of one"
         ))

@@ -95,7 +95,9 @@ impl LimitsFile {
     pub fn load(&self) -> Result<Limits, AppError> {
         let Some(path) = &self.limits else { return Ok(Limits::default()) };
         let wrong = |error: &dyn std::error::Error| {
-            AppError::usage(format!("invalid limits in `{}`", path.display())).because(error)
+            AppError::usage(format!("invalid limits in `{}`", path.display()))
+                .because(error)
+                .hint("see docs/limits.md for the keys")
         };
         let text = read_start_text(path, MAX_BYTES).map_err(|error| wrong(&error))?;
         let document: Document = serde_saphyr::from_str(&text).map_err(|error| wrong(&error))?;

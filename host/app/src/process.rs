@@ -110,8 +110,11 @@ fn definition(options: &ProcessOptions) -> Result<ResolvedPlugin, AppError> {
                 "sonobuoy-config": {"plugin-name": name, "driver": options.driver.unwrap_or(Driver::Job)},
                 "spec": {},
             });
-            let parsed = Definition::from_json(least)
-                .map_err(|error| AppError::usage("these options describe no plugin").because(&error))?;
+            let parsed = Definition::from_json(least).map_err(|error| {
+                AppError::usage("invalid options for a plugin")
+                    .because(&error)
+                    .hint("correct them, or pass a definition with `--definition`")
+            })?;
             let source = Source { definition: Arc::new(parsed.definition), bundle: None };
             ResolvedPlugin {
                 source,
@@ -127,7 +130,9 @@ fn definition(options: &ProcessOptions) -> Result<ResolvedPlugin, AppError> {
     };
     let mut definition = (*found.source.definition).clone();
     if let Some(name) = &options.name {
-        definition.name = name.parse().map_err(|error| AppError::usage("`--name` is not valid").because(&error))?;
+        definition.name = name.parse().map_err(|error| {
+            AppError::usage("invalid `--name`").because(&error).hint("use lower-case letters, digits and `-`")
+        })?;
     }
     if let Some(driver) = options.driver {
         definition.driver = driver;
@@ -149,13 +154,19 @@ fn plan(
     options: &ProcessOptions,
 ) -> Result<PlannedPlugin, AppError> {
     let mut plugin = prepare(modules, limits, source)
-        .map_err(|error| AppError::usage("the plugin cannot be used").because(&error).hint_if(error.hint()))?;
+        .map_err(|error| AppError::usage("failed to prepare the plugin").because(&error).hint_if(error.hint()))?;
     if let Some(path) = &options.module {
-        plugin.post_processor = modules
-            .post_processor_in(path)
-            .map_err(|error| AppError::usage("what `--module` names cannot be used").because(&error))?;
+        plugin.post_processor = modules.post_processor_in(path).map_err(|error| {
+            AppError::usage("failed to load the module of `--module`")
+                .because(&error)
+                .hint("pass a module file, such as `NAME.wasm`")
+        })?;
     }
-    plugin.ready().map_err(|error| AppError::usage("the plugin cannot be used").because(&error))?;
+    plugin.ready().map_err(|error| {
+        AppError::usage("failed to prepare the plugin")
+            .because(&error)
+            .hint("find problems with `plumbline plugin check DIR`")
+    })?;
     Ok(plugin)
 }
 
@@ -169,7 +180,7 @@ const NAMED: usize = 5;
 pub fn processor(format: &str, limits: &LimitsFile) -> Result<Arc<Processor>, AppError> {
     let limits = limits.load()?;
     let modules = modules::modules(&limits)?;
-    let wrong = |error: &dyn std::error::Error| AppError::usage("RESULT_FORMAT cannot be used").because(error);
+    let wrong = |error: &dyn std::error::Error| AppError::usage("invalid RESULT_FORMAT").because(error);
     let path = Path::new(format);
     let is_path = path.is_absolute();
     let definition = json!({
@@ -179,7 +190,7 @@ pub fn processor(format: &str, limits: &LimitsFile) -> Result<Arc<Processor>, Ap
     let parsed = Definition::from_json(definition).map_err(|error| wrong(&error))?;
     let source = Source { definition: Arc::new(parsed.definition), bundle: None };
     let mut plugin = prepare(&modules, &limits.modules, source).map_err(|error| {
-        wrong(&error).hint(error.hint().unwrap_or_else(|| "the absolute path of a module works, too".to_owned()))
+        wrong(&error).hint(error.hint().unwrap_or_else(|| "or use the absolute path of a module".to_owned()))
     })?;
     if is_path {
         plugin.post_processor = modules.post_processor_in(path).map_err(|error| wrong(&error))?;
@@ -211,7 +222,7 @@ fn adapter_result(outcome: &Outcome, format: &str) -> Result<AdapterResult, Stri
         Verdict::Passed => (true, "ChecksPassed"),
         Verdict::Failed => (false, "ChecksFailed"),
         Verdict::Incomplete => (false, "ChecksIncomplete"),
-        _ => return Err(format!("nothing in it can be judged as format `{format}`{}", why(&outcome.failures))),
+        _ => return Err(format!("no verdict for it as format `{format}`{}", why(&outcome.failures))),
     };
     let message = format!("{}{}", counted(&outcome.total.counts), why(&outcome.failures));
     let failures: Vec<_> = outcome.failures.iter().map(|one| json!({"name": one.name, "reason": one.reason})).collect();

@@ -202,7 +202,7 @@ pub enum MemberError {
 pub enum ExtractError {
     /// A member would be written outside of the directory, or in place of another. The whole
     /// archive is rejected, because its other members are not trustworthy either.
-    #[error("member `{member}` is refused: {why}")]
+    #[error("member `{member}` is not allowed: {why}")]
     Hostile {
         /// The name of the member, escaped and cut.
         member: String,

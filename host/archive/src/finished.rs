@@ -64,14 +64,14 @@ pub enum FinishedError {
     TooMany(PathBuf),
     /// The name is not that of a finished archive: it has directories, is hidden, or has another
     /// extension.
-    #[error("`{0}` is not the name of an archive: a file name without directories that ends with `.tar.gz`")]
+    #[error("invalid archive name `{0}`: expected a file name without directories that ends with `.tar.gz`")]
     Name(String),
     /// The archive changed while it was read, so it is still being written.
     #[error("archive `{}` is still being written: it changed while it was read", .0.display())]
     Changing(PathBuf),
     /// An archive changed its size while it was sent, so it is still being written. What was sent
     /// is an incomplete stream.
-    #[error("archive `{name}` is still being written: it had {expected} bytes when it was opened, and has others now")]
+    #[error("archive `{name}` is still being written: it no longer has {expected} bytes")]
     Resized {
         /// The name of the archive.
         name: String,
@@ -79,7 +79,7 @@ pub enum FinishedError {
         expected: u64,
     },
     /// The range starts after the end of the archive.
-    #[error("archive `{}` has {size} bytes, and byte {offset} was asked for", path.display())]
+    #[error("offset {offset} is beyond the end of the archive `{}`, which has {size} bytes", path.display())]
     Beyond {
         /// The path of the archive.
         path: PathBuf,
@@ -89,14 +89,14 @@ pub enum FinishedError {
         offset: u64,
     },
     /// Writing the bytes of an archive to the output failed.
-    #[error("failed to pass on the bytes of archive `{0}`: {1}")]
+    #[error("failed to send archive `{0}`: {1}")]
     Write(String, #[source] io::Error),
     /// Writing the stream of all archives failed.
-    #[error("failed to pass on the archives: {0}")]
+    #[error("failed to send the archives: {0}")]
     WriteAll(#[source] io::Error),
     /// No run is in progress in the directory. A run removes its working directory once it has
     /// written its archive.
-    #[error("no run is under way in `{}`", .0.display())]
+    #[error("no active run in `{}`", .0.display())]
     NoRun(PathBuf),
     /// The tree of a run in progress could not be packed.
     #[error(transparent)]

@@ -22,6 +22,8 @@ pub mod finished;
 pub mod gzip;
 pub mod layout;
 pub mod member;
+#[cfg(test)]
+mod messages;
 pub mod pack;
 pub mod results;
 pub mod splat;

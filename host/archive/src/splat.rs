@@ -85,7 +85,7 @@ pub enum UnsplatError {
     #[error(transparent)]
     Stream(#[from] StreamError),
     /// A member is not an archive: its name is unsafe or hidden, or it is not a file.
-    #[error("member `{0}` is refused: it is not a file with a plain name")]
+    #[error("member `{0}` is not allowed: it is not a file with a plain name")]
     Refused(String),
     /// An archive could not be written.
     #[error("failed to write `{}`: {source}", path.display())]

@@ -98,7 +98,7 @@ impl FromStr for Language {
         let meant = closest(text, Self::ALL.map(Self::as_str));
         let meant = meant.map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default();
         let shown: String = text.chars().take(40).collect();
-        Err(format!("`{shown}` is not a language that modules are built from ({}){meant}", Self::names()))
+        Err(format!("unknown language `{shown}` ({}){meant}", Self::names()))
     }
 }
 

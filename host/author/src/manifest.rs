@@ -87,9 +87,9 @@ impl Manifest {
     /// names the key.
     pub fn parse(text: &str, origin: &str) -> Result<Self, AuthorError> {
         parse(text).map_err(|cause| {
-            AuthorError::input(format!("`{origin}` cannot be used"))
+            AuthorError::input(format!("invalid module description `{origin}`"))
                 .because(cause)
-                .hint("docs/modules.md lists its keys; `name` and `language` must be there")
+                .hint("`name` and `language` are required; docs/modules.md lists all keys")
         })
     }
 }
@@ -112,7 +112,7 @@ fn parse(text: &str) -> Result<Manifest, String> {
     // have another name.
     if !is_module_name(&name) || name.contains('_') {
         return Err(format!(
-            "`name`: `{name}` cannot name a module: use lower-case letters, digits, `-` and `.`, at most 63"
+            "`name`: invalid module name `{name}`: use lower-case letters, digits, `-` and `.`, at most 63"
         ));
     }
     let language = required(&mut keys, "language")?.parse().map_err(|told| format!("`language`: {told}"))?;
@@ -120,7 +120,7 @@ fn parse(text: &str) -> Result<Manifest, String> {
     for format in formats.iter().flatten() {
         if !is_module_name(format) {
             return Err(format!(
-                "`formats`: `{format}` cannot name a format: use lower-case letters, digits, `-`, `_` and `.`"
+                "`formats`: invalid format name `{format}`: use lower-case letters, digits, `-`, `_` and `.`"
             ));
         }
     }
@@ -143,8 +143,8 @@ fn parse(text: &str) -> Result<Manifest, String> {
         artifact: text_of(&mut keys, "artifact")?.map(PathBuf::from),
     };
     match (manifest.command.is_empty(), &manifest.artifact) {
-        (false, None) => Err("`command` is there without `artifact`: name the file that it makes".to_owned()),
-        (true, Some(_)) => Err("`artifact` is there without `command`: name the command that makes it".to_owned()),
+        (false, None) => Err("`artifact` is missing: `command` needs the file that it produces".to_owned()),
+        (true, Some(_)) => Err("`command` is missing: `artifact` needs the command that produces it".to_owned()),
         _ => Ok(manifest),
     }
 }

@@ -38,11 +38,11 @@ fn what_is_wrong_is_named_with_its_key() {
         ("language: go", "`name` is missing"),
         ("name: x\nlanguage: go\nlangage: go", "`langage` is not a known key: did you mean `language`?"),
         ("name: x\nlanguage: go\ncolour: red", "`colour` is not a known key (name, language, "),
-        ("name: x\nlanguage: cobol", "`language`: `cobol` is not a language"),
-        ("name: a_b\nlanguage: go", "`name`: `a_b` cannot name a module"),
-        ("name: ../x\nlanguage: go", "cannot name a module"),
+        ("name: x\nlanguage: cobol", "`language`: unknown language `cobol`"),
+        ("name: a_b\nlanguage: go", "`name`: invalid module name `a_b`"),
+        ("name: ../x\nlanguage: go", "invalid module name"),
         ("name: 3\nlanguage: go", "`name` must be text"),
-        ("name: x\nlanguage: go\nformats: [A B]", "`formats`: `A B`"),
+        ("name: x\nlanguage: go\nformats: [A B]", "`formats`: invalid format name `A B`"),
         ("name: x\nlanguage: go\nformats: tap", "`formats` must be a list"),
         (
             "name: x\nlanguage: go\nlimits: {memroy: 1}",
@@ -55,13 +55,16 @@ fn what_is_wrong_is_named_with_its_key() {
             "`detect.prefx` is not a known key: did you mean `detect.prefix`?",
         ),
         ("name: x\nlanguage: go\ndetect: [{prefix: a}]", "`detect`: invalid type"),
-        ("name: x\nlanguage: go\ncommand: [make]", "`command` is there without `artifact`"),
-        ("name: x\nlanguage: go\nartifact: x", "`artifact` is there without `command`"),
+        ("name: x\nlanguage: go\ncommand: [make]", "`artifact` is missing"),
+        ("name: x\nlanguage: go\nartifact: x", "`command` is missing"),
         ("name: x\nname: y\nlanguage: go", "it is not valid YAML"),
         ("name: [", "it is not valid YAML"),
     ] {
         let told = told(text);
-        assert!(told.starts_with("`module.yaml` cannot be used: ") && told.contains(part), "{text}: {told}");
+        assert!(
+            told.starts_with("invalid module description `module.yaml`: ") && told.contains(part),
+            "{text}: {told}"
+        );
     }
 }
 

@@ -85,21 +85,20 @@ fn known_world(world: Option<&str>) -> Result<Option<&str>, AuthorError> {
     }
     let meant = closest(world, known.iter().map(String::as_str));
     let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-    Err(AuthorError::input(format!("world `{world}` is not in the contract"))
-        .hint(format!("there are: {}{meant}", known.join(", "))))
+    Err(AuthorError::input(format!("unknown world `{world}`")).hint(format!("there are: {}{meant}", known.join(", "))))
 }
 
 fn no_template(language: Language, world: Option<&str>) -> AuthorError {
     match world {
         Some(world) => {
-            AuthorError::input(format!("there is no template in {language} for the world `{world}`")).hint(format!(
-                "there are templates for `{DEFAULT_WORLD}` and `judge-module`; for another, begin without `--world`, then name it in `module.yaml` (`world: {world}`) and implement its functions"
+            AuthorError::input(format!("no template in {language} for the world `{world}`")).hint(format!(
+                "the worlds with templates are `{DEFAULT_WORLD}` and `judge-module`; for another, start without `--world`, then set `world: {world}` in `module.yaml`, and implement its functions"
             ))
         }
         None => {
             let there: Vec<&str> = template_languages().map(Language::as_str).collect();
-            AuthorError::input(format!("there is no template in {language}"))
-                .hint(format!("there are templates in: {}", there.join(", ")))
+            AuthorError::input(format!("no template in {language}"))
+                .hint(format!("languages with templates: {}", there.join(", ")))
         }
     }
 }
@@ -115,7 +114,7 @@ fn refuse_taken(directory: &Path) -> Result<(), AuthorError> {
     };
     if taken {
         return Err(AuthorError::input(format!("`{}` already exists", directory.display()))
-            .hint("nothing is written over: name another directory with `--dir`, or remove it"));
+            .hint("existing files are not replaced: choose another directory with `--dir`, or remove it"));
     }
     Ok(())
 }
@@ -150,7 +149,7 @@ fn check_name(name: &str) -> Result<(), AuthorError> {
         return Ok(());
     }
     let shown: String = name.chars().take(MAX_NAME + 1).collect();
-    Err(AuthorError::input(format!("`{shown}` cannot be a project's name")).hint(
+    Err(AuthorError::input(format!("invalid project name `{shown}`")).hint(
         "use lower-case letters, digits and `-`, beginning with a letter, not ending with `-`, at most 63: `my-format`",
     ))
 }

@@ -44,7 +44,7 @@ impl Project {
                     "it looks like {language} (`{sign}`): write `{MANIFEST_FILE}` with the keys `name` and `language: {language}`"
                 ),
                 None => {
-                    "name a project's directory, or begin one: `plumbline plugin new NAME --lang LANGUAGE`".to_owned()
+                    "pass a project's directory, or create one: `plumbline plugin new NAME --lang LANGUAGE`".to_owned()
                 }
             };
             let what = format!("directory `{}` is not a project: it has no `{MANIFEST_FILE}`", directory.display());

@@ -64,7 +64,7 @@ impl Snapshot {
             } else if kind.is_file() && !ignores_file(&name, depth == 0) {
                 if self.files.len() >= MAX_FILES {
                     let what = format!("`{}` holds more than {MAX_FILES} files", top.display());
-                    return Err(AuthorError::system(what).because("that is not a plugin's directory"));
+                    return Err(AuthorError::system(what).because("it is probably not a plugin's directory"));
                 }
                 if let Ok(digest) = digest(&path) {
                     self.files.insert(path.strip_prefix(top).unwrap_or(&path).to_owned(), digest);

@@ -24,7 +24,7 @@ const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 #[non_exhaustive]
 pub enum CacheError {
     /// The user has no cache directory.
-    #[error("there is no directory to unpack bundles to: neither `XDG_CACHE_HOME` nor `HOME` is an absolute path")]
+    #[error("no directory to unpack bundles to: neither `XDG_CACHE_HOME` nor `HOME` is an absolute path")]
     NoHome,
     /// A file or directory in the cache is not accessible.
     #[error("failed to use `{}`: {source}", path.display())]

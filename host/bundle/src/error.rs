@@ -67,7 +67,7 @@ pub enum BundleError {
         bytes: u64,
     },
     /// The total size of all files is too large.
-    #[error("the files of the bundle in `{}` have more than {} together", .0.display(), Bytes(MAX_BUNDLE_BYTES))]
+    #[error("bundle `{}` is too large: its files have more than {} together", .0.display(), Bytes(MAX_BUNDLE_BYTES))]
     TooManyBytes(PathBuf),
     /// There are too many files.
     #[error("the bundle in `{}` has more than {MAX_ENTRIES} files", .0.display())]
@@ -76,10 +76,10 @@ pub enum BundleError {
     #[error("the bundle in `{}` has more than {MAX_MODULES} modules", .0.display())]
     TooManyModules(PathBuf),
     /// The directory has too many files and directories to search.
-    #[error("more than {MAX_WALKED} files and directories in `{}` would have to be looked at", .0.display())]
+    #[error("directory `{}` has more than {MAX_WALKED} files and directories to search", .0.display())]
     TooMuchToWalk(PathBuf),
     /// The files changed between opening and packing.
-    #[error("the files in `{}` changed while they were packed", .0.display())]
+    #[error("failed to pack `{}`: its files changed meanwhile", .0.display())]
     Changed(PathBuf),
     /// The tar could not be written.
     #[error("failed to write the tar: {0}")]
@@ -90,23 +90,21 @@ impl BundleError {
     /// Returns a hint with the fix, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NoDefinition(_) => {
-                Some("a bundle's directory holds its definition under this name, and its modules next to it")
+            Self::NoDefinition(_) => Some("put the definition into this file, and the modules next to it"),
+            Self::Refused { why: EntryFault::Symlink, .. } => {
+                Some("replace the link with a copy of its target: the target may be missing on other machines")
             }
-            Self::Refused { why: EntryFault::Symlink, .. } => Some(
-                "put a copy of the file, or of the directory, in the link's place: what a link leads to need not be there elsewhere",
+            Self::Refused { .. } => Some(
+                "rename this file, or leave it out of `plumbline.files` and `tests/`: bundles have only regular files",
             ),
-            Self::Refused { .. } => {
-                Some("only regular files are packed; rename it, or leave it out of `plumbline.files` and `tests/`")
-            }
             Self::Module { source, .. } => source.hint(),
             Self::TooMuchToWalk(_) => {
-                Some("name directories in the patterns of `plumbline.files`: `data/**/*.json`, not `**/*.json`")
+                Some("start the patterns of `plumbline.files` with a directory: `data/**/*.json`, not `**/*.json`")
             }
             Self::FileTooLarge { .. } | Self::TooManyBytes(_) | Self::TooManyFiles(_) => {
-                Some("what a plugin needs beyond that belongs into its container's image")
+                Some("put large or many files into the plugin's container image")
             }
-            Self::Changed(_) => Some("try again when nothing builds or writes there"),
+            Self::Changed(_) => Some("try again when no other process writes to this directory"),
             _ => None,
         }
     }
@@ -122,11 +120,11 @@ impl BundleError {
 #[non_exhaustive]
 pub enum UnpackError {
     /// The source could not be read. This says nothing about the tar.
-    #[error("reading the tar failed: {0}")]
+    #[error("failed to read the tar: {0}")]
     Source(#[source] io::Error),
     /// The input is compressed. Bundles are not, because their digest would depend on the
     /// compressor.
-    #[error("it is compressed ({0}), and a bundle is a plain tar")]
+    #[error("it is compressed ({0}): expected a plain tar")]
     Compressed(&'static str),
     /// The input is not a tar.
     #[error("it is not a tar")]
@@ -138,7 +136,7 @@ pub enum UnpackError {
     #[error("it is damaged after {0} whole files")]
     Damaged(u64),
     /// Bytes follow the end of the tar.
-    #[error("there are bytes behind its end")]
+    #[error("it has bytes after its end")]
     Trailing,
     /// The tar has too many files.
     #[error("it has more than {MAX_ENTRIES} files")]
@@ -156,7 +154,7 @@ pub enum UnpackError {
     },
     /// An entry cannot be part of a bundle. The whole tar is rejected, because its other entries
     /// are not trustworthy either.
-    #[error("entry `{entry}` is refused: {why}")]
+    #[error("entry `{entry}` is not allowed: {why}")]
     Refused {
         /// Name of the entry, escaped and truncated.
         entry: String,
@@ -167,13 +165,13 @@ pub enum UnpackError {
     #[error("it has no `plugin.yaml`")]
     NoDefinition,
     /// The definition is invalid.
-    #[error("its definition cannot be used: {0}")]
+    #[error("invalid definition: {0}")]
     Definition(#[source] DefinitionError),
     /// A pattern of the definition is not a glob.
-    #[error("its definition cannot be used: `plumbline.files`: {0}")]
+    #[error("invalid definition: `plumbline.files`: {0}")]
     Pattern(String),
     /// The digest is not the expected one.
-    #[error("its digest is {actual}, and {expected} was expected")]
+    #[error("wrong digest {actual}: expected {expected}")]
     Digest {
         /// The expected digest.
         expected: Digest,
@@ -197,15 +195,19 @@ impl UnpackError {
     /// Returns a hint with the fix, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
+            Self::Definition(_) | Self::Pattern(_) => Some("correct the definition, and pack the bundle again"),
+            Self::Exists(_) => Some("choose another directory, or remove this one"),
             Self::Compressed("zip") => Some("unpack it, and pack the directory: `plumbline plugin pack DIR`"),
             Self::Compressed(_) => Some("decompress it first, for example with `gunzip`"),
-            Self::Truncated(_) | Self::Damaged(_) => Some("fetch or copy it again"),
-            Self::Digest { .. } => Some("fetch it again; if that does not help, do not use it: somebody changed it"),
+            Self::Truncated(_) | Self::Damaged(_) => Some("download or copy it again"),
+            Self::Digest { .. } => {
+                Some("download it again; if the digest is still wrong, do not use the bundle: someone changed it")
+            }
             Self::NotATar | Self::Trailing | Self::NoDefinition | Self::Refused { .. } => Some(
-                "bundles are what `plumbline plugin pack DIR` writes; a tar of other tools can be unpacked, looked at, and packed with that",
+                "write bundles with `plumbline plugin pack DIR`; to convert a tar of another tool, unpack it, check its files, and pack the directory",
             ),
             Self::TooManyEntries | Self::TooManyBytes | Self::EntryTooLarge { .. } => {
-                Some("what a plugin needs beyond that belongs into its container's image")
+                Some("put large or many files into the plugin's container image")
             }
             _ => None,
         }
@@ -230,21 +232,21 @@ pub enum BundleWarning {
     )]
     Case(String, String),
     /// A module whose file name cannot be used in a definition.
-    #[error("no definition can name module `{0}`: use lower-case letters, digits, `-`, `_` and `.`")]
+    #[error("definitions cannot refer to module `{0}`: use lower-case letters, digits, `-`, `_` and `.`")]
     ModuleName(String),
     /// A pattern of `plumbline.files` that matches no file.
-    #[error("pattern `{0}` of `plumbline.files` takes no file; for all files of a directory write `DIR/**`")]
+    #[error("pattern `{0}` of `plumbline.files` matches no file: for all files of a directory, write `DIR/**`")]
     Idle(String),
     /// The file that the definition executes does not exist.
     #[error("the command `{0}` is not in the bundle")]
     NoCommand(String),
     /// The file that the definition executes is not executable.
-    #[error("the command `{0}` may not be executed: `chmod +x` it")]
+    #[error("the command `{0}` is not executable: run `chmod +x` on it")]
     NotExecutable(String),
     /// An argument of the command is the name of a file that is not packed.
     #[error("the command's argument `{0}` is a file that is not packed: list it under `plumbline.files`")]
     NotPacked(String),
     /// There are more than [`MAX_WARNINGS`](crate::limits::MAX_WARNINGS) warnings.
-    #[error("there are more warnings, which are left out")]
+    #[error("more warnings are not shown")]
     More,
 }

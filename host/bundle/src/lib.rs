@@ -24,6 +24,8 @@ mod dirs;
 mod error;
 pub mod limits;
 mod lock;
+#[cfg(test)]
+mod messages;
 mod name;
 mod selection;
 pub mod signing;

@@ -76,7 +76,7 @@ pub enum LockError {
     #[error("it is not a lock file: {0}")]
     Malformed(String),
     /// The file has a version that this program does not read.
-    #[error("it has version {0}, and this program reads version {VERSION}")]
+    #[error("unsupported version {0}: this program reads version {VERSION}")]
     Version(u32),
     /// A plugin has both digests, or neither.
     #[error("plugin `{0}` must have one digest, `bundle` or `definition`")]
@@ -85,7 +85,7 @@ pub enum LockError {
     #[error("plugin `{0}` is listed twice")]
     Twice(String),
     /// The lock could not be serialized.
-    #[error("it cannot be written: {0}")]
+    #[error("failed to write it: {0}")]
     Write(String),
 }
 
@@ -168,17 +168,17 @@ impl Lock {
                 let modules =
                     if modules.is_empty() { "its modules are the locked ones".to_owned() } else { modules.join("; ") };
                 format!(
-                    "plugin `{name}`: the bundle `{origin}` is not the locked one: it has {actual}, and {digest} is locked; {modules}"
+                    "plugin `{name}`: the bundle `{origin}` is not the locked one: it has {actual}, expected {digest}; {modules}"
                 )
             }
             (None, None, Some(digest)) => format!(
-                "plugin `{name}`: the definition `{origin}` is not the locked one: it has {}, and {digest} is locked",
+                "plugin `{name}`: the definition `{origin}` is not the locked one: it has {}, expected {digest}",
                 subject.definition
             ),
             (_, digest, _) => {
                 let kind = |bundle| if bundle { "bundle" } else { "definition without a bundle" };
                 let (locked, actual) = (kind(digest.is_some()), kind(digest.is_none()));
-                format!("plugin `{name}` is locked as a {locked}, and `{origin}` is a {actual}")
+                format!("plugin `{name}` is locked as a {locked}, but `{origin}` is a {actual}")
             }
         };
         Err(LockMismatch { what, is_known: true })
@@ -207,9 +207,9 @@ fn compare(locked: &[LockedModule], actual: &[LockedModule]) -> Vec<String> {
     let mut told = Vec::new();
     for module in locked {
         match of(actual, &module.file) {
-            None => told.push(format!("module `{}` is gone", module.file)),
+            None => told.push(format!("module `{}` is missing", module.file)),
             Some(digest) if digest != module.digest => {
-                told.push(format!("module `{}` has {digest}, and {} is locked", module.file, module.digest));
+                told.push(format!("module `{}` has {digest}, expected {}", module.file, module.digest));
             }
             Some(_) => {}
         }
@@ -232,8 +232,8 @@ impl LockMismatch {
     /// Returns a hint with the fix.
     pub fn hint(&self) -> &'static str {
         match self.is_known {
-            false => "lock the whole set again: `plumbline plugin lock -p REF -p REF`",
-            true => "look at what changed; if it is right, lock the set again: `plumbline plugin lock -p REF -p REF`",
+            false => "lock all plugins again: `plumbline plugin lock -p REF -p REF`",
+            true => "review the change; to accept it, lock all plugins again: `plumbline plugin lock -p REF -p REF`",
         }
     }
 }

@@ -13,10 +13,10 @@ pub enum EntryFault {
     #[error(transparent)]
     Name(#[from] NameFault),
     /// The name is not in its plain form, such as `./a` or `a//b`.
-    #[error("its name is not in its plain form, without `./`, `//` and a slash at the end")]
+    #[error("its name is not normalized: remove `./`, `//` and the trailing slash")]
     NotPlain,
     /// The name contains a backslash or a control character, which some systems do not allow.
-    #[error("its name holds a backslash or a control character")]
+    #[error("its name has a backslash or a control character")]
     Character,
     /// The name does not fit into a tar header.
     #[error("its name does not fit into a tar: shorten names of files to 100 bytes")]
@@ -40,29 +40,29 @@ pub enum EntryFault {
     #[error("a sparse file")]
     Sparse,
     /// A separate entry for a directory. Directories follow from the names of files.
-    #[error("a directory, where only files are packed")]
+    #[error("a directory: bundles have only files")]
     Directory,
     /// A header that changes the meaning of the next one. Programs interpret such headers
     /// differently.
-    #[error("an extended header ({0}), which a bundle does not need")]
+    #[error("an extended header ({0}), which bundles must not have")]
     Extended(&'static str),
     /// An unknown type: the byte in the header.
     #[error("an entry of type {:?}", char::from(*.0))]
     Type(u8),
     /// Times, owners, modes or the format of numbers are not those of a bundle.
-    #[error("its header is not as `plumbline plugin pack` writes it: times, owners or modes are set")]
+    #[error("its header has times, owners or modes, which `plumbline plugin pack` does not write")]
     Header,
     /// The entry is a duplicate, or out of order.
-    #[error("it is not in its order, or comes twice: files are sorted by name")]
+    #[error("it is duplicate or out of order: files must be sorted by name")]
     Order,
     /// An ancestor of the entry is a file.
-    #[error("it lies below something that is a file")]
+    #[error("its parent directory is a file")]
     BelowFile,
     /// The padding after a file contains bytes other than zero.
-    #[error("there are bytes hidden behind its end")]
+    #[error("it has hidden bytes after its end")]
     Padding,
     /// The file is not selected by any rule or pattern.
-    #[error("it is not a part of a bundle: neither a module, text, schema or test, nor listed under `plumbline.files`")]
+    #[error("it is not a module, text, schema or test, and `plumbline.files` does not list it")]
     NotSelected,
 }
 

@@ -247,7 +247,7 @@ impl Store {
             return Err(StoreError::Changed { name: name.to_owned(), installed, actual });
         }
         if bundle.name() != name {
-            return Err(damaged(format!("its definition calls it `{}`", bundle.name())));
+            return Err(damaged(format!("its definition has the name `{}`", bundle.name())));
         }
         Ok(Installed { bundle, record, signatures })
     }
@@ -331,7 +331,7 @@ fn put(new: &Path, place: &Path) -> io::Result<()> {
 #[non_exhaustive]
 pub enum StoreError {
     /// The user has no data directory.
-    #[error("there is no directory for installed bundles: neither `XDG_DATA_HOME` nor `HOME` is an absolute path")]
+    #[error("no directory for installed bundles: neither `XDG_DATA_HOME` nor `HOME` is an absolute path")]
     NoHome,
     /// A file or directory is not accessible.
     #[error("failed to use `{}`: {source}", path.display())]
@@ -342,16 +342,16 @@ pub enum StoreError {
         source: io::Error,
     },
     /// Another process holds the lock for too long.
-    #[error("another process has been installing or removing bundles in `{}` for too long", .0.display())]
+    #[error("timed out waiting for another process that installs or removes bundles in `{}`", .0.display())]
     Busy(PathBuf),
     /// The name is reserved for a built-in plugin.
-    #[error("the name `{0}` belongs to a built-in plugin, which would be found in its place")]
+    #[error("name `{0}` is taken by a built-in plugin")]
     Reserved(String),
     /// No bundle of this name is installed.
-    #[error("no bundle `{0}` is installed")]
+    #[error("bundle `{0}` is not installed")]
     NotInstalled(String),
     /// The string is not a valid plugin name.
-    #[error("`{0}` is not a name of a plugin")]
+    #[error("invalid plugin name `{0}`")]
     Name(String),
     /// The source is not a valid bundle.
     #[error(transparent)]
@@ -371,7 +371,7 @@ pub enum StoreError {
         why: String,
     },
     /// The files of the installed bundle changed after the installation.
-    #[error("the installed bundle `{name}` was changed: it has {actual}, and {installed} was installed")]
+    #[error("the installed bundle `{name}` was changed: it has {actual}, expected {installed}")]
     Changed {
         /// Name of the plugin.
         name: String,
@@ -389,11 +389,13 @@ impl StoreError {
             Self::Reserved(_) => {
                 Some("give it another `plugin-name`, or run it from its directory or tar: `-p ./DIR`, `-p ./FILE.bundle.tar`".to_owned())
             }
-            Self::NotInstalled(_) => Some("`plumbline plugin list` shows what is installed".to_owned()),
+            Self::NotInstalled(_) => Some("list installed bundles with `plumbline plugin list`".to_owned()),
             Self::Damaged { name, .. } | Self::Changed { name, .. } => Some(format!(
                 "install it again: `plumbline plugin install REF`, or remove it: `plumbline plugin uninstall {name}`"
             )),
-            Self::Busy(_) => Some("look for it with `ps`, and try again when it has ended".to_owned()),
+            Self::Name(_) => Some("use lower-case letters, digits, `-` and `.`".to_owned()),
+            Self::Signatures => Some("remove signatures that no policy needs".to_owned()),
+            Self::Busy(_) => Some("find the process with `ps`, and try again when it has ended".to_owned()),
             Self::Bundle(error) => error.hint().map(str::to_owned),
             Self::Unpack(error) => error.hint().map(str::to_owned),
             _ => None,

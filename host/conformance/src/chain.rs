@@ -335,13 +335,13 @@ pub enum ChainError {
         source: io::Error,
     },
     /// A file is too large for a list.
-    #[error("`{}` has more than {} MiB, the most that a list may have", path.display(), MAX_FILE_BYTES >> 20)]
+    #[error("`{}` is too large for a list: more than {} MiB", path.display(), MAX_FILE_BYTES >> 20)]
     TooLarge {
         /// Path of the file.
         path: PathBuf,
     },
     /// A file is not a valid list.
-    #[error("`{}` is not a list, in YAML or JSON: {why}", path.display())]
+    #[error("invalid list `{}`: {why}", path.display())]
     NotAList {
         /// Path of the file.
         path: PathBuf,
@@ -357,7 +357,7 @@ pub enum ChainError {
         count: usize,
     },
     /// A judge has more files than a definition may list.
-    #[error("judge `{judge}` is given {count} files: at most {MAX_FILES} are possible")]
+    #[error("judge `{judge}` gets {count} files: the limit is {MAX_FILES}")]
     TooManyFiles {
         /// Name of the judge.
         judge: String,
@@ -368,13 +368,13 @@ pub enum ChainError {
     #[error("the files of a chain have more than {} MiB together", MAX_BYTES >> 20)]
     TooManyBytes,
     /// The names of the failures are too long.
-    #[error("the names of what failed in `{archive}` have more than {} MiB", MAX_NAMES >> 20)]
+    #[error("the names of failed tests in `{archive}` have more than {} MiB", MAX_NAMES >> 20)]
     TooLongNames {
         /// The archive.
         archive: String,
     },
     /// A judge refers to files that a definition must not use.
-    #[error("judge `{judge}` cannot be given the files that it looks at: {source}")]
+    #[error("failed to pass files to judge `{judge}`: {source}")]
     Evidence {
         /// Name of the judge.
         judge: String,
@@ -382,7 +382,7 @@ pub enum ChainError {
         source: Box<DefinitionError>,
     },
     /// The chain has too many judges.
-    #[error("the chain of plugin `{plugin}` would have {count} judges: at most {MAX_JUDGES} are possible")]
+    #[error("the chain of plugin `{plugin}` has {count} judges: the limit is {MAX_JUDGES}")]
     TooManyJudges {
         /// Name of the plugin.
         plugin: String,

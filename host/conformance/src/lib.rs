@@ -14,5 +14,7 @@ pub mod chain;
 mod data;
 pub mod images;
 pub mod lists;
+#[cfg(test)]
+mod messages;
 pub mod submission;
 pub mod suite;

@@ -17,10 +17,10 @@ pub struct Digest([u8; 32]);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
     /// The string has no algorithm, or not the right number of hexadecimal digits.
-    #[error("`{0}` is not a digest: expected `sha256:` and 64 lower-case hexadecimal digits")]
+    #[error("invalid digest `{0}`: expected `sha256:` and 64 lower-case hexadecimal digits")]
     Malformed(String),
     /// The algorithm is not SHA-256.
-    #[error("`{0}` is a digest of another algorithm than sha256, which is not supported")]
+    #[error("unsupported digest `{0}`: only sha256 is supported")]
     Algorithm(String),
 }
 

@@ -26,16 +26,16 @@ const MAX_TEXT: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// The text does not have the form of a duration.
-    #[error("`{0}` is not a duration: write numbers with units, such as `90s`, `1h30m` or `500ms`")]
+    #[error("invalid duration `{0}`: write numbers with units, such as `90s`, `1h30m` or `500ms`")]
     Invalid(String),
     /// A number has no unit.
-    #[error("`{0}` is not a duration: its unit is missing, such as in `{0}s`")]
+    #[error("invalid duration `{0}`: the unit is missing, as in `{0}s`")]
     NoUnit(String),
     /// The duration is negative.
-    #[error("`{0}` is negative: a duration must not be")]
+    #[error("invalid duration `{0}`: it is negative")]
     Negative(String),
     /// The duration exceeds the maximum of about 584 years.
-    #[error("`{0}` is too long for a duration")]
+    #[error("invalid duration `{0}`: it is too long")]
     TooLong(String),
 }
 

@@ -15,6 +15,8 @@ pub mod item;
 pub mod judgement;
 pub mod ledger;
 pub mod limits;
+#[cfg(test)]
+mod messages;
 pub mod name;
 pub mod progress;
 pub mod rollup;

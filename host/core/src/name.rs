@@ -23,7 +23,7 @@ const MAX_SHOWN: usize = 300;
 pub enum NameError {
     /// The text is not a DNS-1123 subdomain.
     #[error(
-        "{what} `{text}` is not a valid name: use lower-case letters, digits, `-` and `.`, begin and end with a letter or digit, at most 253 characters"
+        "{what} `{text}` is not valid: use at most 253 lower-case letters, digits, `-` and `.`, and begin and end with a letter or digit"
     )]
     NotASubdomain {
         /// The kind of name.

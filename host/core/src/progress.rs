@@ -93,7 +93,7 @@ fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(de: D) -
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgressError {
     /// The body is not JSON, or a value has the wrong type.
-    #[error("progress update is not valid: {0}")]
+    #[error("invalid progress update: {0}")]
     Invalid(String),
     /// The body is JSON but not an object.
     #[error("progress update is not a JSON object")]

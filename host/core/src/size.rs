@@ -33,7 +33,7 @@ const MAX_TEXT: usize = 64;
 
 /// Error while parsing a size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a size: write a number of bytes, or one with a unit, such as `256MiB`, `1.5GiB` or `64kB`")]
+#[error("invalid size `{0}`: write a number of bytes, or one with a unit, such as `256MiB`, `1.5GiB` or `64kB`")]
 pub struct SizeError(pub String);
 
 /// Parses a size: a decimal number with an optional unit, which may follow a space. Without a unit,

@@ -152,7 +152,7 @@ impl<'a> Collector<'a> {
     pub(crate) fn set_dynamic(&mut self, name: &str, value: Value) {
         match self.document.ansible_facts.entry(key(name)) {
             Entry::Vacant(entry) => drop(entry.insert(value)),
-            Entry::Occupied(_) => self.miss(name, "another fact has this name already"),
+            Entry::Occupied(_) => self.miss(name, "duplicate fact name"),
         }
     }
 

@@ -75,7 +75,7 @@ pub(crate) fn mounts(source: &Source) -> Result<(Vec<Mount>, Option<String>), Un
         // The last line may be incomplete.
         text = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     }
-    let cut = cut.then(|| format!("{path} holds more than {TABLE} bytes: the mounts after those are left out"));
+    let cut = cut.then(|| format!("{path} has more than {TABLE} bytes: later mounts are omitted"));
     Ok((text.lines().filter_map(Mount::parse).collect(), cut))
 }
 
@@ -144,12 +144,12 @@ impl SizeCache {
     pub(crate) fn sizes(&mut self, mount: &Mount) -> Result<Sizes, String> {
         if mount.is_remote() {
             return Err(format!(
-                "filesystems of type `{}` are not asked for their size: a server that is gone would never answer",
+                "the size of `{}` filesystems is not read: a lost server would never respond",
                 mount.fstype
             ));
         }
         if self.silent >= MAX_SILENT {
-            return Err(format!("not asked: {MAX_SILENT} filesystems before it did not answer"));
+            return Err(format!("not read: {MAX_SILENT} earlier filesystems did not respond"));
         }
         if let Some(known) = self.known.get(&mount.mount) {
             return known.clone();
@@ -167,10 +167,10 @@ impl SizeCache {
             // After a timeout, the receiver is gone.
             let _ = sender.send(found.map_err(|reason| reason.to_string()));
         };
-        thread::Builder::new().spawn(query).map_err(|error| format!("no thread to ask on: {error}"))?;
+        thread::Builder::new().spawn(query).map_err(|error| format!("failed to start a thread: {error}"))?;
         let Ok(answer) = answer.recv_timeout(PATIENCE) else {
             self.silent += 1;
-            return Err(format!("did not answer within {} s", PATIENCE.as_secs()));
+            return Err(format!("no response within {} s", PATIENCE.as_secs()));
         };
         answer.map(|found| Sizes {
             unit: found.f_frsize,

@@ -92,8 +92,8 @@ pub(crate) fn run(
         return Err(format!("{program} was not run: only root can run a program below another root"));
     }
     let command = in_root(&options.root, options.helper.as_ref(), program);
-    let mut command = command
-        .ok_or_else(|| format!("{program} was not run: this program does not know how to enter another root"))?;
+    let mut command =
+        command.ok_or_else(|| format!("{program} was not run: this program cannot enter another root directory"))?;
     command.args(arguments).env_clear().env("PATH", DIRECTORIES.join(":")).env("LANG", "C.UTF-8").env("HOME", "/");
     command.envs(variables.iter().map(|(name, value)| (name, value))).current_dir("/");
     let mut output = Vec::new();

@@ -31,7 +31,7 @@ pub(crate) enum Unreadable {
     /// The path is not a regular file, but for example a pipe or a device.
     #[error("{0} is not a regular file")]
     NotAFile(String),
-    #[error("{path} holds more than {bound} bytes")]
+    #[error("{path} has more than {bound} bytes")]
     TooLarge { path: String, bound: u64 },
     /// The file does not have the expected content.
     #[error("{path}: {what}")]
@@ -137,7 +137,7 @@ impl Source {
                 continue;
             }
             if names.len() >= MAX_NAMES {
-                return Err(Unreadable::malformed(path, format!("holds more than {MAX_NAMES} entries")));
+                return Err(Unreadable::malformed(path, format!("has more than {MAX_NAMES} entries")));
             }
             names.push(String::from_utf8_lossy(name).into_owned());
         }
@@ -228,7 +228,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("big"), vec![b'x'; 100]).unwrap();
         let source = Source::new(root.path());
-        assert_eq!(source.text("/big", 99).unwrap_err().to_string(), "/big holds more than 99 bytes");
+        assert_eq!(source.text("/big", 99).unwrap_err().to_string(), "/big has more than 99 bytes");
         assert_eq!(source.head("/big", 10).unwrap(), ("xxxxxxxxxx".to_owned(), true));
         assert!(!source.head("/big", 100).unwrap().1);
     }

@@ -47,8 +47,8 @@ pub fn gather_via_ansible(options: &Options) -> Result<Document, AnsibleError> {
     let program = find(options, &source)?;
     // Ansible needs a writable home directory, and what it leaves there is removed with this one.
     // Below a foreign root, `/tmp` of that root is used instead.
-    let place =
-        tempfile::tempdir().map_err(|error| AnsibleError::Program(format!("no directory for Ansible: {error}")))?;
+    let place = tempfile::tempdir()
+        .map_err(|error| AnsibleError::Program(format!("failed to create a directory for Ansible: {error}")))?;
     let home = if source.is_foreign() { PathBuf::from("/tmp") } else { place.path().to_owned() };
     let mut variables: Vec<(&str, OsString)> = vec![
         ("HOME", home.clone().into()),
@@ -106,7 +106,7 @@ fn facts(answer: &str) -> Result<Map<String, Value>, AnsibleError> {
     let document = match documents.next() {
         Some(Ok(document)) => document,
         Some(Err(error)) => return Err(AnsibleError::Answer(error.to_string())),
-        None => return Err(AnsibleError::Answer("it holds no facts".to_owned())),
+        None => return Err(AnsibleError::Answer("it has no facts".to_owned())),
     };
     if let Some(message) = document.get("msg").and_then(Value::as_str) {
         return Err(AnsibleError::Setup(message.to_owned()));

@@ -56,7 +56,7 @@ impl Cluster {
     pub fn in_pod() -> Result<Self, ClusterError> {
         let failed = |error: &dyn std::error::Error| {
             ClusterError::new("use the service account of this pod", chain(error))
-                .hint("the pod needs `automountServiceAccountToken`, which is on unless somebody turned it off")
+                .hint("set `automountServiceAccountToken: true` for the pod")
         };
         let config = Config::incluster().map_err(|error| failed(&error))?;
         let client = client(config).map_err(|error| failed(&error))?;
@@ -118,7 +118,7 @@ async fn load(options: &ConnectOptions) -> Result<(Config, String), ClusterError
             Err(error) => match Config::incluster() {
                 Ok(config) if options.context.is_none() => return Ok((config, IN_POD.to_owned())),
                 _ => return Err(ClusterError::new("find a cluster", chain(&error)).hint(
-                    "name a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`; to run on this machine, add `--local`",
+                    "pass a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`; to run on this machine, add `--local`",
                 )),
             },
         },

@@ -99,7 +99,7 @@ impl Companions {
 
     fn tell(&mut self, error: &ClusterError) {
         if !std::mem::replace(&mut self.told, true) {
-            tracing::warn!("{error}: a plugin that ends without a done file is not noticed until that works");
+            tracing::warn!("{error}; until this succeeds, a plugin that ends without a done file goes unnoticed");
         }
     }
 }

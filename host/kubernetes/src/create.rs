@@ -150,7 +150,7 @@ fn compare(object: &Value, found: &DynamicObject) -> Result<Change, ClusterError
     }
     let error = ClusterError::new(
         format!("create {}", title(object)),
-        "one of that name exists with other content, and its labels do not say that it belongs to this namespace",
+        "an object of that name exists with other content, and without the labels of this namespace",
     );
     Err(error.hint("delete or rename it, or use another namespace with `-n`"))
 }
@@ -164,7 +164,8 @@ fn same<K: DeserializeOwned, T: PartialEq>(object: &Value, found: &DynamicObject
     }
 }
 
-const LEFT_OVER: &str = "it was left by an earlier run, or belongs to one that is under way: `plumbline status` shows it, `plumbline delete` removes it";
+const LEFT_OVER: &str =
+    "it belongs to an earlier or active run: see the run with `plumbline status`, or remove it with `plumbline delete`";
 
 async fn roll_back(cluster: &Cluster, done: Vec<Done<'_>>) {
     for Done { object, before } in done.into_iter().rev() {

@@ -78,7 +78,7 @@ impl KubernetesDispatcher {
         match created.await {
             Ok(Created::New) => tracing::info!(%plugin, "{} created", kind.word()),
             // The monitor reports what the pod has done since then.
-            Ok(Created::Adopted) => tracing::info!(%plugin, "{} of an earlier launch goes on", kind.word()),
+            Ok(Created::Adopted) => tracing::info!(%plugin, "continuing with {} of an earlier launch", kind.word()),
             Err(error) => {
                 for left in clean_up_launch(cluster, &stage.namespace, &session).await {
                     tracing::warn!(%plugin, "after a failed launch: {left}");
@@ -169,13 +169,10 @@ fn advice(error: &ClusterError, namespace: &str) -> Option<String> {
     let known = [
         (
             "violates PodSecurity",
-            "the namespace admits no such pods: give it a wider Pod Security level, or the plugin a `podSpec` and a `securityContext` that the level admits",
+            "give the namespace a wider Pod Security level, or the plugin a `podSpec` and a `securityContext` that the level admits",
         ),
-        ("exceeded quota", "raise the quota of the namespace, or let the plugin ask for less"),
-        (
-            "must specify",
-            "the quota of the namespace wants every container to say what it needs: give the plugin `resources`",
-        ),
+        ("exceeded quota", "raise the quota of the namespace, or lower the requests of the plugin"),
+        ("must specify", "add `resources` to the plugin: the quota of the namespace requires them of every container"),
         ("being terminated", "the namespace is being deleted: use another, or wait until it is gone"),
         ("security context constraint", "let the account use a security context constraint that admits the plugin"),
     ];

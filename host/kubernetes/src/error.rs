@@ -29,11 +29,9 @@ impl ClusterError {
             kube::Error::Api(status) => {
                 let hint = match status.code {
                     401 => Some(
-                        "the API server does not accept these credentials: check the kubeconfig's user, or log in again",
+                        "check the user in the kubeconfig, or log in again: the API server rejected these credentials",
                     ),
-                    403 => Some(
-                        "this account lacks the permission that the message names: ask for a role with it, or use another account",
-                    ),
+                    403 => Some("use an account with the permission that the message names, or ask for a role with it"),
                     _ => None,
                 };
                 let cause = match status.message.as_str() {
@@ -44,9 +42,7 @@ impl ClusterError {
             }
             kube::Error::Service(_) | kube::Error::HyperError(_) => (
                 chain(error),
-                Some(
-                    "check that the API server's address in the kubeconfig is right and can be reached from here, and that no proxy is in the way",
-                ),
+                Some("check the API server's URL in the kubeconfig, and that no proxy or firewall blocks it"),
                 None,
             ),
             other => (chain(other), None, None),

@@ -122,7 +122,7 @@ impl ExecStream {
             }
         };
         let (Some(stdout), Some(status)) = (process.stdout(), process.take_status()) else {
-            let error = ClusterError::new(what, "the client gave no standard output");
+            let error = ClusterError::new(what, "the client returned no standard output");
             return Err(ExecError::new(error));
         };
         Ok(Self {
@@ -179,7 +179,7 @@ impl ExecStream {
             Ok(code) => Ok(Exit { code, stderr: indented(&String::from_utf8_lossy(&self.told), "") }),
             Err(cause) => {
                 let error = ClusterError::new(&self.what, cause).hint(
-                    "is it the aggregator's image? `--retrieve-path` and the image's `/sonobuoy` belong together",
+                    "check that the pod runs the aggregator's image, and that `--retrieve-path` is its directory",
                 );
                 Err(ExecError::new(error))
             }
@@ -189,7 +189,7 @@ impl ExecStream {
     /// Converts an I/O error of a read.
     pub(crate) fn lost(&self, error: &io::Error) -> ExecError {
         let cause = match error.kind() {
-            io::ErrorKind::TimedOut => format!("nothing came for {} s", self.patience.as_secs()),
+            io::ErrorKind::TimedOut => format!("no data for {} s", self.patience.as_secs()),
             _ => "the connection was lost".to_owned(),
         };
         ExecError::dropped(ClusterError::new(&self.what, cause))
@@ -250,7 +250,10 @@ fn exit_code(status: &Status) -> Result<i32, String> {
     let code = causes.iter().find(|cause| cause.reason.as_deref() == Some("ExitCode"));
     match code.and_then(|cause| cause.message.as_deref()).and_then(|text| text.parse().ok()) {
         Some(code) => Ok(code),
-        None => Err(status.message.clone().unwrap_or_else(|| "the node gave neither exit code nor reason".to_owned())),
+        None => Err(status
+            .message
+            .clone()
+            .unwrap_or_else(|| "the node returned neither an exit code nor a reason".to_owned())),
     }
 }
 
@@ -264,7 +267,7 @@ fn refused(what: &str, target: &ExecTarget, error: &kube::Error) -> ExecError {
     let not_running = NOT_RUNNING.iter().any(|known| told.cause.contains(known));
     let hint = match told.code {
         Some(404) if !not_running => {
-            format!("pod `{pod}` in namespace `{namespace}` is gone, and with it what it held")
+            format!("pod `{pod}` in namespace `{namespace}` is gone, and its files with it")
         }
         Some(403) => format!(
             "this account needs the permission `create` (and on older clusters `get`) on `pods/exec` in namespace `{namespace}`"

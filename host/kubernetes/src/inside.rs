@@ -28,7 +28,7 @@ async fn resolves(name: &str) -> Option<String> {
         Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
     };
     Some(format!(
-        "names do not resolve in this cluster: `{name}`: {why}; look at the pods of the cluster's DNS server and at network policies"
+        "failed to resolve `{name}` in this cluster: {why}; check the pods of the cluster's DNS server, and network policies"
     ))
 }
 

@@ -28,6 +28,8 @@ pub mod inside;
 mod log_copy;
 pub mod logs;
 pub mod manifest;
+#[cfg(test)]
+mod messages;
 pub mod monitor;
 pub mod names;
 mod nodes;

@@ -120,7 +120,7 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
     };
     // If there is none, the object was deleted in between, or the conflict had another cause. Quota
     // accounting causes such conflicts, and they pass.
-    let look = format!("look at {} `{name}`", kind.word());
+    let look = format!("read {} `{name}`", kind.word());
     let found = get(cluster, namespace, kind, name, &look).await?.ok_or(conflict)?;
     let labels: &[&str] = match kind {
         Kind::Secret => &[names::COMPONENT_LABEL],
@@ -131,17 +131,17 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
         own.is_some() && own == text(&found, &["metadata", "labels", label])
     });
     if !same {
-        let cause = "there is one of that name, and it does not belong to this run";
-        return Err(ClusterError::new(what, cause).hint("delete it, if nobody needs it").into());
+        let cause = "an object of that name exists and does not belong to this run";
+        return Err(ClusterError::new(what, cause).hint("delete it if it is no longer needed").into());
     }
     if is_orphan(&found, object) || is_of_another_run(&found, object) {
         remove(cluster, &collection, kind, name, &found).await?;
-        let cause = "the one of an aggregator that is gone is being deleted, and that takes long";
+        let cause = "the object of an earlier aggregator is still being deleted";
         return Err(Obstacle { error: ClusterError::new(what, cause), passes: true });
     }
     if text(&found, &["metadata", "deletionTimestamp"]).is_some() {
-        let error = ClusterError::new(what, "the one of an earlier attempt is being deleted, and that takes long")
-            .hint(format!("look at the finalizers of {} `{name}`, and at the node that it runs on", kind.word()));
+        let error = ClusterError::new(what, "the object of an earlier attempt is still being deleted")
+            .hint(format!("check the finalizers of {} `{name}`, and its node", kind.word()));
         return Err(Obstacle { error, passes: true });
     }
     if kind == Kind::Secret {

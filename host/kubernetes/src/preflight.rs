@@ -87,7 +87,7 @@ impl Preflight {
         if (version.major, version.minor) < OLDEST && !self.skip.contains(&Check::Version) {
             findings.push(Finding::fatal(
                 format!("the API server is {}, older than v{}.{}", version.git_version, OLDEST.0, OLDEST.1),
-                "use a newer cluster, or try all the same with `--skip-preflight=versioncheck`",
+                "use a newer cluster, or skip this check with `--skip-preflight=versioncheck`",
             ));
         }
         if !self.skip.contains(&Check::ExistingRun) {
@@ -126,8 +126,8 @@ impl Preflight {
         };
         Ok((!found.items.is_empty()).then(|| {
             Finding::fatal(
-                format!("there is a run in namespace `{name}` already"),
-                format!("`plumbline status -n {name}` shows it; remove it with `plumbline delete -n {name} --wait`, or use another namespace with `-n`"),
+                format!("namespace `{name}` already has a run"),
+                format!("see it with `plumbline status -n {name}`; remove it with `plumbline delete -n {name} --wait`, or use another namespace with `-n`"),
             )
         }))
     }
@@ -147,7 +147,7 @@ impl Preflight {
             fatal: false,
             what: format!("no DNS server for pods was found in namespace `{}`", self.dns_namespace),
             hint:
-                "the run tries itself whether names resolve; `--dns-namespace` and `--dns-pod-labels` say where to look"
+                "the run itself tests whether names resolve; set `--dns-namespace` and `--dns-pod-labels` to find the server"
                     .to_owned(),
         })
     }
@@ -163,8 +163,8 @@ impl Preflight {
             if may_create(cluster, &group, &resource, namespace.as_deref()).await == Some(false) {
                 let place = namespace.map_or(String::new(), |namespace| format!(" in namespace `{namespace}`"));
                 findings.push(Finding::fatal(
-                    format!("this account may not create {resource}{place}"),
-                    "use an account with that permission, or fewer of them: `--aggregator-permissions namespaceAdmin`, `--rbac disable`, `--existing-service-account`",
+                    format!("this account has no permission to create {resource}{place}"),
+                    "use an account with that permission, or request fewer permissions: `--aggregator-permissions namespaceAdmin`, `--rbac disable`, `--existing-service-account`",
                 ));
             }
         }

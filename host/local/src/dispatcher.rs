@@ -50,7 +50,7 @@ impl LocalDispatcher {
     /// Kills all processes without waiting for their end, for a program that is about to exit.
     pub fn kill_all(&self) {
         if let Err(error) = kill_recorded(&self.context.leftovers) {
-            tracing::warn!("failed to end the processes of the run: {error}");
+            tracing::warn!("failed to stop the processes of the run: {error}");
         }
     }
 

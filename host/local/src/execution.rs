@@ -146,9 +146,7 @@ impl Execution {
             if let Some(id) = process.id()
                 && let Err(error) = record_process(&context.leftovers, id)
             {
-                tracing::warn!(
-                    "failed to write down process {id}: {error}; it will not be ended if this process is killed"
-                );
+                tracing::warn!("failed to record process {id}: {error}; it keeps running if this process is killed");
             }
         }
         let last_output = Arc::clone(&context.last_output);
@@ -206,7 +204,7 @@ impl Execution {
                 reported = true;
                 let error = self.error(&text).await;
                 if reports.send(Report::Failed { key: self.key.clone(), error }).await.is_err() {
-                    tracing::debug!(plugin = %self.key.plugin, "nobody listens any more: {text}");
+                    tracing::debug!(plugin = %self.key.plugin, "no receiver for: {text}");
                 }
             }
         }
@@ -270,7 +268,7 @@ impl Execution {
                 Ok(ProcessExit { status, .. }) => {
                     tracing::debug!(plugin = %self.key.plugin, "{what} {}", describe(status))
                 }
-                Err(error) => tracing::warn!(plugin = %self.key.plugin, "failed to end its {what}: {error}"),
+                Err(error) => tracing::warn!(plugin = %self.key.plugin, "failed to stop its {what}: {error}"),
             }
         }
     }

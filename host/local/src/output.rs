@@ -72,7 +72,7 @@ async fn capture(captured: Captured<impl AsyncRead + Unpin>, log: &Mutex<Log>) {
         file = Err(error);
     }
     if let Err(error) = file {
-        tracing::warn!("failed to keep the standard output in `{}`: {error}", path.display());
+        tracing::warn!("failed to write the standard output to `{}`: {error}", path.display());
     }
     drop(complete);
 }
@@ -105,7 +105,7 @@ impl Log {
         let written = if self.kept <= MAX_KEPT {
             open.write_all(bytes).await
         } else if before <= MAX_KEPT {
-            open.write_all(format!("\n[the rest is left out: more than {MAX_KEPT} bytes]\n").as_bytes()).await
+            open.write_all(format!("\n[truncated after {MAX_KEPT} bytes]\n").as_bytes()).await
         } else {
             Ok(())
         };
@@ -115,7 +115,7 @@ impl Log {
     }
 
     fn failed(&mut self, error: &std::io::Error) {
-        tracing::warn!("failed to keep the output in `{}`: {error}", self.path.display());
+        tracing::warn!("failed to write the output to `{}`: {error}", self.path.display());
         self.file = None;
     }
 

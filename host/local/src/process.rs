@@ -205,7 +205,7 @@ pub(crate) fn kill_recorded(dir: &Path) -> io::Result<()> {
             && start_time(id).is_some_and(|now| fs::read_to_string(entry.path()).is_ok_and(|then| then == now))
             && let Some(group) = i32::try_from(id).ok().and_then(Pid::from_raw)
         {
-            tracing::info!("ending process group {id} of this run");
+            tracing::info!("stopping process group {id} of this run");
             // An error means that the group has already ended.
             let _ = kill_process_group(group, Signal::KILL);
         }

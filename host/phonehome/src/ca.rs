@@ -188,20 +188,19 @@ impl RunCa {
     /// Returns an error if the certificate or the key is missing, if they do not match, or if the
     /// certificate is not that of a CA.
     pub fn from_pem(text: &str) -> Result<Self, CaError> {
-        let certificate = CertificateDer::from_pem_slice(text.as_bytes())
-            .map_err(|_| CaError::Stored("there is no certificate in it"))?;
-        let key = PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes())
-            .map_err(|_| CaError::Stored("there is no key in it"))?;
+        let certificate =
+            CertificateDer::from_pem_slice(text.as_bytes()).map_err(|_| CaError::Stored("it has no certificate"))?;
+        let key = PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes()).map_err(|_| CaError::Stored("it has no key"))?;
         let key = KeyPair::from_pkcs8_der_and_sign_algo(&key, &rcgen::PKCS_ECDSA_P256_SHA256)
             .map_err(|_| CaError::Stored("its key is not a P-256 key"))?;
 
         let unreadable = CaError::Stored("its certificate is damaged");
         let Ok((_, parsed)) = x509_parser::parse_x509_certificate(&certificate) else { return Err(unreadable) };
         if !parsed.is_ca() {
-            return Err(CaError::Stored("its certificate is not an authority's"));
+            return Err(CaError::Stored("its certificate is not a CA certificate"));
         }
         if parsed.public_key().raw != key.subject_public_key_info() {
-            return Err(CaError::Stored("its key and its certificate do not belong together"));
+            return Err(CaError::Stored("its key does not match its certificate"));
         }
         let (Ok(not_before), Ok(not_after)) = (
             Timestamp::from_second(parsed.validity().not_before.timestamp()),
@@ -476,14 +475,11 @@ mod tests {
         let key_of = |ca: &RunCa| ca.issuer.key().serialize_pem();
         let leaf = one.issue_client(&"e2e".parse().unwrap()).unwrap();
         for (text, reason) in [
-            (String::new(), "there is no certificate in it"),
-            (one.certificate_pem().to_owned(), "there is no key in it"),
-            (format!("{}{}", one.certificate_pem(), leaf.key_pem), "there is no key in it"),
-            (format!("{}{}", leaf.certificate_pem, key_of(&one)), "its certificate is not an authority's"),
-            (
-                format!("{}{}", one.certificate_pem(), key_of(&other)),
-                "its key and its certificate do not belong together",
-            ),
+            (String::new(), "it has no certificate"),
+            (one.certificate_pem().to_owned(), "it has no key"),
+            (format!("{}{}", one.certificate_pem(), leaf.key_pem), "it has no key"),
+            (format!("{}{}", leaf.certificate_pem, key_of(&one)), "its certificate is not a CA certificate"),
+            (format!("{}{}", one.certificate_pem(), key_of(&other)), "its key does not match its certificate"),
         ] {
             match RunCa::from_pem(&text) {
                 Err(CaError::Stored(found)) => assert_eq!(found, reason),

@@ -34,10 +34,10 @@ pub enum FileNameError {
     #[error("file name `{0}` is a path: send the name of one file")]
     Path(String),
     /// The name has a control character, which may harm terminals and archive tools.
-    #[error("file name `{0}` holds a control character")]
+    #[error("file name `{0}` has a control character")]
     Control(String),
     /// The name is too long for a file system.
-    #[error("the file name has {0} bytes: at most {MAX_FILE_NAME_BYTES} are possible")]
+    #[error("the file name has {0} bytes: the limit is {MAX_FILE_NAME_BYTES}")]
     TooLong(usize),
 }
 
@@ -234,15 +234,15 @@ mod tests {
             ("../../etc/passwd", "file name `../../etc/passwd` is a path: send the name of one file"),
             ("/etc/passwd", "file name `/etc/passwd` is a path: send the name of one file"),
             ("a\\b", "file name `a\\b` is a path: send the name of one file"),
-            ("a\0b", "file name `a\\0b` holds a control character"),
-            ("a\nb", "file name `a\\nb` holds a control character"),
-            ("a\u{1b}[2Jb", "file name `a\\u{1b}[2Jb` holds a control character"),
-            ("a\u{85}b", "file name `a\\u{85}b` holds a control character"),
+            ("a\0b", "file name `a\\0b` has a control character"),
+            ("a\nb", "file name `a\\nb` has a control character"),
+            ("a\u{1b}[2Jb", "file name `a\\u{1b}[2Jb` has a control character"),
+            ("a\u{85}b", "file name `a\\u{85}b` has a control character"),
         ] {
             assert_eq!(name.parse::<SafeFileName>().unwrap_err().to_string(), message);
         }
         let long = "é".repeat(128).parse::<SafeFileName>().unwrap_err();
-        assert_eq!(long.to_string(), "the file name has 256 bytes: at most 255 are possible");
+        assert_eq!(long.to_string(), "the file name has 256 bytes: the limit is 255");
     }
 
     proptest! {

@@ -97,7 +97,7 @@ pub enum Phase {
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
     /// The body exceeds [`MAX_HEARTBEAT_BYTES`].
-    #[error("the message has {0} bytes: at most {MAX_HEARTBEAT_BYTES} are allowed")]
+    #[error("the message has {0} bytes: the limit is {MAX_HEARTBEAT_BYTES}")]
     TooLarge(usize),
     /// The body is not the expected JSON.
     #[error("the message is not valid")]
@@ -187,7 +187,7 @@ mod tests {
         let large = format!(r#"{{"started":"2026-01-02T03:04:05Z","version":"{}"}}"#, "x".repeat(MAX_HEARTBEAT_BYTES));
         assert_eq!(
             Hello::parse(large.as_bytes()).unwrap_err().to_string(),
-            format!("the message has {} bytes: at most 32768 are allowed", large.len())
+            format!("the message has {} bytes: the limit is 32768", large.len())
         );
     }
 }

@@ -86,7 +86,7 @@ pub struct Route {
 pub enum RouteError {
     /// There is nothing at this path. Respond with 404. Invalid names of plugins and nodes cause
     /// this error too.
-    #[error("there is nothing at this path")]
+    #[error("unknown path")]
     NotFound,
     /// The path contains empty segments, `.` or `..`. Respond with 301 and this cleaned,
     /// percent-encoded path in `Location`. It always starts with exactly one `/`, so it cannot lead

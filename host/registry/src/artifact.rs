@@ -72,7 +72,7 @@ pub async fn unwrap_entry(layout: &Layout, entry: &Entry) -> Result<Pulled, Regi
     let from = Storage::Layout(layout.clone());
     let root = from.manifest(&entry.descriptor).await?;
     let name = entry.name.clone().unwrap_or_else(|| entry.descriptor.digest.to_string());
-    fetch(&from, root, &format!("take `{name}` out of the layout")).await
+    fetch(&from, root, &format!("remove `{name}` from the layout")).await
 }
 
 async fn fetch(from: &Storage, root: RawManifest, what: &str) -> Result<Pulled, RegistryError> {
@@ -102,7 +102,7 @@ fn only_artifact(entries: &[Descriptor]) -> Result<&Descriptor, Cause> {
     let artifacts: Vec<&Descriptor> = entries.iter().filter(|entry| !entry.is_attestation()).collect();
     match artifacts.as_slice() {
         [artifact] => Ok(artifact),
-        all => Err(Cause::Kind(format!("it is an index of {} artefacts: name one by its digest", all.len()))),
+        all => Err(Cause::Kind(format!("it is an index of {} artifacts: choose one by its digest", all.len()))),
     }
 }
 
@@ -124,7 +124,7 @@ fn content(image: &ImageManifest) -> Result<(Kind, Descriptor), Cause> {
             let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
             Err(Cause::Kind(format!("it is neither a bundle nor a WebAssembly file: its layers are {kinds}{image}")))
         }
-        (_, _, count) => Err(Cause::Kind(format!("it has {count} layers, and a bundle or a WebAssembly file has one"))),
+        (_, _, count) => Err(Cause::Kind(format!("it has {count} layers: expected one"))),
     }
 }
 

@@ -139,7 +139,7 @@ impl DownloadCache {
             self.prune()
         };
         if let Err(error) = written() {
-            tracing::debug!("`{}` cannot be kept: {error}", path.display());
+            tracing::debug!("failed to cache `{}`: {error}", path.display());
         }
     }
 

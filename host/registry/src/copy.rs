@@ -63,7 +63,7 @@ pub async fn copy_image(
         for blob in blobs(manifest) {
             if is_foreign(blob) {
                 return Err(Cause::Kind(format!(
-                    "layer {} of manifest {} is kept by somebody else, and not in the registry (as those of Windows were)",
+                    "layer {} of manifest {} is stored outside of the registry, which is not supported",
                     blob.digest, manifest.digest
                 ))
                 .of(format!("copy {}", root.digest)));
@@ -158,7 +158,7 @@ async fn tree(from: &Storage, root: &RawManifest) -> Result<Vec<RawManifest>, Re
     while let Some((manifest, depth)) = waiting.pop() {
         if let Manifest::Index(index) = &manifest.manifest {
             if depth >= MAX_DEPTH {
-                let cause = Cause::Malformed(format!("indexes name indexes more than {MAX_DEPTH} deep"));
+                let cause = Cause::Malformed(format!("indexes are nested more than {MAX_DEPTH} levels deep"));
                 return Err(cause.of(format!("copy {}", root.digest)));
             }
             for child in &index.manifests {

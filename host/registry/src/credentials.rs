@@ -147,8 +147,8 @@ struct Entry {
 
 fn malformed(path: &Path, why: &str) -> CredentialError {
     CredentialError {
-        message: format!("`{}` is not a file of credentials: {why}", path.display()),
-        hint: "`docker login` or `podman login` writes such a file again".to_owned(),
+        message: format!("invalid credentials file `{}`: {why}", path.display()),
+        hint: "write the file again with `docker login` or `podman login`".to_owned(),
     }
 }
 
@@ -157,7 +157,7 @@ impl CredentialFile {
     fn read(path: &Path) -> Result<Option<Self>, CredentialError> {
         let unreadable = |error| CredentialError {
             message: format!("failed to read credentials in `{}`: {error}", path.display()),
-            hint: "make the file readable, or name another: `REGISTRY_AUTH_FILE`, `DOCKER_CONFIG`".to_owned(),
+            hint: "make the file readable, or choose another with `REGISTRY_AUTH_FILE` or `DOCKER_CONFIG`".to_owned(),
         };
         match std::fs::metadata(path) {
             // If a parent is a file, the credential file does not exist either.
@@ -269,12 +269,12 @@ async fn ask(
     let program = format!("docker-credential-{}", excerpt(name, 100));
     let failed = |why: String| CredentialError {
         message: format!("credential helper `{program}`, named in `{}`, failed: {why}", file.display()),
-        hint: format!("install `{program}`, try it by hand (`echo HOST | {program} get`), or take it out of the file"),
+        hint: format!("install `{program}`, test it with `echo HOST | {program} get`, or remove it from the file"),
     };
     // The program is searched on `PATH`. Reject paths, because a credential file must not be able
     // to run arbitrary programs.
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
-        return Err(failed("its name has characters that no helper's name has".into()));
+        return Err(failed("its name has invalid characters".into()));
     }
     let (status, out, err) = run(&program, server, search).await.map_err(failed)?;
     if out.len() as u64 > MAX_HELPER_BYTES {
@@ -289,7 +289,7 @@ async fn ask(
     }
     // Do not quote the output. It may be a secret even if it is malformed.
     let answer: HelperAnswer =
-        serde_json::from_slice(&out).map_err(|_| failed("what it printed is not an answer".into()))?;
+        serde_json::from_slice(&out).map_err(|_| failed("it printed an invalid response".into()))?;
     if answer.secret.is_empty() {
         return Ok(None);
     }
@@ -328,7 +328,7 @@ async fn run(program: &str, server: &str, search: Option<&OsStr>) -> Result<(Exi
     };
     // The timeout drops the future, which kills the program.
     let Ok((status, out, err)) = tokio::time::timeout(HELPER_TIMEOUT, talk).await else {
-        return Err(format!("it gave no answer within {} s", HELPER_TIMEOUT.as_secs()));
+        return Err(format!("it did not respond within {} s", HELPER_TIMEOUT.as_secs()));
     };
     Ok((status.map_err(|error| error.to_string())?, out, err))
 }

@@ -33,7 +33,7 @@ pub enum Cause {
     #[error(transparent)]
     Credentials(#[from] CredentialError),
     /// 401: authentication failed.
-    #[error("the registry does not accept {credentials}{told}")]
+    #[error("the registry rejected {credentials}{told}")]
     Unauthorized {
         /// The credentials that were sent, and their origin.
         credentials: String,
@@ -41,13 +41,13 @@ pub enum Cause {
         told: String,
     },
     /// 403: the user has no permission.
-    #[error("the registry forbids it{0}")]
+    #[error("the registry denied access{0}")]
     Denied(String),
     /// 404: the object does not exist.
-    #[error("it is not there{0}")]
+    #[error("not found{0}")]
     NotFound(String),
     /// Any other error status.
-    #[error("the server answers {status}{told}")]
+    #[error("the server responded with {status}{told}")]
     Status {
         /// The HTTP status code.
         status: u16,
@@ -61,7 +61,7 @@ pub enum Cause {
     #[error("{0}")]
     Tls(String),
     /// The response took too long. Holds the limit in seconds.
-    #[error("it took longer than {0} s")]
+    #[error("timed out after {0} s")]
     Slow(u64),
     /// A server redirects to a URL that must not be used.
     #[error("the server redirects to `{to}`, {why}")]
@@ -72,7 +72,7 @@ pub enum Cause {
         why: &'static str,
     },
     /// A registry asks to send its credentials to another host.
-    #[error("registry `{registry}` asks to send its credentials to another host, `{host}`; nothing was sent")]
+    #[error("registry `{registry}` requests its credentials for another host, `{host}`: they were not sent")]
     TokenServer {
         /// The registry.
         registry: String,
@@ -80,13 +80,13 @@ pub enum Cause {
         host: String,
     },
     /// The object is larger than the limit.
-    #[error("it has more than {limit} bytes, the most that is taken")]
+    #[error("it is too large: more than {limit} bytes")]
     TooLarge {
         /// Limit in bytes.
         limit: u64,
     },
     /// The size differs from the descriptor.
-    #[error("{said} bytes were promised, and {} came", if *.more { "more".to_owned() } else { .got.to_string() })]
+    #[error("expected {said} bytes, received {}", if *.more { "more".to_owned() } else { .got.to_string() })]
     Size {
         /// Size in the descriptor.
         said: u64,
@@ -96,7 +96,7 @@ pub enum Cause {
         more: bool,
     },
     /// The digest differs from the expected one.
-    #[error("the content is {got}, and {wanted} was wanted")]
+    #[error("wrong digest {got}: expected {wanted}")]
     Mismatch {
         /// The expected digest.
         wanted: Digest,
@@ -169,29 +169,23 @@ impl RegistryError {
     /// Returns a hint with the fix, if there is one.
     pub fn hint(&self) -> Option<String> {
         let hint = match &*self.cause {
-            Cause::Reference(_) => "a reference looks like `oci://registry.example.com/team/name:1.2`",
+            Cause::Reference(_) => "write a reference such as `oci://registry.example.com/team/name:1.2`",
             Cause::Credentials(error) => return Some(error.hint.clone()),
             Cause::Unauthorized { .. } => {
-                "`docker login HOST` or `podman login HOST` writes credentials where they are found; docs/registries.md lists the places"
+                "log in with `docker login HOST` or `podman login HOST`; docs/registries.md lists where Plumbline reads credentials"
             }
-            Cause::Denied(_) => "the account that is logged in has no right to do this there",
-            Cause::NotFound(_) => {
-                "check the name and the tag; some registries hide from strangers what is there: log in"
-            }
-            Cause::Status { status: 429, .. } => {
-                "the registry limits how often it is asked: try again later, or log in"
-            }
+            Cause::Denied(_) => "log in with an account that has permission for this",
+            Cause::NotFound(_) => "check the name and the tag; if the repository is private, log in",
+            Cause::Status { status: 429, .. } => "the registry limits requests: try again later, or log in",
             Cause::Tls(_) => {
-                "name the registry's authority with `--registry-ca FILE`; a registry over plain HTTP must be named: `--insecure-registry HOST[:PORT]`"
+                "pass the registry's CA with `--registry-ca FILE`; to allow plain HTTP, pass `--insecure-registry HOST[:PORT]`"
             }
-            Cause::Redirect { .. } => "a host over plain HTTP must be named: `--insecure-registry HOST[:PORT]`",
+            Cause::Redirect { .. } => "to allow plain HTTP, pass `--insecure-registry HOST[:PORT]`",
             Cause::TokenServer { registry, host } => {
-                return Some(format!(
-                    "if you trust that host, name it with `--registry-token-server {registry}={host}`"
-                ));
+                return Some(format!("if you trust that host, pass `--registry-token-server {registry}={host}`"));
             }
             Cause::Mismatch { .. } | Cause::Size { .. } => {
-                "somebody on the way or the registry itself has changed the content; nothing of it was used"
+                "the content was damaged or changed, and was not used: try again, or ask the owner of the registry"
             }
             _ => return None,
         };

@@ -31,6 +31,8 @@ mod layout;
 mod limits;
 mod manifest;
 pub mod media;
+#[cfg(test)]
+mod messages;
 mod reference;
 mod settings;
 mod storage;

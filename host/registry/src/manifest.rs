@@ -182,7 +182,7 @@ impl RawManifest {
         let kind = match (written, said) {
             (Some(written), Some(said)) if written != said => {
                 return Err(wrong(format!(
-                    "it came as `{}`, and calls itself `{}`",
+                    "it was sent as `{}`, but its `mediaType` is `{}`",
                     excerpt(said, 100),
                     excerpt(written, 100)
                 )));
@@ -193,7 +193,7 @@ impl RawManifest {
         };
         let Some(index) = media::is_index(&kind) else {
             return Err(Cause::Kind(format!(
-                "it is a document of type `{}`, which is not understood; an OCI image manifest or index is",
+                "unsupported document type `{}`: expected an OCI image manifest or index",
                 excerpt(&kind, 100)
             )));
         };
@@ -219,7 +219,7 @@ impl RawManifest {
             Manifest::Index(index) => index.schema_version,
         };
         if version != 2 {
-            return Err(wrong(format!("its schemaVersion is {version}, and 2 is understood")));
+            return Err(wrong(format!("unsupported schemaVersion {version}: expected 2")));
         }
         Ok(Self { digest: Digest::of(&bytes), bytes, media_type: kind, manifest })
     }

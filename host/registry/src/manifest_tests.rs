@@ -24,7 +24,7 @@ fn the_kind_is_what_the_document_and_the_server_agree_on() {
     assert_eq!(parse(&silent, Some(media::DOCKER_MANIFEST)).unwrap().media_type, media::DOCKER_MANIFEST);
     assert_eq!(parse(&silent, Some("application/json")).unwrap().media_type, media::OCI_MANIFEST);
     let told = parse(&image(), Some(media::OCI_INDEX)).unwrap_err().to_string();
-    assert!(told.contains("it came as") && told.contains("calls itself"), "{told}");
+    assert!(told.contains("it was sent as") && told.contains("calls itself"), "{told}");
 }
 
 #[test]

@@ -29,14 +29,14 @@ pub struct Reference {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
     /// The host before the name is missing.
-    #[error("`{0}` names no registry: expected `oci://HOST[:PORT]/NAME[:TAG][@DIGEST]`")]
+    #[error("`{0}` has no registry: expected `oci://HOST[:PORT]/NAME[:TAG][@DIGEST]`")]
     NoRegistry(String),
     /// The host or its port is invalid.
-    #[error("`{0}` is not the name of a registry: expected HOST or HOST:PORT")]
+    #[error("invalid registry `{0}`: expected HOST or HOST:PORT")]
     Registry(String),
     /// The repository is missing or has invalid characters.
     #[error(
-        "`{0}` is not a name in a registry: expected parts of a-z, 0-9 and single `.`, `_`, `-` between them, separated by `/`"
+        "invalid repository name `{0}`: expected parts of a-z, 0-9 and single `.`, `_`, `-` between them, separated by `/`"
     )]
     Repository(String),
     /// Host and repository together are too long.
@@ -44,7 +44,7 @@ pub enum ReferenceError {
     Long,
     /// The tag is invalid.
     #[error(
-        "`{0}` is not a tag: expected up to {MAX_TAG} of A-Z, a-z, 0-9, `.`, `_`, `-`, and no `.` or `-` at the beginning"
+        "invalid tag `{0}`: expected up to {MAX_TAG} of A-Z, a-z, 0-9, `.`, `_`, `-`, and no `.` or `-` at the beginning"
     )]
     Tag(String),
     /// The part after `@` is not a valid digest.

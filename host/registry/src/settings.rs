@@ -172,7 +172,7 @@ impl Mirrors {
         let parse = |text: &String| -> Result<(String, String), Cause> {
             let wrong = |why: &str| {
                 Cause::Setting(format!(
-                    "`{}` is not a mirror: {why}; write `HOST=HOST[:PORT][/PATH]`, such as `registry.k8s.io=127.0.0.1:5000`",
+                    "invalid mirror `{}`: {why}; expected `HOST=HOST[:PORT][/PATH]`, such as `registry.k8s.io=127.0.0.1:5000`",
                     excerpt(text, 200)
                 ))
             };
@@ -182,12 +182,12 @@ impl Mirrors {
                 let (registry, path) = side.split_once('/').map_or((side, None), |(host, path)| (host, Some(path)));
                 check_registry(registry).map_err(|error| wrong(&error.to_string()))?;
                 if path.is_some_and(|path| !is_repository(path)) {
-                    return Err(wrong("what follows a host is not a beginning of a name"));
+                    return Err(wrong("the path after the host is not a valid repository name"));
                 }
             }
             // A repository whose name equals the left side would have an empty name at the mirror.
             if from.contains('/') && !to.contains('/') {
-                return Err(wrong("a part of a registry is mirrored below a name, and the right side has none"));
+                return Err(wrong("the left side has a path, so the right side needs one, too"));
             }
             Ok((canonical(from), canonical(to)))
         };
@@ -313,7 +313,7 @@ mod tests {
     fn what_is_no_mirror_is_told() {
         for wrong in ["", "a", "=b", "a=", "http://a=b", "a=b/C", "a/x=b", "a b=c"] {
             let told = Mirrors::parse(&[wrong.to_owned()]).unwrap_err().to_string();
-            assert!(told.contains("is not a mirror"), "{wrong}: {told}");
+            assert!(told.contains("invalid mirror"), "{wrong}: {told}");
         }
     }
 

@@ -71,7 +71,7 @@ impl Storage {
             };
             manifest = self.manifest(entry).await?;
         }
-        Err(Cause::Malformed(format!("indexes name indexes more than {MAX_DEPTH} deep")).of(what))
+        Err(Cause::Malformed(format!("indexes are nested more than {MAX_DEPTH} levels deep")).of(what))
     }
 
     /// Returns the content of a configuration. `what` is for errors.

@@ -65,14 +65,14 @@ impl Cache {
         }
         let kept = self.make_room(size).and_then(|()| self.dir.write(&key.file_name(), &bytes));
         if let Err(error) = kept {
-            tracing::warn!(cache = %self.path.display(), "compiled code of a module cannot be kept: {error}");
+            tracing::warn!(cache = %self.path.display(), "failed to cache the compiled code of a module: {error}");
         }
     }
 
     fn discard(&self, name: &str, reason: &str) {
-        tracing::warn!(cache = %self.path.display(), entry = name, "cached code of a module is not used and made again: {reason}");
+        tracing::warn!(cache = %self.path.display(), entry = name, "ignored the cached code of a module, which is compiled again: {reason}");
         if let Err(error) = self.dir.remove(name) {
-            tracing::debug!(cache = %self.path.display(), entry = name, "it cannot be removed: {error}");
+            tracing::debug!(cache = %self.path.display(), entry = name, "failed to remove it: {error}");
         }
     }
 
@@ -129,7 +129,7 @@ pub(crate) struct Entry<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EntryError {
-    #[error("it is not compiled code of this kind, or cut off")]
+    #[error("it is not a compiled module, or is truncated")]
     NoEntry,
     #[error("it was compiled by another engine")]
     OtherEngine,

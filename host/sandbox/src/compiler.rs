@@ -123,7 +123,7 @@ impl CompilerProcess {
         } else if is(Signal::KILL) {
             CompilerError::Failed("it was killed (signal 9): the machine or the pod may lack memory".to_owned())
         } else {
-            CompilerError::Failed(format!("it was ended by signal {signal}"))
+            CompilerError::Failed(format!("it was killed by signal {signal}"))
         }
     }
 }

@@ -17,7 +17,7 @@ pub enum SandboxError {
         max: u64,
     },
     /// The engine rejected its configuration, or could not reserve its memory.
-    #[error("the engine for modules cannot start: {reason}")]
+    #[error("failed to start the engine for modules: {reason}")]
     Engine {
         /// The message of the engine.
         reason: String,
@@ -29,7 +29,7 @@ pub enum SandboxError {
         reason: String,
     },
     /// The clock thread could not be started.
-    #[error("the clock thread of the sandbox cannot start: {0}")]
+    #[error("failed to start the clock thread of the sandbox: {0}")]
     Ticker(#[source] std::io::Error),
 }
 
@@ -39,7 +39,7 @@ impl SandboxError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Engine { .. } => Some(
-                "each call in flight reserves address space: set fewer `max_instances`, or raise the limit on it (`ulimit -v`)",
+                "lower `max_instances`, or raise the limit on address space (`ulimit -v`): each call reserves some",
             ),
             Self::Setting { .. } | Self::Interface { .. } | Self::Ticker(_) => None,
         }
@@ -71,7 +71,7 @@ pub enum InspectError {
         layer: u16,
     },
     /// The file is truncated.
-    #[error("it is cut off: it ends at byte {at}, where more was announced")]
+    #[error("it is truncated: it ends at byte {at}")]
     Truncated {
         /// The offset at which more bytes were expected.
         at: u64,
@@ -149,7 +149,7 @@ pub enum LoadError {
         source: InspectError,
     },
     /// The component imports interfaces that are not available to modules.
-    #[error("module `{module}` imports interfaces that modules do not get: {}", imports.join(", "))]
+    #[error("module `{module}` imports interfaces that modules cannot use: {}", imports.join(", "))]
     Refused {
         /// The name of the module.
         module: String,
@@ -158,7 +158,7 @@ pub enum LoadError {
     },
     /// The component was built for another generation of `plumbline:plugin`.
     #[error(
-        "module `{module}` is {} than this host: it speaks `plumbline:plugin@{found}`, this host `{host}`",
+        "module `{module}` is {} than this host: it uses `plumbline:plugin@{found}`, this host `{host}`",
         if *newer { "newer" } else { "older" }
     )]
     Generation {
@@ -192,7 +192,7 @@ pub enum LoadError {
         limit: u64,
     },
     /// The component is invalid, or uses a disabled WebAssembly feature.
-    #[error("module `{module}` does not compile: {reason}")]
+    #[error("failed to compile module `{module}`: {reason}")]
     Compile {
         /// The name of the module.
         module: String,
@@ -208,7 +208,7 @@ pub enum LoadError {
         limit: String,
     },
     /// The component's types of an interface differ from the host's.
-    #[error("module `{module}` does not fit this host: {reason}")]
+    #[error("failed to link module `{module}` with this host: {reason}")]
     Link {
         /// The name of the module.
         module: String,
@@ -227,7 +227,7 @@ impl LoadError {
                 Some("strip debug information from it, or raise the sandbox's limit on component size")
             }
             Self::Refused { .. } => Some(
-                "a module sees nothing but its arguments: build it without network; of WASI, only cli, io, clocks, random and filesystem may be imported",
+                "build it without network access: of WASI, modules can import only cli, io, clocks, random and filesystem",
             ),
             Self::Generation { newer: true, .. } => {
                 Some("update plumbline, or build the module against the older interface")

@@ -15,7 +15,7 @@ pub(crate) const STATUSES: &str = "statuses";
 /// The name of the stack limit in a definition.
 const STACK: &str = "stack";
 /// The hint for a violation that only the author can fix.
-const DEFECT: &str = "this is a defect of the module: tell its author";
+const DEFECT: &str = "this is a defect of the module: report it to the author";
 
 /// Error of a call. Items that were already emitted remain, and other calls are not affected.
 ///
@@ -25,7 +25,7 @@ const DEFECT: &str = "this is a defect of the module: tell its author";
 #[non_exhaustive]
 pub enum ModuleFailure {
     /// The module exceeded a limit.
-    #[error("module `{module}` went over its limit `{limit}`: {}", unit.show(*value))]
+    #[error("module `{module}` exceeded its limit `{limit}`: {}", unit.show(*value))]
     Limit {
         /// The name of the module.
         module: String,
@@ -49,7 +49,7 @@ pub enum ModuleFailure {
         hint: Option<&'static str>,
     },
     /// The output of the module violates the contract.
-    #[error("module `{module}` broke the contract: {rule}: {found}")]
+    #[error("module `{module}` violated the contract: {rule}: {found}")]
     ContractViolation {
         /// The name of the module.
         module: String,
@@ -71,7 +71,7 @@ pub enum ModuleFailure {
     },
     /// The host failed, and not the module: the sink could not store an item, or no thread could be
     /// started.
-    #[error("the host failed: {0}")]
+    #[error("failed to run the module: {0}")]
     Host(#[source] io::Error),
 }
 
@@ -123,17 +123,17 @@ impl ModuleFailure {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Limit { limit, .. } if *limit == STACK => {
-                Some("it calls itself too deeply; the operator sets the stack for all modules of a sandbox")
+                Some("reduce the depth of its recursion; only the operator can raise the stack size")
             }
             Self::Limit { limit, .. } if *limit == STATUSES => {
-                Some("this limit is fixed: what differs from item to item belongs into meta or details")
+                Some("this limit is fixed: put values that differ between items into meta or details")
             }
-            Self::Limit { .. } => Some(
-                "set the limit under `plumbline.limits` of the definition; more than the operator's cap is not granted",
-            ),
+            Self::Limit { .. } => {
+                Some("raise the limit under `plumbline.limits` of the definition, up to the operator's cap")
+            }
             Self::Trap { hint, .. } => *hint,
             Self::ContractViolation { .. } => Some(DEFECT),
-            Self::NoRole { .. } => Some("name a module that exports this role"),
+            Self::NoRole { .. } => Some("choose a module that exports this role"),
             Self::Refused(_) | Self::Host(_) => None,
         }
     }
@@ -145,7 +145,7 @@ impl ModuleFailure {
             return stop.failure(module);
         }
         if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
-            let trap = format!("it called `exit` with code {code}, which would end the host in place of the call");
+            let trap = format!("it called `exit` with code {code}, which is not allowed");
             return Self::Trap {
                 module,
                 trap,
@@ -173,19 +173,18 @@ impl ModuleFailure {
     fn from_trap(module: String, limits: &ModuleLimits, trap: Trap, frames: Vec<String>) -> Self {
         let (cause, hint) = match trap {
             Trap::StackOverflow => return Stop::limit(STACK, limits.stack, Unit::Bytes).failure(module),
-            Trap::UnreachableCodeReached => (
-                "it gave up (`unreachable`), as programs do after a panic",
-                "the module's last lines in the log may say why",
-            ),
+            Trap::UnreachableCodeReached => {
+                ("it panicked or aborted (`unreachable`)", "see the module's last lines in the log")
+            }
             Trap::MemoryOutOfBounds => (
-                "it reached outside of its memory",
-                "deep recursion shows like this too: programs in Rust or C keep a stack in their memory",
+                "it accessed memory out of bounds",
+                "deep recursion can be the cause: Rust and C programs keep a stack in this memory",
             ),
             Trap::CannotEnterComponent | Trap::CannotLeaveComponent => {
-                ("it called the host while the host was handing it data, or after it had returned", DEFECT)
+                ("it called the host while it received data, or after it returned", DEFECT)
             }
             Trap::StringOutOfBounds | Trap::ListOutOfBounds | Trap::UnalignedPointer => {
-                ("it named a place outside of its memory as data", DEFECT)
+                ("it passed a pointer outside of its memory", DEFECT)
             }
             other => return Self::Trap { module, trap: other.to_string(), frames, hint: Some(DEFECT) },
         };
@@ -220,7 +219,7 @@ pub(crate) enum Stop {
     Limit { limit: &'static str, value: u64, unit: Unit },
     #[error("{rule}: {found}")]
     ContractViolation { rule: &'static str, found: String },
-    #[error("the host has given up on the call")]
+    #[error("the host cancelled the call")]
     Gone,
 }
 
@@ -239,7 +238,7 @@ impl Stop {
             Self::ContractViolation { rule, found } => {
                 ModuleFailure::ContractViolation { module, rule, found: found.clone() }
             }
-            Self::Gone => ModuleFailure::Host(io::Error::other("the call was given up")),
+            Self::Gone => ModuleFailure::Host(io::Error::other("the call was cancelled")),
         }
     }
 }

@@ -36,6 +36,8 @@ mod error;
 mod failure;
 mod generation;
 mod inspect;
+#[cfg(test)]
+mod messages;
 mod module;
 mod options;
 mod private_dir;

@@ -71,9 +71,7 @@ pub fn check_options(options: &Map<String, Value>, modules: &[(&str, &Value)]) -
                 what,
             })),
             Err(reason) => checked.warnings.push(shortened(
-                &format!(
-                    "the options of module `{name}` are not checked before it runs: its schema cannot be used: {reason}"
-                ),
+                &format!("options of module `{name}` are not checked before it runs: unsupported schema: {reason}"),
                 MAX_SENTENCE,
             )),
         }
@@ -109,14 +107,14 @@ struct NoLoader;
 
 impl UrlLoader for NoLoader {
     fn load(&self, url: &str) -> Result<Value, Box<dyn Error>> {
-        Err(format!("`{url}` is another document, and none is fetched").into())
+        Err(format!("it refers to another document, `{url}`, which is not supported").into())
     }
 }
 
 /// Rejects schemas whose validation could take too long, and external references.
 fn walk(root: &Value, node: &Value, depth: usize, left: &mut usize) -> Result<(), String> {
     let endless =
-        || format!("with its references followed it has more than {MAX_NODES} parts or {MAX_DEPTH} levels, or no end");
+        || format!("with references resolved, it has a cycle, or more than {MAX_NODES} parts or {MAX_DEPTH} levels");
     *left = left.checked_sub(1).ok_or_else(endless)?;
     if depth > MAX_DEPTH {
         return Err(endless());
@@ -129,7 +127,7 @@ fn walk(root: &Value, node: &Value, depth: usize, left: &mut usize) -> Result<()
                     ("$ref", Value::String(place)) => {
                         let target = place.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
                         let target = target
-                            .ok_or_else(|| format!("it refers to `{place}`, which is not a part of it (`#/…`)"))?;
+                            .ok_or_else(|| format!("it refers to `{place}`, which is not inside of it (`#/…`)"))?;
                         walk(root, target, depth + 1, left)?;
                     }
                     ("$dynamicRef" | "$recursiveRef", Value::String(_)) => return Err(format!("it uses `{key}`")),
@@ -163,7 +161,7 @@ fn collect(error: &ValidationError<'_, '_>, known: &BTreeSet<&str>, found: &mut 
             for key in got.iter().take(MAX_PROBLEMS) {
                 let there = if top && !known.is_empty() {
                     let known: Vec<&str> = known.iter().copied().collect();
-                    format!("is not an option (there are: {})", known.join(", "))
+                    format!("is not an option (options: {})", known.join(", "))
                 } else {
                     "is not known here".to_owned()
                 };

@@ -117,7 +117,7 @@ fn check_owner(file: &File) -> io::Result<()> {
         return Err(io::Error::other(format!("it belongs to user {}, not to user {me}", metadata.uid())));
     }
     if metadata.mode() & OTHERS_WRITE != 0 {
-        return Err(io::Error::other(format!("others may write to it (mode {:o})", metadata.mode() & 0o7777)));
+        return Err(io::Error::other(format!("other users can write to it (mode {:o})", metadata.mode() & 0o7777)));
     }
     Ok(())
 }

@@ -25,12 +25,12 @@ fn it_is_made_for_its_owner_alone() {
 fn what_others_may_write_to_is_not_used() {
     let base = tempfile::tempdir().unwrap();
     fs::set_permissions(base.path(), Permissions::from_mode(0o777)).unwrap();
-    assert_eq!(PrivateDir::open(base.path()).unwrap_err().to_string(), "others may write to it (mode 777)");
+    assert_eq!(PrivateDir::open(base.path()).unwrap_err().to_string(), "other users can write to it (mode 777)");
     fs::set_permissions(base.path(), Permissions::from_mode(0o755)).unwrap();
     let dir = PrivateDir::open(base.path()).unwrap();
     dir.write("x", b"1").unwrap();
     fs::set_permissions(base.path().join("x"), Permissions::from_mode(0o620)).unwrap();
-    assert!(dir.read("x", 9).unwrap_err().to_string().contains("others may write to it"));
+    assert!(dir.read("x", 9).unwrap_err().to_string().contains("other users can write to it"));
 }
 
 #[test]

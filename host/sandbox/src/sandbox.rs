@@ -72,7 +72,7 @@ impl Sandbox {
             let cache = Cache::open(path, config.max_cache_bytes);
             cache
                 .inspect_err(|error| {
-                    tracing::warn!(cache = %path.display(), "the cache for compiled modules is not used: {error}");
+                    tracing::warn!(cache = %path.display(), "failed to use the cache of compiled modules: {error}");
                 })
                 .ok()
         });
@@ -153,7 +153,7 @@ impl Sandbox {
                 Ok(component)
             }
             Err(reason) => {
-                tracing::info!(module = name, "code that was compiled ahead of time is not used: {reason}");
+                tracing::info!(module = name, "ignored code that was compiled ahead of time: {reason}");
                 self.compile(name, wasm, digest)
             }
         }
@@ -287,7 +287,7 @@ fn compile_here(engine: &Engine, wasm: &[u8]) -> Result<Vec<u8>, CompilerError> 
 
 fn broken_off(panic: &(dyn Any + Send)) -> CompilerError {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    CompilerError::Invalid(format!("the compiler was interrupted: {}", said.unwrap_or("it does not say why")))
+    CompilerError::Invalid(format!("the compiler was interrupted: {}", said.unwrap_or("it printed no reason")))
 }
 
 fn compile_error(name: &str) -> impl Fn(wasmtime::Error) -> LoadError + Copy + '_ {

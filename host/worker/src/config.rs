@@ -130,11 +130,9 @@ impl ConfigError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Invalid { old_name_set: true, .. } => {
-                Some("`MASTER_URL` is set, but that name is no longer read: set `AGGREGATOR_URL`")
-            }
+            Self::Invalid { old_name_set: true, .. } => Some("set `AGGREGATOR_URL`: `MASTER_URL` is no longer read"),
             Self::Invalid { missing: true, .. } => Some(
-                "the aggregator sets these variables in the containers that it creates; elsewhere, set them or name a file with `--config`",
+                "set these variables, or pass a file with `--config`; the aggregator sets them in the containers that it creates",
             ),
             _ => None,
         }
@@ -264,7 +262,7 @@ impl Sources<'_> {
                 Value::Number(number) if key == "progressport" => number.to_string(),
                 Value::Null => continue,
                 _ => {
-                    self.wrong.push(format!("{from}: must be a text"));
+                    self.wrong.push(format!("{from}: must be text"));
                     continue;
                 }
             };
@@ -331,8 +329,8 @@ fn log_progress(environment: &dyn Fn(&str) -> Result<String, VarError>) -> Optio
     };
     match serde_json::from_str::<LogProgress>(&text) {
         Ok(progress) if progress.is_inside() => return Some(progress),
-        Ok(_) => tracing::warn!("`{PROGRESS_VARIABLE}` names a file outside of the results directory: it is not read"),
-        Err(error) => tracing::warn!("`{PROGRESS_VARIABLE}` cannot be used: {error}"),
+        Ok(_) => tracing::warn!("ignored `{PROGRESS_VARIABLE}`: its file is outside of the results directory"),
+        Err(error) => tracing::warn!("ignored `{PROGRESS_VARIABLE}`: {error}"),
     }
     None
 }
@@ -347,7 +345,7 @@ fn aggregator_url(text: &str) -> Result<String, String> {
     match (uri.scheme_str(), uri.host()) {
         (Some("https"), Some(host)) if !host.is_empty() => Ok(text.to_owned()),
         (Some(scheme), Some(_)) if scheme != "https" => {
-            Err(format!("`{text}` has the scheme `{scheme}`, and aggregators speak only https: {example}"))
+            Err(format!("`{text}` has the scheme `{scheme}`, but aggregators accept only https: {example}"))
         }
         _ => Err(format!("`{text}` is not an absolute URL: {example}")),
     }

@@ -85,7 +85,7 @@ pub async fn wait_for_done(results_dir: &Path, timing: Timing) -> Result<String,
             if there {
                 tracing::info!(file = %path.display(), delay = ?timing.settle, "done file found");
             } else {
-                tracing::info!(file = %path.display(), "done file was taken away; waiting for it to come back");
+                tracing::info!(file = %path.display(), "done file was removed; waiting for a new one");
             }
         }
         let pause = match empty {

@@ -128,16 +128,16 @@ impl HeartbeatSender {
             match heard(self.client.hello(&self.key, &self.hello).await) {
                 Reply::Yes => {
                     self.peer.send_replace(Peer::Ours);
-                    tracing::info!(key = %self.key, "the aggregator knows that this worker is here");
+                    tracing::info!(key = %self.key, "the aggregator registered this worker");
                     return true;
                 }
                 Reply::NotKnown => {
                     self.peer.send_replace(Peer::Plain);
-                    tracing::info!(key = %self.key, "the aggregator can be reached, and does not know signs of life: none are sent");
+                    tracing::info!(key = %self.key, "the aggregator does not support heartbeats: none are sent");
                     return false;
                 }
                 Reply::Refused(why) => {
-                    tracing::error!(key = %self.key, %why, "the aggregator does not want this worker");
+                    tracing::error!(key = %self.key, %why, "the aggregator rejected this worker");
                     self.peer.send_replace(Peer::Ours);
                     return false;
                 }
@@ -173,7 +173,7 @@ impl HeartbeatSender {
                 Reply::No { .. } => {}
                 Reply::NotKnown => return,
                 Reply::Refused(why) => {
-                    tracing::warn!(key = %self.key, %why, "the aggregator does not want heartbeats");
+                    tracing::warn!(key = %self.key, %why, "the aggregator rejected heartbeats");
                     return;
                 }
             }
@@ -191,16 +191,16 @@ struct Trouble(Option<String>);
 impl Trouble {
     fn tell(&mut self, why: String, hint: Option<&'static str>) {
         if self.0.as_ref() == Some(&why) {
-            tracing::debug!(cause = %why, "still cannot reach the aggregator; trying again");
+            tracing::debug!(cause = %why, "still failing to reach the aggregator; retrying");
         } else {
-            tracing::warn!(cause = %why, hint, "cannot reach the aggregator; trying again");
+            tracing::warn!(cause = %why, hint, "failed to reach the aggregator; retrying");
             self.0 = Some(why);
         }
     }
 
     fn over(&mut self) {
         if self.0.take().is_some() {
-            tracing::info!("the aggregator can be reached again");
+            tracing::info!("reached the aggregator again");
         }
     }
 }

@@ -26,6 +26,8 @@ mod done_file;
 mod error;
 mod gather;
 mod heartbeat;
+#[cfg(test)]
+mod messages;
 mod progress;
 mod relay;
 pub mod reporter;

@@ -166,7 +166,7 @@ async fn serve_connection(stream: TcpStream, forward: Arc<Forward>) {
         .serve_connection(TokioIo::new(stream), service)
         .await;
     if let Err(error) = served {
-        tracing::debug!(%error, "a connection of the progress relay ended badly");
+        tracing::debug!(%error, "a connection of the progress relay failed");
     }
 }
 
@@ -205,7 +205,7 @@ impl Forward {
         }
         match tokio::time::timeout(FORWARD_TIMEOUT, self.client.post_progress(&self.key, body)).await {
             Ok(Ok(answer)) => {
-                tracing::debug!(status = answer.status.as_u16(), "progress update passed on");
+                tracing::debug!(status = answer.status.as_u16(), "forwarded a progress update");
                 plain(answer.status, answer.body)
             }
             Ok(Err(error)) => {

@@ -248,7 +248,7 @@ impl Worker {
             Err(error) => {
                 // This is never fatal, because a result without progress is still a result. It
                 // happens if two workers share a network namespace.
-                tracing::warn!(error = chain(&error), "no progress relay: progress of this plugin will not be seen");
+                tracing::warn!(error = chain(&error), "no progress relay: progress of this plugin is not shown");
                 None
             }
         }
@@ -276,11 +276,11 @@ impl Worker {
             // This sends at most once and never completes, because the plugin may still finish.
             never = self.send_partial(key, partial_wanted) => match never {},
             () = ended(companions, plugin_ended, self.settings.last_writes) => {
-                tracing::info!(%key, "the plugin has ended well and left no done file: everything in its directory is sent");
+                tracing::info!(%key, "the plugin exited with code 0 and left no done file: sending its whole results directory");
                 Ok(".".to_owned())
             }
             () = self.drained(shutdown) => {
-                tracing::warn!(%key, "asked to stop, and the plugin has not finished: nothing is sent");
+                tracing::warn!(%key, "asked to stop before the plugin finished: no result is sent");
                 return Ok(Ended::GaveUp);
             }
         };
@@ -301,14 +301,14 @@ impl Worker {
     /// plugin's time is up.
     async fn send_partial(&self, key: &ResultKey, mut wanted: watch::Receiver<bool>) -> std::convert::Infallible {
         if wanted.wait_for(|wanted| *wanted).await.is_ok() {
-            tracing::info!(%key, "the time of the plugin is up: sending what there is so far");
+            tracing::info!(%key, "the plugin timed out: sending its partial results");
             match gather(&self.config.results_dir, ".", self.settings.archive_bytes).await {
                 Ok(gathered) => {
                     if let Err(error) = Box::pin(self.client.put_partial(key, &gathered.upload)).await {
-                        tracing::warn!(%key, error = chain(&error), "what there is so far could not be sent");
+                        tracing::warn!(%key, error = chain(&error), "failed to send partial results");
                     }
                 }
-                Err(error) => tracing::warn!(%key, error = chain(&error), "what there is so far cannot be packed"),
+                Err(error) => tracing::warn!(%key, error = chain(&error), "failed to pack partial results"),
             }
         }
         std::future::pending().await
@@ -349,9 +349,9 @@ impl Worker {
         match self.client.put_result(key, &gathered.upload, &self.settings.retry).await {
             Ok(outcome) => {
                 match outcome {
-                    Outcome::Stored => tracing::info!(%key, "the aggregator has the result"),
+                    Outcome::Stored => tracing::info!(%key, "the aggregator received the result"),
                     Outcome::AlreadyReceived => {
-                        tracing::warn!(%key, "the aggregator already had a result, or an error, and keeps that");
+                        tracing::warn!(%key, "the aggregator already has a result or an error, and keeps it");
                     }
                 }
                 Ok(Ended::Sent(outcome))

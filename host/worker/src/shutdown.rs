@@ -61,10 +61,10 @@ impl Shutdown {
                 _ = interrupt.recv() => "SIGINT",
             };
             if asked {
-                tracing::info!(signal = name, "ending at once");
+                tracing::info!(signal = name, "stopping immediately");
                 self.now();
             } else {
-                tracing::info!(signal = name, "ending soon; a second signal ends at once");
+                tracing::info!(signal = name, "stopping; a second signal stops immediately");
                 self.drain();
             }
             asked = true;

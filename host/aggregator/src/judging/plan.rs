@@ -74,7 +74,7 @@ fn plan_judge(
     for name in &entry.data {
         if !definition.config_map.contains_key(name) {
             let known: Vec<&str> = definition.config_map.keys().map(String::as_str).collect();
-            let known = if known.is_empty() { "there is none".to_owned() } else { known.join(", ") };
+            let known = if known.is_empty() { "it has no keys".to_owned() } else { known.join(", ") };
             return Err(refused("data", format!("`{name}` is not a key of `config-map` ({known})")));
         }
     }

@@ -269,7 +269,7 @@ async fn authority(vault: &dyn Vault, record: &RunRecord, longest: Option<Durati
 fn check_unused(work: &WorkDir, ledger: &Ledger) -> Result<(), RunError> {
     let launched = ledger.plugins().any(|plugin| ledger.launched(plugin).is_some());
     if launched || work.tree().join(layout::PLUGINS_DIR).is_dir() {
-        let missing = "it holds results, but no `run.json` that describes the run".to_owned();
+        let missing = "it has results, but no `run.json`".to_owned();
         return Err(RunError::NotWhole { dir: work.root().to_owned(), missing });
     }
     Ok(())
@@ -285,12 +285,12 @@ fn check_whole(work: &WorkDir, ledger: &Ledger, plugins: &[PlannedPlugin], outpu
     let not_whole = |missing| Err(RunError::NotWhole { dir: work.root().to_owned(), missing });
     let known: Vec<&PluginName> = ledger.plugins().collect();
     if let Some(plugin) = plugins.iter().find(|plugin| !known.contains(&plugin.name())) {
-        return not_whole(format!("its journal does not know plugin `{}`", plugin.name()));
+        return not_whole(format!("its journal has no plugin `{}`", plugin.name()));
     }
     let received = |key: &&ResultKey| matches!(ledger.state(key), Some(KeyState::Received { .. }));
     let is_there = |key: &ResultKey| work.tree().join(layout::result_dir(&key.plugin, &key.node)).is_dir();
     match ledger.keys().filter(received).find(|key| !is_there(key)) {
-        Some(key) => not_whole(format!("result `{key}` was received and is not there")),
+        Some(key) => not_whole(format!("received result `{key}` is missing")),
         None => Ok(()),
     }
 }

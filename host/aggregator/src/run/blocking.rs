@@ -64,7 +64,7 @@ pub(super) async fn with_space<T: Send + 'static>(
             return Err(error);
         }
         if !reported {
-            tracing::error!("no space to {what}, waiting for some: {error}");
+            tracing::error!("no disk space to {what}, waiting for space: {error}");
             reported = true;
         }
         tokio::select! {

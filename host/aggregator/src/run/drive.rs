@@ -90,20 +90,21 @@ async fn launch(
     if let Some(rerun) = &pending.rerun {
         match rerun.focus(&state).await {
             Ok(Focus::On { expression, tests }) => {
-                tracing::info!(%plugin, tests, "runs again what failed in `{}`", rerun.reruns.plugin);
+                tracing::info!(%plugin, tests, "reruns failed tests of `{}`", rerun.reruns.plugin);
                 pending.launch.definition = Arc::new(rerun.focused(&pending.launch.definition, &expression));
             }
             Ok(Focus::Nothing(reason)) => return skip_plugin(&plugin, reason, &state),
             Err(error) => {
                 let other = &rerun.reruns.plugin;
-                let reason = format!("what failed in plugin `{other}` cannot be read from its result tree: {error}");
+                let reason =
+                    format!("failed to read the failed tests of plugin `{other}` from its result tree: {error}");
                 tracing::error!(%plugin, "not launched: {reason}");
                 return record(&state, Event::LaunchFailed { plugin, reason });
             }
         }
     }
     if pending.time(&state).is_some_and(|left| left.is_zero()) {
-        tracing::warn!(%plugin, "not launched: its time, or that of the run, is up");
+        tracing::warn!(%plugin, "not launched: the timeout of the plugin or of the run has expired");
         record(&state, Event::TimedOut { plugin });
         return;
     }
@@ -133,7 +134,7 @@ async fn launch(
 fn skip_plugin(plugin: &PluginName, reason: String, state: &State) {
     let plugin = plugin.clone();
     if state.read(|ledger| ledger.launched(&plugin).is_some()) {
-        tracing::error!(%plugin, "launched before, and now there is nothing to do for it: {reason}");
+        tracing::error!(%plugin, "launched before a restart, so it fails instead of being skipped: {reason}");
         return record(state, Event::LaunchFailed { plugin, reason });
     }
     tracing::info!(%plugin, "skipped: {reason}");
@@ -229,9 +230,7 @@ impl Rerun {
                 }
                 ledger.plugin_result(other)?;
                 let error = ledger.keys_of(other).find_map(|key| ledger.error(key));
-                Some(error.map(|error| {
-                    format!("plugin `{other}` has no results that could tell what failed: {}", error.error)
-                }))
+                Some(error.map(|error| format!("plugin `{other}` has no results with failed tests: {}", error.error)))
             });
             match settled {
                 Some(reason) => return reason,
@@ -271,13 +270,13 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
     })?;
     if !fits {
         return Ok(Focus::Nothing(format!(
-            "{failed} tests failed in `{other}`, and their names take more than {} KiB, which is more than a variable holds",
+            "{failed} tests failed in `{other}`: their names exceed the limit of {} KiB for a variable",
             MAX_FOCUS >> 10
         )));
     }
     if names.is_empty() && unread {
         return Ok(Focus::Nothing(format!(
-            "which tests failed in `{other}` is not known: not all of its results could be read"
+            "the failed tests of `{other}` are unknown: some of its results are unreadable"
         )));
     }
     if names.is_empty() {
@@ -332,7 +331,7 @@ mod tests {
         let tree = "name: e2e\nstatus: unknown\nitems:\n- name: junit_01.xml\n  status: unknown\n  meta:\n    error: it ends early\n";
         std::fs::write(&path, tree).unwrap();
         let Focus::Nothing(reason) = focus(&reruns(), &path).unwrap() else { panic!("there are no tests") };
-        assert_eq!(reason, "which tests failed in `e2e` is not known: not all of its results could be read");
+        assert_eq!(reason, "the failed tests of `e2e` are unknown: some of its results are unreadable");
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Run {
         match settings.on_archived.map_or(Ok(()), |keep| keep(&status)) {
             Ok(()) => remove(work).await,
             Err(error) => tracing::error!(
-                "the working directory `{}` stays: the end of the run could not be recorded: {error}",
+                "keeping the working directory `{}`: failed to record the end of the run: {error}",
                 work.root().display()
             ),
         }

@@ -119,7 +119,7 @@ enum UnsentError {
     #[error("failed to collect the files: {0}")]
     Pack(#[from] PackError),
     /// The files exceed a limit of the run, or this machine failed.
-    #[error("failed to keep the files: {0}")]
+    #[error("failed to store the files: {0}")]
     Store(#[from] StoreError),
 }
 

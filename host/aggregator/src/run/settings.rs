@@ -145,7 +145,7 @@ pub enum RunError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The journal's events are inconsistent.
-    #[error("the run cannot be continued: {0}")]
+    #[error("failed to continue the run: {0}")]
     Replay(#[from] ReplayError),
     /// The run in the directory is finished. A crash left a part of the directory behind.
     #[error("the run is finished: its archive is `{}`", archive.display())]
@@ -156,7 +156,7 @@ pub enum RunError {
         status: Box<RunStatus>,
     },
     /// A part of the run's state is missing, because the directory was partly removed or copied.
-    #[error("the run cannot be continued: `{}` is not whole: {missing}", dir.display())]
+    #[error("failed to continue the run: `{}` is incomplete: {missing}", dir.display())]
     NotWhole {
         /// Path of the working directory.
         dir: PathBuf,
@@ -167,13 +167,13 @@ pub enum RunError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The recorded definition of a plugin is invalid.
-    #[error("the run cannot be continued: the definition of one of its plugins cannot be read: {0}")]
+    #[error("failed to continue the run: invalid definition of a plugin: {0}")]
     Definition(String),
     /// The plugins conflict with each other.
-    #[error("these plugins cannot run together: {0}")]
+    #[error("invalid set of plugins: {0}")]
     Together(#[source] DefinitionError),
     /// There are no plugins.
-    #[error("there is no plugin to run")]
+    #[error("no plugins to run")]
     NoPlugins,
     /// The dispatcher could not list the nodes.
     #[error("failed to list the nodes: {0}")]
@@ -182,7 +182,7 @@ pub enum RunError {
     #[error(transparent)]
     Server(#[from] ServerError),
     /// The CA could not be loaded or stored.
-    #[error("failed to keep the run's certificates: {0}")]
+    #[error("failed to store the run's certificates: {0}")]
     Vault(#[source] DispatchError),
     /// Error of the CA.
     #[error("failed to set up the run's certificates: {0}")]

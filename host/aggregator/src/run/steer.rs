@@ -103,7 +103,7 @@ impl Run {
                 () = cancel.cancelled(), if !cancelled => {
                     cancelled = true;
                     driving = false;
-                    tracing::warn!("interrupted: what was gathered so far is kept");
+                    tracing::warn!("interrupted: results so far are kept");
                     self.state.apply(Event::Interrupted)?;
                 }
                 Some(done) = processing.join_next() => {
@@ -140,7 +140,7 @@ impl Run {
             Report::Problem { key, reason } => {
                 match &reason {
                     Some(reason) => tracing::warn!(plugin = %key.plugin, node = %key.node, "still waiting: {reason}"),
-                    None => tracing::info!(plugin = %key.plugin, node = %key.node, "no longer in trouble"),
+                    None => tracing::info!(plugin = %key.plugin, node = %key.node, "recovered"),
                 }
                 record(&self.state, Event::Problem { key, reason });
             }

@@ -173,12 +173,12 @@ impl Connection {
             tls.get_ref().1.peer_certificates().and_then(<[_]>::first).map(|c| PeerIdentity::from_certificate(c));
         let identity = match identity {
             Some(Ok(identity)) => Arc::new(identity),
-            Some(Err(error)) => return tracing::warn!("certificate of {peer} names no plugin: {error}"),
-            None => return tracing::warn!("{peer} came without a certificate"),
+            Some(Err(error)) => return tracing::warn!("certificate of {peer} has no valid plugin name: {error}"),
+            None => return tracing::warn!("{peer} sent no certificate"),
         };
         drop(handshake);
         let Some(_share) = self.shares.take(&identity) else {
-            return tracing::debug!("connection of {peer} closed: its plugin holds its share of all connections");
+            return tracing::debug!("connection of {peer} closed: its plugin has reached its share of all connections");
         };
         // The semaphore is never closed. At most as many tasks wait as there were handshakes when
         // the last slot was taken.

@@ -36,9 +36,9 @@ const DRAIN_TIME: Duration = Duration::from_secs(2);
 pub(super) enum ReceiveError {
     #[error("the body has more than {0} bytes")]
     TooLarge(u64),
-    #[error("nothing arrived for {0} s")]
+    #[error("no data for {0} s")]
     Idle(u64),
-    #[error("it took longer than {0} s")]
+    #[error("timed out after {0} s")]
     TooSlow(u64),
     #[error("the body was interrupted: {0}")]
     Broken(axum::Error),
@@ -100,7 +100,7 @@ impl Receiver {
         let admitted = if self.state.wants_partial(&key) {
             self.shape(&key, headers)
         } else {
-            Err(Box::new(line(StatusCode::CONFLICT, &format!("nothing partial of result {key} is wanted"))))
+            Err(Box::new(line(StatusCode::CONFLICT, &format!("no partial result of {key} is expected"))))
         };
         let shape = match admitted {
             Ok(Some(shape)) => shape,
@@ -124,10 +124,9 @@ impl Receiver {
                 tracing::info!(plugin = %key.plugin, node = %key.node, bytes, "partial result received");
                 StatusCode::OK.into_response()
             }
-            Ok(None) => line(
-                StatusCode::CONFLICT,
-                &format!("partial result {key}: it arrived too late, or another one was first"),
-            ),
+            Ok(None) => {
+                line(StatusCode::CONFLICT, &format!("partial result {key}: it is too late, or another one was first"))
+            }
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "partial result not stored: {error}");
                 line(error.status(), &format!("partial result {key}: {error}"))

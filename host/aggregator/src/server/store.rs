@@ -139,7 +139,7 @@ impl Store {
             // The upload fails, so move its files out of the tree. If this fails too, a retry
             // replaces them.
             if let Err(error) = self.disk.rename(target, &slot.out) {
-                tracing::error!("failed to take back `{}`: {error}", target.display());
+                tracing::error!("failed to remove `{}` again: {error}", target.display());
             }
         })?;
         slot.space.keep();

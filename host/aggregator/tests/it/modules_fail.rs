@@ -51,10 +51,10 @@ async fn a_module_that_breaks_a_limit_costs_its_own_plugin_only() {
         (tree, last)
     };
     let (tree, last) = failure("endless-loop");
-    assert_eq!(last.name, "module `misbehave` went over its limit `wall-seconds`: 1 second");
+    assert_eq!(last.name, "module `misbehave` exceeded its limit `wall-seconds`: 1 second");
     assert_eq!(tree.items.len(), 1);
     let (_, last) = failure("item-flood");
-    assert!(last.name.starts_with("module `misbehave` went over its limit `items`: "), "{}", last.name);
+    assert!(last.name.starts_with("module `misbehave` exceeded its limit `items`: "), "{}", last.name);
     let (tree, last) = failure("panic-halfway");
     assert!(last.name.contains("module `misbehave`"), "{}", last.name);
     assert_eq!(tree.items.len(), 4, "what it emitted before stays");

@@ -20,7 +20,7 @@ fn a_misspelt_option_is_named_before_the_run() {
     let told = with("{kepe: [stdout]}").unwrap_err().to_string();
     assert_eq!(
         told,
-        "plugin `p`: its options cannot be used: `plumbline.options.kepe`: is not an option (there are: keep) (module `junit`)"
+        "plugin `p`: invalid options: `plumbline.options.kepe`: is not an option (options: keep) (module `junit`)"
     );
     let told = with("{keep: [1]}").unwrap_err().to_string();
     assert!(told.contains("`plumbline.options.keep[0]`: want string, but got number"), "{told}");

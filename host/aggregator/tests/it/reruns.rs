@@ -93,7 +93,7 @@ async fn without_results_there_is_nothing_to_run_again() {
     let finished = live.finished().await;
     assert_eq!(finished.verdict, Verdict::Incomplete);
     let why = &finished.status.skipped["retry"];
-    assert_eq!(why, "plugin `e2e` has no results that could tell what failed: the pod is gone");
+    assert_eq!(why, "plugin `e2e` has no results with failed tests: the pod is gone");
 }
 
 #[tokio::test]

@@ -156,7 +156,7 @@ impl Story {
             .collect();
         assert!(!archives.is_empty(), "{what}: there is no archive");
         if let Ok(name) = fs::read_to_string(self.marker()) {
-            assert!(archives.iter().any(|path| path.ends_with(&name)), "{what}: archive `{name}` is not there");
+            assert!(archives.iter().any(|path| path.ends_with(&name)), "{what}: archive `{name}` not found");
         }
         for archive in archives {
             let found = results(&archive);

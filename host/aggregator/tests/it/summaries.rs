@@ -128,9 +128,9 @@ fn a_summarizer_that_fails_is_one_unknown_item_and_the_others_stay() {
     for (behaviour, beginning, before) in [
         ("panic-halfway", "module `misbehave` crashed: ", 3),
         ("refuse-halfway", "there is nothing to be said of this", 3),
-        ("endless-loop", "module `misbehave` went over its limit `wall-seconds`: 1 second", 0),
-        ("item-flood", "module `misbehave` went over its limit `items`: 1000 items", 768),
-        ("empty-name", "module `misbehave` broke the contract: ", 0),
+        ("endless-loop", "module `misbehave` exceeded its limit `wall-seconds`: 1 second", 0),
+        ("item-flood", "module `misbehave` exceeded its limit `items`: 1000 items", 768),
+        ("empty-name", "module `misbehave` violated the contract: ", 0),
     ] {
         let (tree, outcome) = processed(summarised_by("misbehave", behaviour, &bundle), dir.path());
         let last = tree.items.last().unwrap();

@@ -70,7 +70,7 @@ pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &Bund
         let Some(dir) = found.remove(source.definition.name.as_str()) else { continue };
         if source.bundle.replace(dir).is_some() {
             let name = &source.definition.name;
-            tracing::warn!("plugin `{name}` came with modules in ConfigMaps, too: those of its bundle count");
+            tracing::warn!("ignored the modules in ConfigMaps for plugin `{name}`: its bundle has its own");
         }
     }
     Ok(())
@@ -84,6 +84,7 @@ fn requests(config: &Config, sources: &[Source]) -> Result<Vec<BundleRequest>, A
         let wrong = |what: &str, error: &dyn std::error::Error| {
             AppError::usage(format!("`Plumbline.Bundles` in the configuration has {what} for plugin `{plugin}`"))
                 .because(error)
+                .hint("correct this entry of the configuration (docs/configuration.md)")
         };
         let digest = bundle.digest.parse().map_err(|error| wrong("no digest", &error))?;
         let reference: Option<Reference> = match bundle.reference.as_str() {
@@ -93,18 +94,18 @@ fn requests(config: &Config, sources: &[Source]) -> Result<Vec<BundleRequest>, A
         // A tag can change until a restarted aggregator pulls again.
         if let Some(open) = reference.as_ref().filter(|reference| reference.digest().is_none()) {
             return Err(AppError::usage(format!(
-                "`{open}`, in `Plumbline.Bundles` of the configuration for plugin `{plugin}`, has no digest"
+                "`{open}` has no digest (`Plumbline.Bundles` in the configuration, plugin `{plugin}`)"
             ))
             .hint("write `oci://HOST/NAME@sha256:…`, with the digest that `plumbline plugin push` prints"));
         }
         if !sources.iter().any(|source| source.definition.name.as_str() == plugin) {
-            tracing::warn!("`Plumbline.Bundles` names plugin `{plugin}`, which is not in this run: it is not fetched");
+            tracing::warn!("ignored plugin `{plugin}` in `Plumbline.Bundles`: it is not in this run");
             continue;
         }
         let one = BundleRequest { plugin: plugin.clone(), reference, digest };
         if wanted.insert(plugin.clone(), one).is_some() {
             return Err(AppError::usage(format!(
-                "`Plumbline.Bundles` in the configuration names plugin `{plugin}` twice"
+                "`Plumbline.Bundles` in the configuration has plugin `{plugin}` twice"
             ))
             .hint("keep one of the two"));
         }
@@ -131,14 +132,14 @@ fn find(
                             .hint("bake it into the image of the run with `plumbline plugin bake`, and name that image with `--image`")
                     }
                     error => AppError::system(format!(
-                        "the bundle of plugin `{}` in `{}` of this image cannot be used",
+                        "failed to load the bundle of plugin `{}` from `{}` in this image",
                         one.plugin,
                         dir.display()
                     ))
                     .because(&error),
                 })?;
                 must_be(&one, &bundle)?;
-                tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle in the image is used");
+                tracing::info!(plugin = one.plugin, digest = %one.digest, "using the bundle in the image");
                 found.insert(one.plugin, dir);
             }
             Some(reference) => {
@@ -146,7 +147,7 @@ fn find(
                 match Bundle::open(&dir) {
                     Ok(bundle) if bundle.digest() == one.digest => {
                         must_be(&one, &bundle)?;
-                        tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle was fetched before");
+                        tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle was downloaded before");
                         found.insert(one.plugin, dir);
                     }
                     // An incomplete or changed bundle is pulled again, which replaces it.
@@ -163,7 +164,7 @@ fn find(
 fn client(config: &Config, places: &BundleDirs) -> Result<Client, AppError> {
     let dir = &places.fetched;
     let failed = |error: &std::io::Error| {
-        AppError::system(format!("there is no place for bundles in `{}`", dir.display())).because(error)
+        AppError::system(format!("failed to create a directory for bundles in `{}`", dir.display())).because(error)
     };
     fs::create_dir_all(dir).map_err(|error| failed(&error))?;
     let access = &config.plumbline.registry;
@@ -178,7 +179,9 @@ fn client(config: &Config, places: &BundleDirs) -> Result<Client, AppError> {
     settings.scratch = Some(dir.clone());
     settings.largest_blob = LARGEST_TAR;
     Client::new(settings).map_err(|error| {
-        AppError::usage("`Plumbline.Registry` in the configuration cannot be used").because(error.cause.as_ref())
+        AppError::usage("invalid `Plumbline.Registry` in the configuration")
+            .because(error.cause.as_ref())
+            .hint("correct this key of the configuration (docs/configuration.md)")
     })
 }
 
@@ -206,7 +209,7 @@ async fn pull_all(
         let mut found = ResolvedPlugin::new();
         while let Some(ended) = tasks.join_next().await {
             let (plugin, dir) =
-                ended.map_err(|error| AppError::system("a task that fetches a bundle ended").because(&error))??;
+                ended.map_err(|error| AppError::system("a task that downloads a bundle failed").because(&error))??;
             waiting.retain(|other| *other != plugin);
             found.insert(plugin, dir);
         }
@@ -217,8 +220,10 @@ async fn pull_all(
         Err(_) => {
             let names: Vec<_> = waiting.iter().map(|name| format!("`{name}`")).collect();
             let (names, seconds) = (names.join(", "), TIMEOUT.as_secs());
-            Err(AppError::system(format!("the bundles of these plugins were not fetched within {seconds} s: {names}"))
-                .hint(format!("the registry or the way to it is too slow. {ALTERNATIVES}")))
+            Err(AppError::system(format!(
+                "timed out after {seconds} s while downloading the bundles of plugins: {names}"
+            ))
+            .hint(format!("the registry or the network is too slow: {ALTERNATIVES}")))
         }
     }
 }
@@ -240,19 +245,19 @@ impl Puller {
 
     async fn fetched(&self, one: &BundleRequest, reference: &Reference) -> Result<PathBuf, AppError> {
         let _place = self.places.acquire().await;
-        tracing::info!(plugin = one.plugin, %reference, "the bundle is fetched");
+        tracing::info!(plugin = one.plugin, %reference, "downloading the bundle");
         let failures = &self.failures;
         let pulled = self.reached(reference).await.map_err(|error| failures.not_pulled(one, reference, &error))?;
         if pulled.kind == Kind::Module {
-            return Err(not_fetched(one, reference).cause("it is a single WebAssembly file, and no bundle"));
+            return Err(not_fetched(one, reference).cause("it is a single WebAssembly file, not a bundle"));
         }
         // The digest of the tar is that of the bundle, so it is checked before anything is
         // unpacked.
         let digest = pulled.layer.digest.to_string();
         if digest != one.digest.to_string() {
             return Err(not_fetched(one, reference)
-                .cause(format!("it has the digest {digest}, and the configuration wants {}", one.digest))
-                .hint("the digest is the bundle's, the one in the reference that of its manifest: `plumbline plugin push --json` prints both. If they were right, somebody changed it: do not use it"));
+                .cause(format!("it has the digest {digest}, but the configuration expects {}", one.digest))
+                .hint("compare it with the digest that `plumbline plugin push --json` prints; if the configuration is right, someone changed the bundle: do not use it"));
         }
         let _alone = self.unpacking.lock().await;
         let dir = self.dir.clone();
@@ -260,7 +265,7 @@ impl Puller {
             cache_error(format!("failed to load the bundle `{reference}` of plugin `{}`", one.plugin), &error)
         })?;
         must_be(one, &bundle)?;
-        tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle is here");
+        tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle is ready");
         Ok(bundle.dir)
     }
 
@@ -269,7 +274,7 @@ impl Puller {
         for pause in PAUSES {
             match plumbline_registry::pull(&self.client, reference).await {
                 Err(RegistryError { what, cause }) if matches!(*cause, Cause::Connection(_)) => {
-                    tracing::warn!(%reference, "failed to {what}: {cause}; tried again in {} s", pause.as_secs());
+                    tracing::warn!(%reference, "failed to {what}: {cause}; retrying in {} s", pause.as_secs());
                     tokio::time::sleep(pause).await;
                 }
                 ended => return ended,
@@ -288,7 +293,7 @@ fn unpacked(dir: &Path, tar: &Path) -> Result<Bundle, CacheError> {
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, AppError> {
     tokio::task::spawn_blocking(work)
         .await
-        .map_err(|error| AppError::system("a thread that looks at bundles ended").because(&error))
+        .map_err(|error| AppError::system("a thread that checks bundles failed").because(&error))
 }
 
 /// The alternatives to a registry, for hints.
@@ -308,18 +313,18 @@ impl Failures {
 
     fn hint(&self, error: &RegistryError) -> Option<String> {
         let secret = match self.secret.as_str() {
-            "" => "`ImagePullSecrets` of the configuration names no Secret: name one of the type `kubernetes.io/dockerconfigjson` in the run's namespace that has credentials for the registry".to_owned(),
-            name => format!("the aggregator logs in with the Secret `{name}`, which `ImagePullSecrets` of the configuration names: is it in the run's namespace, of the type `kubernetes.io/dockerconfigjson`, with credentials for this registry?"),
+            "" => "add a Secret of the type `kubernetes.io/dockerconfigjson` to `ImagePullSecrets` of the configuration, with credentials for the registry, in the run's namespace".to_owned(),
+            name => format!("check the Secret `{name}` of `ImagePullSecrets`: it must be in the run's namespace, of the type `kubernetes.io/dockerconfigjson`, with credentials for this registry"),
         };
         Some(match &*error.cause {
             Cause::Unauthorized { .. } | Cause::Denied(_) => secret,
             Cause::Credentials(_) => format!("the credentials are those of the Secret `{}`", self.secret),
-            Cause::NotFound(_) => format!("is it still in the registry? Some hide from strangers what is there: {secret}"),
+            Cause::NotFound(_) => format!("check that it is still in the registry; if the repository is private: {secret}"),
             Cause::Tls(_) | Cause::Redirect { .. } => {
-                "the registry's authority belongs into `Plumbline.Registry.CA` of the configuration, and a registry over plain HTTP into `Plumbline.Registry.Insecure`; `run` and `gen` write both, from `--registry-ca FILE` and `--insecure-registry HOST[:PORT]`".to_owned()
+                "put the registry's CA into `Plumbline.Registry.CA` of the configuration, or a registry over plain HTTP into `Plumbline.Registry.Insecure`; `run` and `gen` write them from `--registry-ca FILE` and `--insecure-registry HOST[:PORT]`".to_owned()
             }
             Cause::Connection(_) | Cause::Slow(_) => format!(
-                "pods of the run's namespace must reach the registry: look at DNS, network policies and the proxy (`--plugin-env sonobuoy.HTTPS_PROXY=URL`). Else {ALTERNATIVES}"
+                "check that pods of the run's namespace can reach the registry: DNS, network policies, proxy (`--plugin-env sonobuoy.HTTPS_PROXY=URL`). Otherwise, {ALTERNATIVES}"
             ),
             _ => return error.hint(),
         })
@@ -334,16 +339,15 @@ fn not_fetched(one: &BundleRequest, reference: &Reference) -> AppError {
 fn must_be(one: &BundleRequest, bundle: &Bundle) -> Result<(), AppError> {
     let plugin = &one.plugin;
     if bundle.digest() != one.digest {
-        let what =
-            format!("the bundle of plugin `{plugin}` in `{}` is not the one that is wanted", bundle.dir.display());
-        let why = format!("it has the digest {}, and the configuration wants {}", bundle.digest(), one.digest);
+        let what = format!("wrong bundle of plugin `{plugin}` in `{}`", bundle.dir.display());
+        let why = format!("it has the digest {}, but the configuration expects {}", bundle.digest(), one.digest);
         return Err(AppError::system(what).cause(why).hint(
-            "bake the image again with the bundle of the run, or begin the run with the bundle that is in the image",
+            "bake the image again with the bundle of the run, or start the run with the bundle that is in the image",
         ));
     }
     if bundle.name() == plugin {
         return Ok(());
     }
-    let what = format!("the bundle that `Plumbline.Bundles` names for plugin `{plugin}` is that of another");
-    Err(AppError::system(what).cause(format!("its definition is that of `{}`", bundle.name())))
+    let what = format!("the bundle in `Plumbline.Bundles` for plugin `{plugin}` belongs to another plugin");
+    Err(AppError::system(what).cause(format!("its definition has the name `{}`", bundle.name())))
 }

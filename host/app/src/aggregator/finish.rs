@@ -29,7 +29,7 @@ pub(super) fn recorded(dir: &Path) -> Option<RunStatus> {
     match serde_json::from_slice(&bytes) {
         Ok(status) => Some(status),
         Err(error) => {
-            tracing::warn!("failed to read `{}`, so the run begins again: {error}", path(dir).display());
+            tracing::warn!("failed to read `{}`, so the run starts again: {error}", path(dir).display());
             None
         }
     }
@@ -86,7 +86,7 @@ impl fmt::Display for FailedRun {
 /// Publishes the last status. If that fails, only the log says that the run is over.
 pub(super) async fn publish_end(publishing: &PublishOptions, status: &RunStatus) {
     if let Err(error) = publish_last(publishing, status.clone()).await {
-        tracing::error!("the last status cannot be told: {error}");
+        tracing::error!("failed to publish the last status: {error}");
     }
 }
 
@@ -112,7 +112,7 @@ pub(super) async fn publish_start_error(cluster: &Cluster, config: &Config, erro
 
 /// The failure of a run that fails fast because of `troubles`, before anything is launched.
 pub(super) fn ended_early(troubles: &[String]) -> Option<RunFailure> {
-    let hint = "the run was to fail fast; without `--fail-fast` it goes on in spite of this";
+    let hint = "`--fail-fast` stopped the run; without it, the run continues";
     (!troubles.is_empty()).then(|| RunFailure::new(&troubles.join("\n"), Some(hint)))
 }
 

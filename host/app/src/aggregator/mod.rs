@@ -103,7 +103,7 @@ pub async fn aggregate(
         }
     };
     if options.no_exit {
-        tracing::info!("the run is over; this pod stays for its archive to be fetched");
+        tracing::info!("the run is over; this pod keeps running so that its archive can be downloaded");
         stopped.cancelled().await;
     }
     signals.abort();
@@ -209,7 +209,7 @@ async fn run(
         let mut finished = finished.map_err(|error| {
             let interrupted = AppError::system("the run was interrupted")
                 .because(&error)
-                .hint("what was received is kept: a restarted container goes on with it");
+                .hint("received results are kept: a restarted container continues the run");
             FailedRun::at(state.status(), interrupted)
         })?;
         finished.status.failure = early;
@@ -222,7 +222,7 @@ async fn run(
     let ended = end.await;
     stop.cancel();
     if let Err(error) = publisher.await {
-        tracing::error!("the task that tells the status ended: {error}");
+        tracing::error!("the task that publishes the status failed: {error}");
     }
     let (finished, status) = ended?;
     publish_end(publishing, &status).await;
@@ -259,7 +259,7 @@ async fn fetch(
     tokio::select! {
         fetched = Box::pin(bundles::fetch(config, sources, places)) => fetched,
         () = publish_preparing(publishing, &never) => Ok(()),
-        () = cancel.cancelled() => Err(AppError::system("the run was asked to stop while its bundles were fetched")),
+        () = cancel.cancelled() => Err(AppError::system("the run was asked to stop while it downloaded bundles")),
     }
 }
 
@@ -287,7 +287,7 @@ async fn check_network(url: &str, fail_fast: Option<&CancellationToken>) -> Opti
         tracing::error!("{trouble}");
     }
     let (token, early) = (fail_fast?, ended_early(&troubles)?);
-    tracing::error!("the run ends here, because it is to fail fast");
+    tracing::error!("stopping the run, because of `--fail-fast`");
     token.cancel();
     Some(early)
 }
@@ -295,7 +295,7 @@ async fn check_network(url: &str, fail_fast: Option<&CancellationToken>) -> Opti
 async fn cancel_on_signal(cancel: CancellationToken) {
     match Termination::catch() {
         Ok(mut termination) => termination.received().await,
-        Err(error) => return tracing::warn!("signals cannot be followed: {error}"),
+        Err(error) => return tracing::warn!("failed to handle signals: {error}"),
     }
     tracing::warn!("asked to stop");
     cancel.cancel();

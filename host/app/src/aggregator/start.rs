@@ -73,7 +73,7 @@ pub(super) fn open_work_dir(
         AppError::system(format!("failed to create the directory `{}`", options.dir.display())).because(&error)
     })?;
     let work = WorkDir::open(options.dir.join(WORK)).map_err(|cause| StartError {
-        error: AppError::system("the run's working directory cannot be used").because(&cause),
+        error: AppError::system("failed to use the run's working directory").because(&cause),
         elsewhere: matches!(cause, WorkDirError::Locked(_)),
     })?;
     start_log(&work.tree().join("meta/run.log"))?;
@@ -84,9 +84,8 @@ pub(super) fn open_work_dir(
 /// The ID of a run that continues is that of its record; a new run has the one in the
 /// configuration.
 fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, AppError> {
-    let record = work
-        .record()
-        .map_err(|error| AppError::system("the run's working directory cannot be used").because(&error))?;
+    let record =
+        work.record().map_err(|error| AppError::system("failed to use the run's working directory").because(&error))?;
     if let Some(record) = record {
         return Ok(record.run);
     }
@@ -94,7 +93,9 @@ fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, AppError> {
         return Ok(RunId::random());
     }
     config.uuid.parse().map_err(|error: plumbline_core::NameError| {
-        AppError::usage(format!("`UUID` in the configuration is not a run id: `{}`", config.uuid)).because(&error)
+        AppError::usage(format!("`UUID` in the configuration is not a run id: `{}`", config.uuid))
+            .because(&error)
+            .hint("write a UUID, or leave the key out")
     })
 }
 
@@ -104,9 +105,8 @@ pub(super) fn unpack_modules_of_run(dir: &Path) -> Result<BTreeMap<String, PathB
     if !mounted.is_dir() {
         return Ok(BTreeMap::new());
     }
-    let failed = |error: &dyn std::error::Error| {
-        AppError::system("the modules that came with the run cannot be unpacked").because(error)
-    };
+    let failed =
+        |error: &dyn std::error::Error| AppError::system("failed to unpack the modules of the run").because(error);
     let mut unpacked = BTreeMap::new();
     for (plugin, files) in unpack_modules(mounted).map_err(|error| failed(&error))? {
         let target = dir.join(MODULES).join(&plugin);
@@ -134,7 +134,7 @@ pub(super) fn find_plugins(config: &Config, modules: &BTreeMap<String, PathBuf>)
             let name = source.definition.name.clone();
             if found.insert(name.clone(), source).is_some() {
                 return Err(AppError::usage(format!("two definitions have the name `{name}`"))
-                    .hint(format!("the second is `{}`; names must differ within a run", file.display())));
+                    .hint(format!("rename the second, `{}`: names must be unique in a run", file.display())));
             }
         }
     }
@@ -146,9 +146,10 @@ pub(super) fn find_plugins(config: &Config, modules: &BTreeMap<String, PathBuf>)
             Some(source) => chosen.push(source),
             None => {
                 let there: Vec<_> = found.keys().map(|name| format!("`{name}`")).collect();
-                return Err(AppError::usage(format!("plugin `{}` is selected and not there", selection.name)).hint(
-                    format!("there are: {}", if there.is_empty() { "none".to_owned() } else { there.join(", ") }),
-                ));
+                return Err(AppError::usage(format!("selected plugin `{}` not found", selection.name)).hint(format!(
+                    "there are: {}",
+                    if there.is_empty() { "none".to_owned() } else { there.join(", ") }
+                )));
             }
         }
     }
@@ -198,8 +199,8 @@ pub(super) fn read_config() -> Result<Config, AppError> {
     };
     let Some(path) = candidates.iter().find(|path| path.is_file()) else {
         let looked: Vec<_> = candidates.iter().map(|path| format!("`{}`", path.display())).collect();
-        return Err(AppError::usage("there is no configuration for the aggregator")
-            .hint(format!("looked for {}; `SONOBUOY_CONFIG` names another file", looked.join(" and "))));
+        return Err(AppError::usage("found no configuration for the aggregator")
+            .hint(format!("create {}, or set `SONOBUOY_CONFIG` to another file", looked.join(" and "))));
     };
     let mut config = read(path)?;
     // The variable counts even if it is empty, because definitions and workers must agree on it.
@@ -239,7 +240,7 @@ impl Pod {
             Ok(uid) => Some(uid),
             Err(error) => {
                 // Objects without an owner stay until the clean-up or `delete`.
-                tracing::warn!("{error}: what is created here does not go when this pod goes");
+                tracing::warn!("{error}: objects of this run stay when this pod is deleted");
                 None
             }
         };
@@ -265,7 +266,7 @@ impl Pod {
             NativeSidecar::Auto => match cluster.version().await {
                 Ok(version) => version.has_native_sidecars(),
                 Err(error) => {
-                    tracing::warn!("{error}: workers are plain containers");
+                    tracing::warn!("{error}: workers run as plain containers");
                     false
                 }
             },
@@ -300,8 +301,9 @@ impl Pod {
 /// The address that the server listens on, in a pod with the IP address `ip`.
 pub(super) fn listen(config: &Config, ip: Option<&str>) -> Result<SocketAddr, AppError> {
     let address = config.server.bind_address.parse().map_err(|error: std::net::AddrParseError| {
-        AppError::usage(format!("`Server.bindaddress` is not an address: `{}`", config.server.bind_address))
+        AppError::usage(format!("invalid `Server.bindaddress`: `{}`", config.server.bind_address))
             .because(&error)
+            .hint("write an IP address, such as `0.0.0.0`")
     })?;
     // A pod with IPv6 addresses only cannot be reached on `0.0.0.0`. A server on `::` also listens
     // on IPv4 addresses.
@@ -373,7 +375,7 @@ pub(super) fn survey(cluster: Cluster, config: &Config, namespace: &str, tree: P
         let (cluster, config, tree) = (cluster.clone(), config.clone(), tree.clone());
         Box::pin(async move {
             let summary = query::survey(&cluster, &config, &tree, &|_| {}).await;
-            tracing::info!(queries = summary.queries, errors = summary.errors.len(), "the cluster was asked");
+            tracing::info!(queries = summary.queries, errors = summary.errors.len(), "read the state of the cluster");
         })
     })
 }

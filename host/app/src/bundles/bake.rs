@@ -67,7 +67,7 @@ fn bundles(context: &Context, references: &[String]) -> Result<Vec<Bundle>, AppE
         let found = sources::find(context, reference, Environment::Cluster)?;
         let Some(bundle) = found.bundle()? else {
             return Err(AppError::usage(format!("`{reference}` is not a bundle, so there is nothing to bake"))
-                .hint("name a directory with `plugin.yaml`, a packed bundle, `oci://…`, or an installed bundle"));
+                .hint("pass a directory with `plugin.yaml`, a packed bundle, `oci://…`, or an installed bundle"));
         };
         for warning in &bundle.warnings {
             context.reporter.warning(&format!("`{reference}`: {warning}"));
@@ -89,12 +89,8 @@ async fn baked(options: &BakeOptions, client: &Client, bundles: &[Bundle]) -> Re
             .entries()
             .map_err(|cause| AppError::from(cause.of(format!("read the base image `{}`", options.base))))?;
         let [entry] = entries.as_slice() else {
-            return Err(AppError::usage(format!(
-                "`{}` holds {} images, and one is wanted",
-                options.base,
-                entries.len()
-            ))
-            .hint("save the one that is meant alone, for example with `skopeo copy`"));
+            return Err(AppError::usage(format!("`{}` has {} images: expected one", options.base, entries.len()))
+                .hint("save one image alone, for example with `skopeo copy`"));
         };
         let place = Storage::Layout(layout);
         let root = place.manifest(&entry.descriptor).await?;
@@ -103,7 +99,7 @@ async fn baked(options: &BakeOptions, client: &Client, bundles: &[Bundle]) -> Re
     let reference: Reference = options.base.parse().map_err(|error| {
         AppError::usage(format!("the base image `{}` is neither a file nor a reference to a registry", options.base))
             .because(&error)
-            .hint("name an OCI archive, or an image with its registry, such as `registry.example.com/plumbline:v1`")
+            .hint("pass an OCI archive, or an image with its registry, such as `registry.example.com/plumbline:v1`")
     })?;
     let root = client.manifest(&reference).await?;
     extended(options, client, bundles, &Storage::Registry(client.clone(), reference), root).await
@@ -117,21 +113,27 @@ async fn extended(
     root: RawManifest,
 ) -> Result<(RawManifest, u64), AppError> {
     let base = Image::read(place, root, options.platform.as_ref()).await.map_err(|error| {
-        AppError::from(error).hint("the base is an image of plumbline: the one that runs name with `--image`; `--platform linux/amd64` chooses one of several")
+        AppError::from(error).hint("use a Plumbline image as base: the one that runs use with `--image`; choose one of several platforms with `--platform linux/amd64`")
     })?;
     let addition =
         addition(&base, bundles).map_err(|cause| AppError::from(cause.of("put the bundles into a layer")))?;
     if let Some(to) = &options.push {
         let to = registry::reference(to)?;
-        let named = to
-            .with_tag(to.tag_or_default())
-            .map_err(|error| AppError::usage(format!("failed to push to `{to}`")).because(&error))?;
+        let named = to.with_tag(to.tag_or_default()).map_err(|error| {
+            AppError::usage(format!("failed to push to `{to}`"))
+                .because(&error)
+                .hint("write a reference such as `oci://HOST/NAME:TAG`")
+        })?;
         let image = base.append(&addition, &Storage::Registry(client.clone(), named.clone())).await?;
         client.put_manifest(&named, &image).await?;
         return Ok((image, 0));
     }
-    let Some(output) = &options.output else { return Err(AppError::usage("nothing says where the image is to go")) };
-    let scratch = tempfile::tempdir().map_err(|error| AppError::system("nothing can be baked").because(&error))?;
+    let Some(output) = &options.output else {
+        return Err(AppError::usage("the image has no destination")
+            .hint("set a file with `--output`, or a registry with `--push`"));
+    };
+    let scratch = tempfile::tempdir()
+        .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;
     let failed = |cause: Cause| AppError::from(cause.of(format!("write the image `{}`", output.display())));
     let layout = Layout::create(scratch.path()).map_err(failed)?;
     let image = base.append(&addition, &Storage::Layout(layout.clone())).await?;

@@ -44,7 +44,7 @@ pub fn install(context: &Context, reference: &str) -> Result<Installed, AppError
         origin.signatures = sources::signatures_beside(path)?;
     } else if !path.is_dir() {
         return Err(AppError::usage(format!("`{reference}` is not a bundle")).hint(
-            "name a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or `oci://…`; a definition alone runs from its file: `-p FILE`",
+            "pass a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or `oci://…`; run a definition alone from its file: `-p FILE`",
         ));
     }
     put(path, origin)
@@ -73,7 +73,8 @@ pub fn save(
     let is_archive = output.extension().is_some_and(|end| end.eq_ignore_ascii_case("tar"));
     let scratch;
     let dir: &Path = if is_archive {
-        scratch = tempfile::tempdir().map_err(|error| AppError::system("nothing can be saved").because(&error))?;
+        scratch = tempfile::tempdir()
+            .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;
         scratch.path()
     } else {
         output
@@ -104,7 +105,8 @@ impl ArtifactLayout {
         let opened = open_layout(path, None).map_err(failed)?;
         let entries = opened.layout().entries().map_err(failed)?;
         if entries.is_empty() {
-            return Err(AppError::usage(format!("layout `{}` is empty", path.display())));
+            return Err(AppError::usage(format!("layout `{}` is empty", path.display()))
+                .hint("write a layout with `plumbline plugin save`"));
         }
         Ok(Self { opened, entries })
     }
@@ -142,13 +144,13 @@ impl ArtifactLayout {
                 count += 1;
             } else {
                 context.reporter.warning(&format!(
-                    "`{}` is a single WebAssembly file, and no bundle: not installed",
+                    "`{}` is a single WebAssembly file, not a bundle: not installed",
                     name_of(entry)
                 ));
             }
         }
         if count == 0 {
-            return Err(AppError::usage("there is no bundle in the layout"));
+            return Err(AppError::usage("the layout has no bundle").hint("write a layout with `plumbline plugin save`"));
         }
         Ok(())
     }
@@ -180,10 +182,10 @@ fn targets<'a>(entries: &'a [Entry], to: &str) -> Result<Vec<(&'a Entry, Referen
     let [entry] = entries else {
         let names = entries.iter().take(5).map(|entry| format!("`{}`", name_of(entry))).collect::<Vec<_>>().join(", ");
         return Err(AppError::usage(format!(
-            "the layout holds {}, and `{to}` is the name of one: {names}",
+            "the layout has {}, but `{to}` is the name of one: {names}",
             entries.len()
         ))
-        .hint(format!("with a `/` at the end, all are copied under the names that they have: `--to {to}/`")));
+        .hint(format!("to copy all under their own names, add a `/`: `--to {to}/`")));
     };
     let target = registry::reference(to)?;
     let own = own_name(entry);
@@ -202,8 +204,8 @@ fn own_name(entry: &Entry) -> Option<Reference> {
 /// The reference of an entry in another registry, with its repository and tag.
 fn below(prefix: &str, entry: &Entry) -> Result<Reference, AppError> {
     let own = own_name(entry).ok_or_else(|| {
-        AppError::usage(format!("`{}` in the layout has no name that could be kept", name_of(entry)))
-            .hint("copy it alone, and say how it is to be called: `--to oci://HOST/NAME:TAG`")
+        AppError::usage(format!("`{}` in the layout has no name", name_of(entry)))
+            .hint("copy it alone, with a name: `--to oci://HOST/NAME:TAG`")
     })?;
     let text = format!("{prefix}/{}", own.repository());
     let reference = registry::reference(&text)?;

@@ -58,11 +58,14 @@ pub fn push(
         bundle.pack(BufWriter::new(tar.as_file())).map_err(wrong)?;
         ("bundle", upload_bundle(context, &client, &to, tar.path(), &bundle, annotations)?, 0)
     } else if sources::is_packed(path) {
-        let file = File::open(path)
-            .map_err(|error| AppError::usage(format!("failed to read bundle `{}`", path.display())).because(&error))?;
+        let file = File::open(path).map_err(|error| {
+            AppError::usage(format!("failed to read bundle `{}`", path.display()))
+                .because(&error)
+                .hint(crate::error::CHECK_FILE)
+        })?;
         // Unpacked first, so that only bundles that can be installed are pushed.
-        let scratch =
-            tempfile::tempdir().map_err(|error| AppError::system("nothing can be unpacked").because(&error))?;
+        let scratch = tempfile::tempdir()
+            .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;
         let bundle = Cache::at(scratch.path().into())
             .unpacked(BufReader::new(file))
             .map_err(|error| sources::cache_error(format!("failed to push `{}`", path.display()), &error))?;
@@ -76,7 +79,8 @@ pub fn push(
 }
 
 fn temporary() -> Result<NamedTempFile, AppError> {
-    NamedTempFile::new().map_err(|error| AppError::system("nothing can be packed").because(&error))
+    NamedTempFile::new()
+        .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))
 }
 
 fn upload_bundle(
@@ -120,8 +124,8 @@ fn upload_module(
     let unreadable = |error| AppError::usage(format!("failed to read `{}`", path.display())).because(&error);
     let bytes = read_start(path, MAX_ENTRY_BYTES + 1).map_err(unreadable)?;
     let none = |why: String| {
-        AppError::usage(format!("`{}` is nothing that is pushed: {why}", path.display())).hint(
-            "name a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or a WebAssembly file",
+        AppError::usage(format!("cannot push `{}`: {why}", path.display())).hint(
+            "pass a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or a WebAssembly file",
         )
     };
     if bytes.len() as u64 > MAX_ENTRY_BYTES {
@@ -143,9 +147,9 @@ fn upload_module(
 fn attach_signatures(client: &Client, to: &Reference, tar: &Path, pushed: Pushed) -> Result<usize, AppError> {
     let Some(text) = sources::signatures_beside(tar)? else { return Ok(0) };
     let envelopes = envelopes(&text).map_err(|error| {
-        AppError::usage(format!("signatures of `{}` are not readable", tar.display()))
+        AppError::usage(format!("failed to read the signatures of `{}`", tar.display()))
             .because(&error)
-            .hint("the bundle itself was pushed; sign it again, and push again")
+            .hint("sign the bundle again, and push again; the bundle itself was pushed")
     })?;
     let count = envelopes.len();
     registry::wait(async {
@@ -206,7 +210,8 @@ fn keep_bundle(context: &Context, artifact: &Artifact, output: Option<&Path>) ->
         return Ok(into.to_owned());
     }
     // Only valid bundles are written.
-    let scratch = tempfile::tempdir().map_err(|error| AppError::system("nothing can be unpacked").because(&error))?;
+    let scratch = tempfile::tempdir()
+        .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;
     let bundle = Cache::at(scratch.path().into())
         .unpacked(BufReader::new(reopened(tar)?))
         .map_err(|error| sources::cache_error(format!("`{reference}` is not a valid bundle"), &error))?;
@@ -231,7 +236,7 @@ fn keep_module(artifact: &Artifact, output: Option<&Path>) -> Result<PathBuf, Ap
 }
 
 fn reopened(file: &NamedTempFile) -> Result<File, AppError> {
-    file.reopen().map_err(|error| AppError::system("what was pulled cannot be read").because(&error))
+    file.reopen().map_err(|error| AppError::system("failed to read the downloaded bundle").because(&error))
 }
 
 fn write(from: &NamedTempFile, path: &Path) -> Result<(), AppError> {

@@ -60,9 +60,7 @@ pub fn check(context: &Context, options: &CheckOptions) -> Result<Vec<CheckedIma
     match unasked {
         // A missing image is an answer. Without one, the question remains open.
         Some(error) if !found.iter().any(|one| matches!(one.state, State::Missing)) => return Err(error),
-        Some(_) => context
-            .reporter
-            .progress("the images of the suite are not looked for: its own image does not say which there are"),
+        Some(_) => context.reporter.progress("the suite's images are not checked: its own image does not list them"),
         None => {}
     }
     Ok(found)
@@ -120,7 +118,7 @@ async fn look_up(
         let from = from.filter(|_| host.as_ref().is_none_or(|host| !silent.contains(host)));
         let asked = client.mirrored(&reference).registry().to_owned();
         let state = if gone.contains(&asked) {
-            let cause = Cause::Connection(format!("`{asked}` is unreachable, and was not asked again"));
+            let cause = Cause::Connection(format!("`{asked}` is unreachable, and was not tried again"));
             State::Unknown(cause.of(format!("look for `{target}`")))
         } else {
             compare(client, from.as_ref(), &reference).await
@@ -135,7 +133,7 @@ async fn look_up(
         {
             context
                 .reporter
-                .progress(&format!("`{host}` is unreachable: what is there is not compared with it ({})", error.cause));
+                .progress(&format!("`{host}` is unreachable: images are not compared with it ({})", error.cause));
             silent.insert(host);
         }
         found.push(CheckedImage { image, target, state });

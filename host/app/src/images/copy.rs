@@ -50,8 +50,8 @@ pub fn load_jobs(context: &Context, from: &Path, to: &Prefix) -> Result<LoadJobs
 pub fn push_jobs(context: &Context, to: &Prefix) -> Result<LoadJobs, AppError> {
     let dir = own_layout()?;
     if !dir.exists() {
-        return Err(AppError::usage(format!("there are no images in `{}`", dir.display()))
-            .hint("`plumbline images pull` brings them there"));
+        return Err(AppError::usage(format!("no images in `{}`", dir.display()))
+            .hint("download them with `plumbline images pull`"));
     }
     load_jobs(context, &dir, to)
 }
@@ -83,7 +83,8 @@ pub(super) fn entries(context: &Context, layout: &Layout, path: &Path) -> Result
         }
     }
     if found.is_empty() {
-        return Err(AppError::usage(format!("layout `{}` has no image with a name", path.display())));
+        return Err(AppError::usage(format!("layout `{}` has no image with a name", path.display()))
+            .hint("download images with `plumbline images pull`"));
     }
     Ok(found)
 }
@@ -122,7 +123,7 @@ fn one_source_each(jobs: &mut [Job]) -> Result<(), AppError> {
                 job.image,
                 target.bare()
             ))
-            .hint("copy one of them to a place of its own, and name that in the definition that needs it"));
+            .hint("copy one of them to another repository, and use it in the definition that needs it"));
         }
     }
     Ok(())
@@ -214,8 +215,8 @@ fn lock(dir: &Path) -> Result<Option<File>, AppError> {
         Ok(()) => Ok(Some(there)),
         Err(TryLockError::Error(_)) => Ok(None),
         Err(TryLockError::WouldBlock) => {
-            Err(AppError::usage(format!("somebody else is copying images into `{}`", dir.display()))
-                .hint("wait until that is done, or name another place"))
+            Err(AppError::usage(format!("another process is copying images into `{}`", dir.display()))
+                .hint("wait until it has finished, or choose another directory"))
         }
     }
 }
@@ -230,7 +231,7 @@ fn fill(
     let layout = Layout::create(dir).map_err(|cause| failed(cause, dir))?;
     let scratch = dir.join(SCRATCH);
     let unusable = |error: std::io::Error| {
-        AppError::system(format!("directory `{}` cannot be used", scratch.display())).because(&error)
+        AppError::system(format!("failed to use directory `{}`", scratch.display())).because(&error)
     };
     let lock = lock(dir)?;
     // Incomplete downloads start again.
@@ -262,7 +263,7 @@ fn fill(
 /// Specification).
 pub(super) fn own_layout() -> Result<PathBuf, AppError> {
     user_dir("XDG_DATA_HOME", ".local/share").map(|data| data.join("plumbline/images")).ok_or_else(|| {
-        AppError::usage("there is no directory to keep images in: there is no home")
-            .hint("say where: set `XDG_DATA_HOME` to a directory")
+        AppError::usage("no directory for images: the home directory is unknown")
+            .hint("set `XDG_DATA_HOME` to an absolute path")
     })
 }

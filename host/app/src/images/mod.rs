@@ -35,7 +35,8 @@ const MAX_LIST: u64 = 4 << 20;
 /// How long the cluster may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(15);
 /// The alternative to the suite's program, for hints.
-const NO_PROGRAM: &str = "`--list FILE` takes the images of the suite from a file: what `e2e.test --list-images` prints in the suite's image";
+const NO_PROGRAM: &str =
+    "pass the suite's images with `--list FILE`: the output of `e2e.test --list-images` in the suite's image";
 
 /// Heading of the options that select images.
 const SET: &str = "Image selection";
@@ -157,35 +158,39 @@ fn add(set: &mut ImageSet, image: &str, used_by: &str) -> Result<(), AppError> {
 }
 
 fn told(error: &SetError) -> AppError {
-    AppError::usage("failed to list the images").because(error)
+    AppError::usage("failed to list the images").because(error).hint("correct the image where it is set")
 }
 
 fn read_list(path: &Path) -> Result<String, AppError> {
     let text = read_input_text(path, MAX_LIST + 1).map_err(|error| {
-        AppError::usage(format!("failed to read the list of images `{}`", path.display())).because(&error)
+        AppError::usage(format!("failed to read the list of images `{}`", path.display()))
+            .because(&error)
+            .hint(crate::error::CHECK_FILE)
     })?;
     if text.len() as u64 > MAX_LIST {
-        return Err(AppError::usage(format!("the list of images `{}` has more than 4 MiB", path.display())));
+        return Err(AppError::usage(format!("the list of images `{}` has more than 4 MiB", path.display()))
+            .hint("pass the output of `e2e.test --list-images`"));
     }
     Ok(text)
 }
 
 fn version(context: &Context, options: &ImageOptions) -> Result<String, AppError> {
-    const HINT: &str = "name a version such as `v1.30.2` with `--kubernetes-version`";
+    const HINT: &str = "set a version such as `v1.30.2` with `--kubernetes-version`";
     let runtime = one_thread()?;
     match options.kubernetes_version.as_deref() {
         None | Some("" | "auto") => {}
         Some(LATEST) => return runtime.block_on(latest(context)),
         Some(text) => {
-            return ServerVersion::parse(text).map(|version| version.image_version()).ok_or_else(|| {
-                AppError::usage(format!("`{text}` is not a version of Kubernetes whose images are known")).hint(HINT)
-            });
+            return ServerVersion::parse(text)
+                .map(|version| version.image_version())
+                .ok_or_else(|| AppError::usage(format!("invalid Kubernetes version `{text}`")).hint(HINT));
         }
     }
     let cluster = ConnectOptions { kubeconfig: options.kubeconfig.clone(), context: options.context.clone() };
     let asked = runtime.block_on(async {
         let asked = async { Cluster::connect(&cluster).await?.version().await };
-        let late = || ClusterError::new("ask the cluster", format!("it did not answer within {} s", TIMEOUT.as_secs()));
+        let late =
+            || ClusterError::new("ask the cluster", format!("it did not respond within {} s", TIMEOUT.as_secs()));
         tokio::time::timeout(TIMEOUT, asked).await.unwrap_or_else(|_| Err(late()))
     });
     match asked {
@@ -195,9 +200,9 @@ fn version(context: &Context, options: &ImageOptions) -> Result<String, AppError
             let told = if named || options.kubernetes_version.is_some() {
                 AppError::cluster(&error)
             } else {
-                AppError::usage("the version whose images are meant is not known").because(&error)
+                AppError::usage("the Kubernetes version of the images is unknown").because(&error)
             };
-            Err(told.hint(format!("{HINT}, or a cluster to ask with `--kubeconfig`")))
+            Err(told.hint(format!("{HINT}, or pass a cluster with `--kubeconfig`")))
         }
     }
 }
@@ -216,15 +221,16 @@ pub(crate) async fn ask(
     let reference: Reference = reference(image)?;
     let failed = |error: &ProgramError| match error {
         ProgramError::Image(error) => registry_error(error),
-        ProgramError::Machine(_) => AppError::usage("the suite cannot be asked here").because(error).hint(hint),
+        ProgramError::Machine(_) => AppError::usage("failed to run the program of the suite").because(error).hint(hint),
         ProgramError::Cache { .. } => AppError::system(format!("failed to {error}")),
     };
     let platform = local_platform().map_err(|error| failed(&error))?;
     let cache = cache_root().ok_or_else(|| {
-        AppError::usage("there is no place for programs of images").hint("set `HOME` or `XDG_CACHE_HOME`")
+        AppError::usage("no directory for programs of images: the cache directory is unknown")
+            .hint("set `HOME` or `XDG_CACHE_HOME`")
     })?;
     let found = program(client, &reference, &platform, SUITE_PROGRAM, &cache).await.map_err(|error| failed(&error))?;
-    let from = if found.cached { "" } else { ", taken out of it" };
+    let from = if found.cached { "" } else { ", extracted from it" };
     context.reporter.progress(&format!(
         "`{image}` is {}: its program is run on this machine{from}: `{} {}`",
         found.manifest,
@@ -236,7 +242,11 @@ pub(crate) async fn ask(
 }
 
 pub(super) fn reference(text: &str) -> Result<Reference, AppError> {
-    Reference::of_image(text).map_err(|error| AppError::usage(format!("`{text}` is not an image")).because(&error))
+    Reference::of_image(text).map_err(|error| {
+        AppError::usage(format!("invalid image `{text}`"))
+            .because(&error)
+            .hint("write an image with its registry, such as `registry.example.com/name:tag`")
+    })
 }
 
 /// Selects the images of a run, and asks the suite for those of its tests.

@@ -33,9 +33,11 @@ pub(super) fn plugin(options: &CommandOptions, work: &Path) -> Result<ResolvedPl
     let command = &options.command;
     find(command)?;
     let name = options.name.clone().unwrap_or_else(|| plugin_name(command));
-    let name: PluginName = name
-        .parse()
-        .map_err(|error| AppError::usage(format!("`--name {name}` cannot name a plugin")).because(&error))?;
+    let name: PluginName = name.parse().map_err(|error| {
+        AppError::usage(format!("invalid plugin name `--name {name}`"))
+            .because(&error)
+            .hint("choose another name with `--name`")
+    })?;
     let (results, config) = plumbline_local::directories(work, &name);
     let directories = Directories { results: &results, config: &config };
     let prepared = prepare(command, &directories, |name| std::env::var(name).ok());
@@ -56,7 +58,9 @@ fn definition(name: &PluginName, format: Option<&str>, prepared: &Prepared) -> R
     let env: Vec<Value> = prepared.env.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
     let here = std::env::current_dir()
         .map_err(|error| AppError::system("failed to find the current directory").because(&error))?;
-    let here = here.to_str().ok_or_else(|| AppError::usage("the path of the current directory is not UTF-8"))?;
+    let here = here.to_str().ok_or_else(|| {
+        AppError::usage("the path of the current directory is not UTF-8").hint("run the command in another directory")
+    })?;
     let mut spec = json!({"name": "plugin", "command": prepared.command, "workingDir": here});
     if let (false, Value::Object(spec)) = (env.is_empty(), &mut spec) {
         spec.insert("env".to_owned(), env.into());
@@ -74,8 +78,11 @@ fn definition(name: &PluginName, format: Option<&str>, prepared: &Prepared) -> R
         "config-map": files,
         "plumbline": {"stdout": STDOUT_FILE, "no-tests-exit-codes": prepared.no_tests},
     });
-    let parsed = Definition::from_json(document)
-        .map_err(|error| AppError::usage("this command cannot be run as a plugin").because(&error))?;
+    let parsed = Definition::from_json(document).map_err(|error| {
+        AppError::usage("failed to make a plugin of this command")
+            .because(&error)
+            .hint("write a definition for it: docs/definition.md")
+    })?;
     Ok(parsed.definition)
 }
 
@@ -88,7 +95,8 @@ fn find(command: &[String]) -> Result<(), AppError> {
             Ok(file) if file.is_file() && is_executable(&file) => Ok(()),
             Ok(file) if file.is_file() => Err(AppError::usage(format!("command is not executable: `{program}`"))
                 .hint(format!("make it executable with `chmod +x {program}`, or run it with its interpreter"))),
-            Ok(_) => Err(AppError::usage(format!("command is not a file: `{program}`"))),
+            Ok(_) => Err(AppError::usage(format!("command is not a file: `{program}`"))
+                .hint("pass a program, followed by its arguments")),
             Err(_) => missing("paths are relative to the current directory".to_owned()),
         };
     }
@@ -100,7 +108,7 @@ fn find(command: &[String]) -> Result<(), AppError> {
     }
     if let Some((first, _)) = program.split_once(char::is_whitespace) {
         return missing(format!(
-            "give program and arguments as words of their own: `-- {first} …`; for shell syntax, `-- sh -c '…'`"
+            "write the program and its arguments as separate words: `-- {first} …`; for shell syntax, use `-- sh -c '…'`"
         ));
     }
     if Path::new(program).is_file() {

@@ -86,15 +86,19 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
     }
     if found.is_empty() && options.resume.is_none() {
         let built_in = sources::built_in_names(Environment::Local);
-        return Err(AppError::usage("no plugin is named")
-            .hint(format!("name one with `--plugin`: a built-in plugin ({built_in}), a definition or a directory; or give a command: `-- pytest -q`")));
+        return Err(AppError::usage("no plugin selected")
+            .hint(format!("choose one with `--plugin`: a built-in plugin ({built_in}), a definition or a directory; or pass a command: `-- pytest -q`")));
     }
     signing::check(context, &found, &options.requirements)?;
     let limits = options.limits.load()?;
     judges::apply(context, &options.judges, &mut found, &limits)?;
     let provenance = signing::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
-    check_set(&definitions).map_err(|error| AppError::usage("these plugins cannot run together").because(&error))?;
+    check_set(&definitions).map_err(|error| {
+        AppError::usage("invalid set of plugins")
+            .because(&error)
+            .hint("correct the definitions, or select other plugins")
+    })?;
     let work = open_work_dir(options.resume.as_deref(), root)?;
     let start = start_directories(&work, &found)?;
     let settings = Settings {
@@ -164,7 +168,7 @@ impl StartedRun {
         for plugin in self.run.plugins() {
             // A run would continue, and have the error in its tree.
             if let Err(error) = plugin.ready() {
-                let failed = AppError::usage("the run cannot begin").because(&error);
+                let failed = AppError::usage("failed to start the run").because(&error);
                 // This error matters more than one of the removal.
                 let _ = std::fs::remove_dir_all(root);
                 return Err(failed);
@@ -253,7 +257,7 @@ fn dispatcher(work: &WorkDir, start: StartDirectories) -> Result<Arc<LocalDispat
         tracing::warn!("failed to record where the run was started; continue it from the same directory: {error}");
     }
     let binary = std::env::current_exe().map_err(|error| {
-        AppError::system("the path of this program cannot be found; workers are the same program").because(&error)
+        AppError::system("failed to find the path of this program, which also runs the workers").because(&error)
     })?;
     let options = LocalOptions { work: local_dir(work.root()), logs: log_dir(work.root()), binary, start };
     let dispatcher = LocalDispatcher::new(options)
@@ -263,21 +267,21 @@ fn dispatcher(work: &WorkDir, start: StartDirectories) -> Result<Arc<LocalDispat
 
 fn record_run(run: &LocalRun) {
     if let Err(error) = local_runs::record(run) {
-        tracing::warn!("the run cannot be remembered for `plumbline status --local`: {error}");
+        tracing::warn!("failed to record the run for `plumbline status --local`: {error}");
     }
 }
 
 fn run_error(error: &RunError, root: &Path) -> AppError {
     if let RunError::Finished { archive, .. } = error {
-        let failed = AppError::usage("there is nothing to continue").because(error);
-        return failed.hint(format!("its results: plumbline results {}", shell_path(archive)));
+        let failed = AppError::usage("nothing to continue").because(error);
+        return failed.hint(format!("see its results with `plumbline results {}`", shell_path(archive)));
     }
     let usage = matches!(error, RunError::Plan(_) | RunError::NoPlugins | RunError::Definition(_));
-    let failed = if usage { AppError::usage("the run cannot begin") } else { AppError::system("the run failed") };
+    let failed = if usage { AppError::usage("failed to start the run") } else { AppError::system("the run failed") };
     let failed = failed.because(error).hint_if(error.hint());
     if root.join("run.json").exists() {
         failed.hint(format!(
-            "what was received is kept: once the cause is gone, go on with `plumbline run --local --continue {}`",
+            "received results are kept: fix the cause, then continue with `plumbline run --local --continue {}`",
             shell_path(root)
         ))
     } else {

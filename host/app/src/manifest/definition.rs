@@ -78,8 +78,8 @@ pub fn definition_text(context: &Context, options: &DefinitionOptions) -> Result
         return built_in_definition(context, name, options);
     }
     if let Some(option) = options.suite.given_for_any() {
-        return Err(AppError::usage(format!("`{option}` is for a built-in plugin, and this one is new"))
-            .hint("`plumbline gen plugin e2e` takes it"));
+        return Err(AppError::usage(format!("`{option}` is for built-in plugins only"))
+            .hint("use it with a built-in plugin: `plumbline gen plugin e2e`"));
     }
     new_definition(options).map(|json| to_document(&json))
 }
@@ -88,14 +88,14 @@ pub fn definition_text(context: &Context, options: &DefinitionOptions) -> Result
 /// definitions can use it. The comment at its start is kept.
 fn built_in_definition(context: &Context, name: &str, options: &DefinitionOptions) -> Result<String, AppError> {
     let Some(built_in) = plumbline_bundle::built_in::definition(name) else {
-        return Err(AppError::usage(format!("there is no built-in plugin `{name}`")).hint(format!(
-            "built-in plugins: {}; for a definition of your own, give `--name` and `--image`",
+        return Err(AppError::usage(format!("unknown built-in plugin `{name}`")).hint(format!(
+            "built-in plugins: {}; for your own definition, set `--name` and `--image`",
             sources::built_in_names(Environment::Cluster)
         )));
     };
     if options.suite.retry_failed > 0 {
-        return Err(AppError::usage("`--retry-failed` adds plugins to a run, and this prints one definition")
-            .hint("give it to `plumbline run` or `plumbline gen`, or see `plumbline.reruns` in docs/definition.md"));
+        return Err(AppError::usage("`--retry-failed` adds plugins to a run, but this command prints one definition")
+            .hint("pass it to `plumbline run` or `plumbline gen`, or see `plumbline.reruns` in docs/definition.md"));
     }
     let yaml = sources::built_in_yaml(&built_in, Environment::Cluster)?;
     let definition = Definition::parse(yaml)
@@ -127,7 +127,7 @@ fn with_run_options(
     runtime()?.block_on(suite::apply(context, &options.suite, &mut config, vec![&mut definition], None))?;
     if !config.e2e_docker_config_file.is_empty() {
         context.reporter.progress(&format!(
-            "the credentials stay here: a run that is given `--e2e-docker-config-file` puts them into the Secret `{}`, which this definition mounts",
+            "the definition has no credentials: pass `--e2e-docker-config-file` to the run, which puts them into the Secret `{}`",
             config.image_pull_secrets
         ));
     }
@@ -143,7 +143,7 @@ fn with_run_options(
 
 fn new_definition(options: &DefinitionOptions) -> Result<Value, AppError> {
     if options.driver == Driver::Process {
-        return Err(AppError::usage("a plugin with an image is not a process")
+        return Err(AppError::usage("a plugin of type `process` cannot have an image")
             .hint("write `--type job` (once) or `--type daemonset` (on every node)"));
     }
     let name = options.name.as_deref().unwrap_or_default();
@@ -203,12 +203,12 @@ fn pod_spec(options: &DefinitionOptions) -> Result<Option<Value>, AppError> {
 fn files(options: &DefinitionOptions) -> Result<Map<String, Value>, AppError> {
     let mut files = Map::new();
     for path in &options.configmap {
-        let what = format!("file `{}` cannot be put into a definition", path.display());
+        let what = format!("failed to add file `{}` to the definition", path.display());
         let text = files::read_text(path, MAX_CONFIG_MAP_BYTES, &what)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if files.insert(name.clone(), Value::String(text)).is_some() {
-            return Err(AppError::usage(format!("two files are called `{name}`"))
-                .hint("a plugin finds its files in one directory: give them different names"));
+            return Err(AppError::usage(format!("two files have the name `{name}`"))
+                .hint("rename one of them: a plugin finds its files in one directory"));
         }
     }
     Ok(files)
@@ -217,7 +217,9 @@ fn files(options: &DefinitionOptions) -> Result<Map<String, Value>, AppError> {
 fn pairs(texts: &[String], option: &str) -> Result<Vec<(String, String)>, AppError> {
     let pair = |text: &String| match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err(AppError::usage(format!("`{option} {text}` has no key and value")).hint("write `KEY=VALUE`")),
+        _ => {
+            Err(AppError::usage(format!("invalid `{option} {text}`: it has no key or value")).hint("write `KEY=VALUE`"))
+        }
     };
     texts.iter().map(pair).collect()
 }
@@ -229,5 +231,7 @@ fn insert(object: &mut Value, key: &str, value: Value) {
 }
 
 fn refused(error: &DefinitionError) -> AppError {
-    AppError::usage("this would be no definition").because(error)
+    AppError::usage("these options make an invalid definition")
+        .because(error)
+        .hint("see docs/definition.md for the keys of a definition")
 }

@@ -144,13 +144,15 @@ fn is_here(reference: &Reference) -> bool {
 }
 
 fn digest(found: &ResolvedPlugin, plugin: &str) -> Result<String, AppError> {
-    let bundle =
-        found.bundle()?.ok_or_else(|| AppError::usage(format!("plugin `{plugin}` did not come as a bundle")))?;
+    let bundle = found.bundle()?.ok_or_else(|| {
+        AppError::usage(format!("plugin `{plugin}` is not a bundle"))
+            .hint("write a bundle with `plumbline plugin pack DIR`, or use `--bundle-delivery config-maps`")
+    })?;
     if bundle.name() == plugin {
         return Ok(bundle.digest().to_string());
     }
     Err(AppError::usage(format!("plugin `{plugin}` is the bundle `{}` under another name", bundle.name()))
-        .hint("what an aggregator fetches is found by its own name: leave out `@NAME`, or carry it with `--bundle-delivery config-maps`"))
+        .hint("remove `@NAME`, because the aggregator downloads bundles under their own names, or use `--bundle-delivery config-maps`"))
 }
 
 /// Adds the registry settings of this machine to those of the aggregator.
@@ -166,7 +168,7 @@ fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), AppErro
         }
     }
     for path in &settings.authorities {
-        let what = format!("the CA certificates in `{}` cannot be put into a cluster", path.display());
+        let what = format!("failed to add the CA certificates in `{}` to the configuration", path.display());
         let pem = files::read_text(path, MAX_AUTHORITIES, &what)?;
         if !access.ca.contains(pem.trim()) {
             access.ca.push_str(pem.trim());
@@ -175,7 +177,7 @@ fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), AppErro
     }
     if access.ca.len() > MAX_AUTHORITIES {
         return Err(AppError::usage("the CA certificates of registries are too large for a cluster's configuration")
-            .hint("name a file with the registry's own authority alone"));
+            .hint("pass a file with only the registry's CA"));
     }
     Ok(())
 }
@@ -186,7 +188,9 @@ const MAX_MODULES: usize = 64;
 /// Reads the modules of the bundle in `directory`: `*.wasm`, by name.
 pub(super) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, AppError> {
     let failed = |error: &std::io::Error| {
-        AppError::usage(format!("failed to read the modules in `{}`", directory.display())).because(error)
+        AppError::usage(format!("failed to read the modules in `{}`", directory.display()))
+            .because(error)
+            .hint("check that the directory exists and that you can read it")
     };
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(|error| failed(&error))? {
@@ -196,9 +200,10 @@ pub(super) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, AppErr
         }
         if paths.len() > MAX_MODULES {
             return Err(AppError::usage(format!(
-                "bundle `{}` holds more than {MAX_MODULES} modules",
+                "bundle `{}` has more than {MAX_MODULES} modules",
                 directory.display()
-            )));
+            ))
+            .hint("remove modules that the plugin does not use"));
         }
     }
     paths.sort();
@@ -222,7 +227,9 @@ pub fn check_modules(found: &[ResolvedPlugin], config: &Config) -> Result<(), Ap
             continue;
         }
         all_known(&modules, one.source.bundle.as_deref(), definition).map_err(|error| {
-            AppError::usage(format!("plugin `{}` cannot run", definition.name)).because(&error).hint_if(error.hint())
+            AppError::usage(format!("failed to prepare plugin `{}`", definition.name))
+                .because(&error)
+                .hint_if(error.hint())
         })?;
     }
     Ok(())

@@ -61,16 +61,16 @@ pub async fn compose(
 /// Makes the objects of a run.
 pub fn objects(options: &ManifestOptions) -> Result<Vec<Value>, AppError> {
     manifest(options).map_err(|error| {
-        let failed = AppError::usage("the run cannot be put into a cluster").because(&error);
+        let failed = AppError::usage("failed to create the manifest of the run").because(&error);
         match error {
             ManifestError::NoVersion { .. } => failed.hint(
-                "name it with `--kubernetes-version`, such as `v1.30.2`, or a cluster to ask with `--kubeconfig`",
+                "set it with `--kubernetes-version`, such as `v1.30.2`, or pass a cluster with `--kubeconfig`",
             ),
             ManifestError::Process(_) => {
-                failed.hint("leave it out, or give it the driver `Job` or `DaemonSet` and an image")
+                failed.hint("leave this plugin out, or give it the driver `Job` or `DaemonSet` and an image")
             }
             ManifestError::ModulesTooLarge(_) | ManifestError::TooManyModules(_) => failed.hint(
-                "let the aggregator fetch them: push the bundle (`plumbline plugin push`) and name it `oci://…`, or bake it into the image (`plumbline plugin bake`)",
+                "let the aggregator download the bundle: push it (`plumbline plugin push`) and use `oci://…`, or bake it into the image (`plumbline plugin bake`)",
             ),
             ManifestError::TooLarge { .. } | ManifestError::ModuleSize { .. } => {
                 failed.hint("put large files into the plugin's image")
@@ -95,7 +95,7 @@ pub struct Answers {
 /// cluster that does not answer is not an error.
 pub async fn ask_cluster(options: &ConnectOptions) -> Result<Answers, AppError> {
     let named = options.kubeconfig.is_some() || options.context.is_some();
-    let late = || ClusterError::new("ask the cluster", format!("it did not answer within {} s", TIMEOUT.as_secs()));
+    let late = || ClusterError::new("ask the cluster", format!("it did not respond within {} s", TIMEOUT.as_secs()));
     match tokio::time::timeout(TIMEOUT, answers(options)).await.unwrap_or_else(|_| Err(late())) {
         Ok(answers) => Ok(answers),
         Err(error) if named => Err(error.into()),

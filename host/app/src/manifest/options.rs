@@ -251,7 +251,9 @@ impl ClusterRunOptions {
                 show_pod_spec: self.show_default_podspec,
             };
             let definition = prepare_definition(&redirected, &config, &transform).map_err(|error| {
-                AppError::usage(format!("plugin `{name}` cannot be put into a cluster")).because(&error)
+                AppError::usage(format!("failed to add plugin `{name}` to the manifest"))
+                    .because(&error)
+                    .hint("correct the definition, or the options for this plugin")
             })?;
             if let Some((source, digest)) = packed_provenance(one) {
                 config.plumbline.plugin_sources.insert(name.to_owned(), source);
@@ -320,7 +322,7 @@ impl ClusterRunOptions {
         let mut images = BTreeMap::new();
         for text in &self.plugin_image {
             let Some((plugin, image)) = text.split_once(':').filter(|(_, image)| !image.is_empty()) else {
-                return Err(AppError::usage(format!("`--plugin-image {text}` names no image"))
+                return Err(AppError::usage(format!("`--plugin-image {text}` has no image"))
                     .hint("write `PLUGIN:IMAGE`, such as `probe:example.org/probe:v2`"));
             };
             known(plugin, plugins, "--plugin-image")?;
@@ -359,9 +361,8 @@ fn known(plugin: &str, plugins: &[String], option: &str) -> Result<(), AppError>
 fn read_config(path: &Path) -> Result<Config, AppError> {
     let wrong = || format!("invalid configuration `{}`", path.display());
     let text = files::read_text(path, plumbline_core::config::MAX_CONFIG_BYTES, &wrong())?;
-    Config::over_defaults(&text).map_err(|error| {
-        AppError::usage(wrong()).because(&error).hint("`plumbline gen config` prints one with every key")
-    })
+    Config::over_defaults(&text)
+        .map_err(|error| AppError::usage(wrong()).because(&error).hint("see all keys with `plumbline gen config`"))
 }
 
 /// Appends the given arguments of the suite to those of the definition, which have the URL for
@@ -381,7 +382,7 @@ fn append_args(env: &mut BTreeMap<String, BTreeMap<String, String>>, definition:
 
 /// The version of the options; empty for that of the cluster.
 fn fixed_version(text: &str) -> Result<String, AppError> {
-    let wrong = |hint: &str| Err(AppError::usage(format!("`{text}` is not a version of Kubernetes")).hint(hint));
+    let wrong = |hint: &str| Err(AppError::usage(format!("invalid Kubernetes version `{text}`")).hint(hint));
     match text {
         "" | "auto" => Ok(String::new()),
         "ignore" | "latest" => Ok(text.to_owned()),
@@ -399,7 +400,7 @@ fn docker_config(config: &mut Config) -> Result<Option<DockerConfig>, AppError> 
         DEFAULT_PULL_SECRET.clone_into(&mut config.image_pull_secrets);
     }
     let path = Path::new(&config.e2e_docker_config_file);
-    let what = format!("credentials in `{}`, which `E2EDockerConfigFile` names, cannot be used", path.display());
+    let what = format!("failed to read the credentials in `{}` (`E2EDockerConfigFile`)", path.display());
     let json = files::read_text(path, MAX_CREDENTIALS, &what)?;
     Ok(Some(DockerConfig { name: config.image_pull_secrets.clone(), json: json.into_bytes() }))
 }
@@ -426,7 +427,9 @@ fn redirected<'a>(
     let Some(prefix) = prefix else { return Ok(Cow::Borrowed(definition)) };
     let tell = !REGISTRY_VARIABLES.iter().any(|name| env.get(*name).is_some_and(|value| !value.is_empty()));
     let redirected = images::redirect(definition, prefix, tell).map_err(|error| {
-        AppError::usage(format!("plugin `{}` cannot get its images from `{prefix}`", definition.name)).because(&error)
+        AppError::usage(format!("failed to redirect the images of plugin `{}` to `{prefix}`", definition.name))
+            .because(&error)
+            .hint("correct the image in the definition")
     })?;
     Ok(Cow::Owned(redirected))
 }

@@ -335,7 +335,8 @@ mod tests {
 
     #[test]
     fn why_a_run_failed_is_told_with_what_to_do() {
-        let failure = json!({"reason": "failed to fetch the bundle of plugin `a`:\u{1b}[2J refused", "hint": "look"});
+        let failure =
+            json!({"reason": "failed to download the bundle of plugin `a`:\u{1b}[2J refused", "hint": "look"});
         let mut seen = seen("checks", json!({"status": "failed", "failure": failure}));
         assert_eq!(
             sentence(&seen, "plumbline"),
@@ -344,7 +345,7 @@ mod tests {
         let now = "2026-11-20T13:00:00Z".parse().unwrap();
         assert_eq!(
             notes(&seen, now),
-            ["cause: failed to fetch the bundle of plugin `a`:\u{fffd}[2J refused", "hint:  look"]
+            ["cause: failed to download the bundle of plugin `a`:\u{fffd}[2J refused", "hint:  look"]
         );
         seen.status.failure = None;
         assert!(notes(&seen, now).is_empty() && sentence(&seen, "plumbline").contains("See why with"));

@@ -68,7 +68,7 @@ pub fn open_input(
                 kept: Vec::new(),
             });
         }
-        return Err(AppError::usage(format!("directory `{name}` is not a results archive and holds none"))
+        return Err(AppError::usage(format!("directory `{name}` is not a results archive, and has none in it"))
             .hint("an archive is a file `*.tar.gz` or `*.tar`, or a directory with `meta` and `plugins`"));
     }
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -107,7 +107,7 @@ fn open_file(
     {
         let Some(detected) = detections.files.first() else {
             return Err(AppError::usage(format!("`{name}` is neither an archive nor a result file of a known format"))
-                .hint("name its format with `--result-format`; `plumbline plugin list` lists the formats"));
+                .hint("set its format with `--result-format`; list the formats with `plumbline plugin list`"));
         };
         let format = one_line(&detected.format);
         context
@@ -143,7 +143,7 @@ fn newest_archive(dir: &Path) -> Result<Option<PathBuf>, AppError> {
     for (at, entry) in fs::read_dir(dir).map_err(unreadable)?.enumerate() {
         if at >= MAX_FILES {
             return Err(AppError::usage(format!("directory `{}` has more than {MAX_FILES} files", dir.display()))
-                .hint("name the archive itself"));
+                .hint("pass the archive itself"));
         }
         let entry = entry.map_err(unreadable)?;
         let name = entry.file_name();
@@ -167,7 +167,8 @@ fn spool(to: &Path) -> Result<(), AppError> {
     let copied = io::copy(&mut io::stdin().lock().take(MAX_STDIN + 1), &mut file)
         .map_err(|error| AppError::system("failed to copy standard input to a temporary file").because(&error))?;
     if copied > MAX_STDIN {
-        return Err(AppError::usage(format!("standard input has more than {} GiB", MAX_STDIN >> 30)));
+        return Err(AppError::usage(format!("standard input has more than {} GiB", MAX_STDIN >> 30))
+            .hint("pass a file instead"));
     }
     Ok(())
 }

@@ -69,7 +69,11 @@ pub fn show(
             Err(error) => return Err(error),
         }
     }
-    if failed && !shown { Err(AppError::usage("none of the inputs can be read")) } else { Ok(()) }
+    if failed && !shown {
+        Err(AppError::usage("failed to read all inputs").hint("see the errors above"))
+    } else {
+        Ok(())
+    }
 }
 
 fn one_input(
@@ -111,7 +115,7 @@ fn one_input(
         view.tree(&mut input.trees, tree)?;
     }
     if unread > MAX_LISTED {
-        context.reporter.progress(&format!("… {} more plugins cannot be read", unread - MAX_LISTED));
+        context.reporter.progress(&format!("… {} more plugins are unreadable", unread - MAX_LISTED));
     }
     view.end(&mut input.trees)
 }
@@ -132,7 +136,7 @@ fn load(
     let root = trees.item(plugin)?;
     let Some(node) = &options.node else { return Ok((root, verdict)) };
     let item = root.find(node).cloned().ok_or_else(|| {
-        AppError::usage(format!("plugin `{plugin}` has no item `{node}`")).hint("`--mode dump` shows all of its items")
+        AppError::usage(format!("plugin `{plugin}` has no item `{node}`")).hint("see all items with `--mode dump`")
     })?;
     root.dismantle();
     Ok((item, verdict))
@@ -161,7 +165,10 @@ fn selected(input: &Input, options: &ResultsOptions) -> Result<Vec<String>, AppE
             };
             Err(AppError::usage(format!("archive `{name}` has no plugin `{plugin}`")).hint(known))
         }
-        None if all.is_empty() => Err(AppError::usage(format!("archive `{name}` has no plugins"))),
+        None if all.is_empty() => {
+            Err(AppError::usage(format!("archive `{name}` has no plugins"))
+                .hint("check that this is the archive of a run"))
+        }
         None => Ok(all),
     }
 }
@@ -171,9 +178,8 @@ fn more(context: &Context, plugins: &[String], options: &ResultsOptions) -> Resu
     let judge = &options.judges;
     let Some(option) = judge.given() else { return Ok(None) };
     if options.node.is_some() {
-        return Err(AppError::usage(format!(
-            "`{option}` judges the whole of a plugin, and `--node` shows a part of it"
-        )));
+        return Err(AppError::usage(format!("`{option}` judges a whole plugin, but `--node` selects a part of it"))
+            .hint("remove `--node`"));
     }
     let plugin = judged_plugin(judge, plugins)?;
     let limits = options.limits.load()?;
@@ -324,7 +330,8 @@ fn plugins(
     }
     let both: Vec<String> = first.intersection(&second).map(|plugin| (*plugin).clone()).collect();
     if both.is_empty() {
-        return Err(AppError::usage("the two archives have no plugin in common: there is nothing to compare"));
+        return Err(AppError::usage("nothing to compare: the two archives have no plugin in common")
+            .hint("compare archives of runs with the same plugins"));
     }
     Ok(both)
 }

@@ -34,8 +34,9 @@ pub struct Requirements {
 pub fn check(context: &Context, plugins: &[ResolvedPlugin], requirements: &Requirements) -> Result<(), AppError> {
     let Requirements { require_signed: signed, policy: PolicyFile { policy }, locked } = requirements;
     if policy.is_some() && !signed {
-        return Err(AppError::usage("`--policy` says whose signatures count, and none is asked for")
-            .hint("add `--require-signed`"));
+        return Err(
+            AppError::usage("`--policy` has no effect without `--require-signed`").hint("add `--require-signed`")
+        );
     }
     if !signed && locked.is_none() {
         return Ok(());
@@ -173,7 +174,7 @@ fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(
                 let subject = subject(bundle.name(), bundle.digest());
                 match trust.verify(envelopes, &subject, reference.as_deref()) {
                     Ok(verified) => {
-                        tracing::info!(plugin = candidate.plugin, key = verified.key, "its signature counts");
+                        tracing::info!(plugin = candidate.plugin, key = verified.key, "its signature is trusted");
                         continue;
                     }
                     Err(reasons) => reasons.join("; "),
@@ -181,11 +182,11 @@ fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(
             }
             (Proof::None(what), _) => {
                 loose = true;
-                format!("it is {what}, which nothing can vouch for")
+                format!("it is {what}, which cannot be signed")
             }
             (Proof::Signatures { .. }, None) => {
                 loose = true;
-                "it is not a bundle, which is what is signed".to_owned()
+                "only bundles can be signed, and it is not one".to_owned()
             }
         };
         refused.push(format!("`{}` (`{}`): {reason}", candidate.plugin, candidate.origin));
@@ -201,7 +202,7 @@ fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(
     Err(told.hint(match loose {
         true => "pack and sign it: `plumbline plugin pack DIR`, then `plumbline plugin sign NAME.bundle.tar --key FILE`, and run the tar".to_owned(),
         false => format!(
-            "have it signed by a key that counts: {} says which (`plumbline plugin verify` tells more)",
+            "have it signed by a trusted key: {} lists them; see more with `plumbline plugin verify`",
             trust.name()
         ),
     }))
@@ -212,10 +213,13 @@ fn require_locked(candidates: &[Candidate<'_>], path: &Path) -> Result<(), AppEr
     let text = super::bounded_text(path, MAX_LOCK_BYTES).map_err(|error| {
         AppError::usage(format!("failed to read the lock file `{shown}`"))
             .because(&error)
-            .hint("`plumbline plugin lock -p REF` writes one")
+            .hint("write one with `plumbline plugin lock -p REF`")
     })?;
-    let lock =
-        Lock::parse(&text).map_err(|error| AppError::usage(format!("invalid lock file `{shown}`")).because(&error))?;
+    let lock = Lock::parse(&text).map_err(|error| {
+        AppError::usage(format!("invalid lock file `{shown}`"))
+            .because(&error)
+            .hint("lock the plugins again: `plumbline plugin lock -p REF`")
+    })?;
     let mut refused = Vec::new();
     for &Candidate { plugin, origin, definition, bundle, .. } in candidates {
         if let Err(mismatch) = lock.check(&Subject { name: plugin, origin, definition, bundle }) {
@@ -225,7 +229,7 @@ fn require_locked(candidates: &[Candidate<'_>], path: &Path) -> Result<(), AppEr
     let Some(first) = refused.first() else { return Ok(()) };
     let (few, all) = (refused.len(), candidates.len());
     let mut told =
-        AppError::usage(format!("with `--locked`, {few} of {all} plugins may not run: `{shown}` has others"));
+        AppError::usage(format!("with `--locked`, {few} of {all} plugins may not run: they differ from `{shown}`"));
     for mismatch in &refused {
         told = told.because(mismatch);
     }
@@ -313,14 +317,14 @@ mod tests {
         let told = told.replace(&tap.digest().to_string(), "TAP").replace(&changed.digest().to_string(), "CHANGED");
         insta::assert_snapshot!(told, @"
         error: with `--require-signed`, 3 of 4 plugins may not run
-        cause: `tap` (`ORIGIN`): what key `k` has signed has the digest TAP; this is CHANGED
-        cause: `other` (`ORIGIN`): no rule of policy `DIR/policy.yaml` is for this name, so nobody may sign it
+        cause: `tap` (`ORIGIN`): key `k` signed another bundle: TAP, expected CHANGED
+        cause: `other` (`ORIGIN`): no rule of policy `DIR/policy.yaml` matches this name, so no signature is trusted
         cause: `bare` (`ORIGIN`): there is no signature
-        hint:  have it signed by a key that counts: policy `DIR/policy.yaml` says which (`plumbline plugin verify` tells more)
+        hint:  have it signed by a trusted key: policy `DIR/policy.yaml` lists them; see more with `plumbline plugin verify`
         ");
         insta::assert_snapshot!(wrong(&[candidate("tap", Some(&tap), Proof::None("a directory"))]), @"
         error: with `--require-signed`, 1 of 1 plugins may not run
-        cause: `tap` (`ORIGIN`): it is a directory, which nothing can vouch for
+        cause: `tap` (`ORIGIN`): it is a directory, which cannot be signed
         hint:  pack and sign it: `plumbline plugin pack DIR`, then `plumbline plugin sign NAME.bundle.tar --key FILE`, and run the tar
         ");
     }

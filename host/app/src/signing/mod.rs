@@ -33,13 +33,16 @@ pub fn signing_key(context: &Context, file: Option<&Path>) -> Result<PrivateKey,
         return from_file(context, file);
     }
     let Some(value) = env::var_os(KEY_VARIABLE).filter(|value| !value.is_empty()) else {
-        return Err(AppError::usage("there is no key to sign with").hint(format!(
-            "name one with `--key FILE`, or put it into `{KEY_VARIABLE}`; `plumbline plugin keygen --out NAME` makes a pair"
+        return Err(AppError::usage("no key to sign with").hint(format!(
+            "pass one with `--key FILE`, or put it into `{KEY_VARIABLE}`; create a pair with `plumbline plugin keygen --out NAME`"
         )));
     };
     match value.to_str().filter(|text| text.trim_start().starts_with("-----BEGIN")) {
-        Some(text) => PrivateKey::from_pem(text.as_bytes())
-            .map_err(|error| AppError::usage(format!("invalid key in `{KEY_VARIABLE}`")).because(&error)),
+        Some(text) => PrivateKey::from_pem(text.as_bytes()).map_err(|error| {
+            AppError::usage(format!("invalid key in `{KEY_VARIABLE}`"))
+                .because(&error)
+                .hint("store a private key in PEM format in this variable")
+        }),
         None => from_file(context, &PathBuf::from(value)),
     }
 }
@@ -47,7 +50,8 @@ pub fn signing_key(context: &Context, file: Option<&Path>) -> Result<PrivateKey,
 fn from_file(context: &Context, file: &Path) -> Result<PrivateKey, AppError> {
     let key = read_private(file).map_err(|error| key_error(&error))?;
     if is_open_to_others(file) {
-        let what = format!("others on this machine may read the private key `{0}`: `chmod 600 {0}`", file.display());
+        let what =
+            format!("other users of this machine can read the private key `{0}`: run `chmod 600 {0}`", file.display());
         context.reporter.warning(&what);
     }
     Ok(key)
@@ -103,15 +107,14 @@ pub fn policy(file: Option<&Path>) -> Result<Trust, AppError> {
         }
     };
     let policy = Policy::load(&path).map_err(|error| {
-        key_error(&error)
-            .hint("docs/signing.md shows a policy; one that is not understood as a whole is not used at all")
+        key_error(&error).hint("see docs/signing.md for the format; Plumbline never uses a part of a policy")
     })?;
     Ok(Trust { policy, name: format!("policy `{}`", path.display()) })
 }
 
 fn no_policy() -> AppError {
-    AppError::usage("nothing says whose signatures count").hint(format!(
-        "write a policy to `~/.config/plumbline/policy.yaml` (docs/signing.md), or name one with `--policy FILE` or `{POLICY_VARIABLE}`; `plumbline plugin verify` also takes a single `--key FILE.pub`"
+    AppError::usage("found no policy for signatures").hint(format!(
+        "write a policy to `~/.config/plumbline/policy.yaml` (docs/signing.md), or set one with `--policy FILE` or `{POLICY_VARIABLE}`; `plumbline plugin verify` also accepts a single `--key FILE.pub`"
     ))
 }
 
@@ -136,7 +139,7 @@ impl Trust {
         reference: Option<&str>,
     ) -> Result<Verified, Vec<String>> {
         let Some(keys) = self.policy.keys_for(&subject.name, reference) else {
-            return Err(vec![format!("no rule of {} is for this name, so nobody may sign it", self.name)]);
+            return Err(vec![format!("no rule of {} matches this name, so no signature is trusted", self.name)]);
         };
         verify(envelopes, subject, &keys, Timestamp::now())
     }
@@ -181,7 +184,7 @@ impl Target {
             return Self::in_registry(context, named);
         }
         if path.is_dir() {
-            return Err(AppError::usage(format!("`{named}` is a directory, and what is signed is the packed bundle"))
+            return Err(AppError::usage(format!("`{named}` is a directory: only packed bundles can be signed"))
                 .hint(format!("pack it first: `plumbline plugin pack {}`", shell_path(path))));
         }
         if path.is_file() {
@@ -194,8 +197,8 @@ impl Target {
     fn in_registry(context: &Context, text: &str) -> Result<Self, AppError> {
         let Artifact { reference, pulled, signatures } = registry::fetch(context, text)?;
         if pulled.kind != Kind::Bundle {
-            return Err(AppError::usage(format!("`{reference}` is a single module, and what is signed is a bundle"))
-                .hint("a module becomes a bundle with a `plugin.yaml` next to it: `plumbline plugin pack DIR`"));
+            return Err(AppError::usage(format!("`{reference}` is a single module: only bundles can be signed"))
+                .hint("write a `plugin.yaml` next to the module, and pack the bundle: `plumbline plugin pack DIR`"));
         }
         let bundle = opened(pulled.file.path(), text)?;
         let manifest = pulled.manifest;
@@ -218,7 +221,7 @@ impl Target {
         let failed = |error| store_error(format!("failed to load the installed bundle `{name}`"), &error);
         let Some(installed) = store.find(name).map_err(failed)? else {
             return Err(AppError::usage(format!("`{name}` is neither a file nor an installed bundle"))
-                .hint("`plumbline plugin list` shows what is installed; `plumbline plugin pack DIR` makes a file"));
+                .hint("list installed bundles with `plumbline plugin list`; pack a directory with `plumbline plugin pack DIR`"));
         };
         let signatures = SignatureFile::at(store.dir().join(name).join(INSTALLED));
         let record = installed.record;
@@ -284,8 +287,11 @@ impl Target {
 /// with write access to a repository can add some.
 pub(super) fn readable(context: &Context, text: Option<&[u8]>, shown: &str) -> Result<Vec<Envelope>, AppError> {
     let Some(text) = text else { return Ok(Vec::new()) };
-    let (envelopes, others) = readable_envelopes(text)
-        .map_err(|error| AppError::usage(format!("invalid signatures of `{shown}`")).because(&error))?;
+    let (envelopes, others) = readable_envelopes(text).map_err(|error| {
+        AppError::usage(format!("invalid signatures of `{shown}`"))
+            .because(&error)
+            .hint("sign the bundle again with `plumbline plugin sign`")
+    })?;
     if others > 0 {
         context.reporter.warning(&format!("ignored {others} unreadable signatures of `{shown}`"));
     }
@@ -295,17 +301,18 @@ pub(super) fn readable(context: &Context, text: Option<&[u8]>, shown: &str) -> R
 /// Opens the packed bundle at `path`, which is unpacked into a temporary directory.
 fn opened(path: &Path, shown: &str) -> Result<Bundle, AppError> {
     let wrong = || AppError::usage(format!("`{shown}` is not a bundle"));
-    let file =
-        File::open(path).map_err(|error| AppError::usage(format!("failed to read `{shown}`")).because(&error))?;
+    let file = File::open(path).map_err(|error| {
+        AppError::usage(format!("failed to read `{shown}`")).because(&error).hint(crate::error::CHECK_FILE)
+    })?;
     let place = tempfile::tempdir()
-        .map_err(|error| AppError::system("there is no place to unpack the bundle").because(&error))?;
+        .map_err(|error| AppError::system("failed to create a directory to unpack the bundle").because(&error))?;
     let dir = place.path().join("bundle");
     unpack(BufReader::new(file), &dir).map_err(|error| {
         let failed = match error.is_systems() {
             true => AppError::system(format!("failed to unpack `{shown}`")),
             false => wrong(),
         };
-        failed.because(&error).hint(error.hint().unwrap_or("`plumbline plugin pack DIR` makes one"))
+        failed.because(&error).hint(error.hint().unwrap_or("create one with `plumbline plugin pack DIR`"))
     })?;
     Bundle::open(&dir).map_err(|error| bundle_error(format!("`{shown}` is not a complete bundle"), &error))
 }

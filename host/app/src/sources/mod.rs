@@ -167,8 +167,10 @@ pub fn find_all(
 /// Reads and validates the definition in a file or behind a URL, and returns its text.
 pub fn definition_text(context: &Context, reference: &str) -> Result<Vec<u8>, AppError> {
     let text = if url::is_url(reference) {
-        url::get(context, reference, MAX_YAML_BYTES)?
-            .map_err(|cause| AppError::usage(format!("failed to download definition `{reference}`: {cause}")))?
+        url::get(context, reference, MAX_YAML_BYTES)?.map_err(|cause| {
+            AppError::usage(format!("failed to download definition `{reference}`: {cause}"))
+                .hint("check the URL, or download the file and pass its path")
+        })?
     } else {
         read_file(Path::new(reference))?
     };
@@ -216,7 +218,7 @@ pub(super) fn has_definition(directory: &Path) -> bool {
 pub fn from_directory(directory: &Path) -> Result<ResolvedPlugin, AppError> {
     let Some(path) = DEFINITION_FILES.iter().map(|name| directory.join(name)).find(|path| path.is_file()) else {
         return Err(AppError::usage(format!("directory `{}` has no `plugin.yaml`", directory.display()))
-            .hint("a plugin's directory holds its definition under this name, and its modules next to it"));
+            .hint("put the definition into this file, and the modules next to it"));
     };
     // Plugins run in another directory, where a relative path has another meaning.
     let bundle = directory.canonicalize().map_err(|error| {
@@ -243,12 +245,18 @@ pub(super) fn directory_of(path: &Path) -> Option<PathBuf> {
 }
 
 pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Result<ResolvedPlugin, AppError> {
-    let Parsed { definition, warnings } = Definition::parse_bytes(&text)
-        .map_err(|error| AppError::usage(format!("invalid definition `{origin}`")).because(&error))?;
+    let Parsed { definition, warnings } = Definition::parse_bytes(&text).map_err(|error| {
+        AppError::usage(format!("invalid definition `{origin}`"))
+            .because(&error)
+            .hint("see docs/definition.md for all keys")
+    })?;
     if let Some(progress) = &definition.plumbline.progress {
         // Otherwise, a worker would report the mistake hours later, and only in its log.
-        check_log_progress(progress)
-            .map_err(|error| AppError::usage(format!("invalid definition `{origin}`")).because(&error))?;
+        check_log_progress(progress).map_err(|error| {
+            AppError::usage(format!("invalid definition `{origin}`"))
+                .because(&error)
+                .hint("see docs/definition.md for all keys")
+        })?;
     }
     let directory = bundle.clone();
     let source = Source { definition: Arc::new(definition), bundle };
@@ -259,17 +267,20 @@ pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Res
 }
 
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, AppError> {
-    let file = File::open(path)
-        .map_err(|error| AppError::usage(format!("failed to read definition `{}`", path.display())).because(&error))?;
+    let file = File::open(path).map_err(|error| {
+        AppError::usage(format!("failed to read definition `{}`", path.display()))
+            .because(&error)
+            .hint(crate::error::CHECK_FILE)
+    })?;
     read(file, &path.display().to_string())
 }
 
 pub(super) fn read(from: impl Read, origin: &str) -> Result<Vec<u8>, AppError> {
     let mut text = Vec::new();
     // With one byte more than the limit, the parser reports that the text is too long.
-    from.take(MAX_YAML_BYTES as u64 + 1)
-        .read_to_end(&mut text)
-        .map_err(|error| AppError::usage(format!("failed to read definition `{origin}`")).because(&error))?;
+    from.take(MAX_YAML_BYTES as u64 + 1).read_to_end(&mut text).map_err(|error| {
+        AppError::usage(format!("failed to read definition `{origin}`")).because(&error).hint(crate::error::CHECK_FILE)
+    })?;
     Ok(text)
 }
 

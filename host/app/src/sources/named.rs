@@ -24,10 +24,10 @@ pub fn built_in_names(place: Environment) -> String {
 pub fn built_in_yaml(built_in: &BuiltInDefinition, place: Environment) -> Result<&'static str, AppError> {
     let name = built_in.name;
     built_in.yaml(place).ok_or_else(|| match place {
-        Environment::Local => AppError::usage(format!("built-in plugin `{name}` exists for clusters only"))
-            .hint(format!("run it in one: `plumbline run -p {name}`")),
-        Environment::Cluster => AppError::usage(format!("built-in plugin `{name}` exists for one machine only"))
-            .hint(format!("run it there: `plumbline run --local -p {name}`")),
+        Environment::Local => AppError::usage(format!("built-in plugin `{name}` runs only in a cluster"))
+            .hint(format!("run it in a cluster: `plumbline run -p {name}`")),
+        Environment::Cluster => AppError::usage(format!("built-in plugin `{name}` runs only on one machine"))
+            .hint(format!("run it on this machine: `plumbline run --local -p {name}`")),
     })
 }
 
@@ -35,7 +35,7 @@ pub fn built_in_yaml(built_in: &BuiltInDefinition, place: Environment) -> Result
 /// found first.
 pub fn store() -> Result<Store, AppError> {
     let store = Store::user().map_err(|error| {
-        store_error("failed to install bundles", &error).hint("say where: set `XDG_DATA_HOME` to a directory")
+        store_error("failed to install bundles", &error).hint("set `XDG_DATA_HOME` to an absolute path")
     })?;
     Ok(store.reserving(plumbline_bundle::built_in::definitions().iter().map(|built_in| built_in.name)))
 }
@@ -98,7 +98,7 @@ pub(super) fn unknown(reference: &str, place: Environment) -> AppError {
     }
     hint.push_str("; a path may be a definition, a packed bundle, or a directory with `plugin.yaml`");
     AppError::usage(format!(
-        "plugin `{reference}` is neither a built-in plugin nor a file or directory, and not installed"
+        "plugin `{reference}` not found: it is not built-in, not installed, and not a file or directory"
     ))
     .hint(hint)
 }
@@ -138,8 +138,11 @@ pub(super) fn is_tar(beginning: &[u8]) -> bool {
 
 /// The plugin in the tar at `path`. Its unpacked files stay in the cache.
 pub(super) fn found_packed(path: &Path, reference: &str) -> Result<ResolvedPlugin, AppError> {
-    let file = File::open(path)
-        .map_err(|error| AppError::usage(format!("failed to read bundle `{}`", path.display())).because(&error))?;
+    let file = File::open(path).map_err(|error| {
+        AppError::usage(format!("failed to read bundle `{}`", path.display()))
+            .because(&error)
+            .hint(crate::error::CHECK_FILE)
+    })?;
     unpacked(&file, reference, SourceKind::Named)
 }
 
@@ -159,9 +162,11 @@ pub fn signatures_beside(tar: &Path) -> Result<Option<Vec<u8>>, AppError> {
         return Ok(None);
     }
     // With one byte more than the limit, the reader rejects the file.
-    read_start(&path, MAX_SIGNATURE_BYTES + 1)
-        .map(Some)
-        .map_err(|error| AppError::usage(format!("failed to read signatures `{}`", path.display())).because(&error))
+    read_start(&path, MAX_SIGNATURE_BYTES + 1).map(Some).map_err(|error| {
+        AppError::usage(format!("failed to read signatures `{}`", path.display()))
+            .because(&error)
+            .hint(crate::error::CHECK_FILE)
+    })
 }
 
 #[cfg(test)]
@@ -173,9 +178,9 @@ mod tests {
         let local = BuiltInDefinition { name: "disks", local: Some("yaml"), cluster: None };
         assert_eq!(built_in_yaml(&local, Environment::Local).unwrap(), "yaml");
         let told = built_in_yaml(&local, Environment::Cluster).unwrap_err().in_full();
-        assert!(told.contains("one machine only") && told.contains("plumbline run --local -p disks"), "{told}");
+        assert!(told.contains("only on one machine") && told.contains("plumbline run --local -p disks"), "{told}");
         let cluster = BuiltInDefinition { local: None, cluster: Some("yaml"), ..local };
         let told = built_in_yaml(&cluster, Environment::Local).unwrap_err().in_full();
-        assert!(told.contains("clusters only") && told.contains("plumbline run -p disks"), "{told}");
+        assert!(told.contains("only in a cluster") && told.contains("plumbline run -p disks"), "{told}");
     }
 }

@@ -59,9 +59,9 @@ pub fn client(context: &Context) -> Result<Client, AppError> {
 /// Parses a reference to a registry.
 pub fn reference(text: &str) -> Result<Reference, AppError> {
     text.parse().map_err(|error| {
-        AppError::usage(format!("`{text}` is not a reference to a registry"))
+        AppError::usage(format!("invalid reference to a registry `{text}`"))
             .because(&error)
-            .hint("a reference looks like `oci://registry.example.com/team/name:1.2`")
+            .hint("write a reference such as `oci://registry.example.com/team/name:1.2`")
     })
 }
 
@@ -95,9 +95,9 @@ pub fn fetch(context: &Context, text: &str) -> Result<Artifact, AppError> {
 pub fn pull(context: &Context, reference: &str) -> Result<Pulled, AppError> {
     let Artifact { reference, pulled, signatures } = fetch(context, reference)?;
     if pulled.kind == Kind::Module {
-        return Err(AppError::usage(format!("`{reference}` is a single WebAssembly file, and no bundle")).hint(
+        return Err(AppError::usage(format!("`{reference}` is a single WebAssembly file, not a bundle")).hint(
             format!(
-                "fetch it with `plumbline plugin pull {reference}`, and put it beside the `plugin.yaml` that uses it"
+                "download it with `plumbline plugin pull {reference}`, and put it next to the `plugin.yaml` that uses it"
             ),
         ));
     }
@@ -120,7 +120,7 @@ async fn signatures(context: &Context, client: &Client, reference: &Reference, m
             Ok(Some(Value::Array(several))) => envelopes.extend(several),
             Ok(Some(one)) => envelopes.push(one),
             Ok(None) => {
-                let what = format!("`{reference}` has a signature that is none: {}", descriptor.digest);
+                let what = format!("`{reference}` has an invalid signature: {}", descriptor.digest);
                 context.reporter.warning(&what);
             }
             Err(error) => warn(&error),
@@ -145,7 +145,7 @@ pub fn signatures_in(context: &Context, layout: &Layout, manifest: Digest) -> Op
                     Some(Value::Array(several)) => envelopes.extend(several),
                     Some(one) => envelopes.push(one),
                     None => {
-                        let what = format!("the layout has a signature that is none: {}", layer.digest);
+                        let what = format!("the layout has an invalid signature: {}", layer.digest);
                         context.reporter.warning(&what);
                     }
                 }

@@ -47,8 +47,8 @@ enum Content {
 pub(super) fn found(context: &Context, url: &str) -> Result<ResolvedPlugin, AppError> {
     let secure = is_secure(context, url);
     let content = wait(plugin(url, secure))?.map_err(|cause| {
-        AppError::usage(format!("failed to fetch plugin `{url}`: {cause}"))
-            .hint("fetch it by other means and name the file: `--plugin FILE`")
+        AppError::usage(format!("failed to download plugin `{url}`: {cause}"))
+            .hint("download it with another tool, and pass the file: `--plugin FILE`")
     })?;
     match content {
         Content::Definition(text) => parse(text, url, None),
@@ -89,7 +89,7 @@ fn wait<T>(work: impl Future<Output = T>) -> Result<T, AppError> {
 }
 
 fn refused(status: StatusCode) -> String {
-    format!("the server answers {status}")
+    format!("the server responded with {status}")
 }
 
 /// Opens `url`. The whole answer must arrive within `timeout`.
@@ -119,7 +119,7 @@ async fn rest(mut answer: Response, mut text: Vec<u8>, limit: usize) -> Result<V
 }
 
 async fn plugin(url: &str, secure: bool) -> Result<Content, String> {
-    let late = |_| format!("it is not there after {} s", TIMEOUT.as_secs());
+    let late = |_| format!("timed out after {} s", TIMEOUT.as_secs());
     let begun = async {
         let mut answer = open(url, secure, BUNDLE_TIMEOUT).await?;
         if answer.status() != StatusCode::OK {
@@ -137,12 +137,12 @@ async fn plugin(url: &str, secure: bool) -> Result<Content, String> {
         let text = timeout(TIMEOUT, rest(answer, beginning, MAX_YAML_BYTES)).await.map_err(late)??;
         return Ok(Content::Definition(text));
     }
-    let too_large = || format!("it has more than {}, and no bundle has", size(LARGEST_TAR));
+    let too_large = || format!("it is too large for a bundle: more than {}", size(LARGEST_TAR));
     // Fails before the whole tar is downloaded.
     if answer.content_length().is_some_and(|said| said > LARGEST_TAR) {
         return Err(too_large());
     }
-    let kept = |error: std::io::Error| format!("it cannot be kept in a temporary file: {error}");
+    let kept = |error: std::io::Error| format!("failed to write it to a temporary file: {error}");
     let mut tar = NamedTempFile::new().map_err(kept)?.into_file();
     tar.write_all(&beginning).map_err(kept)?;
     let mut bytes = beginning.len() as u64;

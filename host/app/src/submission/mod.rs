@@ -129,17 +129,20 @@ pub fn check_product(path: &Path) -> Result<(), AppError> {
 
 fn read_product(path: &Path) -> Result<(String, Product), AppError> {
     let text = read_text(path)?;
-    let product = Product::parse(text.as_bytes())
-        .map_err(|error| AppError::usage(format!("`{}` cannot be used", path.display())).because(&error))?;
+    let product = Product::parse(text.as_bytes()).map_err(|error| {
+        AppError::usage(format!("invalid product file `{}`", path.display()))
+            .because(&error)
+            .hint("see docs/submission.md for the fields")
+    })?;
     Ok((text, product))
 }
 
 fn check_fields(path: &Path, product: &Product) -> Result<(), AppError> {
     match product.problems() {
         problems if problems.is_empty() => Ok(()),
-        problems => Err(AppError::usage(format!("`{}` is not in order", path.display()))
+        problems => Err(AppError::usage(format!("`{}` has invalid or missing fields", path.display()))
             .cause(problems.join("\n"))
-            .hint("docs/submission.md lists the fields")),
+            .hint("see docs/submission.md for the fields")),
     }
 }
 
@@ -151,10 +154,13 @@ fn version(options: &AssembleOptions, facts: &RunFacts) -> Result<(Release, Stri
             "archive `{}` does not say which version of Kubernetes was tested",
             options.archive.display()
         ))
-        .hint("say it with `--kubernetes-version`"));
+        .hint("set it with `--kubernetes-version`"));
     };
-    let release =
-        text.parse().map_err(|error| AppError::usage("the version of Kubernetes cannot be used").because(&error))?;
+    let release = text.parse().map_err(|error| {
+        AppError::usage("invalid Kubernetes version")
+            .because(&error)
+            .hint("set it with `--kubernetes-version`, such as `v1.30.2`")
+    })?;
     Ok((release, text.clone()))
 }
 
@@ -180,13 +186,15 @@ fn check_results(
         return reject(context, options, &error.cause(problem.clone()));
     }
     if cases.ran() == 0 {
-        return Err(AppError::usage("no test of the suite ran: there is nothing to submit"));
+        return Err(AppError::usage("no test of the suite ran: there is nothing to submit")
+            .hint("run the suite with `--mode certified-conformance`"));
     }
     if !cases.failed().is_empty() {
         let n = cases.failed().len();
         let what = format!("{n} conformance {} failed", if n == 1 { "test" } else { "tests" });
-        let error =
-            AppError::failed(what).cause(listed(cases.failed())).hint("only a run in which all pass is certified");
+        let error = AppError::failed(what)
+            .cause(listed(cases.failed()))
+            .hint("certification requires a run in which all tests pass");
         reject(context, options, &error)?;
     }
     match required(context, options.required.as_ref(), release, suite)? {
@@ -210,7 +218,7 @@ fn check_results(
             }
         }
         _ => context.reporter.warning(&format!(
-            "it is not known which tests {release} requires: `--required FILE` takes the `conformance.yaml` of that version"
+            "the required tests of {release} are unknown: pass the `conformance.yaml` of that version with `--required FILE`"
         )),
     }
     Ok(())
@@ -228,7 +236,7 @@ fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
 /// Returns the error, or reports it as a warning if the submission is written anyway.
 fn reject(context: &Context, options: &AssembleOptions, error: &AppError) -> Result<(), AppError> {
     if !options.anyway {
-        return Err(error.clone().hint_more("`--anyway` writes it all the same"));
+        return Err(error.clone().hint_more("to write it nevertheless, add `--anyway`"));
     }
     context.reporter.warning(&error.to_string());
     Ok(())
@@ -237,7 +245,7 @@ fn reject(context: &Context, options: &AssembleOptions, error: &AppError) -> Res
 fn place(options: &AssembleOptions, product: &Product, release: Release) -> Result<SubmissionPath, AppError> {
     let folder = options.folder.clone().unwrap_or_else(|| SubmissionPath::folder_of(product.get("name")));
     SubmissionPath::new(release, &folder).map_err(|error| {
-        AppError::usage("the folder of the product cannot be named").because(&error).hint("name it with `--folder`")
+        AppError::usage("invalid folder name for the product").because(&error).hint("set it with `--folder`")
     })
 }
 
@@ -274,7 +282,7 @@ impl FromStr for RequiredFrom {
         match text.strip_prefix("image") {
             Some("") => Ok(Self::Image(None)),
             Some(rest) if rest.starts_with(':') => match rest.trim_start_matches(':') {
-                "" => Err("there is no reference behind `image:`".to_owned()),
+                "" => Err("`image:` has no reference".to_owned()),
                 reference => Ok(Self::Image(Some(reference.to_owned()))),
             },
             _ => Ok(Self::File(PathBuf::from(text))),
@@ -292,7 +300,7 @@ pub fn required(
 ) -> Result<Option<Required>, AppError> {
     match from {
         None => Required::embedded(release).map_err(|error| {
-            AppError::system("the list of required tests in this program cannot be read").because(&error)
+            AppError::system("failed to read the list of required tests in this program").because(&error)
         }),
         Some(RequiredFrom::File(path)) => from_file(path, release).map(Some),
         Some(RequiredFrom::Image(reference)) => from_image(context, reference.as_deref(), release, version).map(Some),
@@ -301,9 +309,9 @@ pub fn required(
 
 fn from_file(path: &Path, release: Release) -> Result<Required, AppError> {
     let wrong = |error: &dyn std::error::Error| {
-        AppError::usage(format!("the list of required tests in `{}` cannot be used", path.display()))
+        AppError::usage(format!("invalid list of required tests `{}`", path.display()))
             .because(error)
-            .hint("it is `test/conformance/testdata/conformance.yaml` of Kubernetes, at that version")
+            .hint("pass `test/conformance/testdata/conformance.yaml` of Kubernetes, at that version")
     };
     let text = read_start_text(path, MAX_BYTES + 1).map_err(|error| wrong(&error))?;
     Required::from_yaml(&text, release, path.display().to_string()).map_err(|error| wrong(&error))
@@ -324,19 +332,23 @@ fn from_image(
             suite_image(known.as_deref().unwrap_or(version))
         }
         (None, None) => {
-            return Err(AppError::usage(format!("it is not known which image has the suite of {release}"))
-                .hint(format!("name it: `--required image:{}`", suite_image("vX.Y.Z"))));
+            return Err(AppError::usage(format!("the image with the suite of {release} is unknown"))
+                .hint(format!("set it: `--required image:{}`", suite_image("vX.Y.Z"))));
         }
     };
     let wrong = |error: &dyn std::error::Error| {
-        AppError::system(format!("the required tests cannot be had from image `{image}`"))
+        AppError::system(format!("failed to read the required tests from image `{image}`"))
             .because(error)
-            .hint("`--required FILE` takes the `conformance.yaml` of that version of Kubernetes")
+            .hint("pass the `conformance.yaml` of that Kubernetes version with `--required FILE`")
     };
-    let place = Reference::of_image(&image)
-        .map_err(|error| AppError::usage(format!("`{image}` is not an image")).because(&error))?;
+    let place = Reference::of_image(&image).map_err(|error| {
+        AppError::usage(format!("invalid image `{image}`"))
+            .because(&error)
+            .hint("write an image with its registry, such as `registry.example.com/name:tag`")
+    })?;
     let cache = cache_root().ok_or_else(|| {
-        AppError::usage("there is no place for programs of images").hint("set `HOME` or `XDG_CACHE_HOME`")
+        AppError::usage("no directory for programs of images: the cache directory is unknown")
+            .hint("set `HOME` or `XDG_CACHE_HOME`")
     })?;
     context.reporter.progress(&format!("asking the suite in `{image}` which tests are required"));
     let platform = local_platform().map_err(|error| wrong(&error))?;

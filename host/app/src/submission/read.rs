@@ -41,7 +41,9 @@ impl Folder {
     /// Reads `dir`: the folder of the product, that of the version above it, or the one above that.
     pub fn read(dir: &Path) -> Result<Self, AppError> {
         let wrong = |error: &io::Error| {
-            AppError::usage(format!("failed to read the submission in `{}`", dir.display())).because(error)
+            AppError::usage(format!("failed to read the submission in `{}`", dir.display()))
+                .because(error)
+                .hint("pass the directory of a submission, such as `v1.36/my-engine`")
         };
         // The canonical path has the names; `.` has none.
         let real = dir.canonicalize().map_err(|error| wrong(&error))?;
@@ -97,7 +99,7 @@ fn walk(dir: &Path, prefix: &str, depth: usize, found: &mut Vec<(FoundFile, Path
                 continue;
             }
             if depth >= MAX_DEPTH {
-                return Err(io::Error::other(format!("folders stand in each other more than {MAX_DEPTH} deep")));
+                return Err(io::Error::other(format!("folders are nested more than {MAX_DEPTH} levels deep")));
             }
             walk(&entry.path(), &format!("{path}/"), depth + 1, found)?;
             continue;
@@ -126,7 +128,9 @@ pub(super) const MAX_RESULTS: u64 = 256 << 20;
 /// Reads the cases of the file at `path` as the verifier does.
 pub(super) fn read_cases(path: &Path) -> Result<Cases, AppError> {
     let wrong = |error: &io::Error| {
-        AppError::usage(format!("failed to read the results in `{}`", path.display())).because(error)
+        AppError::usage(format!("failed to read the results in `{}`", path.display()))
+            .because(error)
+            .hint(crate::error::CHECK_FILE)
     };
     let document = read_start(path, MAX_RESULTS + 1).map_err(|error| wrong(&error))?;
     if document.len() as u64 > MAX_RESULTS {
@@ -163,7 +167,9 @@ impl RunFacts {
     /// Reads the archive at `path`; copies go to `scratch`.
     pub(super) fn read(path: &Path, plugin: &str, scratch: &Path) -> Result<Self, AppError> {
         let wrong = |error: &dyn std::error::Error| {
-            AppError::usage(format!("failed to read archive `{}`", path.display())).because(error)
+            AppError::usage(format!("failed to read archive `{}`", path.display()))
+                .because(error)
+                .hint("pass the results archive of a run of the suite")
         };
         let mut archive = ResultsArchive::open(path).map_err(|error| wrong(&error))?;
         let info = archive.info().clone();
@@ -171,7 +177,7 @@ impl RunFacts {
             let known = if info.plugins.is_empty() {
                 "it has none".to_owned()
             } else {
-                format!("it has `{}`; `--plugin` names the one that ran the suite", info.plugins.join("`, `"))
+                format!("it has `{}`; choose the plugin that ran the suite with `--plugin`", info.plugins.join("`, `"))
             };
             return Err(AppError::usage(format!("archive `{}` has no plugin `{plugin}`", path.display())).hint(known));
         }
@@ -198,7 +204,7 @@ impl RunFacts {
         let tool = match (&info.plumbline_version, &info.version) {
             (Some(version), _) => format!("Plumbline {version}"),
             (None, Some(version)) => format!("Sonobuoy {version}"),
-            (None, None) => "a version of Sonobuoy that does not name itself".to_owned(),
+            (None, None) => "an unknown version of Sonobuoy".to_owned(),
         };
         Ok(Self { kubernetes: kubernetes.or(versions.cluster), suite, settings, tool, run: info.run, log, junit })
     }
@@ -220,15 +226,19 @@ fn copy(archive: &mut ResultsArchive, path: &Path, plugin: &str, names: &[&str],
         return Err(AppError::usage(format!("archive `{}` has no file `{what}` of plugin `{plugin}`", path.display()))
             .cause(match files.len() {
                 0 => "the plugin sent nothing".to_owned(),
-                n => format!("it sent {n} {}, and not exactly one of that name", if n == 1 { "file" } else { "files" }),
+                n => {
+                    format!("it sent {n} {}, expected exactly one of that name", if n == 1 { "file" } else { "files" })
+                }
             })
-            .hint("only what the conformance image writes can be submitted"));
+            .hint("submit only results that the conformance image wrote"));
     };
     let wrong = |error: &dyn std::error::Error| {
-        AppError::usage(format!("`{name}` cannot be taken out of archive `{}`", path.display())).because(error)
+        AppError::usage(format!("failed to extract `{name}` from archive `{}`", path.display()))
+            .because(error)
+            .hint("download the archive again with `plumbline retrieve`")
     };
     if *bytes > MAX_FILE {
-        return Err(wrong(&io::Error::other(format!("it has {bytes} bytes: at most {MAX_FILE} are submitted"))));
+        return Err(wrong(&io::Error::other(format!("it has {bytes} bytes: the limit is {MAX_FILE}"))));
     }
     let mut out = File::create(to)
         .map_err(|error| AppError::system(format!("failed to write `{}`", to.display())).because(&error))?;

@@ -33,7 +33,7 @@ pub async fn check(
         && matches!(manifest.config.aggregator_permissions, Permissions::NamespaceAdmin | Permissions::ClusterRead)
     {
         context.reporter.warning(&format!(
-            "with the permissions `{}` most tests of `{}` fail: they create and delete whatever Kubernetes has",
+            "with the permissions `{}`, most tests of `{}` fail: they create and delete all kinds of objects",
             manifest.config.aggregator_permissions, definition.name
         ));
     }
@@ -54,10 +54,10 @@ fn warn_of_unknown_requirements(context: &Context, version: &str) {
     let Ok(release) = version.parse::<Release>() else { return };
     if !Required::known().any(|(_, known)| known == release) {
         context.reporter.warning(&format!(
-            "which tests {release} requires is not known to this program: whether all of them passed will not be checked"
+            "the required tests of {release} are unknown to this program: it does not check whether all of them passed"
         ));
         context.reporter.hint(
-            "`--required FILE` takes the `conformance.yaml` of that version of Kubernetes, `--required image` asks the suite's image",
+            "pass the `conformance.yaml` of that Kubernetes version with `--required FILE`, or ask the suite's image with `--required image`",
         );
     }
 }
@@ -75,7 +75,7 @@ async fn check_tests(
         None => check_selection(version, focus, skip),
         Some(place) => {
             let version = version.ok_or_else(|| {
-                AppError::usage("of which version the names of tests are wanted is not known")
+                AppError::usage("the Kubernetes version of the test names is unknown")
                     .hint("name it with `--kubernetes-version`, such as `v1.30.2`, or leave out `--e2e-lists`")
             })?;
             let list = read_list(context, place, version).await?;
@@ -89,15 +89,15 @@ async fn check_tests(
             report_selection(context, &checked, options.selects(), version.is_some());
             Ok(())
         }
-        Err(error @ SelectionError::Expression { .. }) => Err(AppError::usage("the tests to run cannot be chosen")
+        Err(error @ SelectionError::Expression { .. }) => Err(AppError::usage("failed to select the tests")
             .because(&error)
-            .hint("focus and skip are regular expressions as Go writes them; a `\\` before a character makes it an ordinary one")),
+            .hint("focus and skip are Go regular expressions; to match a special character, put a `\\` before it")),
         Err(SelectionError::List(error)) if options.e2e_lists.is_none() => {
             tracing::info!("focus and skip are not checked: {error}");
             Ok(())
         }
         Err(error) if !own => {
-            context.reporter.warning(&format!("{error}; the image may have others"));
+            context.reporter.warning(&format!("{error}; the image may have other tests"));
             Ok(())
         }
         Err(error) => {
@@ -105,9 +105,9 @@ async fn check_tests(
                 SelectionError::Nothing { near, .. } if !near.is_empty() => format!("near it:\n{}\n", near.join("\n")),
                 _ => String::new(),
             };
-            Err(AppError::usage("no test would run")
+            Err(AppError::usage("no test selected")
                 .because(&error)
-                .hint(format!("{near}`plumbline e2e` lists the tests, and what a focus selects of them")))
+                .hint(format!("{near}list the tests that a focus selects with `plumbline e2e`")))
         }
     }
 }
@@ -123,14 +123,14 @@ fn is_of_the_project(image: &str) -> bool {
 fn report_selection(context: &Context, checked: &Checked, chosen: bool, known: bool) {
     let Checked { selected, total, version, warnings } = checked;
     if warnings.is_empty() && (chosen || known) {
-        context.reporter.progress(&format!("{selected} of the {total} tests of {version} are chosen"));
+        context.reporter.progress(&format!("selected {selected} of the {total} tests of {version}"));
     } else if chosen {
         context.reporter.progress(&format!(
             "{selected} of the {total} tests of {version} match; the cluster has another version, whose suite prints how many it runs"
         ));
     }
     if chosen && !known {
-        context.reporter.warning("the version of the cluster is not known: it may have other tests");
+        context.reporter.warning("the cluster's version is unknown: it may have other tests");
     }
     for warning in warnings.iter().filter(|_| chosen) {
         context.reporter.warning(warning);
@@ -143,10 +143,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Checks that `image` is in its registry. If the registry does not answer, that is a warning.
 async fn check_image(context: &Context, image: &str) -> Result<(), AppError> {
     let unsure =
-        |why: &str| context.reporter.warning(&format!("whether there is an image `{image}` is not known: {why}"));
+        |why: &str| context.reporter.warning(&format!("failed to check whether image `{image}` exists: {why}"));
     // The runtime of each node completes a name without a registry.
     let Ok(reference) = image.parse::<Reference>() else {
-        unsure("its name does not begin with a registry");
+        unsure("its name has no registry");
         return Ok(());
     };
     let patience = Timeouts { connect: PATIENCE, read: PATIENCE, answer: PATIENCE, attempts: 1, ..Timeouts::default() };
@@ -158,10 +158,10 @@ async fn check_image(context: &Context, image: &str) -> Result<(), AppError> {
         }
     };
     match tokio::time::timeout(PATIENCE, client.manifest(&reference)).await {
-        Err(_) => unsure(&format!("its registry did not answer within {} s", PATIENCE.as_secs())),
+        Err(_) => unsure(&format!("its registry no response within {} s", PATIENCE.as_secs())),
         Ok(Err(error)) if error.is_not_found() => {
-            return Err(AppError::usage(format!("there is no image `{image}`")).because(&*error.cause).hint(
-                "name a version that there is a release of with `--kubernetes-version`, such as `v1.30.2`, or another image with `--kube-conformance-image`; `--skip-preflight` leaves this check out, for an image that is on the nodes already",
+            return Err(AppError::usage(format!("image `{image}` not found")).because(&*error.cause).hint(
+                "set a released version with `--kubernetes-version`, such as `v1.30.2`, or another image with `--kube-conformance-image`; if the image is already on the nodes, skip this check with `--skip-preflight`",
             ));
         }
         Ok(Err(error)) => unsure(&error.cause.to_string()),
@@ -182,7 +182,7 @@ async fn read_list(context: &Context, place: &str, version: &str) -> Result<Test
     let read = read.await.unwrap_or_else(|error| Err(read_error(place, error.to_string())));
     read.map_err(|error| {
         AppError::usage(format!("invalid names of tests in `{place}`")).because(&error).hint(
-            "`--e2e-lists` takes a directory with `VERSION.gz`, or the address of one; without it, the lists of this program are used",
+            "pass a directory with `VERSION.gz`, or its URL, to `--e2e-lists`; without it, Plumbline uses its own lists",
         )
     })
 }

@@ -203,7 +203,7 @@ fn applied(settings: &Settings, definition: &Definition) -> Result<Definition, A
     settings.apply(definition).map_err(|error| {
         AppError::usage(format!("failed to set up plugin `{}`", definition.name))
             .because(&error)
-            .hint(format!("`plumbline gen plugin {}` prints a definition that can", suite::PLUGIN))
+            .hint(format!("print a suitable definition with `plumbline gen plugin {}`", suite::PLUGIN))
     })
 }
 
@@ -220,8 +220,12 @@ fn credentials(config: &mut Config, version: &str) -> Result<Option<String>, App
         return Ok(None);
     }
     if takes_credentials(version) == Some(false) {
-        return Err(AppError::usage(format!("the suite of Kubernetes {version} takes no credentials for registries"))
-            .hint("`--e2e-docker-config-file` (`E2EDockerConfigFile` in a configuration) is for Kubernetes 1.27 and later"));
+        return Err(AppError::usage(format!(
+            "the suite of Kubernetes {version} does not support credentials for registries"
+        ))
+        .hint(
+            "`--e2e-docker-config-file` (`E2EDockerConfigFile` in a configuration) is for Kubernetes 1.27 and later",
+        ));
     }
     if config.image_pull_secrets.is_empty() {
         DEFAULT_PULL_SECRET.clone_into(&mut config.image_pull_secrets);
@@ -236,12 +240,10 @@ fn repo_config(path: &Path) -> Result<ConfigFile, AppError> {
     let keys: serde_json::Map<String, serde_json::Value> = serde_saphyr::from_str(&text).map_err(|error| {
         AppError::usage(&what)
             .because(&error)
-            .hint("it is a YAML mapping, such as `gcRegistry: registry.example.org/mirror`")
+            .hint("write a YAML mapping, such as `gcRegistry: registry.example.org/mirror`")
     })?;
     if keys.is_empty() {
-        return Err(
-            AppError::usage(what).hint("it names no registry, such as `gcRegistry: registry.example.org/mirror`")
-        );
+        return Err(AppError::usage(what).hint("add a registry, such as `gcRegistry: registry.example.org/mirror`"));
     }
     Ok(ConfigFile { name, text })
 }
@@ -251,7 +253,7 @@ fn with_image(definition: &Definition, image: &str) -> Result<Definition, AppErr
     if let Some(spec) = json.get_mut("spec").and_then(|spec| spec.as_object_mut()) {
         spec.insert("image".to_owned(), json!(image));
     }
-    let wrong = || AppError::usage(format!("plugin `{}` cannot have the image `{image}`", definition.name));
+    let wrong = || AppError::usage(format!("failed to set the image of plugin `{}` to `{image}`", definition.name));
     Definition::from_json(json).map(|parsed| parsed.definition).map_err(|error| wrong().because(&error))
 }
 
@@ -281,10 +283,8 @@ fn check_plugins(options: &SuiteOptions, plugins: &[&str]) -> Result<(), AppErro
 pub fn not_local(options: &SuiteOptions) -> Result<(), AppError> {
     match options.given_for_any() {
         None => Ok(()),
-        Some(option) => {
-            Err(AppError::usage(format!("`{option}` is for runs in a cluster, and this one is on this machine"))
-                .hint("leave it out, or leave out `--local`"))
-        }
+        Some(option) => Err(AppError::usage(format!("`{option}` is for runs in a cluster only"))
+            .hint("remove the option, or remove `--local`")),
     }
 }
 
@@ -294,8 +294,8 @@ pub const LATEST: &str = "latest";
 /// Looks up the version of the latest build, as in tags of images.
 pub async fn latest(context: &Context) -> Result<String, AppError> {
     let wrong = |cause: &str| {
-        AppError::system(format!("the latest version of Kubernetes cannot be looked up at `{LATEST_URL}`: {cause}"))
-            .hint("name a version with `--kubernetes-version`, such as `v1.30.2`")
+        AppError::system(format!("failed to look up the latest Kubernetes version at `{LATEST_URL}`: {cause}"))
+            .hint("set a version with `--kubernetes-version`, such as `v1.30.2`")
     };
     // The download blocks.
     let asked = tokio::task::spawn_blocking({
@@ -317,7 +317,9 @@ pub fn add_retries(options: &SuiteOptions, manifest: &mut ManifestOptions) -> Re
     let Some(plugin) = manifest.plugins.get_mut(at) else { return Ok(()) };
     let modules = plugin.modules.clone();
     let added = suite::add_retries(Arc::make_mut(&mut plugin.definition), options.retry_failed).map_err(|error| {
-        AppError::usage(format!("`--retry-failed {}` cannot be used", options.retry_failed)).because(&error)
+        AppError::usage(format!("invalid `--retry-failed {}`", options.retry_failed))
+            .because(&error)
+            .hint("use another number of retries")
     })?;
     for definition in added {
         copy_settings(&mut manifest.config, definition.name.as_str());
@@ -343,7 +345,7 @@ fn copy_settings(config: &mut Config, name: &str) {
 
 pub(super) fn rerun_focus_of(context: &Context, path: &Path) -> Result<String, AppError> {
     let shown = path.display();
-    let wrong = || AppError::usage(format!("failed tests of `{shown}` cannot be run again"));
+    let wrong = || AppError::usage(format!("failed to rerun the failed tests of `{shown}`"));
     let mut trees = Trees::open(context, path, Reprocess::default())?;
     let plugins = trees.plugins();
     if !plugins.iter().any(|plugin| plugin == suite::PLUGIN) {
@@ -355,13 +357,13 @@ pub(super) fn rerun_focus_of(context: &Context, path: &Path) -> Result<String, A
     let tree = trees.item(suite::PLUGIN)?;
     if !any_test_ran(&tree) {
         return Err(AppError::usage(format!("archive `{shown}` has no {} results: no test in it ran", suite::PLUGIN))
-            .hint(format!("`plumbline results {shown} --plugin {}` shows what it has", suite::PLUGIN)));
+            .hint(format!("see its results with `plumbline results {shown} --plugin {}`", suite::PLUGIN)));
     }
     let tests = failed_tests(&tree);
     let focus = rerun_focus(&tests).map_err(|error| {
         let hint = match error {
-            RerunError::NothingFailed => format!("`plumbline results {}` shows what is in it", shell_path(path)),
-            RerunError::TooLong { .. } => "so much has failed: run all tests again, with `--mode`".to_owned(),
+            RerunError::NothingFailed => format!("see its results with `plumbline results {}`", shell_path(path)),
+            RerunError::TooLong { .. } => "too many tests failed: run all tests again with `--mode`".to_owned(),
         };
         wrong().because(&error).hint(hint)
     })?;

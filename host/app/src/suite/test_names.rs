@@ -48,7 +48,11 @@ pub fn read(context: &Context, source: &TestSource) -> Result<TestList, AppError
         "-" => {
             let mut bytes = Vec::new();
             let read = io::stdin().lock().take(MAX_PACKED + 1).read_to_end(&mut bytes);
-            read.map_err(|error| AppError::usage("failed to read standard input").because(&error))?;
+            read.map_err(|error| {
+                AppError::usage("failed to read standard input")
+                    .because(&error)
+                    .hint("pipe a list of tests to this command")
+            })?;
             parse(&bytes, "", "standard input").map_err(|error| failed("standard input", &error))?
         }
         input if is_image(input) => from_image(context, source, version)?,
@@ -68,8 +72,8 @@ pub fn read(context: &Context, source: &TestSource) -> Result<TestList, AppError
 fn from_path(context: &Context, input: &str, version: Option<&str>) -> Result<TestList, AppError> {
     let path = Path::new(input);
     if !path.exists() {
-        return Err(AppError::usage(format!("`--input {input}` is neither a file or directory nor an address")).hint(
-            "it can be `offline`, `online`, `-`, a list of tests, a directory of lists `VERSION.gz`, the address of either, an archive, or `image`",
+        return Err(AppError::usage(format!("invalid `--input {input}`: it is not a file, a directory or a URL")).hint(
+            "use `offline`, `online`, `-`, a list of tests, a directory of lists `VERSION.gz`, the URL of either, an archive, or `image`",
         ));
     }
     if is_archive(path) {
@@ -82,7 +86,7 @@ fn from_path(context: &Context, input: &str, version: Option<&str>) -> Result<Te
 /// Downloads the list of a version from a URL with a list for each version.
 fn by_version(context: &Context, base: &str, version: Option<&str>) -> Result<TestList, AppError> {
     let Some(version) = version else {
-        return Err(AppError::usage(format!("of which version the tests at `{base}` are wanted is not said"))
+        return Err(AppError::usage(format!("the version of the tests at `{base}` is not set"))
             .hint("add `--version v1.30.2`, or `--version auto` to ask the cluster"));
     };
     list_at(context, base, version).map_err(|error| failed(base.trim_end_matches('/'), &error))
@@ -108,18 +112,18 @@ pub(crate) fn read_error(place: &str, cause: String) -> ListError {
 }
 
 fn failed(place: &str, error: &dyn Error) -> AppError {
-    AppError::usage(format!("there are no tests to list from `{place}`"))
+    AppError::usage(format!("failed to list the tests of `{place}`"))
         .because(error)
-        .hint("`--input offline` needs no network and no file")
+        .hint("use `--input offline`, which needs no network and no file")
 }
 
 fn offline(error: &ListError) -> AppError {
-    let told = AppError::usage("there are no tests to list").because(error);
+    let told = AppError::usage("failed to list the tests").because(error);
     match (error, embedded_versions().next()) {
         (ListError::Unknown { .. }, Some(oldest)) => told.hint(format!(
-            "`--input online` fetches lists of more versions, `--input image` asks the suite itself; the oldest one here is `--version {oldest}`"
+            "download lists of more versions with `--input online`, or ask the suite's image with `--input image`; the oldest list in this program is `--version {oldest}`"
         )),
-        _ => told.hint("a version is written as `v1.30.2`"),
+        _ => told.hint("write a version such as `v1.30.2`"),
     }
 }
 
@@ -172,13 +176,15 @@ fn from_archive(context: &Context, path: &Path) -> Result<TestList, AppError> {
     );
     root.dismantle();
     if list.tests.is_empty() {
-        return Err(AppError::usage(format!("{source} has no results that name a test")));
+        return Err(AppError::usage(format!("{source} has no results with names of tests"))
+            .hint("use the archive of a run of the suite"));
     }
     Ok(list)
 }
 
 /// The alternatives to the image, for hints.
-const HINT: &str = "where the image cannot be had or its program not be run: `e2e.test --list-tests` prints the names elsewhere, and `--input -` reads them";
+const HINT: &str =
+    "if the image is not available here, run `e2e.test --list-tests` elsewhere, and pipe its output to `--input -`";
 
 /// Whether the input is `image` or `image:REFERENCE`.
 fn is_image(input: &str) -> bool {
@@ -192,12 +198,12 @@ fn from_image(context: &Context, source: &TestSource, version: Option<&str>) -> 
         (Some(image), _) => image.to_owned(),
         (None, Some(version)) => suite_image(version),
         (None, None) => {
-            return Err(AppError::usage("of which version the suite's image is wanted is not said")
-                .hint("add `--version v1.30.2`, or `--version auto` to ask the cluster, or name the image: `--input image:REFERENCE`"));
+            return Err(AppError::usage("the version of the suite's image is not set")
+                .hint("add `--version v1.30.2`, or `--version auto` to ask the cluster, or set the image: `--input image:REFERENCE`"));
         }
     };
     let output =
         runtime()?.block_on(async { ask(context, &client(context)?, &image, Listing::Tests, None, HINT).await })?;
     from_program(&output, version.unwrap_or_default(), &image)
-        .map_err(|error| AppError::usage("the suite names no tests").because(&error).hint(HINT))
+        .map_err(|error| AppError::usage("the suite lists no tests").because(&error).hint(HINT))
 }

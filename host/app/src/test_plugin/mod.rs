@@ -200,7 +200,7 @@ pub struct FakeSuiteOptions {
 
 fn crash_after(text: &str) -> Result<usize, String> {
     let number = text.strip_prefix("after:").and_then(|number| number.parse().ok());
-    number.ok_or_else(|| "it is written as `after:10`".to_owned())
+    number.ok_or_else(|| "write it as `after:10`".to_owned())
 }
 
 /// The exit code after SIGTERM: 128 and the number of the signal, as shells report it.
@@ -242,7 +242,7 @@ fn until_terminated(
     let code = runtime.block_on(async {
         // The first process of a container only gets signals that it handles.
         let mut terminate = signal(SignalKind::terminate())
-            .map_err(|error| AppError::system("signals cannot be caught").because(&error))?;
+            .map_err(|error| AppError::system("failed to handle signals").because(&error))?;
         tokio::select! {
             biased;
             _ = terminate.recv() => return Ok(TERMINATED),
@@ -270,19 +270,19 @@ async fn deliver(context: &Context, options: &TestPluginOptions) -> Result<Done,
         Ending::Crash => {
             let owned = options.clone();
             blocking(move || results::half(&owned)).await?;
-            say("test-plugin: crashes, as it was told to");
+            say("test-plugin: crashes as configured");
             return Ok(Done::Exit(options.exit.unwrap_or(CRASHED)));
         }
         Ending::Hang => {
-            say("test-plugin: hangs, as it was told to");
+            say("test-plugin: hangs as configured");
             pending::<()>().await;
         }
         Ending::None => {
-            say("test-plugin: ends without a result, as it was told to");
+            say("test-plugin: ends without a result as configured");
             return Ok(Done::Exit(options.exit.unwrap_or(0)));
         }
         Ending::Oom => {
-            say("test-plugin: takes all memory, as it was told to");
+            say("test-plugin: takes all memory as configured");
             return blocking(|| Err(take_all_memory())).await;
         }
     }
@@ -311,7 +311,7 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, AppError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(AppError::system("the test plugin broke").because(&error)),
+        Err(error) => Err(AppError::system("the test plugin failed").because(&error)),
     }
 }
 
@@ -328,6 +328,6 @@ fn take_all_memory() -> AppError {
         piece.resize(PIECE, 1);
         taken.push(black_box(piece));
     }
-    AppError::system(format!("took {} MiB, and nothing ended it", MOST >> 20))
+    AppError::system(format!("used {} MiB without being stopped", MOST >> 20))
         .hint("set `resources.limits.memory` in the plugin's `spec`")
 }

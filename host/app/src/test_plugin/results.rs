@@ -90,7 +90,7 @@ fn item(format: ResultFormat, content: Content, number: u32, out: &mut impl Writ
     match (format, fails) {
         (ResultFormat::Junit, false) => writeln!(out, r#"<testcase name="{name}"/>"#),
         (ResultFormat::Junit, true) => {
-            writeln!(out, r#"<testcase name="{name}"><failure message="was told to fail"></failure></testcase>"#)
+            writeln!(out, r#"<testcase name="{name}"><failure message="configured to fail"></failure></testcase>"#)
         }
         (ResultFormat::Raw, _) => writeln!(out, "{name} {}", if fails { "failed" } else { "passed" }),
         (ResultFormat::Gojson, _) => {
@@ -99,7 +99,7 @@ fn item(format: ResultFormat, content: Content, number: u32, out: &mut impl Writ
         }
         (ResultFormat::Manual, false) => writeln!(out, "- name: {name}\n  status: passed"),
         (ResultFormat::Manual, true) => {
-            writeln!(out, "- name: {name}\n  status: failed\n  details:\n    failure: was told to fail")
+            writeln!(out, "- name: {name}\n  status: failed\n  details:\n    failure: configured to fail")
         }
     }
 }
@@ -195,15 +195,15 @@ fn noise(bytes: u64, out: &mut impl Write) -> io::Result<()> {
 pub(super) fn cannot(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> AppError {
     let path = path.display().to_string();
     move |error| {
-        AppError::system(format!("could not {action} `{path}`"))
+        AppError::system(format!("failed to {action} `{path}`"))
             .because(&error)
             .hint("the directory that plugin and worker share must be writable for the plugin's user")
     }
 }
 
 const SUCCESS: &str =
-    r#"{"status": "success", "reason": "ToldToSucceed", "message": "test-plugin was told to succeed"}"#;
-const FAILURE: &str = r#"{"status": "failure", "reason": "ToldToFail", "message": "test-plugin was told to fail", "details": {"checks_run": 5}}"#;
+    r#"{"status": "success", "reason": "ToldToSucceed", "message": "test-plugin is configured to succeed"}"#;
+const FAILURE: &str = r#"{"status": "failure", "reason": "ToldToFail", "message": "test-plugin is configured to fail", "details": {"checks_run": 5}}"#;
 const INVALID: &str = r#"{"status": "passed"}"#;
 
 /// Writes a result for the reporter. A half result is written in place, the others atomically.
@@ -220,7 +220,7 @@ pub(super) fn write_adapter_result(what: AdapterResult, path: &Path) -> Result<(
         _ => fs::write(&partial, text).and_then(|()| fs::rename(&partial, path)),
     };
     written.map_err(|error| {
-        AppError::system(format!("could not write `{}`", path.display()))
+        AppError::system(format!("failed to write `{}`", path.display()))
             .because(&error)
             .hint("mount a volume there, and give it a path with `--results-path` or RESULTS_PATH")
     })
@@ -246,7 +246,7 @@ pub(super) async fn work(context: &Context, options: &TestPluginOptions) {
                 context.reporter.progress(&format!("test-plugin: progress {update} was answered with status {status}"))
             }
             Ok(Err(error)) => {
-                context.reporter.progress(&format!("test-plugin: progress {update} could not be posted: {error}"))
+                context.reporter.progress(&format!("test-plugin: failed to post progress {update}: {error}"))
             }
             Err(_) => context.reporter.progress(&format!("test-plugin: progress {update} was not answered in time")),
         }
@@ -278,7 +278,7 @@ pub(super) async fn post(host: &str, path: &str, body: &str) -> io::Result<Strin
     stream.take(ANSWER).read_to_end(&mut answer).await?;
     let answer = String::from_utf8_lossy(&answer);
     let status = answer.split_ascii_whitespace().nth(1);
-    status.map(str::to_owned).ok_or_else(|| io::Error::other("the answer is none of HTTP"))
+    status.map(str::to_owned).ok_or_else(|| io::Error::other("the response is not HTTP"))
 }
 
 #[cfg(test)]

@@ -70,8 +70,11 @@ impl Trees {
 
     /// Opens the archive at `path`, which is `name` in messages.
     pub fn open_as(context: &Context, path: &Path, name: &str, reprocess: Reprocess) -> Result<Self, AppError> {
-        let archive = ResultsArchive::open(path)
-            .map_err(|error| AppError::usage(format!("failed to read archive `{name}`")).because(&error))?;
+        let archive = ResultsArchive::open(path).map_err(|error| {
+            AppError::usage(format!("failed to read archive `{name}`"))
+                .because(&error)
+                .hint("check that the archive is complete, or retrieve it again")
+        })?;
         Ok(Self {
             reporter: Arc::clone(&context.reporter),
             path: path.to_owned(),
@@ -108,11 +111,11 @@ impl Trees {
                 let error = AppError::usage(format!("failed to read the result tree of plugin `{plugin}` in `{path}`"))
                     .because(&error);
                 // Processing a tree again that was just processed changes nothing.
-                if is_made { error } else { error.hint("`--reprocess` computes it again from the archive's files") }
+                if is_made { error } else { error.hint("compute it again from the archive's files with `--reprocess`") }
             })?;
             if left_out > 0 {
                 reporter.warning(&format!(
-                    "the result tree of plugin `{plugin}` has {}: {left_out} details of it are left out; `--mode dump` prints all of it",
+                    "the result tree of plugin `{plugin}` has {}: {left_out} details are omitted; see all with `--mode dump`",
                     size(bytes)
                 ));
             }
@@ -139,10 +142,11 @@ impl Trees {
         if !self.reprocess.always
             && let Some(member) = self.archive.tree(plugin)
         {
-            let mut reader = self
-                .archive
-                .file(&member)
-                .map_err(|error| AppError::usage(format!("failed to read archive `{}`", self.name)).because(&error))?;
+            let mut reader = self.archive.file(&member).map_err(|error| {
+                AppError::usage(format!("failed to read archive `{}`", self.name))
+                    .because(&error)
+                    .hint("check that the archive is complete, or retrieve it again")
+            })?;
             let bytes = reader.size();
             return read(&mut reader, bytes);
         }
@@ -166,7 +170,8 @@ impl Trees {
         }
         // A damaged or forged list can name thousands of plugins without files.
         if self.archive.files_below(&format!("{PLUGINS_DIR}/{plugin}")).next().is_none() {
-            return Err(AppError::usage(format!("archive `{}` has no files of plugin `{plugin}`", self.name)));
+            return Err(AppError::usage(format!("archive `{}` has no files of plugin `{plugin}`", self.name))
+                .hint("choose a plugin with results, as `plumbline results ARCHIVE` lists them"));
         }
         if !self.reprocess.always {
             let what = format!("plugin `{plugin}` has no result tree in this archive: it is computed now");
@@ -191,8 +196,9 @@ impl Trees {
         let scratch = self.scratch()?;
         let files = tempfile::tempdir_in(&scratch).map_err(no_room)?;
         self.archive.extract_plugin(plugin, files.path(), &ReadLimits::default().extract()).map_err(|error| {
-            AppError::usage(format!("the files of plugin `{plugin}` cannot be taken out of `{}`", self.name))
+            AppError::usage(format!("failed to extract the files of plugin `{plugin}` from `{}`", self.name))
                 .because(&error)
+                .hint("check that the archive is complete, or retrieve it again")
         })?;
         let tree = scratch.join(format!("{}.yaml", self.computed.len()));
         let mut subject = planned.subject();
@@ -234,7 +240,7 @@ impl Trees {
         let cannot = |error: &dyn std::error::Error| {
             AppError::usage(format!("invalid definition of plugin `{plugin}` in the archive"))
                 .because(error)
-                .hint("give one with `--reprocess --plugin NAME --definition FILE`")
+                .hint("pass one with `--reprocess --plugin NAME --definition FILE`")
         };
         let mut document = match self.archive.definition(plugin) {
             Some(member) => {

@@ -41,8 +41,11 @@ impl Trees {
         }
         let mut source = self.source(plugin)?;
         let definition = Arc::make_mut(&mut source.definition);
-        more.apply(definition)
-            .map_err(|error| AppError::usage(format!("failed to judge plugin `{plugin}`")).because(&error))?;
+        more.apply(definition).map_err(|error| {
+            AppError::usage(format!("failed to judge plugin `{plugin}`"))
+                .because(&error)
+                .hint("see docs/judges.md for the format of lists and checks")
+        })?;
         if definition.plumbline.verdict.is_empty() {
             return Ok(None);
         }
@@ -57,7 +60,7 @@ impl Trees {
         let cannot = |error: &dyn std::error::Error| {
             AppError::usage(format!("failed to read the verdict over plugin `{plugin}` in `{}`", self.name))
                 .because(error)
-                .hint("`--reprocess` judges it again")
+                .hint("judge it again with `--reprocess`")
         };
         let bytes = self.archive.read(&member, MAX_VERDICT).map_err(|error| cannot(&error))?;
         serde_json::from_slice(&bytes).map(Some).map_err(|error| cannot(&error))
@@ -65,11 +68,13 @@ impl Trees {
 
     fn judge_with(&mut self, plugin: &str, source: &Source) -> Result<PluginVerdict, AppError> {
         let cannot = |error: &dyn std::error::Error| {
-            AppError::usage(format!("failed to judge plugin `{plugin}`")).because(error)
+            AppError::usage(format!("failed to judge plugin `{plugin}`"))
+                .because(error)
+                .hint("see docs/judges.md for the format of lists and checks")
         };
         let modules = self.modules()?;
         let judges = plan_judges(&modules, &self.reprocess.limits.modules, source).map_err(|error| {
-            cannot(&error).hint("judges that came with the plugin's bundle are not in the archive: name the bundle's definition with `--reprocess --plugin NAME --definition FILE`")
+            cannot(&error).hint("the archive does not have judges of the plugin's bundle: pass the bundle's definition with `--reprocess --plugin NAME --definition FILE`")
         })?;
         for judge in &judges {
             judge.module.wait().map_err(|error| cannot(&error))?;
@@ -79,7 +84,7 @@ impl Trees {
         let no_room = |error: io::Error| {
             AppError::system(format!("failed to judge plugin `{plugin}`"))
                 .because(&error)
-                .hint("is there room for temporary files?")
+                .hint("check the free disk space for temporary files")
         };
         let scratch = tempfile::tempdir_in(self.scratch()?).map_err(no_room)?;
         let (items, evidence) = (scratch.path().join("items"), scratch.path().join("evidence"));
@@ -153,7 +158,7 @@ impl Trees {
         if unread > 0 {
             let files = if unread == 1 { "1 file was".to_owned() } else { format!("{unread} files were") };
             self.reporter.note(&format!(
-                "plugin `{plugin}`: {files} collected and not read; the archive says passed, the verdict does not count them"
+                "plugin `{plugin}`: {files} collected and not read; they are passed in the archive, and not in the verdict"
             ));
             if let Some(passed) = counts.get_mut(Status::Passed.as_str()) {
                 *passed = passed.saturating_sub(unread);

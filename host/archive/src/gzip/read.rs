@@ -111,8 +111,7 @@ impl<R: Read> Gunzip<R> {
                         self.state = State::Plain(source);
                     }
                     Some(_) if self.members == 0 => {
-                        let other =
-                            io::Error::new(io::ErrorKind::InvalidData, "the stream does not begin as gzip does");
+                        let other = io::Error::new(io::ErrorKind::InvalidData, "the stream has no gzip header");
                         return Err(self.fail(other, false, GzipFault::NotGzip));
                     }
                     _ => self.state = State::After(source),

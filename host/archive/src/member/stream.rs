@@ -85,13 +85,13 @@ pub enum Layer {
 pub enum StreamError {
     /// The source failed, such as a lost connection or a bad disk. This says nothing about the
     /// archive.
-    #[error("reading failed: {0}")]
+    #[error("read error: {0}")]
     Source(#[source] io::Error),
     /// The data is not gzip.
     #[error("not a gzip stream")]
     NotGzip,
     /// The decompressed data is not a tar archive.
-    #[error("the gzip stream holds no tar archive: {0}")]
+    #[error("the gzip stream has no tar archive: {0}")]
     NotTar(String),
     /// The compressed data or the archive in it is truncated.
     #[error("the {layer} stream ends early, after {after} whole members")]
@@ -340,7 +340,7 @@ fn examine<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<(Kind, u64), String
                 _ => false,
             };
             if twice {
-                return Err("an extended header that says the same thing twice".to_owned());
+                return Err("an extended header with a duplicate key".to_owned());
             }
         }
     }

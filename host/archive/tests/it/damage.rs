@@ -90,8 +90,8 @@ fn other_formats_say_so() {
         (b"PK\x03\x04 a zip".to_vec(), "not a gzip stream"),
         (sample().end().0, "not a gzip stream"),
         (b"".to_vec(), "not a gzip stream"),
-        (gz(b"just text, not long enough for a header"), "the gzip stream holds no tar archive"),
-        (gz(&b"text as long as several headers ".repeat(100)), "the gzip stream holds no tar archive"),
+        (gz(b"just text, not long enough for a header"), "the gzip stream has no tar archive"),
+        (gz(&b"text as long as several headers ".repeat(100)), "the gzip stream has no tar archive"),
     ] {
         let error = extract(&data).unwrap_err();
         assert!(error.to_string().starts_with(want), "{error}");

@@ -48,7 +48,7 @@ fn names_that_lead_elsewhere_refuse_the_archive() {
     assert!(extract(&pax.gz()).is_err());
     assert_eq!(hostility(&Tar::new().member(b"./", FILE, b"").member(b"", FILE, b"x").gz()), MemberError::Unnamed);
     let error = refused(&Tar::new().file("../x\x1b[2J", b"").gz());
-    assert_eq!(error.to_string(), "member `../x\\u{1b}[2J` is refused: a path with `..`");
+    assert_eq!(error.to_string(), "member `../x\\u{1b}[2J` is not allowed: a path with `..`");
     assert_eq!(error.blame(), Blame::Archive);
 }
 

@@ -145,7 +145,7 @@ fn an_archive_with_more_plugins_than_any_run_has_is_refused() {
     let error = failed(info(&format!("{{\"plugins\":[{}]}}", names(500_000))));
     assert_eq!(
         error.to_string(),
-        "`meta/info.json` of the archive cannot be used: it names 500000 plugins, more than 10000"
+        "invalid file `meta/info.json` in the archive: it names 500000 plugins, more than 10000"
     );
     assert_eq!(open(info(&format!("{{\"plugins\":[{}]}}", names(10_000)))).unwrap().info().plugins.len(), 10_000);
 }

@@ -59,7 +59,7 @@ pub fn build(project: &Project, sandbox: &Sandbox, say: Say<'_>) -> Result<Built
 /// so a build may still fail.
 pub fn missing_tool(language: Language, project: &Path) -> Option<String> {
     let missing =
-        |tool: Tool| tool.look(project).is_none().then(|| format!("`{}` is not there: {}", tool.name, tool.hint));
+        |tool: Tool| tool.look(project).is_none().then(|| format!("`{}` not found: {}", tool.name, tool.hint));
     match language {
         Language::Rust => missing(CARGO).or_else(|| rust::missing_target(project)),
         Language::Go => missing(GO),
@@ -111,7 +111,7 @@ pub(crate) fn role_names(roles: Roles) -> Vec<&'static str> {
 fn finish(project: &Project, made: &Path, sandbox: &Sandbox, begin: Instant) -> Result<Built, AuthorError> {
     let module = described(project, made)?;
     let loaded = sandbox.load(project.name(), &module).map_err(|error| {
-        let what = format!("what was built of `{}` is not a module that a host takes", project.name());
+        let what = format!("the build of `{}` is not a valid module", project.name());
         AuthorError::input(what).because(&error).maybe_hint(error.hint())
     })?;
     let info = loaded.info().clone();
@@ -135,13 +135,13 @@ fn finish(project: &Project, made: &Path, sandbox: &Sandbox, begin: Instant) -> 
 /// Returns the component with its metadata.
 fn described(project: &Project, made: &Path) -> Result<Vec<u8>, AuthorError> {
     if !made.exists() {
-        return Err(AuthorError::input(format!("the build made no `{}`", made.display()))
-            .hint("`artifact` in `module.yaml` names what an own `command` makes, relative to the project"));
+        return Err(AuthorError::input(format!("the build produced no `{}`", made.display()))
+            .hint("set `artifact` in `module.yaml` to the file that `command` produces, relative to the project"));
     }
     let bytes = read_bounded(made, MAX_COMPONENT_BYTES)
-        .map_err(|error| error.hint("build it without debug information, and optimised for size"))?;
+        .map_err(|error| error.hint("build it without debug information, and optimize it for size"))?;
     let failed = |error: ComponentizeError| {
-        let what = format!("no module can be made of `{}`", made.display());
+        let what = format!("failed to make a module of `{}`", made.display());
         AuthorError::input(what).because(&error).maybe_hint(error.hint())
     };
     let wit = project.wit();
@@ -159,7 +159,7 @@ fn described(project: &Project, made: &Path) -> Result<Vec<u8>, AuthorError> {
 /// Checks that `module.yaml` agrees with the module's own metadata.
 fn check_agreement(project: &Project, info: &ModuleInfo) -> Result<(), AuthorError> {
     let Some(name) = &info.name else {
-        return Err(AuthorError::input(format!("module `{}` says nothing of itself", project.name()))
+        return Err(AuthorError::input(format!("module `{}` has no metadata", project.name()))
             .hint("call `plumbline_sdk::module!` in `src/lib.rs`"));
     };
     let manifest = &project.manifest;
@@ -175,13 +175,11 @@ fn check_agreement(project: &Project, info: &ModuleInfo) -> Result<(), AuthorErr
         ("schema", project.schema()?.is_some_and(|schema| info.schema.as_ref() != Some(&schema))),
     ];
     let Some((key, _)) = differs.into_iter().find(|(_, differs)| *differs) else { return Ok(()) };
-    let error = AuthorError::input(format!("`{key}` in `module.yaml` is not what `plumbline_sdk::module!` says"));
+    let error = AuthorError::input(format!("`{key}` in `module.yaml` differs from `plumbline_sdk::module!`"));
     Err(match key {
         "name" => {
             let formats = info.formats.join(", ");
-            error
-                .because(format!("the module calls itself `{name}`, for the formats {formats}"))
-                .hint("make them equal")
+            error.because(format!("the module has the name `{name}` and the formats {formats}")).hint("make them equal")
         }
         _ => error.hint(format!("make them equal, or leave `{key}` out of `module.yaml`")),
     })

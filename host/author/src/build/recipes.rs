@@ -51,7 +51,7 @@ pub(super) fn build_c(project: &Project, say: Say<'_>) -> Result<PathBuf, Author
     let core = project.build_directory().join(format!("{}.core.wasm", project.name()));
     remove_old(&core)?;
     let mut command = compiler(&project.directory).ok_or_else(|| {
-        AuthorError::system("no compiler for C is there that makes modules")
+        AuthorError::system("found no C compiler for modules")
             .because("neither zig nor clang with the C library for WASI was found")
             .hint(ZIG.hint)
     })?;
@@ -68,13 +68,13 @@ pub(super) fn build_c(project: &Project, say: Say<'_>) -> Result<PathBuf, Author
         let found = c_files(place)?;
         if found.is_empty() {
             let what = format!("there are no sources `*.c` in `{}`", place.display());
-            let hint = "the author's sources lie in `src/`, the SDK where `sdk` in `module.yaml` says, with bindings for each world";
+            let hint = "put your sources into `src/`; `sdk` in `module.yaml` is the directory of the SDK, with bindings for each world";
             return Err(AuthorError::input(what).hint(hint));
         }
         sources.extend(found);
     }
     command.args(sources).arg("-o").arg(&core);
-    run(&mut command, say, "the compiler's messages stand above; the SDK's header is `plumbline.h`")?;
+    run(&mut command, say, "see the compiler's messages above; the SDK's header is `plumbline.h`")?;
     Ok(core)
 }
 
@@ -98,7 +98,7 @@ fn compiler(project: &Path) -> Option<Command> {
 /// Returns whether zig is installed as a package of this Python.
 fn has_zig(python: &Path) -> bool {
     let mut command = Command::new(python);
-    command.args(["-c", "import importlib.util,sys; sys.exit(importlib.util.find_spec('ziglang') is None)"]);
+    command.args(["-c", "import importlib.util,sys; sys.exit(not importlib.util.find_spec('ziglang'))"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
@@ -120,7 +120,7 @@ fn c_files(directory: &Path) -> Result<Vec<PathBuf>, AuthorError> {
         .collect();
     if files.len() > MAX_SOURCES {
         let what = format!("directory `{}` holds more than {MAX_SOURCES} sources", directory.display());
-        return Err(AuthorError::input(what).hint("build it yourself: `command` and `artifact` in `module.yaml`"));
+        return Err(AuthorError::input(what).hint("set `command` and `artifact` in `module.yaml` to build it yourself"));
     }
     files.sort();
     Ok(files)
@@ -170,7 +170,7 @@ fn install_componentize_py(directory: &Path, say: Say<'_>) -> Result<PathBuf, Au
         "-r",
         REQUIREMENTS,
     ]);
-    run(&mut pip, say, "pip must reach its index, or the tool be named: `PLUMBLINE_COMPONENTIZE_PY`")?;
+    run(&mut pip, say, "give pip access to its index, or set `PLUMBLINE_COMPONENTIZE_PY` to the tool")?;
     COMPONENTIZE_PY.find(directory)
 }
 
@@ -237,7 +237,7 @@ fn install_npm_packages(directory: &Path, say: Say<'_>) -> Result<(), AuthorErro
     let locked = directory.join("package-lock.json").is_file();
     npm.current_dir(directory).arg(if locked { "ci" } else { "install" });
     npm.args(["--ignore-scripts", "--no-audit", "--no-fund"]);
-    run(&mut npm, say, "npm must reach its registry, or the tools be named: `PLUMBLINE_JCO`, `PLUMBLINE_ESBUILD`")
+    run(&mut npm, say, "give npm access to its registry, or set `PLUMBLINE_JCO` and `PLUMBLINE_ESBUILD` to the tools")
 }
 
 fn esbuild_of(directory: &Path) -> Result<PathBuf, AuthorError> {

@@ -46,15 +46,15 @@ pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorEr
         .map_err(|error| AuthorError::system("failed to start `cargo`").because(error).hint(CARGO.hint))?;
     let manifest = project.directory.join("Cargo.toml");
     let found = child.stdout.take().map(|stdout| artifact(BufReader::new(stdout), &manifest)).unwrap_or_default();
-    let status = child.wait().map_err(|error| AuthorError::system("`cargo` cannot be waited for").because(error))?;
+    let status = child.wait().map_err(|error| AuthorError::system("failed to wait for `cargo`").because(error))?;
     if !status.success() {
         return Err(match missing_target(&project.directory) {
             Some(missing) => failed(&cargo, &status.to_string(), TARGET_HINT).because(missing),
-            None => failed(&cargo, &status.to_string(), "the compiler's messages stand above"),
+            None => failed(&cargo, &status.to_string(), "see the compiler's messages above"),
         });
     }
     found.ok_or_else(|| {
-        AuthorError::input(format!("cargo made no module of `{}`", manifest.display()))
+        AuthorError::input(format!("cargo produced no module of `{}`", manifest.display()))
             .hint("the package's library needs `crate-type = [\"cdylib\", \"rlib\"]` under `[lib]`")
     })
 }

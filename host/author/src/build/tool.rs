@@ -33,56 +33,56 @@ pub(super) const GO: Tool = Tool {
     name: "go",
     variable: "PLUMBLINE_GO",
     local: &[],
-    hint: "install Go 1.24 or later (https://go.dev/dl), or name it: `PLUMBLINE_GO=/path/to/go`",
+    hint: "install Go 1.24 or later (https://go.dev/dl), or set `PLUMBLINE_GO=/path/to/go`",
 };
 /// A C compiler that includes everything for WASI.
 pub(super) const ZIG: Tool = Tool {
     name: "zig",
     variable: "PLUMBLINE_ZIG",
     local: &[],
-    hint: "install zig (`python3 -m pip install ziglang`, or https://ziglang.org/download) or clang with wasi-libc, or name zig: `PLUMBLINE_ZIG=/path/to/zig`",
+    hint: "install zig (`python3 -m pip install ziglang`, or https://ziglang.org/download) or clang with wasi-libc, or set `PLUMBLINE_ZIG=/path/to/zig`",
 };
 /// The compiler of JavaScript components.
 pub(super) const JCO: Tool = Tool {
     name: "jco",
     variable: "PLUMBLINE_JCO",
     local: &["node_modules/.bin/jco"],
-    hint: "install Node.js 20 or later with npm, which fetches it into the project, or name it: `PLUMBLINE_JCO=/path/to/jco`",
+    hint: "install Node.js 20 or later with npm, which fetches it into the project, or set `PLUMBLINE_JCO=/path/to/jco`",
 };
 /// The bundler for JavaScript.
 pub(super) const ESBUILD: Tool = Tool {
     name: "esbuild",
     variable: "PLUMBLINE_ESBUILD",
     local: &["node_modules/.bin/esbuild"],
-    hint: "install Node.js 20 or later with npm, which fetches it into the project, or name it: `PLUMBLINE_ESBUILD=/path/to/esbuild`",
+    hint: "install Node.js 20 or later with npm, which fetches it into the project, or set `PLUMBLINE_ESBUILD=/path/to/esbuild`",
 };
 /// The type checker of TypeScript.
 pub(super) const TSC: Tool = Tool {
     name: "tsc",
     variable: "PLUMBLINE_TSC",
     local: &["node_modules/.bin/tsc"],
-    hint: "add `typescript` to `devDependencies` in `package.json`, then `npm install`, or name the type checker: `PLUMBLINE_TSC=/path/to/tsc`",
+    hint: "add `typescript` to `devDependencies` in `package.json`, then `npm install`, or set `PLUMBLINE_TSC=/path/to/tsc`",
 };
 /// The package manager of JavaScript.
 pub(super) const NPM: Tool = Tool {
     name: "npm",
     variable: "PLUMBLINE_NPM",
     local: &[],
-    hint: "install Node.js 20 or later with npm, or name the tools: `PLUMBLINE_JCO`, `PLUMBLINE_ESBUILD`",
+    hint: "install Node.js 20 or later with npm, or set `PLUMBLINE_JCO` and `PLUMBLINE_ESBUILD`",
 };
 /// The compiler of Python components.
 pub(super) const COMPONENTIZE_PY: Tool = Tool {
     name: "componentize-py",
     variable: "PLUMBLINE_COMPONENTIZE_PY",
     local: &[".venv/bin/componentize-py"],
-    hint: "install it (`python3 -m pip install componentize-py`), or name it: `PLUMBLINE_COMPONENTIZE_PY=/path/to/componentize-py`",
+    hint: "install it (`python3 -m pip install componentize-py`), or set `PLUMBLINE_COMPONENTIZE_PY=/path/to/componentize-py`",
 };
 /// Python itself, to create a virtual environment in the project.
 pub(super) const PYTHON: Tool = Tool {
     name: "python3",
     variable: "PLUMBLINE_PYTHON",
     local: &[],
-    hint: "install Python 3.10 or later with venv, or name the tool: `PLUMBLINE_COMPONENTIZE_PY=/path/to/componentize-py`",
+    hint: "install Python 3.10 or later with venv, or set `PLUMBLINE_COMPONENTIZE_PY=/path/to/componentize-py`",
 };
 
 impl Tool {
@@ -90,8 +90,8 @@ impl Tool {
     /// the path.
     pub(super) fn find(self, project: &Path) -> Result<PathBuf, AuthorError> {
         self.look(project).ok_or_else(|| {
-            AuthorError::system(format!("`{}` is not there", self.name))
-                .because(format!("neither `${}` nor the project nor the path has it", self.variable))
+            AuthorError::system(format!("`{}` not found", self.name))
+                .because(format!("it is not in `${}`, in the project or in `PATH`", self.variable))
                 .hint(self.hint)
         })
     }
@@ -147,7 +147,7 @@ pub(super) fn run(command: &mut Command, say: Say<'_>, hint: &str) -> Result<(),
 
 /// Returns the error for a command that failed.
 pub(super) fn failed(command: &Command, status: &str, hint: &str) -> AuthorError {
-    AuthorError::input(format!("`{}` failed: {status}", short(command))).because("what it said stands above").hint(hint)
+    AuthorError::input(format!("`{}` failed: {status}", short(command))).because("see its output above").hint(hint)
 }
 
 /// Returns the command as you would type it in a shell, with the variables that are set for it.
@@ -197,7 +197,7 @@ mod tool_tests {
         let nowhere =
             Tool { name: "no-such-tool", variable: "PLUMBLINE_NO_SUCH_TOOL", local: &["bin/x"], hint: "get it" };
         let error = nowhere.find(Path::new("/nowhere")).unwrap_err();
-        assert_eq!(error.what, "`no-such-tool` is not there");
+        assert_eq!(error.what, "`no-such-tool` not found");
         assert_eq!(error.hint.as_deref(), Some("get it"));
     }
 }

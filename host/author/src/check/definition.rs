@@ -54,8 +54,10 @@ pub(super) fn check_definition(
     for answer in answers.iter().filter(|answer| !used.contains(&answer.file.as_str())) {
         checked.warning(
             &answer.file,
-            "the definition does not name this module: it is not used",
-            Some("name it as `result-format`, `plumbline.expectations`, `plumbline.summarizer` or in `plumbline.verdict`"),
+            "the definition does not use this module",
+            Some(
+                "set it as `result-format`, `plumbline.expectations`, `plumbline.summarizer` or in `plumbline.verdict`",
+            ),
         );
     }
     check_command(definition, directory, &place, checked);
@@ -91,7 +93,7 @@ impl<'a> Named<'a> {
                     Some(meant) => format!("did you mean `{meant}`? There are: {}", known.join(", ")),
                     None => format!("there are: {}", known.join(", ")),
                 };
-                let what = format!("`{key}: {name}` names no module: a run does not start");
+                let what = format!("`{key}: {name}` is not a known module: a run does not start");
                 self.checked.error(self.place, what, Some(&hint));
             }
         }
@@ -112,7 +114,7 @@ impl<'a> Named<'a> {
             for mut problem in check_options(&entry.options, &schemas).problems {
                 let below = problem.path.strip_prefix("plumbline.").unwrap_or(&problem.path);
                 problem.path = format!("{path}.{below}");
-                let hint = "the judge's schema of options says what it takes; a run does not start";
+                let hint = "see the judge's schema of options; a run does not start";
                 self.checked.error(self.place, problem, Some(hint));
             }
         }
@@ -137,7 +139,7 @@ impl<'a> Named<'a> {
         }
         // Invalid schemas are reported with their modules.
         for problem in check_options(&plumbline.options, &schemas).problems {
-            let hint = "the module's schema of options says what it takes; a run does not start";
+            let hint = "see the module's schema of options; a run does not start";
             self.checked.error(self.place, problem, Some(hint));
         }
     }
@@ -174,7 +176,7 @@ fn check_command(definition: &Definition, directory: &Path, place: &str, checked
         }
         Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => checked.error(
             place,
-            format!("`spec.command` names `{program}`, which may not be executed"),
+            format!("`spec.command` names `{program}`, which is not executable"),
             Some(&format!("`chmod +x {program}`")),
         ),
         Ok(_) => {}

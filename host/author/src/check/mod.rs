@@ -71,7 +71,7 @@ fn check_directory(path: &Path, host: &Host<'_>, mut checked: Checked) -> Result
     let is_project = path.join(MANIFEST_FILE).exists();
     let mut answers = check_modules(path, host, &mut checked);
     if definition.is_none() && !is_project && answers.is_empty() && checked.findings.is_empty() {
-        return Err(AuthorError::input(format!("there is nothing to check in directory `{}`", path.display()))
+        return Err(AuthorError::input(format!("nothing to check in directory `{}`", path.display()))
             .hint("a bundle has `plugin.yaml` and modules `NAME.wasm`, a project also `module.yaml`"));
     }
     if is_project {
@@ -85,8 +85,8 @@ fn check_directory(path: &Path, host: &Host<'_>, mut checked: Checked) -> Result
         }
         None => checked.warning(
             "plugin.yaml",
-            "there is no definition: nothing can be run",
-            Some("write `plugin.yaml`: docs/definition.md"),
+            "the definition is missing: the plugin cannot run",
+            Some("write `plugin.yaml`, which docs/definition.md describes"),
         ),
     }
     check_cases(&path.join("tests"), &mut checked);
@@ -163,8 +163,8 @@ fn check_cases(tests: &Path, checked: &mut Checked) {
         if !has("expected.yaml") {
             checked.warning(
                 &place,
-                "the case does not say what must come out: there is no `expected.yaml`",
-                Some("`plumbline plugin test --bless` writes what comes out now"),
+                "the case has no expected result: `expected.yaml` is missing",
+                Some("write the current result with `plumbline plugin test --bless`"),
             );
         }
         // Files directly in `results/` do not belong to any result set.
@@ -172,7 +172,7 @@ fn check_cases(tests: &Path, checked: &mut Checked) {
         if let Some(file) = results.map(|entry| entry.path()).find(|path| path.is_file()) {
             checked.error(
                 &place,
-                format!("`results/{}` is read by nobody: it is in no result set", file_name(&file)),
+                format!("`results/{}` is not read: it is not in a result set", file_name(&file)),
                 Some("put it into `results/global/`, or into `results/NODE/` per node"),
             );
         }

@@ -68,7 +68,7 @@ pub(super) fn check_modules(directory: &Path, host: &Host<'_>, checked: &mut Che
         entries.flatten().map(|entry| entry.path()).filter(wasm).take(MAX_MODULES + 1).collect();
     files.sort();
     if files.len() > MAX_MODULES {
-        checked.error(".", format!("there are more than {MAX_MODULES} modules"), Some("a run refuses such a bundle"));
+        checked.error(".", format!("there are more than {MAX_MODULES} modules"), Some("a run rejects such a bundle"));
         files.truncate(MAX_MODULES);
     }
     files.iter().filter_map(|file| check_module(file, host, checked)).collect()
@@ -81,7 +81,7 @@ pub(super) fn check_module(path: &Path, host: &Host<'_>, checked: &mut Checked) 
     let bytes = match read_bounded(path, MAX_COMPONENT_BYTES) {
         Ok(bytes) => bytes,
         Err(error) => {
-            checked.error(file, error, Some("build it without debug information, and optimised for size"));
+            checked.error(file, error, Some("build it without debug information, and optimize it for size"));
             return None;
         }
     };
@@ -108,18 +108,18 @@ fn check_metadata(file: &str, stem: &str, info: &ModuleInfo, host: &Host<'_>, ch
     match &info.name {
         None => checked.warning(
             file,
-            format!("it says nothing of itself: it answers to `{stem}` only, and takes all files"),
+            format!("it has no metadata: its only name is `{stem}`, and it reads all files"),
             Some("`plumbline plugin build` writes the section `plumbline:module` from `module.yaml`"),
         ),
         Some(name) if name != stem => checked.warning(
             file,
-            format!("it calls itself `{name}`, and its file `{stem}`: it answers to both"),
-            Some("let the two agree"),
+            format!("its name is `{name}`, but its file is `{stem}`: both names work"),
+            Some("use one name for both"),
         ),
         Some(_) => {}
     }
     if let Err(error) = effective_limits(&info.limits, &host.limits.default, &host.limits.cap) {
-        checked.error(file, error, Some("a definition that asks for less wins over what the module asks for"));
+        checked.error(file, error, Some("a lower limit in the definition takes precedence"));
     }
     if let Some(schema) = &info.schema {
         for warning in check_options(&Map::new(), &[(stem, schema)]).warnings {
@@ -142,8 +142,8 @@ pub(super) fn check_names(answers: &[Answer], host: &Host<'_>, checked: &mut Che
                 if first != answer.file {
                     checked.error(
                         &answer.file,
-                        format!("`{name}` names a {role} in `{first}` too"),
-                        Some("a run takes the first by the order of their files: give each a name of its own"),
+                        format!("`{name}` is also a {role} in `{first}`"),
+                        Some("a run uses the first in the order of file names: give each its own name"),
                     );
                 }
             }
@@ -153,8 +153,8 @@ pub(super) fn check_names(answers: &[Answer], host: &Host<'_>, checked: &mut Che
             if built_in.iter().any(|other| other.is(name) && shares(other)) {
                 checked.warning(
                     &answer.file,
-                    format!("`{name}` is the name of a built-in module, which this one takes the place of"),
-                    Some("for plugins of this bundle only; choose another name if that is not meant"),
+                    format!("`{name}` replaces the built-in module of this name"),
+                    Some("this applies to plugins of this bundle only; to avoid it, choose another name"),
                 );
             }
         }
@@ -178,9 +178,8 @@ pub(super) fn check_project(directory: &Path, built: &[Answer], checked: &mut Ch
     }
     let (manifest, sdk) = (&project.manifest, project.sdk());
     if manifest.command.is_empty() && manifest.language != Language::Rust && !sdk.is_dir() {
-        let what =
-            format!("the SDK is not there: `{}`", sdk.strip_prefix(&project.directory).unwrap_or(&sdk).display());
-        checked.error(MANIFEST_FILE, what, Some("`sdk` names its directory; `plumbline plugin new` writes a copy"));
+        let what = format!("SDK not found: `{}`", sdk.strip_prefix(&project.directory).unwrap_or(&sdk).display());
+        checked.error(MANIFEST_FILE, what, Some("set `sdk` to its directory; `plumbline plugin new` writes a copy"));
     }
     let file = format!("{}.wasm", project.name());
     if !project.module().exists() {
@@ -189,7 +188,7 @@ pub(super) fn check_project(directory: &Path, built: &[Answer], checked: &mut Ch
     }
     let built = built.iter().find(|answer| answer.file == file)?;
     for format in manifest.formats.iter().flatten().filter(|format| !built.is(format)) {
-        let what = format!("the module does not answer to `{format}`, which `formats` in `{MANIFEST_FILE}` names");
+        let what = format!("the module does not support `{format}`, which `formats` in `{MANIFEST_FILE}` lists");
         checked.warning(&file, what, REBUILD);
     }
     match stale(&project) {
@@ -209,8 +208,8 @@ fn check_world(project: &Project, checked: &mut Checked) {
         if let Some((name, _)) = CONTRACT.iter().find(|file| differs(file)) {
             checked.warning(
                 format!("wit/{name}"),
-                "the contract here is not the one of this program",
-                Some("within 0.1.x both work; without `wit/` the program's own is taken"),
+                "the contract in `wit/` differs from the one of this program",
+                Some("within 0.1.x both work; without `wit/`, builds use the program's contract"),
             );
         }
         return;

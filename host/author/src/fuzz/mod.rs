@@ -198,7 +198,11 @@ fn seeds(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Result<Vec<S
                 files.push((path, bytes.into()));
             }
             if all > MAX_ALL {
-                tracing::warn!(case = case.name, "more than {} MiB of files: the rest is not damaged", MAX_ALL >> 20);
+                tracing::warn!(
+                    case = case.name,
+                    "more than {} MiB of files: later files are not fuzzed",
+                    MAX_ALL >> 20
+                );
                 return Ok(seeds);
             }
             seeds.push(Seed { case: case.clone(), plugin: Arc::clone(&plugin), files });

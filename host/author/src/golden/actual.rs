@@ -95,12 +95,12 @@ fn source(project: &Project, case: &Case) -> Result<Source, String> {
 fn set_judge_options(options: Map<String, Value>, definition: &mut Definition) -> Result<(), String> {
     for (name, options) in options {
         let Value::Object(options) = options else {
-            return Err(format!("`{name}`: the options of a judge are a mapping"));
+            return Err(format!("`{name}`: the options of a judge must be a mapping"));
         };
         let chain = definition.plumbline.verdict.iter_mut();
         let mut entries = chain.filter(|entry| entry.judge == name).peekable();
         if entries.peek().is_none() {
-            return Err(format!("`{name}` is not a judge of the chain: options of judges stand below their names"));
+            return Err(format!("`{name}` is not a judge of the chain: put options below the name of their judge"));
         }
         entries.for_each(|entry| entry.options.extend(options.clone()));
     }
@@ -126,7 +126,7 @@ fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     let wall = start.elapsed();
     let bytes = read(&path, MAX_TREE).map_err(|error| format!("failed to read the tree: {error}"))?;
     if bytes.len() as u64 > MAX_TREE {
-        return Err(format!("its tree is larger than {} MiB: nobody can read that", MAX_TREE >> 20));
+        return Err(format!("its tree is too large: more than {} MiB", MAX_TREE >> 20));
     }
     let text = String::from_utf8(bytes).map_err(|error| format!("the tree is not UTF-8: {error}"))?;
     refuse_local_paths(&text, "its tree", &[scratch.path(), &case.dir])?;
@@ -174,12 +174,12 @@ fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     }
     if planned.judges.is_empty() {
         return Err(format!(
-            "it has `{TREE}`, and nobody judges: the definition names no judge in `plumbline.verdict`"
+            "it has `{TREE}`, but no judge reads it: the definition has no judge in `plumbline.verdict`"
         ));
     }
     let root = read_tree(&case.dir.join(TREE))?;
     let scratch = scratch()?;
-    let failed = |error: &dyn Display| format!("its tree cannot be kept for the judges: {error}");
+    let failed = |error: &dyn Display| format!("failed to store its tree for the judges: {error}");
     let (items, mut archive) = (scratch.path().join("items"), case.dir.join(ARCHIVE));
     if !archive.exists() {
         archive = scratch.path().join(ARCHIVE);
@@ -218,7 +218,7 @@ fn document(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 fn unusable(path: &Path, error: &dyn Display) -> String {
-    format!("`{}` cannot be used: {error}", path.display())
+    format!("failed to use `{}`: {error}", path.display())
 }
 
 fn scratch() -> Result<TempDir, String> {
@@ -228,7 +228,7 @@ fn scratch() -> Result<TempDir, String> {
 /// Checks that an expected output does not contain paths of this machine.
 fn refuse_local_paths(text: &str, what: &str, places: &[&Path]) -> Result<(), String> {
     match places.iter().find(|place| place.to_str().is_some_and(|place| text.contains(place))) {
-        Some(place) => Err(format!("{what} names `{}`, which is elsewhere on other machines", place.display())),
+        Some(place) => Err(format!("{what} has the path `{}`, which differs between machines", place.display())),
         None => Ok(()),
     }
 }

@@ -54,7 +54,7 @@ impl Project {
         let path = DEFINITION_FILES.iter().map(|name| absolute.join(name)).find(|path| path.is_file());
         let path = path.ok_or_else(|| {
             AuthorError::input(format!("directory `{}` has no `plugin.yaml`", dir.display()))
-                .hint("name the directory of a plugin: it holds the definition, and its modules next to it")
+                .hint("pass the directory of a plugin, with its definition and modules")
         })?;
         let (definition, warnings) = definition(&path)?;
         let source = Source { definition: Arc::new(definition), bundle: Some(absolute.clone()) };
@@ -134,7 +134,7 @@ pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, AuthorErro
             tests.display()
         );
         return Err(AuthorError::input(what).hint(
-            "put files as the plugin makes them below `tests/NAME/results/global/`, or for judges a result tree into `tests/NAME/tree.yaml`; `plumbline plugin test --bless` writes what is expected",
+            "put files of the plugin below `tests/NAME/results/global/`, or for judges a result tree into `tests/NAME/tree.yaml`; then write the expected results with `plumbline plugin test --bless`",
         ));
     }
     if names.is_empty() {
@@ -153,7 +153,7 @@ pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, AuthorErro
             .ok_or_else(|| {
                 let known: Vec<&str> = all.iter().map(|case| case.name.as_str()).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                AuthorError::input(format!("there is no case `{name}` (there are: {known})"))
+                AuthorError::input(format!("unknown case `{name}` (cases: {known})"))
             })
     });
     named.collect()

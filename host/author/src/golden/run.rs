@@ -112,7 +112,7 @@ fn run_case(project: &Project, case: &Case, runner: &Runner<'_>) -> CaseReport {
         Ok(actual) => {
             let result = match actual.usage.broken.first() {
                 Some(reason) if reason.contains("`wall-seconds`") => {
-                    CaseResult::Broken(format!("{reason}; `--timeout` allows more"))
+                    CaseResult::Broken(format!("{reason}; raise it with `--timeout`"))
                 }
                 Some(reason) if reason.contains("panicked at") => {
                     CaseResult::Broken(format!("{reason} (details: `--level debug`)"))

@@ -90,7 +90,7 @@ pub fn module_file(path: &Path) -> Result<ModuleInspection, AuthorError> {
     let wasm = read(path, MAX_COMPONENT_BYTES).map_err(AuthorError::unreadable(path))?;
     if wasm.len() as u64 > MAX_COMPONENT_BYTES {
         let (path, limit) = (path.display(), MAX_COMPONENT_BYTES >> 20);
-        return Err(AuthorError::input(format!("`{path}` is larger than {limit} MiB: no host takes such a module")));
+        return Err(AuthorError::input(format!("`{path}` is too large for a module: more than {limit} MiB")));
     }
     module(path, &wasm)
 }
@@ -98,7 +98,7 @@ pub fn module_file(path: &Path) -> Result<ModuleInspection, AuthorError> {
 /// Inspects the bytes `wasm` of the file at `path`.
 pub fn module(path: &Path, wasm: &[u8]) -> Result<ModuleInspection, AuthorError> {
     let broken =
-        |error: BinaryReaderError| AuthorError::input(format!("`{}` is broken", path.display())).because(error);
+        |error: BinaryReaderError| AuthorError::input(format!("`{}` is damaged", path.display())).because(error);
     let no_module =
         |error: InspectError| AuthorError::input(format!("`{}` is not a module", path.display())).because(error);
     let mut inspection = ModuleInspection {

@@ -62,7 +62,7 @@ fn a_command_that_is_not_there_or_cannot_be_executed_is_found() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
     fs::set_permissions(dir.path().join("check.sh"), fs::Permissions::from_mode(0o644)).unwrap();
-    assert!(lines(&check(dir.path()).unwrap())[0].contains("`./check.sh`, which may not be executed"));
+    assert!(lines(&check(dir.path()).unwrap())[0].contains("`./check.sh`, which is not executable"));
     fs::remove_file(dir.path().join("check.sh")).unwrap();
     assert!(lines(&check(dir.path()).unwrap())[0].starts_with("error: plugin.yaml: `spec.command` names `./check.sh`"));
 }
@@ -91,8 +91,8 @@ fn two_that_answer_to_one_name_and_one_that_hides_a_built_in_module_are_found() 
     fs::copy(dir.path().join("tally.wasm"), dir.path().join("junit.wasm")).unwrap();
     let told = lines(&check(dir.path()).unwrap());
     for part in [
-        "warning: junit.wasm: it calls itself `tally`, and its file `junit`",
-        "error: tally.wasm: `tally` names a post-processor in `junit.wasm` too",
+        "warning: junit.wasm: its name is `tally`, but its file is `junit`",
+        "error: tally.wasm: `tally` is also a post-processor in `junit.wasm`",
         "warning: junit.wasm: `junit` is the name of a built-in module",
     ] {
         assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
@@ -113,12 +113,12 @@ fn options_are_held_against_the_modules_schema() {
     assert_eq!(with("{strict: true}"), [""; 0]);
     assert_eq!(with("{strict: 1}").len(), 1);
     let told = with("{strcit: true}");
-    assert!(told[0].contains("`plumbline.options.strcit`: is not an option (there are: strict)"), "{told:?}");
+    assert!(told[0].contains("`plumbline.options.strcit`: is not an option (options: strict)"), "{told:?}");
     // With an invalid schema, the options cannot be checked.
     write(dir.path(), &[("tally.schema.json", br#"{"$ref": "https://example.org/s.json"}"#)]);
     built(dir.path()).unwrap();
     let told = with("{strcit: true}");
-    assert!(told[0].starts_with("warning: tally.wasm: the options of module `tally` are not checked"), "{told:?}");
+    assert!(told[0].starts_with("warning: tally.wasm: options of module `tally` are not checked"), "{told:?}");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn broken_documents_are_findings_and_nothing_at_all_is_an_error() {
     assert!(told[0].contains("error: module.yaml: `nmae` is not a known key: did you mean `name`?"), "{told:?}");
     assert!(told[1].contains("error: plugin.yaml: definition is not valid YAML"), "{told:?}");
     let empty = tempfile::tempdir().unwrap();
-    assert!(check(empty.path()).unwrap_err().what.contains("there is nothing to check"));
+    assert!(check(empty.path()).unwrap_err().what.contains("nothing to check"));
     assert!(check(&empty.path().join("none")).unwrap_err().what.contains("there is no file or directory"));
     write(empty.path(), &[("x.txt", b"")]);
     assert!(

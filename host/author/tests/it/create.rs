@@ -71,7 +71,7 @@ fn what_there_is_not_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("x");
     let error = new_project("Bad Name", Language::Rust, None, &place).unwrap_err();
-    assert!(error.what.contains("`Bad Name` cannot be a project's name"), "{error}");
+    assert!(error.what.contains("invalid project name `Bad Name`"), "{error}");
     let error = new_project("x", Language::Rust, Some("summariser-module"), &place).unwrap_err();
     assert!(error.hint.unwrap().contains("did you mean `summarizer-module`?"));
     let error = new_project("x", Language::Rust, Some("every-role-module"), &place).unwrap_err();
@@ -80,7 +80,7 @@ fn what_there_is_not_is_named() {
         Language::ALL.into_iter().find(|language| !template_languages().any(|there| there == *language))
     {
         let error = new_project("x", missing, None, &place).unwrap_err();
-        assert!(error.what.contains("there is no template"), "{error}");
+        assert!(error.what.contains("no template"), "{error}");
     }
     assert!(!place.exists());
 }

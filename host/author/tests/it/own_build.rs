@@ -51,7 +51,7 @@ fn what_is_no_module_is_named_and_the_old_one_stays() {
             "it lacks exports that its world requires: plumbline:plugin/post-processor@0.1.0#process",
         ),
         (&wat::parse_str(sockets).unwrap(), "imports interfaces that modules do not get: wasi:sockets/tcp@0.2.0"),
-        (&core(r#"(import "env" "connect" (func))"#), "it imports what modules do not get: `env` (connect)"),
+        (&core(r#"(import "env" "connect" (func))"#), "it imports functions that modules cannot use: `env` (connect)"),
         (&core(command), "it is a program"),
         (&huge, "is larger than 67108864 bytes"),
     ];
@@ -72,7 +72,7 @@ fn a_component_for_another_world_is_named() {
     let error = built(dir.path()).unwrap_err().to_string();
     assert!(error.contains("plumbline:plugin/summarizer@0.1.0#summarize; it exports memory"), "{error}");
     write(dir.path(), &[("module.yaml", format!("{text}world: no-module\n").as_bytes())]);
-    assert!(built(dir.path()).unwrap_err().to_string().contains("world `no-module` is not in the contract"));
+    assert!(built(dir.path()).unwrap_err().to_string().contains("unknown world `no-module`"));
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_build_that_fails_names_its_command() {
     assert!(error.what.starts_with("`cp src/made.wasm` failed: exit status: 1"), "{error}");
     let text = "name: tally\nlanguage: c\ncommand: ['true']\nartifact: build/none.wasm\n";
     write(dir.path(), &[("module.yaml", text.as_bytes())]);
-    assert!(built(dir.path()).unwrap_err().what.contains("the build made no `"));
+    assert!(built(dir.path()).unwrap_err().what.contains("the build produced no `"));
     let text = "name: tally\nlanguage: c\ncommand: [no-such-program-anywhere]\nartifact: x\n";
     write(dir.path(), &[("module.yaml", text.as_bytes())]);
     assert!(built(dir.path()).unwrap_err().what.contains("failed to start `no-such-program-anywhere`"));
@@ -98,9 +98,9 @@ fn a_rust_module_says_itself_what_it_is() {
     built(dir.path()).unwrap();
     write(dir.path(), &[("module.yaml", format!("{manifest}formats: [other]\n").as_bytes())]);
     let error = built(dir.path()).unwrap_err();
-    assert!(error.what.contains("`formats` in `module.yaml` is not what `plumbline_sdk::module!` says"), "{error}");
+    assert!(error.what.contains("`formats` in `module.yaml` differs from `plumbline_sdk::module!`"), "{error}");
     write(dir.path(), &[("module.yaml", manifest.as_bytes()), ("src/made.wasm", &core(""))]);
-    assert!(built(dir.path()).unwrap_err().what.contains("says nothing of itself"));
+    assert!(built(dir.path()).unwrap_err().what.contains("has no metadata"));
 }
 
 #[test]

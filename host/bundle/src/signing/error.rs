@@ -32,7 +32,7 @@ pub enum SigningError {
     #[error("invalid key `{0}`")]
     Key(PathBuf, #[source] KeyError),
     /// The key file already exists.
-    #[error("`{0}` already exists, and a key that is gone cannot be made again")]
+    #[error("`{0}` already exists: a replaced key is lost forever")]
     Exists(PathBuf),
     /// No key pair could be generated.
     #[error("failed to generate a key")]
@@ -42,7 +42,7 @@ pub enum SigningError {
     Envelopes(PathBuf, #[source] EnvelopeError),
     /// The file of envelopes is full.
     #[error(
-        "`{0}` is full: no reader takes more than {MAX_ENVELOPES} signatures or {MAX_FILE} bytes; move it away and sign again"
+        "`{0}` is full: the limit is {MAX_ENVELOPES} signatures and {MAX_FILE} bytes; move the file away and sign again"
     )]
     Full(PathBuf),
     /// The policy is invalid, so none of it is used. The text has the location and description of
@@ -50,7 +50,7 @@ pub enum SigningError {
     #[error("invalid policy `{0}`: {1}")]
     Policy(PathBuf, String),
     /// The key could not create a signature.
-    #[error("the key does not sign")]
+    #[error("failed to sign with the key")]
     Sign(#[from] KeyError),
     /// The statement could not be serialized as JSON.
     #[error("failed to write the statement")]
@@ -78,36 +78,36 @@ impl SigningError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The text is longer than any key.
-    #[error("it is longer than {0} bytes, which no key is")]
+    #[error("it is too long for a key: more than {0} bytes")]
     TooLong(usize),
     /// The text is not PEM, or malformed PEM.
     #[error("it is not PEM text: {0}")]
     Pem(String),
     /// The PEM text has another tag. Holds the actual and the expected tag.
-    #[error("it holds `{0}`, not `{1}`")]
+    #[error("it has `{0}`, expected `{1}`")]
     Tag(String, &'static str),
     /// The text has several keys, so it is ambiguous.
-    #[error("it holds {0} keys: put each into a file of its own")]
+    #[error("it has {0} keys: put each key into its own file")]
     Many(usize),
     /// The private key is encrypted.
     #[error(
-        "the private key is encrypted (`{0}`), and encrypted keys are not read: keep the plain key in a secret store, or decrypt it with `openssl pkcs8`"
+        "the private key is encrypted (`{0}`), which is not supported: decrypt it with `openssl pkcs8`, and keep it in a secret store"
     )]
     Encrypted(String),
     /// The private key is in the older SEC 1 form.
-    #[error("the private key is in the form of SEC 1: turn it into PKCS#8 with `openssl pkcs8 -topk8 -nocrypt`")]
+    #[error("the private key has the SEC 1 format: convert it to PKCS#8 with `openssl pkcs8 -topk8 -nocrypt`")]
     Sec1,
     /// The key is for another algorithm.
-    #[error("it is a key for {0}; only ECDSA over P-256 is used")]
+    #[error("it is a key for {0}: only ECDSA over P-256 is supported")]
     Algorithm(&'static str),
     /// The point of the public key is compressed.
-    #[error("its point is compressed: write it out with `openssl pkey -pubin -ec_conv_form uncompressed`")]
+    #[error("its point is compressed: convert the key with `openssl pkey -pubin -ec_conv_form uncompressed`")]
     Compressed,
     /// The point is not on the curve.
     #[error("its point is not on the curve P-256")]
     Point,
     /// The key is for the right algorithm, but malformed.
-    #[error("it is broken: {0}")]
+    #[error("it is damaged: {0}")]
     Broken(String),
     /// The system's random number generator failed.
     #[error("the system's random number generator failed")]

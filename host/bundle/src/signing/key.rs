@@ -252,7 +252,7 @@ fn missing(blocks: &[Pem], wanted: &'static str) -> KeyError {
     }
     match blocks.iter().find(|block| block.tag() != "EC PARAMETERS") {
         Some(block) => KeyError::Tag(tag(block), wanted),
-        None => KeyError::Pem(format!("there is no `-----BEGIN {wanted}-----` in it")),
+        None => KeyError::Pem(format!("it has no line `-----BEGIN {wanted}-----`")),
     }
 }
 
@@ -300,7 +300,7 @@ fn unsupported(der: &[u8]) -> KeyError {
         return KeyError::Algorithm(name);
     }
     if !holds(P256) {
-        return KeyError::Algorithm("an algorithm that is not known here");
+        return KeyError::Algorithm("an unknown algorithm");
     }
     match der.starts_with(&COMPRESSED) {
         true => KeyError::Compressed,

@@ -125,7 +125,7 @@ fn parse(text: &str, dir: &Path) -> Result<Policy, Wrong> {
     match document.get("version") {
         Some(version) if version.as_u64() == Some(VERSION) => {}
         Some(version) => return Err(format!("`version` is {version}; this program reads version {VERSION}")),
-        None => return Err(format!("there is no `version: {VERSION}`")),
+        None => return Err(format!("`version` is missing: add `version: {VERSION}`")),
     }
     let keys = match document.get("keys") {
         Some(keys) => read_keys(any_mapping(keys, "keys")?, dir)?,
@@ -175,7 +175,7 @@ fn read_rule(value: &Value, path: &str, keys: &[TrustedKey]) -> Result<Rule, Wro
     let names_path = at(path, "names");
     let names = list(required("names")?, &names_path, MAX_NAMES)?;
     if names.is_empty() {
-        return Err(format!("`{names_path}` is empty, so the rule is for nothing"));
+        return Err(format!("`{names_path}` is empty: list at least one name"));
     }
     let keys_path = at(path, "keys");
     let wanted = list(required("keys")?, &keys_path, MAX_KEYS_OF_RULE)?;
@@ -207,7 +207,7 @@ fn read_time(value: &Value, path: &str) -> Result<Timestamp, Wrong> {
     let day = text.parse::<Date>().ok().filter(|_| text.len() == "2027-12-31".len());
     let end = day.and_then(|day| day.checked_add(1.day()).ok()).and_then(|next| next.to_zoned(TimeZone::UTC).ok());
     end.map(|end| end.timestamp())
-        .ok_or_else(|| format!("`{path}` is neither a day (`2027-12-31`) nor a moment (`2027-12-31T18:00:00Z`)"))
+        .ok_or_else(|| format!("`{path}` is not a date (`2027-12-31`) or a time (`2027-12-31T18:00:00Z`)"))
 }
 
 fn told(path: &str, error: &dyn std::error::Error) -> Wrong {
@@ -228,7 +228,7 @@ fn mapping<'a>(value: &'a Value, path: &str, known: &[&str]) -> Result<&'a Map<S
         Some(key) => {
             let meant = match closest(key, known.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("known here: {}", listed(known.iter().copied())),
+                None => format!("known keys: {}", listed(known.iter().copied())),
             };
             Err(format!("`{}` is not a known key: {meant}", at(path, &shown(key))))
         }
@@ -254,7 +254,7 @@ fn text<'a>(value: &'a Value, path: &str, limit: usize) -> Result<&'a str, Wrong
     match value.as_str() {
         Some(text) if text.len() > limit => Err(format!("{} is longer than {limit} bytes", named(path))),
         Some(text) if !text.is_empty() => Ok(text),
-        _ => Err(format!("{} must be a text", named(path))),
+        _ => Err(format!("{} must be text", named(path))),
     }
 }
 

@@ -76,10 +76,10 @@ fn what_is_not_understood_makes_the_whole_policy_useless() {
         `rules[0].until` is not a known key: known here: `names`, `keys`
         `rules[0].keys` names the key `relaese`, which is not under `keys`: did you mean `release`?
         `rules[0].keys` names the key `nobody`, which is not under `keys` (`ci`, `release`)
-        `rules[0].names` is empty, so the rule is for nothing
+        `rules[0].names` is empty: list at least one name
         `rules[0]` has no `keys`
         `rules[0].names`: error parsing glob '[a': unclosed character class; missing ']'
-        `rules[0].names` must be a text
+        `rules[0].names` must be text
         `rules` must be a list
         there are no `rules`
         "
@@ -112,13 +112,13 @@ fn keys_that_cannot_be_used_are_named() {
         .join("\n"),
         @"
         1 keys
-        `keys.a`: invalid key `DIR/mine.key`: it holds `PRIVATE KEY`, not `PUBLIC KEY`
+        `keys.a`: invalid key `DIR/mine.key`: it has `PRIVATE KEY`, expected `PUBLIC KEY`
         `keys.a`: failed to read key `DIR/gone.pub`: No such file or directory (os error 2)
         `keys.b` is the same key as `keys.a`
         `keys.a` needs either `file` or `pem`
-        `keys.a`: it is not PEM text: there is no `-----BEGIN PUBLIC KEY-----` in it
+        `keys.a`: it is not PEM text: it has no line `-----BEGIN PUBLIC KEY-----`
         `keys.a` needs either `file` or `pem`
-        `keys.a.not-after` is neither a day (`2027-12-31`) nor a moment (`2027-12-31T18:00:00Z`)
+        `keys.a.not-after` is not a date (`2027-12-31`) or a time (`2027-12-31T18:00:00Z`)
         `keys.a.not_after` is not a known key: did you mean `not-after`?
         1 keys
         `keys` must be a mapping
@@ -130,7 +130,7 @@ fn keys_that_cannot_be_used_are_named() {
 fn a_document_that_is_no_policy_is_refused() {
     let told = |text: &str| parse(text, Path::new("")).unwrap_err();
     assert_eq!(told("version: 2\nkeys: {}\nrules: []\n"), "`version` is 2; this program reads version 1");
-    assert_eq!(told("keys: {}\nrules: []\n"), "there is no `version: 1`");
+    assert_eq!(told("keys: {}\nrules: []\n"), "`version` is missing: add `version: 1`");
     assert_eq!(told("- a\n"), "the document must be a mapping");
     assert!(told(&" ".repeat(300 << 10)).contains("longer than"));
     // A duplicate key is ambiguous.

@@ -102,7 +102,7 @@ pub fn sign(subject: &Subject, predicate: &Predicate, key: &PrivateKey) -> Resul
 }
 
 /// Reason why a statement without a subject that has a SHA-256 does not count.
-pub(super) const NO_SUBJECT: &str = "its statement names no SHA-256 of anything";
+pub(super) const NO_SUBJECT: &str = "its statement has no SHA-256 digest";
 
 /// Parses a payload, and returns the names and hexadecimal digests of the subjects, and the
 /// predicate. Call it only for a payload that a trusted key has signed. The error is a sentence.

@@ -61,10 +61,10 @@ fn signer<'a>(signature: &Signature, message: &[u8], trusted: &[&'a TrustedKey])
     let first = trusted.iter().find(meant);
     let fits = trusted.iter().filter(meant).find(|key| key.key.verifies(message, &signature.bytes));
     fits.copied().ok_or_else(|| match first {
-        _ if hint.is_empty() => "there is a signature that no trusted key has made".to_owned(),
+        _ if hint.is_empty() => "it has a signature, but none by a trusted key".to_owned(),
         None => format!("it is signed by the key `{}`, which is not trusted for this name", shown(hint)),
         Some(TrustedKey { name, .. }) => {
-            format!("the signature does not fit: what is signed was changed, or key `{name}` has not made it")
+            format!("the signature does not match: the bundle was changed, or key `{name}` did not sign it")
         }
     })
 }
@@ -74,13 +74,13 @@ fn signer<'a>(signature: &Signature, message: &[u8], trusted: &[&'a TrustedKey])
 fn released(envelope: &Envelope, subject: &Subject, key: &TrustedKey, now: Timestamp) -> Result<Predicate, String> {
     let name = &key.name;
     if let Some(not_after) = key.not_after.filter(|not_after| *not_after < now) {
-        return Err(format!("the signature is by key `{name}`, which counted until {not_after}"));
+        return Err(format!("it is signed by key `{name}`, which was trusted until {not_after}"));
     }
     if envelope.payload_type != PAYLOAD_TYPE {
         let found = shown(&envelope.payload_type);
-        return Err(format!("what key `{name}` has signed is of type `{found}`, not `{PAYLOAD_TYPE}`"));
+        return Err(format!("key `{name}` signed a payload of type `{found}`, expected `{PAYLOAD_TYPE}`"));
     }
-    let uncounted = |reason: &str| format!("the signature by key `{name}` does not count: {reason}");
+    let uncounted = |reason: &str| format!("the signature by key `{name}` is not valid: {reason}");
     let (about, predicate) = parse_statement(&envelope.payload).map_err(|reason| uncounted(&reason))?;
     let wanted = hex::encode(subject.sha256);
     if about.iter().any(|(name, digest)| *name == subject.name && *digest == wanted) {
@@ -89,9 +89,9 @@ fn released(envelope: &Envelope, subject: &Subject, key: &TrustedKey, now: Times
     // The same digest under another name.
     if let Some((other, _)) = about.iter().find(|(_, digest)| *digest == wanted) {
         let (other, expected) = (shown(other), &subject.name);
-        return Err(format!("key `{name}` has signed this under the name `{other}`, not `{expected}`"));
+        return Err(format!("key `{name}` signed this as `{other}`, expected `{expected}`"));
     }
     let Some((_, found)) = about.first() else { return Err(uncounted(NO_SUBJECT)) };
     let found = shown(found);
-    Err(format!("what key `{name}` has signed has the digest sha256:{found}; this is sha256:{wanted}"))
+    Err(format!("key `{name}` signed another bundle: sha256:{found}, expected sha256:{wanted}"))
 }

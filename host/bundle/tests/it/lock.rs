@@ -56,7 +56,7 @@ fn what_is_locked_passes_and_anything_else_is_named() {
     );
     let another = told(&alone("smoke", "b"));
     assert!(another.contains("is not the locked one") && another.contains(&Digest::of(b"b").to_string()), "{another}");
-    assert!(told(&alone("sample", "a")).contains("is locked as a bundle, and `./alone.yaml` is a definition without"));
+    assert!(told(&alone("sample", "a")).contains("is locked as a bundle, but `./alone.yaml` is a definition without"));
     assert!(
         told(&Subject { name: "smoke", ..bundled(&bundle) }).contains("is locked as a definition without a bundle")
     );
@@ -74,14 +74,14 @@ fn what_is_locked_passes_and_anything_else_is_named() {
     );
     fs::remove_file(dir.join("sample.wasm")).unwrap();
     let gone = Bundle::open(&dir).unwrap();
-    assert!(told(&bundled(&gone)).contains("module `sample.wasm` is gone"));
+    assert!(told(&bundled(&gone)).contains("module `sample.wasm` is missing"));
 }
 
 #[test]
 fn what_is_no_lock_says_why() {
     let told = |text: &str| Lock::parse(text).unwrap_err().to_string();
     assert!(told("").contains("not a lock file"), "{}", told(""));
-    assert!(told("version: 2\nthings: []\n").contains("it has version 2, and this program reads version 1"));
+    assert!(told("version: 2\nthings: []\n").contains("unsupported version 2: this program reads version 1"));
     assert!(told("version: 1\nplugins: []\nmore: x\n").contains("more"));
     let digest = Digest::of(b"");
     assert!(told("version: 1\nplugins: [{name: a, source: b}]").contains("one digest"));
@@ -89,7 +89,7 @@ fn what_is_no_lock_says_why() {
         told(&format!("version: 1\nplugins: [{{name: a, source: b, bundle: '{digest}', definition: '{digest}'}}]"))
             .contains("one digest")
     );
-    assert!(told("version: 1\nplugins: [{name: a, source: b, bundle: 'sha1:00'}]").contains("is not a digest"));
+    assert!(told("version: 1\nplugins: [{name: a, source: b, bundle: 'sha1:00'}]").contains("invalid digest"));
     let one = format!("{{name: a, source: b, definition: '{digest}'}}");
     assert!(told(&format!("version: 1\nplugins: [{one}, {one}]")).contains("is listed twice"));
     assert!(matches!(Lock::parse(&" ".repeat(3 << 20)), Err(LockError::TooLarge)));

@@ -108,12 +108,12 @@ fn what_is_damaged_is_listed_with_the_reason_and_hides_nothing() {
         })
         .collect();
     let expect = [
-        ("Not A Name", "not a name of a plugin"),
+        ("Not A Name", "invalid plugin name"),
         ("changed", "was changed"),
         ("cut", "`install.json` is malformed"),
         ("file", "failed to read `install.json`"),
         ("good", "sound, good"),
-        ("other", "its definition calls it `renamed`"),
+        ("other", "its definition has the name `renamed`"),
     ];
     assert_eq!(told.len(), expect.len(), "{told:#?}");
     for (told, (name, why)) in told.iter().zip(expect) {

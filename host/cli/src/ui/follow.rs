@@ -162,7 +162,7 @@ impl Start {
         let waited = [(self.hindered.filter(|_| self.is_hindered), HINDERED), (self.awaited, UNHEARD)];
         let (_, limit) = waited.into_iter().find(|(since, limit)| since.is_some_and(|at| at.elapsed() >= *limit))?;
         let limit = period(SignedDuration::try_from(limit).unwrap_or(SignedDuration::MAX));
-        let remove = "the run stays as it is: `plumbline wait` follows it again, `plumbline delete` removes it";
+        let remove = "the run stays as it is: `plumbline wait` follows it again, remove it with `plumbline delete";
         let hint = hint.as_ref().map(|hint| format!("{hint}; {remove}")).unwrap_or_else(|| remove.to_owned());
         Some(ClusterError::new("follow the run", format!("{why}; it was waited for {limit}")).hint(hint))
     }
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(after(&mut follower, pending(Some("ContainerCreating")), 6).await, None);
         let why = after(&mut follower, pending(Some("CrashLoopBackOff")), 0).await.unwrap();
         assert!(why.contains("crashes again and again (CrashLoopBackOff): why; it was waited for 10 min"), "{why}");
-        assert!(why.contains("`plumbline delete` removes it"), "{why}");
+        assert!(why.contains("remove it with `plumbline delete"), "{why}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -52,7 +52,7 @@ fn a_file_is_called_as_it_is_told_unless_that_is_its_name() {
     bed.write("q@2.yaml", PLUGIN);
     assert!(dry(&bed, "q@2.yaml").expect(0).err.contains("would run `far`"));
     let done = dry(&bed, "p.yaml@Not_A_Name").expect(2);
-    assert!(done.err.contains("neither a built-in plugin nor a file"), "{}", done.err);
+    assert!(done.err.contains("it is not built-in"), "{}", done.err);
 }
 
 #[test]
@@ -64,10 +64,10 @@ fn what_is_no_definition_is_told_with_its_address() {
         answer("200 OK", "", &"x".repeat(4 << 20)),
     ]);
     let address = format!("{address}/p.yaml");
-    for told in ["the server answers 404 Not Found", "invalid definition", "invalid definition"] {
+    for told in ["the server responded with 404 Not Found", "invalid definition", "invalid definition"] {
         let done = dry(&bed, &address).expect(2);
         assert!(done.err.contains(told) && done.err.contains(&address), "{}", done.err);
     }
     let done = dry(&bed, "http://127.0.0.1:1/p.yaml").expect(2);
-    assert!(done.err.contains("failed to fetch") && done.err.contains("Connection refused"), "{}", done.err);
+    assert!(done.err.contains("failed to download") && done.err.contains("Connection refused"), "{}", done.err);
 }

@@ -64,7 +64,9 @@ impl Pod {
     /// Starts the aggregator, and waits until it only stays for its archive to be downloaded.
     fn stays(&self) -> Running {
         let running = self.bed.start("aggregator", &ARGS);
-        wait_for("the end of the run", || running.err().contains("this pod stays for its archive to be fetched"));
+        wait_for("the end of the run", || {
+            running.err().contains("this pod keeps running so that its archive can be downloaded")
+        });
         running
     }
 

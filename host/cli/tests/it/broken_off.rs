@@ -103,7 +103,7 @@ fn a_run_is_worked_on_by_one_process() {
     let run = half_done(&bed);
     let work = entries(&bed.path("out")).pop().unwrap();
     let done = bed.plumbline(&["run", "--local", "--continue", work.to_str().unwrap()]).expect(4);
-    assert!(done.err.contains("is being worked on by another process"), "{}", done.err);
+    assert!(done.err.contains("another process uses the run in"), "{}", done.err);
     assert!(alive_in_group(&fs::read_to_string(bed.path("pid")).unwrap()) > 0, "its plugins are left alone");
     run.signal("TERM");
     run.wait().expect(130);

@@ -151,7 +151,7 @@ fn an_unknown_name_is_told_what_there_is() {
     bed.write("home/.sonobuoy/theirs.yaml", "x");
     let done = run(&bed, "sampel").expect(2);
     insta::assert_snapshot!(done.err, @r"
-    error: plugin `sampel` is neither a built-in plugin nor a file or directory, and not installed
+    error: plugin `sampel` not found: it is not built-in, not installed, and not a file or directory
     hint:  did you mean `sample`?
            built-in plugins: `host-facts`, `systemd-logs`; installed: `sample`; installed by Sonobuoy: `theirs`; a path may be a definition, a packed bundle, or a directory with `plugin.yaml`
     ");
@@ -188,14 +188,14 @@ fn what_cannot_be_installed_says_why() {
     let told = |reference: &str| bed.plumbline(&["plugin", "install", reference]).expect(2).err;
     assert!(told("alone.yaml").contains("`alone.yaml` is not a bundle"));
     assert!(told("junk.tar").contains("it is not a tar"));
-    assert!(told("built-in").contains("belongs to a built-in plugin"));
-    assert!(told("oci://r.example/X:1").contains("not a reference to a registry"));
+    assert!(told("built-in").contains("is taken by a built-in plugin"));
+    assert!(told("oci://r.example/X:1").contains("invalid reference to a registry"));
     match gzip {
         Ok(status) if status.success() => assert!(told("sample.bundle.tar.gz").contains("gunzip")),
         other => eprintln!("SKIPPED: a compressed tar cannot be made: {other:?}"),
     }
     let told = |args: &[&str]| bed.plumbline(args).expect(2).err;
-    assert!(told(&["plugin", "uninstall", "nobody"]).contains("no bundle `nobody` is installed"));
+    assert!(told(&["plugin", "uninstall", "nobody"]).contains("bundle `nobody` is not installed"));
     assert!(told(&["plugin", "uninstall", "host-facts"]).contains("belongs to the program"));
     assert!(told(&["plugin", "uninstall", "../../home"]).contains("is installed"));
     std::os::unix::fs::symlink("check.sh", bed.path("sample/README")).unwrap();
@@ -203,7 +203,7 @@ fn what_cannot_be_installed_says_why() {
     insta::assert_snapshot!(done.err, @r"
     error: failed to pack `sample`
     cause: failed to pack `README`: a symbolic link
-    hint:  put a copy of the file, or of the directory, in the link's place: what a link leads to need not be there elsewhere
+    hint:  replace the link with a copy of its target: the target may be missing on other machines
     ");
 }
 

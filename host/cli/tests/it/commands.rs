@@ -190,7 +190,7 @@ fn mistakes_are_named_before_anything_runs() {
         (&["run", "--local", "--", "./nothing"], "command not found: `./nothing`", "relative to the current directory"),
         (&["run", "--local", "--", "echo hello"], "command not found: `echo hello`", "`-- echo …`"),
         (&["run", "--local", "--", "ehco"], "command not found: `ehco`", "did you mean `echo`?"),
-        (&["run", "--local", "--name", "A B", "--", "true"], "`--name A B` cannot name a plugin", ""),
+        (&["run", "--local", "--name", "A B", "--", "true"], "invalid plugin name `--name A B`", ""),
     ] {
         let done = bed.plumbline(args).expect(2);
         assert!(done.err.contains(error) && done.err.contains(hint), "{args:?}: {}", done.err);

@@ -200,7 +200,7 @@ fn silence_and_a_missing_worker_are_no_harm() {
     let bed = Bed::new();
     let nobody = ("E2E_EXTRA_ARGS", "--progress-report-url=http://127.0.0.1:1/progress");
     let done = suite(&bed, &[nobody]).expect(0);
-    assert_eq!(done.err.matches("could not be posted").count(), 3, "then it gives up: {}", done.err);
+    assert_eq!(done.err.matches("failed to post progress").count(), 3, "then it gives up: {}", done.err);
     let done = suite(&bed, &[nobody, ("FAKE_E2E_NO_PROGRESS", "1")]).expect(0);
     assert!(!done.err.contains("posted"), "{}", done.err);
 }

@@ -173,7 +173,9 @@ fn start(pod: &Pod, secret: Option<&Path>, more: &[&str]) -> Running {
 
 /// Waits until the aggregator only stays for its archive, stops it, and returns its log.
 fn over(running: Running) -> String {
-    wait_for("the end of the run", || running.err().contains("this pod stays for its archive to be fetched"));
+    wait_for("the end of the run", || {
+        running.err().contains("this pod keeps running so that its archive can be downloaded")
+    });
     let log = anstream::adapter::strip_str(&running.err()).to_string();
     running.signal("TERM");
     running.wait();
@@ -199,7 +201,7 @@ fn a_bundle_is_pulled_with_the_pull_secret_and_found_by_the_next_container() {
         assert!(log.contains(begun), "{log}");
         log
     };
-    let log = launched("the bundle is here");
+    let log = launched("the bundle is ready");
     assert!(log.contains("names plugin `other`, which is not in this run"), "{log}");
     assert!(!log.contains("`mine`"), "the module is known: {log}");
     let dir = pod.bed.path(FETCHED).join(digest.strip_prefix("sha256:").unwrap());
@@ -208,15 +210,15 @@ fn a_bundle_is_pulled_with_the_pull_secret_and_found_by_the_next_container() {
     // The next container finds the bundle, and does not ask the registry.
     let secret = registry.secret();
     fs::remove_file(secret.join("config.json")).unwrap();
-    let log = launched("the bundle was fetched before");
-    assert!(log.contains("begun=Continued") && !log.contains("the bundle is fetched"), "{log}");
+    let log = launched("the bundle was downloaded before");
+    assert!(log.contains("begun=Continued") && !log.contains("downloading the bundle"), "{log}");
 
     // A bundle whose files were changed is fetched again.
     registry.mount_secret_again();
     let module = dir.join("mine.wasm");
     fs::set_permissions(&module, fs::Permissions::from_mode(0o644)).unwrap();
     fs::write(&module, b"changed").unwrap();
-    launched("the bundle is here");
+    launched("the bundle is ready");
     assert_eq!(fs::read(module).unwrap(), fs::read(built_in("raw.wasm")).unwrap());
 }
 
@@ -254,11 +256,11 @@ fn what_keeps_a_bundle_from_being_fetched_is_named_and_the_run_fails() {
     let (secret, none) = (registry.secret(), PathBuf::from("/none"));
     let cases: [(&str, &str, &str, &Path, &[&str]); 8] = [
         (&good, &digest, &ca, &none, &["none are configured", "Secret `pulls`", "`ImagePullSecrets`"]),
-        (&good, &digest, &no_ca, &secret, &["no trusted encryption", "`Plumbline.Registry.CA`"]),
-        (&good, &other_digest, &ca, &secret, &[&digest, &other_digest, "the configuration wants"]),
-        (&other, &other_digest, &ca, &secret, &["that of another", "`other`"]),
-        (&hostile, &hostile_digest, &ca, &secret, &["entry `README.md` is refused", "symbolic link"]),
-        (&gone, &digest, &ca, &secret, &["it is not there", "is it still in the registry?"]),
+        (&good, &digest, &no_ca, &secret, &["the TLS connection is not trusted", "`Plumbline.Registry.CA`"]),
+        (&good, &other_digest, &ca, &secret, &[&digest, &other_digest, "the configuration expects"]),
+        (&other, &other_digest, &ca, &secret, &["belongs to another plugin", "`other`"]),
+        (&hostile, &hostile_digest, &ca, &secret, &["entry `README.md` is not allowed", "symbolic link"]),
+        (&gone, &digest, &ca, &secret, &["not found", "check that it is still in the registry"]),
         (&unreachable, &digest, &ca, &secret, &["refused", "network policies", "plugin bake"]),
         (&open, &digest, &ca, &secret, &["has no digest", "sha256:…"]),
     ];
@@ -270,13 +272,10 @@ fn what_keeps_a_bundle_from_being_fetched_is_named_and_the_run_fails() {
         for words in [&["`smoke`", reference], expected].concat() {
             // Messages always name the plugin. They name the reference unless the bundle is that of
             // another plugin.
-            let at_fault = words != reference || !log.contains("that of another");
+            let at_fault = words != reference || !log.contains("belongs to another plugin");
             assert!(!at_fault || log.contains(words), "{reference}: {words}: {log}");
         }
-        assert!(
-            !log.contains("--registry-ca FILE`; a registry"),
-            "a hint for the command line leads nowhere here: {log}"
-        );
+        assert!(!log.contains("pass the registry's CA with"), "a hint for the command line leads nowhere here: {log}");
         let annotations = pod.double.get("pods", "checks", "sonobuoy").unwrap()["metadata"]["annotations"].clone();
         let status: Value = serde_json::from_str(annotations["sonobuoy.hept.io/status"].as_str().unwrap()).unwrap();
         assert_eq!(status["status"], "failed", "{log}");
@@ -304,11 +303,11 @@ fn a_bundle_in_the_image_is_used_if_it_is_the_one() {
         assert!(wanted.iter().all(|words| log.contains(words)), "{log}");
     };
     config(&format!("sha256:{}", "2".repeat(64)));
-    failed(&["`smoke`", "is not the one that is wanted", &digest, "bake the image again"], &args);
+    failed(&["`smoke`", "wrong bundle of plugin", &digest, "bake the image again"], &args);
     config(&digest);
     failed(&["`smoke`", "is not in this image", "plugin bake"], &["--baked", "elsewhere"]);
     let log = over(start(&pod, None, &args));
-    assert!(log.contains("the bundle in the image is used") && log.contains("the run is complete"), "{log}");
+    assert!(log.contains("using the bundle in the image") && log.contains("the run is complete"), "{log}");
     let modules = pod.bed.member("meta/modules.json");
     assert!(modules.contains("mine.wasm"), "{modules}");
 }
@@ -379,9 +378,9 @@ fn a_registry_that_is_out_of_reach_at_first_is_tried_again() {
     configured(&pod, &json!({"Bundles": bundles, "Registry": {"CA": registry.ca()}}));
     registry.stop();
     let running = start(&pod, Some(&registry.secret()), &[]);
-    wait_for("an attempt", || running.err().contains("tried again in"));
+    wait_for("an attempt", || running.err().contains("retrying in"));
     registry.start_again();
-    wait_for("the bundle", || running.err().contains("the bundle is here"));
+    wait_for("the bundle", || running.err().contains("the bundle is ready"));
 }
 
 #[test]
@@ -409,6 +408,6 @@ fn an_aggregator_that_fetches_is_seen_to_live_and_ends_when_it_is_told() {
     assert!(seen["heartbeat"].is_string());
     running.signal("TERM");
     let log = running.wait().err;
-    assert!(log.contains("asked to stop while its bundles were fetched"), "{log}");
+    assert!(log.contains("asked to stop while it downloaded bundles"), "{log}");
     assert_eq!(status().unwrap()["status"], "failed");
 }

@@ -47,7 +47,7 @@ fn golden_cases_from_the_first_to_the_diff() {
     assert_eq!((&json["passed"], &json["cases"][0]["result"]), (&false.into(), &"failed".into()));
     assert!(json["cases"][0]["memory"].as_u64().unwrap() > 0);
     let unknown = bed.plumbline(&["plugin", "test", "p", "two"]).expect(2);
-    assert!(unknown.err.contains("there is no case `two` (there are: one)"), "{}", unknown.err);
+    assert!(unknown.err.contains("unknown case `two` (cases: one)"), "{}", unknown.err);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_module_says_what_it_is_without_being_run() {
         bed.plumbline(&["plugin", "inspect", "oci://example.org/Bad"])
             .expect(2)
             .err
-            .contains("not a reference to a registry")
+            .contains("invalid reference to a registry")
     );
 }
 

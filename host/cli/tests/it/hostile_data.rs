@@ -32,7 +32,7 @@ fn too_many_different_statuses() {
     let script = "{ echo 'items:'; i=0; while [ $i -le 10000 ]; do echo \"- {name: a, status: s$i}\"; i=$((i+1)); done; } > $SONOBUOY_RESULTS_DIR/r.yaml";
     let (tree, shown) = run("result-format: manual\n  result-files: [r.yaml]", script, "{}");
     let last = tree["items"].as_array().unwrap().last().unwrap();
-    assert_eq!(last["name"], "module `manual` went over its limit `statuses`: 1000 different statuses", "{shown}");
+    assert_eq!(last["name"], "module `manual` exceeded its limit `statuses`: 1000 different statuses", "{shown}");
     assert_eq!(last["status"], "unknown");
 }
 

@@ -52,7 +52,11 @@ fn a_judge_begins_with_its_world() {
         tested.out
     );
     let done = bed.plumbline(&["plugin", "new", "x", "--lang", "c", "--world", "summarizer-module"]).expect(2);
-    assert!(done.err.contains("there are templates for `post-processor-module` and `judge-module`"), "{}", done.err);
+    assert!(
+        done.err.contains("the worlds with templates are `post-processor-module` and `judge-module`"),
+        "{}",
+        done.err
+    );
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn a_flaky_test_passes_the_second_time_and_both_outcomes_are_kept() {
     suite(&bed, "suite", 0, &fails("flaky|bad"), "", "");
     suite(&bed, "retry", 1, &fails("bad"), "", &again("suite"));
     let done = bed.run(&["retry", "suite"], &[]).expect(1);
-    assert!(done.err.contains("runs again what failed") || done.out.contains("retry"), "{}\n{}", done.out, done.err);
+    assert!(done.err.contains("reruns failed tests") || done.out.contains("retry"), "{}\n{}", done.out, done.err);
     let focus = fs::read_to_string(bed.path("focus")).unwrap();
     assert_eq!(focus, "suite: .\nretry: bad \\+ three|flaky \\[two\\]\n");
     let of = |name: &str, status: &str| (format!("[It] {name}"), status.to_owned());

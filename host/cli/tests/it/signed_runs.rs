@@ -96,11 +96,11 @@ fn a_bundle_that_was_changed_after_it_was_signed_does_not_run() {
     let (bed, tar) = bed();
     packed(&bed, "tap", "changed");
     let done = signed(&bed, &["-p", &tar]).expect(2);
-    assert!(done.err.contains("what key `release` has signed has the digest sha256:"), "{}", done.err);
+    assert!(done.err.contains("key `release` signed another bundle: sha256:"), "{}", done.err);
     nothing(&bed);
     // Neither option works without the other.
     let done = run(&bed, &["--require-signed", "-p", &tar]).expect(2);
-    assert!(done.err.contains("nothing says whose signatures count"), "{}", done.err);
+    assert!(done.err.contains("found no policy for signatures"), "{}", done.err);
     let done = run(&bed, &["--policy", "policy.yaml", "-p", &tar]).expect(2);
     assert!(done.err.contains("--require-signed"), "{}", done.err);
     nothing(&bed);

@@ -101,7 +101,7 @@ fn what_is_not_verified_has_its_reason_and_code_1() {
     sign(&bed, &tar, "release").expect(0);
     assert_eq!(
         told(&["--policy", "policy.yaml"]),
-        "no rule of policy `policy.yaml` is for this name, so nobody may sign it"
+        "no rule of policy `policy.yaml` matches this name, so no signature is trusted"
     );
     // The bundle has the same name and other bytes, so the signatures are for another digest.
     packed(&bed, "tap", "changed");
@@ -117,7 +117,7 @@ fn the_policy_is_found_where_it_belongs() {
     keygen(&bed, "release");
     sign(&bed, &tar, "release").expect(0);
     let done = bed.plumbline(&["plugin", "verify", &tar]).expect(2);
-    assert!(done.err.contains("nothing says whose signatures count"), "{}", done.err);
+    assert!(done.err.contains("found no policy for signatures"), "{}", done.err);
 
     let policy = |until: &str| {
         format!(
@@ -130,7 +130,7 @@ fn the_policy_is_found_where_it_belongs() {
     let mut command = bed.command(&["plugin", "verify", &tar]);
     command.env("PLUMBLINE_POLICY", "a/b/c/old.yaml");
     let done = Done::of(command).expect(1);
-    assert!(done.out.contains("by key `release`, which counted until 2021-01-01T00:00:00Z"), "{}", done.out);
+    assert!(done.out.contains("by key `release`, which was trusted until 2021-01-01T00:00:00Z"), "{}", done.out);
     // With `--key`, no policy is read, wherever it is.
     let mut command = bed.command(&["plugin", "verify", &tar, "--key", "release.pub"]);
     command.env("PLUMBLINE_POLICY", "a/b/c/old.yaml");
@@ -155,7 +155,7 @@ fn a_pipeline_keeps_its_key_in_a_variable() {
     sign("release.key").expect(0);
     assert!(sign("-----BEGIN nonsense").expect(2).err.contains("invalid key in `PLUMBLINE_SIGNING_KEY`"));
     let done = sign("").expect(2);
-    assert!(done.err.contains("there is no key to sign with") && done.err.contains("plugin keygen"), "{}", done.err);
+    assert!(done.err.contains("no key to sign with") && done.err.contains("plugin keygen"), "{}", done.err);
     bed.plumbline(&["plugin", "verify", &tar, "--key", "release.pub"]).expect(0);
 }
 

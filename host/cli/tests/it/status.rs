@@ -78,7 +78,7 @@ fn a_lost_run_is_called_lost() {
     signal("KILL", &pid);
     fs::remove_dir_all(work).unwrap();
     let done = bed.plumbline(&["status", "--local"]).expect(4);
-    assert!(done.err.contains("has left no status"), "{}", done.err);
+    assert!(done.err.contains("has no status"), "{}", done.err);
 }
 
 /// A finished run, a killed one, and a running one.

@@ -35,9 +35,9 @@ fn lists_of_this_program_need_nothing() {
     assert!(close.err.contains("using that of v1.29.15"), "{}", close.err);
     let far = list(&bed, &["--version", "v1.28.0"]).expect(2);
     insta::assert_snapshot!(far.err, @r"
-    error: there are no tests to list
-    cause: there is no list of tests of v1.28.0 in this program; there are v1.37.2, v1.36.3, v1.35.4, v1.34.4, v1.33.13, v1.30.14, v1.29.15
-    hint:  `--input online` fetches lists of more versions, `--input image` asks the suite itself; the oldest one here is `--version v1.29.15`
+    error: failed to list the tests
+    cause: no list of tests of v1.28.0 in this program; it has v1.37.2, v1.36.3, v1.35.4, v1.34.4, v1.33.13, v1.30.14, v1.29.15
+    hint:  download lists of more versions with `--input online`, or ask the suite's image with `--input image`; the oldest list in this program is `--version v1.29.15`
     ");
 }
 
@@ -109,7 +109,7 @@ fn directories_have_a_list_for_each_version() {
     assert!(list(&bed, &["-i", "lists", "--version", "v1.40.9"]).expect(0).err.contains("using that of v1.40.1"));
     assert!(list(&bed, &["-i", "lists", "--version", "v1.41.0"]).expect(2).err.contains("there are v1.40.1, v1.40.0"));
     let nowhere = list(&bed, &["-i", "nowhere"]).expect(2);
-    assert!(nowhere.err.contains("neither a file or directory nor an address"), "{}", nowhere.err);
+    assert!(nowhere.err.contains("it is not a file, a directory or a URL"), "{}", nowhere.err);
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub enum ProgramError {
     #[error(transparent)]
     Image(#[from] RegistryError),
     /// The cache is not readable or writable.
-    #[error("keep the program `{}`: {error}", path.display())]
+    #[error("store the program `{}`: {error}", path.display())]
     Cache {
         /// Path of the file or directory.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum ProgramError {
         error: io::Error,
     },
     /// Images have programs for Linux only, so this machine cannot run them.
-    #[error("this machine ({0}) runs no programs of images, which are for Linux")]
+    #[error("this machine ({0}) cannot run programs of images, which are for Linux")]
     Machine(String),
 }
 
@@ -211,7 +211,7 @@ async fn within(
 ) -> Result<String, ListingError> {
     let call = format!("{} {}", program.display(), what.argument());
     let execute = |error: io::Error| ListingError(format!("execute `{}`: {error}", program.display()));
-    let wrong = |why: &str| ListingError(format!("what `{call}` printed is not a list: {why}"));
+    let wrong = |why: &str| ListingError(format!("read the output of `{call}`: {why}"));
     let dir = tempfile::tempdir().map_err(execute)?;
     let mut command = Command::new(program);
     command.arg(what.argument()).env_clear().current_dir(dir.path()).kill_on_drop(true);

@@ -16,7 +16,7 @@ pub struct Prefix(String);
 
 /// Error for a string that is not a valid location for images.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a place for images: write `HOST[:PORT][/PATH]`, such as `registry.lan:5000/mirror`")]
+#[error("invalid location for images `{text}`: write `HOST[:PORT][/PATH]`, such as `registry.lan:5000/mirror`")]
 pub struct PrefixError {
     text: String,
     #[source]
@@ -244,7 +244,7 @@ mod tests {
     fn what_is_no_prefix_is_told() {
         for wrong in ["", "/", "mirror", "lan:5000/a:1", "http://lan", "lan:5000/A", "lan:x", "a b.c"] {
             let told = wrong.parse::<Prefix>().unwrap_err().to_string();
-            assert!(told.contains("not a place for images"), "{wrong}: {told}");
+            assert!(told.contains("invalid location for images"), "{wrong}: {told}");
         }
         let prefix: Prefix = "LAN:5000/m".parse().unwrap();
         assert_eq!(rewrite("lan:5000/m/a:1", &prefix), "lan:5000/m/a:1", "it already exists");

@@ -12,10 +12,10 @@ const MAX_IMAGES: usize = 10_000;
 
 /// Images in the suite's list that cannot be copied: the prefix of their names, and the reason.
 const NOT_COPIED: [(&str, &str); 4] = [
-    ("invalid.registry.k8s.io/", "it does not exist, as its test wants it"),
-    ("invalid.com/", "it does not exist, as its test wants it"),
-    ("gcr.io/authenticated-image-pulling/", "it is only for whoever has credentials of the Kubernetes project"),
-    ("gcr.io/k8s-authenticated-test/", "it is only for whoever has credentials of the Kubernetes project"),
+    ("invalid.registry.k8s.io/", "it does not exist, as its test requires"),
+    ("invalid.com/", "it does not exist, as its test requires"),
+    ("gcr.io/authenticated-image-pulling/", "it requires credentials of the Kubernetes project"),
+    ("gcr.io/k8s-authenticated-test/", "it requires credentials of the Kubernetes project"),
 ];
 
 /// An image and its users.
@@ -41,7 +41,7 @@ pub struct LeftOut {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SetError {
     /// A string is not a valid image name.
-    #[error("{used_by} names `{image}`, which is not an image: {cause}")]
+    #[error("{used_by} has the invalid image `{image}`: {cause}")]
     Name {
         /// The string.
         image: String,

@@ -116,7 +116,7 @@ pub fn parse(bytes: &[u8], version: &str, place: &str) -> Result<TestList, ListE
         StoredList::Delta { of, .. } => Err(ListError::Unknown {
             version: of,
             place: format!("`{place}`, of which it is a delta"),
-            known: "none next to it".to_owned(),
+            known: "no list".to_owned(),
         }),
     }
 }
@@ -124,7 +124,7 @@ pub fn parse(bytes: &[u8], version: &str, place: &str) -> Result<TestList, ListE
 pub(super) fn decode(bytes: &[u8], place: &str) -> Result<StoredList, ListError> {
     let large = |limit| ListError::TooLarge { place: place.to_owned(), limit };
     if bytes.len() as u64 > MAX_PACKED {
-        return Err(large("16 MiB as it is kept"));
+        return Err(large("16 MiB as stored"));
     }
     let mut text = Vec::new();
     if bytes.starts_with(&GZIP) {
@@ -221,7 +221,7 @@ fn without_location(line: &str) -> &str {
 #[derive(Debug, Error)]
 pub enum ListError {
     /// There is no list for this version.
-    #[error("there is no list of tests of {version} in {place}; there are {known}")]
+    #[error("no list of tests of {version} in {place}; it has {known}")]
     Unknown {
         /// The requested version.
         version: String,
@@ -231,7 +231,7 @@ pub enum ListError {
         known: String,
     },
     /// The string is not a valid version.
-    #[error("`{0}` is not a version such as `v1.30.2`")]
+    #[error("invalid version `{0}`: expected a version such as `v1.30.2`")]
     Version(String),
     /// A file or a stream is not readable.
     #[error("failed to read `{place}`")]
@@ -243,7 +243,7 @@ pub enum ListError {
         error: io::Error,
     },
     /// The input exceeds a limit for lists.
-    #[error("`{place}` is larger than a list of tests can be: {limit}")]
+    #[error("`{place}` is too large for a list of tests: more than {limit}")]
     TooLarge {
         /// Name of the file or stream.
         place: String,
@@ -257,7 +257,7 @@ pub enum ListError {
         place: String,
     },
     /// The list has no tests.
-    #[error("`{place}` names no test")]
+    #[error("`{place}` has no tests")]
     Empty {
         /// Name of the file or stream.
         place: String,
@@ -318,7 +318,7 @@ mod tests {
                       [sig-b] two: 3\n    ../bugs.go:x: kept\n\n";
         let list = from_program(output, "v1.30.2", "it").unwrap();
         assert_eq!(list.tests, ["../bugs.go:x: kept", "[sig-a] one: with a colon", "[sig-b] two: 3"]);
-        assert_eq!(from_program("nothing\n", "", "it").unwrap_err().to_string(), "`it` names no test");
+        assert_eq!(from_program("nothing\n", "", "it").unwrap_err().to_string(), "`it` has no tests");
         assert!(from_program(&"    a\n".repeat(MAX_TESTS + 1), "", "it").is_err());
         assert!(from_program(&format!("    {}", "a".repeat(MAX_LINE + 1)), "", "it").is_err());
     }

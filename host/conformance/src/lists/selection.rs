@@ -108,7 +108,7 @@ pub struct Checked {
 #[derive(Debug, Error)]
 pub enum SelectionError {
     /// The focus or the skip is not a valid expression.
-    #[error("the {what} is not a valid regular expression of Go")]
+    #[error("the {what} is not a valid Go regular expression")]
     Expression {
         /// `focus` or `skip`.
         what: &'static str,
@@ -187,8 +187,10 @@ fn checked(
     let focused = list.specs().filter(|test| alone.runs(test)).count();
     let what = match (focused, skip) {
         (0, _) => format!("the focus `{focus}` selects none"),
-        (focused, Some(skip)) => format!("the focus selects {focused}, and without what `{skip}` skips there are none"),
-        (_, None) => "the selection is of none".to_owned(),
+        (focused, Some(skip)) => {
+            format!("the focus selects {focused}, but `{skip}` skips all of them: nothing remains")
+        }
+        (_, None) => "the selection matches none".to_owned(),
     };
     let near = if focused == 0 { near(focus, list.specs()) } else { Vec::new() };
     Err(SelectionError::Nothing { what, total, version: list.version.clone(), near })

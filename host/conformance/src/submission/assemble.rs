@@ -24,7 +24,7 @@ pub struct Assembled {
 #[derive(Debug, Error)]
 pub enum SubmissionError {
     /// The target already exists.
-    #[error("there is something at `{0}` already")]
+    #[error("`{0}` already exists")]
     Exists(PathBuf),
     /// A file or directory could not be written.
     #[error("failed to write `{path}`: {source}")]
@@ -43,7 +43,7 @@ pub enum SubmissionError {
         source: io::Error,
     },
     /// A file would be empty, which a submission must not contain.
-    #[error("there would be nothing in `{0}`")]
+    #[error("`{0}` would be empty")]
     Empty(&'static str),
 }
 
@@ -136,7 +136,7 @@ pub fn readme(facts: &Facts<'_>) -> String {
         }
     }
     let docs = get("documentation_url");
-    let _ = writeln!(text, "\n## How to have these results again\n");
+    let _ = writeln!(text, "\n## Reproduce these results\n");
     let _ = writeln!(
         text,
         "1. Set up a cluster of {name} {} with at least two nodes that pods can run on{}.",
@@ -146,7 +146,7 @@ pub fn readme(facts: &Facts<'_>) -> String {
     let _ = writeln!(text, "2. Point `KUBECONFIG` at it, as a cluster's administrator.");
     let _ = writeln!(
         text,
-        "3. Run the suite in the mode that certification asks for, with this folder's `PRODUCT.yaml`:\n"
+        "3. Run the suite in the mode that certification requires, with this folder's `PRODUCT.yaml`:\n"
     );
     let _ = writeln!(
         text,
@@ -154,7 +154,7 @@ pub fn readme(facts: &Facts<'_>) -> String {
     );
     let _ = writeln!(
         text,
-        "4. `submission/{}` then holds `e2e.log` and `junit_01.xml` of the run. To hold them against the rules again:\n",
+        "4. `submission/{}` then holds `e2e.log` and `junit_01.xml` of the run. To check them against the rules again:\n",
         facts.place
     );
     let _ = writeln!(text, "   ```sh\n   plumbline submission check submission\n   ```");

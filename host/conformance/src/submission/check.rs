@@ -157,7 +157,7 @@ fn human_review(contents: &Contents<'_>) -> Finding {
         rule,
         format!("the verifier accepts {}, a reviewer would not", plural(problems.len(), "oddity", "oddities")),
     )
-    .hint("correct what is listed here; take the results as the suite wrote them")
+    .hint("correct these points; use the results as the suite wrote them")
     .names(problems)
     .ours()
 }
@@ -173,20 +173,20 @@ fn supported(release: Option<Release>) -> Finding {
         rules::SUPPORTED,
         format!("the network knows which version of Kubernetes is the latest; this is {release}"),
     )
-    .hint("the latest minor version and the two before it are taken")
+    .hint("only the latest minor version and the two before it are accepted")
 }
 
 fn results_readable(cases: &Cases) -> Finding {
     let rule = rules::RESULTS_READABLE;
     if let Some(problem) = &cases.problem {
         return Finding::failed(rule, format!("the verifier cannot read `{JUNIT}`: {problem}"))
-            .hint("take the file as the suite wrote it, not merged from several runs, and not as a symbolic link");
+            .hint("use the file as the suite wrote it: not merged from several runs, and not a symbolic link");
     }
     Finding::passed(rule, format!("{} ran, {} skipped", plural(cases.ran() as usize, "case", "cases"), cases.skipped()))
 }
 
 /// Hint on how to provide the list of required tests.
-const REQUIRED_HINT: &str = "`--required FILE` takes the `conformance.yaml` of that version of Kubernetes, `--required image` asks the suite's image";
+const REQUIRED_HINT: &str = "pass the `conformance.yaml` of that Kubernetes version with `--required FILE`, or ask the suite's image with `--required image`";
 
 fn required_tests(cases: &Cases, required: Option<&Required>, release: Option<Release>) -> Finding {
     let rule = rules::REQUIRED_TESTS;
@@ -251,9 +251,9 @@ fn log_version(contents: &Contents<'_>, release: Option<Release>) -> Finding {
     match (release, contents.log.release()) {
         (Some(folder), Some(log)) if folder == log => Finding::passed(rule, format!("the log is of {log}")),
         (Some(folder), Some(log)) => Finding::failed(rule, format!("the folder is for {folder}, the log of {log}"))
-            .hint("take log and results of one run, and name the folder after its version"),
+            .hint("use the log and results of one run, and name the folder after its version"),
         (None, _) => Finding::not_checked(rule, "no folder names a version"),
-        (_, None) => Finding::not_checked(rule, "the beginning of the log names no version"),
+        (_, None) => Finding::not_checked(rule, "the first lines of the log have no version"),
     }
     .ours()
 }

@@ -33,7 +33,7 @@ pub struct SubmissionPath {
 /// Error for a string that is not a valid folder name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "`{0}` can be no name of a folder: at most {MAX_NAME} letters, digits, `.`, `-` and `_`, of which the first is a letter or digit"
+    "invalid folder name `{0}`: use at most {MAX_NAME} letters, digits, `.`, `-` and `_`, and begin with a letter or digit"
 )]
 pub struct PlaceError(pub String);
 

@@ -19,7 +19,7 @@ pub struct Release {
 
 /// Error for a string that is not a Kubernetes version.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is not a version such as `v1.30`")]
+#[error("invalid version `{0}`: expected a version such as `v1.30`")]
 pub struct ReleaseError(pub String);
 
 impl Release {

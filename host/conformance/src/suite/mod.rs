@@ -38,7 +38,7 @@ const CREDENTIALS_SINCE: (u32, u32) = (1, 27);
 
 /// Error for a response that is not a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a version of Kubernetes")]
+#[error("invalid Kubernetes version `{0}`")]
 pub struct NoVersion(String);
 
 /// Returns the version in the response of [`LATEST_URL`] as an image tag, which cannot contain `+`.

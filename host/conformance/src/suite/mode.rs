@@ -30,7 +30,7 @@ pub enum Mode {
 
 /// Error for an unknown mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no mode of this name{}: there are {}", hint(.0), all())]
+#[error("unknown mode{}: the modes are {}", hint(.0), all())]
 pub struct UnknownMode(String);
 
 impl Mode {
@@ -52,16 +52,16 @@ impl Mode {
     pub fn description(self) -> &'static str {
         match self {
             Self::Quick => {
-                "One test, which makes a pod and removes it. Says within minutes whether a run works at all."
+                "One test, which creates and removes a pod. Shows within minutes whether a run works at all."
             }
             Self::NonDisruptiveConformance => {
-                "The conformance tests, without those that would disturb what else runs in the cluster, for example by evicting pods from nodes. For clusters that are in use."
+                "The conformance tests without those that disturb other workloads, for example by evicting pods from nodes. For clusters that are in use."
             }
             Self::CertifiedConformance => {
-                "All conformance tests, also those that disturb others. What is submitted for a certificate is a run in this mode."
+                "All conformance tests, also those that disturb other workloads. Certification requires a run in this mode."
             }
             Self::ConformanceLite => {
-                "The conformance tests that do not take long, side by side: much of what can be found in a fraction of the time. No certificate is given for it."
+                "The conformance tests that do not take long, in parallel: most problems in a fraction of the time. Not accepted for certification."
             }
         }
     }

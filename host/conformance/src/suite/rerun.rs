@@ -21,7 +21,7 @@ pub enum RerunError {
     #[error("no test failed")]
     NothingFailed,
     /// The expression for the failed tests does not fit into a variable.
-    #[error("{tests} tests failed: the expression for their names has {}, and a variable holds {}", Bytes(*.bytes as u64), Bytes(MAX_FOCUS_BYTES as u64))]
+    #[error("{tests} tests failed: the expression for their names has {}, more than the limit of a variable, {}", Bytes(*.bytes as u64), Bytes(MAX_FOCUS_BYTES as u64))]
     TooLong {
         /// Number of failed tests.
         tests: usize,
@@ -94,16 +94,16 @@ const STRIP: &str = "[It] ";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RetryError {
     /// Too many reruns are requested.
-    #[error("failed tests are run again at most {MAX_RETRIES} times, and {0} are asked for")]
+    #[error("failed tests can be rerun at most {MAX_RETRIES} times, not {0}")]
     TooMany(u32),
     /// The plugin runs on each node.
-    #[error("plugin `{0}` runs on each node: only what runs once can be run again")]
+    #[error("plugin `{0}` runs on each node: only plugins that run once can be rerun")]
     PerNode(PluginName),
     /// The plugin is a rerun itself.
-    #[error("plugin `{0}` runs failures of another plugin again: name that one")]
+    #[error("plugin `{0}` reruns failures of another plugin: choose that one")]
     IsRerun(PluginName),
     /// The name of an additional plugin would be invalid.
-    #[error("plugin `{plugin}` cannot be run again: {cause}")]
+    #[error("failed to rerun plugin `{plugin}`: {cause}")]
     Name {
         /// Name of the plugin.
         plugin: PluginName,
@@ -154,7 +154,7 @@ pub fn add_retries(suite: &mut Definition, retries: u32) -> Result<Vec<Definitio
         let mut rerun = suite.clone();
         rerun.name = name.clone();
         rerun.order = before.order.checked_add(1).ok_or_else(|| RetryError::Order(suite.name.clone()))?;
-        rerun.description = Some(format!("runs again what failed in {}", before.name));
+        rerun.description = Some(format!("reruns failed tests of {}", before.name));
         rerun.plumbline.reruns = Some(Reruns {
             plugin: before.name.clone(),
             focus: FOCUS.to_owned(),

@@ -87,7 +87,7 @@ pub enum SettingsError {
         expected: &'static str,
     },
     /// The value of a variable that must be extended is only known in the cluster.
-    #[error("`{0}` gets its value in the cluster (`valueFrom`): nothing can be appended to it here")]
+    #[error("failed to append to `{0}`: it gets its value in the cluster (`valueFrom`)")]
     FromCluster(&'static str),
     /// The resulting definition is invalid.
     #[error(transparent)]

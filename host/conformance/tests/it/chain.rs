@@ -79,10 +79,7 @@ fn checks_of_files_that_no_definition_may_name_are_refused() {
     };
     for (files, why) in [("/var/log/x", "must be relative"), ("../x", "must not hold `..`"), ("", "is empty")] {
         let told = told(check(files));
-        assert!(
-            told.starts_with("judge `checks` cannot be given the files that it looks at: ") && told.contains(why),
-            "{told}"
-        );
+        assert!(told.starts_with("failed to pass files to judge `checks`: ") && told.contains(why), "{told}");
     }
     let many: String = (0..65).map(|at| check(&format!("logs/{at}"))).collect();
     assert!(told(many).contains("more than 64 entries"));
@@ -107,7 +104,7 @@ fn a_chain_has_an_end() {
     let mut definition = definition(full);
     let before = definition.clone();
     let told = chain.apply(&mut definition).unwrap_err().to_string();
-    assert_eq!(told, "the chain of plugin `e2e` would have 17 judges: at most 16 are possible");
+    assert_eq!(told, "the chain of plugin `e2e` has 17 judges: the limit is 16");
     assert_eq!(definition, before);
     let many = Chain { flaky: vec![ListFile::new("f.yaml", "[]"); 65], ..Chain::default() };
     assert!(many.apply(&mut definition).unwrap_err().to_string().contains("65 files"));

@@ -67,7 +67,7 @@ fn the_closest_list_stands_in_and_says_so() {
     );
     assert_eq!(embedded_for(Some("v1.32.13")).unwrap().version, "v1.30.14", "the one before it");
     let older = embedded_for(Some("v1.28.0")).unwrap_err().to_string();
-    assert!(older.starts_with("there is no list of tests of v1.28.0 in this program; there are v1.37.2,"), "{older}");
+    assert!(older.starts_with("no list of tests of v1.28.0 in this program; it has v1.37.2,"), "{older}");
     assert!(matches!(embedded_for(Some("x")), Err(ListError::Version(_))));
 }
 
@@ -97,8 +97,8 @@ fn directories_have_lists_in_any_form_and_deltas() {
 #[test]
 fn what_is_no_list_is_an_error_that_says_why() {
     let list = |bytes: &[u8]| parse(bytes, "v1.0.0", "it").map_err(|error| told(&error)).unwrap_err();
-    assert_eq!(list(b""), "`it` names no test");
-    assert_eq!(list(b"\n \n"), "`it` names no test");
+    assert_eq!(list(b""), "`it` has no tests");
+    assert_eq!(list(b"\n \n"), "`it` has no tests");
     assert_eq!(list(b"\xff\xfe"), "`it` is not UTF-8 text");
     assert_eq!(list(b"\x7fELF\0\0"), "`it` is not UTF-8 text");
     assert!(list(&gzip(b"a\nb")[..12]).contains("failed to read `it`"));
@@ -180,7 +180,7 @@ fn a_focus_is_checked_before_anything_starts() {
     assert!(near[0].contains("should be submitted and removed"), "{near:?}");
     assert_eq!(
         check(Some("v1.30.14"), r"\[Conformance\]", "Conf").unwrap_err().to_string(),
-        "the focus selects 402, and without what `Conf` skips there are none of the 7203 tests of v1.30.14"
+        "the focus selects 402, but `Conf` skips all of them: nothing remains of the 7203 tests of v1.30.14"
     );
     assert_eq!(
         check(Some("v1.30.14"), r"^\[sig-node\]", "").unwrap_err().to_string(),
@@ -190,7 +190,7 @@ fn a_focus_is_checked_before_anything_starts() {
     let error = check(None, "a(?=b)", "").unwrap_err();
     assert_eq!(
         told(&error),
-        "the focus is not a valid regular expression of Go: look-around, including look-ahead and look-behind, is not supported"
+        "the focus is not a valid Go regular expression: look-around, including look-ahead and look-behind, is not supported"
     );
     assert!(told(&check(None, "", "[").unwrap_err()).starts_with("the skip is not a valid regular expression"));
     // For a later version, nothing is certain.

@@ -22,7 +22,7 @@ const SECONDS: &str = "a whole number of seconds";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The configuration is larger than [`MAX_CONFIG_BYTES`].
-    #[error("configuration has {}: at most {} are read", Bytes(*.bytes), Bytes(MAX_CONFIG_BYTES as u64))]
+    #[error("configuration has {}, more than the limit of {}", Bytes(*.bytes), Bytes(MAX_CONFIG_BYTES as u64))]
     TooLarge {
         /// The size in bytes.
         bytes: u64,
@@ -65,7 +65,7 @@ pub enum ConfigError {
         cause: StorageError,
     },
     /// Two mutually exclusive keys are both set.
-    #[error("`Limits.PodLogs.SinceTime` and `Limits.PodLogs.SinceSeconds` exclude each other: keep one")]
+    #[error("`Limits.PodLogs.SinceTime` and `Limits.PodLogs.SinceSeconds` cannot be combined: keep one")]
     ConflictingSince,
 }
 
@@ -181,7 +181,7 @@ impl PodLogLimits {
         from.optional_whole("SinceSeconds", &mut self.since_seconds)?;
         if let Some(text) = from.nullable("SinceTime", "text", text)? {
             let time = |text: String| {
-                let expected = "a time as of RFC 3339, such as `2026-01-31T12:00:00Z`";
+                let expected = "an RFC 3339 time, such as `2026-01-31T12:00:00Z`";
                 text.parse().map_err(|_| wrong_type(&from.at("SinceTime"), expected, &text.into()))
             };
             self.since_time = text.map(time).transpose()?;

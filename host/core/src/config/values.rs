@@ -9,7 +9,7 @@ use crate::text::first_chars;
 
 /// A value that a setting does not accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not known: use {known}")]
+#[error("unknown value `{text}`: use {known}")]
 pub struct UnknownChoice {
     /// The value, cut to 100 characters.
     pub text: String,
@@ -152,7 +152,7 @@ pub enum Storage {
 
 /// Error for a string that does not describe a storage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a storage: write `pvc:SIZE` or `pvc:SIZE:CLASS`, with a size such as `5Gi`, or leave it empty")]
+#[error("invalid storage `{0}`: write `pvc:SIZE` or `pvc:SIZE:CLASS`, with a size such as `5Gi`, or leave it empty")]
 pub struct StorageError(pub String);
 
 impl FromStr for Storage {

@@ -11,7 +11,7 @@ use crate::text::closest;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
     /// The definition is larger than [`MAX_YAML_BYTES`].
-    #[error("definition has {}: at most {} are read", Bytes(*.bytes), Bytes(MAX_YAML_BYTES as u64))]
+    #[error("definition has {}, more than the limit of {}", Bytes(*.bytes), Bytes(MAX_YAML_BYTES as u64))]
     TooLarge {
         /// The size in bytes.
         bytes: u64,
@@ -32,7 +32,7 @@ pub enum DefinitionError {
     #[error("definition has more than one YAML document: write one file per plugin")]
     SeveralDocuments,
     /// A required key is missing.
-    #[error("`{0}` is missing, and there is no default")]
+    #[error("required key `{0}` is missing")]
     Missing(String),
     /// A value has the wrong type.
     #[error("`{path}` must be {expected}: found {found}")]
@@ -73,7 +73,7 @@ pub enum DefinitionError {
     },
     /// The name of a module is invalid.
     #[error(
-        "`{path}`: `{name}` cannot name a module: use lower-case letters, digits, `-`, `_` and `.`, at most {MAX_MODULE_NAME} characters"
+        "`{path}`: invalid module name `{name}`: use lower-case letters, digits, `-`, `_` and `.`, at most {MAX_MODULE_NAME} characters"
     )]
     ModuleName {
         /// The path of the key.
@@ -90,7 +90,7 @@ pub enum DefinitionError {
         why: String,
     },
     /// The plugin reruns the failed tests of another plugin, and the two are incompatible.
-    #[error("plugin `{plugin}` cannot rerun what fails in `{other}` (`plumbline.reruns`): {why}")]
+    #[error("plugin `{plugin}` cannot rerun failed tests of `{other}` (`plumbline.reruns`): {why}")]
     Reruns {
         /// The plugin that reruns tests.
         plugin: PluginName,
@@ -164,7 +164,7 @@ impl Warnings {
         match self.0.len() {
             0..MAX_WARNINGS => self.0.push(warning),
             MAX_WARNINGS => {
-                let text = "there are more warnings, which are left out".to_owned();
+                let text = "more warnings are not shown".to_owned();
                 self.0.push(Warning { path: String::new(), text });
             }
             _ => {}

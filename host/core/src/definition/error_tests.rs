@@ -8,5 +8,5 @@ fn warnings_are_bounded() {
     }
     let warnings = warnings.0;
     assert_eq!(warnings.len(), MAX_WARNINGS + 1);
-    assert_eq!(warnings[MAX_WARNINGS].to_string(), "there are more warnings, which are left out");
+    assert_eq!(warnings[MAX_WARNINGS].to_string(), "more warnings are not shown");
 }

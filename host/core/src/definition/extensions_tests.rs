@@ -27,8 +27,8 @@ mod verdict {
     #[test]
     fn what_cannot_be_right_is_named() {
         let told = |entry: Value| read(json!([entry])).unwrap_err();
-        assert_eq!(told(json!({})), "`plumbline.verdict[0].judge` is missing, and there is no default");
-        assert!(told(json!({"judge": "../x"})).contains("cannot name a module"));
+        assert_eq!(told(json!({})), "required key `plumbline.verdict[0].judge` is missing");
+        assert!(told(json!({"judge": "../x"})).contains("invalid module name"));
         let told = |key: &str, text: &str| told(json!({"judge": "j", key: [text]}));
         for bad in ["../x", "/etc/passwd", "a//b", "", "a\\b", "a\nb", &"x".repeat(241)] {
             assert!(told("evidence", bad).starts_with("`plumbline.verdict[0].evidence[0]`: the pattern"), "{bad}");

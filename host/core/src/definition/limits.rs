@@ -74,7 +74,7 @@ macro_rules! limits {
                 let values = request.values();
                 match NONZERO.into_iter().find(|key| values.iter().any(|(limit, _, n)| limit == key && *n == Some(0))) {
                     Some(key) => {
-                        Err(section.invalid(key, format_args!("limit `{key}` is 0: a module could do nothing at all")))
+                        Err(section.invalid(key, format_args!("limit `{key}` must be greater than 0")))
                     }
                     None => Ok(request),
                 }

@@ -93,7 +93,7 @@ impl ApiPermissions {
                     return invalid("a rule has `apiGroups` and `resources`, or `nonResourceURLs`");
                 }
                 if of_paths && key == "namespace" {
-                    return invalid("a namespace has no paths: put the rule under `cluster`");
+                    return invalid("rules with `nonResourceURLs` apply to the cluster: put this one under `cluster`");
                 }
             }
         }

@@ -63,7 +63,7 @@ struct Keys {
 
 #[derive(Debug, thiserror::Error)]
 enum KeysError {
-    #[error("`format` and patterns exclude each other")]
+    #[error("`format` and patterns cannot be combined: keep one")]
     Both,
     #[error("unknown format `{0}`; the only known format is `ginkgo`")]
     Format(String),

@@ -18,7 +18,7 @@ use crate::text::described;
 /// replacements.
 const CONFIG_NO_EFFECT: &[(&str, &str)] = &[
     ("source_url", "write `source-url`"),
-    ("result-type", "results are filed under `plugin-name`, and `result-format` says how they are read"),
+    ("result-type", "`plugin-name` sets the directory of the results, and `result-format` their format"),
 ];
 
 /// The maximum nesting depth. The deepest pod spec has about 15 levels.
@@ -110,12 +110,12 @@ fn read(document: Value, mut warnings: Warnings) -> Result<Parsed, DefinitionErr
         return Err(wrong_type(&format!("extra-volumes[{i}]"), "a mapping", other));
     }
     if definition.result_format.as_ref().is_some_and(|name| !is_module_name(name)) {
-        let why = "no module can have this name, so results are read as `raw`: use lower-case letters, digits, `-`, `_` and `.`";
+        let why = "it is not a valid module name, so results are read as `raw`: use lower-case letters, digits, `-`, `_` and `.`";
         warn.add("sonobuoy-config.result-format", format_args!(": {why}"));
     }
     for (i, name) in definition.result_files.iter().enumerate() {
         if name.is_empty() || name.contains(['/', '\\']) {
-            let why = "files are named without their directories, so this matches none";
+            let why = "patterns match file names without directories, so this one matches none";
             warn.add(&format!("sonobuoy-config.result-files[{i}]"), format_args!(": {why}"));
         }
     }

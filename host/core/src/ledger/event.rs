@@ -246,7 +246,7 @@ pub enum Refusal {
     #[error("result `{0}` is being uploaded by another request: try again when that has ended")]
     Busy(ResultKey),
     /// The upload is not the current one.
-    #[error("upload {upload} of result `{key}` is not the one under way")]
+    #[error("upload {upload} of result `{key}` is not the current one")]
     StaleUpload {
         /// The key of the result.
         key: ResultKey,
@@ -260,7 +260,7 @@ pub enum Refusal {
     #[error("plugin `{0}` is already planned")]
     AlreadyPlanned(PluginName),
     /// The key belongs to another plugin or occurs twice.
-    #[error("result `{key}` cannot be planned for plugin `{plugin}`: it belongs to another plugin or is named twice")]
+    #[error("failed to plan result `{key}` for plugin `{plugin}`: it is duplicate or belongs to another plugin")]
     BadPlan {
         /// The name of the plugin.
         plugin: PluginName,
@@ -271,10 +271,10 @@ pub enum Refusal {
     #[error("the run expects {0} results, more than {max}", max = super::MAX_EXPECTED)]
     TooMany(usize),
     /// The plugin was launched, is complete, or was already skipped.
-    #[error("plugin `{0}` cannot be skipped: it was launched, or nothing of it is expected any more")]
+    #[error("failed to skip plugin `{0}`: it was launched, or it expects no more results")]
     NotSkippable(PluginName),
     /// The run is complete, so nothing can be planned.
-    #[error("plugin `{0}` cannot be planned: the run is already complete")]
+    #[error("failed to plan plugin `{0}`: the run is already complete")]
     RunOver(PluginName),
 }
 

@@ -75,7 +75,7 @@ fn a_test_that_fails_fails_the_run_and_is_named() {
     let Some(bed) = Bed::new("conformance-fails") else { return };
     definition(&bed, &[("FAKE_E2E_FAIL", ONE_TEST)]);
     let done = conformance(&bed, &[]).expect(1);
-    assert!(done.err.contains("are chosen"), "{done:?}");
+    assert!(done.err.contains("selected"), "{done:?}");
     // The progress ends with the last test and its name.
     let status = bed.command("status", &["-o", "json"]).expect(1).json();
     let progress = &status["plugins"][0]["progress"];

@@ -118,7 +118,7 @@ fn a_large_module_is_pulled_by_the_aggregator_and_not_carried() {
     let carried: Vec<&ConfigMap> = maps.items.iter().filter(|map| map.binary_data.is_some()).collect();
     assert!(carried.is_empty(), "nothing of the module is in a ConfigMap: {carried:?}");
     let said = bed.command("logs", &[]).expect(0).out;
-    assert!(said.contains("the bundle is here"), "{said}");
+    assert!(said.contains("the bundle is ready"), "{said}");
     let archive = fs::read_dir(bed.path("out")).unwrap().next().unwrap().unwrap().path();
     let trees = bed.plumbline(&["results", archive.to_str().unwrap(), "-o", "json"]).expect(0).json();
     assert_eq!(trees[0]["name"], "large", "{trees}");

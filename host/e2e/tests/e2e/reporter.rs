@@ -105,9 +105,9 @@ fn six_ways_to_end_become_six_conditions() {
         way(
             "success",
             &["--adapter-result=success", "--after=1s"],
-            ["True", "ToldToSucceed", "test-plugin was told to succeed"],
+            ["True", "ToldToSucceed", "test-plugin is configured to succeed"],
         ),
-        way("failure", &["--adapter-result=failure"], ["False", "ToldToFail", "test-plugin was told to fail"]),
+        way("failure", &["--adapter-result=failure"], ["False", "ToldToFail", "test-plugin is configured to fail"]),
         Way {
             variables: &[("MAX_WAIT_TIME_SECONDS", "8")],
             ..way(

@@ -32,7 +32,7 @@ impl Settings {
         };
         let image = env::var("PLUMBLINE_E2E_IMAGE").ok().filter(|image| !image.is_empty());
         let binary = set("PLUMBLINE_E2E_BINARY").unwrap_or_else(beside);
-        assert!(binary.is_file(), "`{}` is not there: build it, or set PLUMBLINE_E2E_BINARY", binary.display());
+        assert!(binary.is_file(), "`{}` not found: build it, or set PLUMBLINE_E2E_BINARY", binary.display());
         Some(Self {
             kubeconfig,
             image: image.unwrap_or_else(|| panic!("PLUMBLINE_E2E_IMAGE is not set")),

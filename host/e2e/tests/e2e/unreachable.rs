@@ -63,5 +63,5 @@ fn an_aggregator_that_cannot_reach_itself_ends_the_run_before_its_plugins() {
     loudly(&format!("no-way: over after {} s", began.elapsed().as_secs()));
     let log = bed.logs("sonobuoy", "kube-sonobuoy");
     assert!(log.contains("failed to reach the aggregator at `https://127.0.0.1:9`"), "{log}");
-    assert!(log.contains("fail fast"), "{log}");
+    assert!(log.contains("--fail-fast"), "{log}");
 }

@@ -342,7 +342,7 @@ fn os_release(source: &Source) -> Result<(&'static str, Assignments), Unreadable
 /// Returns the assignments of the file at `path`.
 pub(super) fn assignments(source: &Source, path: &str) -> Result<Assignments, Unreadable> {
     let found: Assignments = source.text(path, SMALL)?.lines().filter_map(assignment).collect();
-    if found.is_empty() { Err(Unreadable::malformed(path, "holds no `KEY=value` line")) } else { Ok(found) }
+    if found.is_empty() { Err(Unreadable::malformed(path, "has no `KEY=value` line")) } else { Ok(found) }
 }
 
 /// Parses a shell assignment without expansions. Returns `None` for comments and other lines.

@@ -33,10 +33,7 @@ pub(crate) fn gather(collector: &mut Collector<'_>) {
     let names = collector.keep_if_there("local", source.names(directory)).unwrap_or_default();
     let names: Vec<String> = names.into_iter().filter(|name| name.ends_with(".fact")).collect();
     if names.len() > MAX_FILES {
-        collector.miss(
-            "local",
-            format!("{directory} holds {} files; those after the first {MAX_FILES} are left out", names.len()),
-        );
+        collector.miss("local", format!("{directory} has {} files: only the first {MAX_FILES} are read", names.len()));
     }
     let begun = Instant::now();
     for name in names.iter().take(MAX_FILES) {
@@ -60,7 +57,7 @@ fn fact(collector: &Collector<'_>, path: &str, patience: Duration) -> Result<Val
         }
         let own = rustix::process::geteuid().as_raw();
         if (stat.st_uid != 0 && stat.st_uid != own) || stat.st_mode & WRITABLE_FOR_OTHERS != 0 {
-            return Err(format!("{path} was not run: others than root and the user who gathers may change it"));
+            return Err(format!("{path} was not run: users other than root and the current user can change it"));
         }
         let bounds = Bounds { patience, bytes: MAX_BYTES };
         program::run(options, path, &[], &[], bounds)?
@@ -98,7 +95,7 @@ fn parse_ini(text: &str) -> Result<Map<String, Value>, String> {
         if let Some(rest) = trimmed.strip_prefix('[') {
             let name = rest.split_once(']').map(|(name, _)| name).ok_or_else(|| wrong("`[` without `]`"))?;
             if sections.iter().any(|(known, _)| known == name) {
-                return Err(wrong("a section for the second time"));
+                return Err(wrong("duplicate section"));
             }
             sections.push((name.to_owned(), Vec::new()));
             continue;
@@ -108,7 +105,7 @@ fn parse_ini(text: &str) -> Result<Map<String, Value>, String> {
         let (_, options) = sections.last_mut().ok_or_else(|| wrong("an option before the first section"))?;
         let key = key.trim().to_lowercase();
         if options.iter().any(|(known, _)| *known == key) {
-            return Err(wrong("an option for the second time"));
+            return Err(wrong("duplicate option"));
         }
         options.push((key, value.trim().to_owned()));
     }
@@ -138,7 +135,7 @@ mod tests {
             ("key = 1\n", "line 1: an option before the first section"),
             ("[a]\nword\n", "line 2: neither a section nor `key = value`"),
             ("[a\n", "line 1: `[` without `]`"),
-            ("[a]\nx=1\nX=2\n", "line 3: an option for the second time"),
+            ("[a]\nx=1\nX=2\n", "line 3: duplicate option"),
         ] {
             assert_eq!(parse_ini(text).unwrap_err(), want);
         }

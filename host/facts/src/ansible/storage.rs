@@ -175,10 +175,8 @@ fn volumes(collector: &mut Collector<'_>) {
         return;
     }
     if !is_empty("vgs") {
-        collector.miss(
-            "lvm.vgs",
-            "the sizes of groups, and what is free in them, stand in metadata on the disks, which is not read",
-        );
+        collector
+            .miss("lvm.vgs", "sizes and free space of volume groups are in metadata on the disks, which is not read");
     }
     collector.set("lvm", lvm);
 }

@@ -63,7 +63,7 @@ pub(super) fn user(collector: &mut Collector<'_>) {
     let Some(table) = collector.keep("user_id", collector.source.text(PASSWD, TABLE)) else { return };
     match passwd_entry(&table, real) {
         Some(facts) => collector.set_all(facts),
-        None => collector.miss("user_id", format!("{PASSWD} has no user with the number {real}")),
+        None => collector.miss("user_id", format!("{PASSWD} has no user with the ID {real}")),
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn gather(collector: &mut Collector<'_>) {
     if files.len() > MAX_FILES {
         collector.miss(
             "plumbline_facts.certificates",
-            format!("of {} files, those after the first {MAX_FILES} are left out", files.len()),
+            format!("only the first {MAX_FILES} of {} files are read", files.len()),
         );
     }
     for path in files.iter().take(MAX_FILES) {
@@ -65,12 +65,12 @@ fn certificates(source: &Source, path: &str) -> Result<Vec<Value>, Unreadable> {
     let mut found = Vec::new();
     let blocks = Pem::iter_from_buffer(&bytes).take_while(Result::is_ok).flatten();
     for block in blocks.filter(|block| block.label == "CERTIFICATE").take(MAX_PER_FILE) {
-        let certificate = block.parse_x509().map_err(|_| wrong("holds a certificate that cannot be read"))?;
+        let certificate = block.parse_x509().map_err(|_| wrong("has an unreadable certificate"))?;
         let validity = certificate.validity();
         // Times are in UTC according to RFC 3339.
         let time = |time: &ASN1Time| match jiff::Timestamp::from_second(time.timestamp()) {
             Ok(time) => Ok(time.to_string()),
-            Err(_) => Err(wrong("holds a certificate of no time that there is")),
+            Err(_) => Err(wrong("has a certificate with an invalid time")),
         };
         found.push(json!({
             "path": path,
@@ -80,7 +80,7 @@ fn certificates(source: &Source, path: &str) -> Result<Vec<Value>, Unreadable> {
             "not_after": time(&validity.not_after)?,
         }));
     }
-    if found.is_empty() { Err(wrong("holds no certificate")) } else { Ok(found) }
+    if found.is_empty() { Err(wrong("has no certificate")) } else { Ok(found) }
 }
 
 #[cfg(test)]
@@ -110,7 +110,7 @@ mod tests {
                 "not_before": "2024-01-02T00:00:00Z", "not_after": "2025-01-02T00:00:00Z",
             }])
         );
-        assert_eq!(certificates(&source, "/empty.pem").unwrap_err().to_string(), "/empty.pem: holds no certificate");
+        assert_eq!(certificates(&source, "/empty.pem").unwrap_err().to_string(), "/empty.pem: has no certificate");
     }
 
     #[test]

@@ -79,10 +79,8 @@ pub(super) fn disks(collector: &mut Collector<'_>) {
         .filter(|mount| seen.insert(mount.device.clone()))
         .collect();
     if disks.len() > MAX_DISKS {
-        collector.miss(
-            "plumbline_facts.disks",
-            format!("of {} disks, those after the first {MAX_DISKS} are left out", disks.len()),
-        );
+        collector
+            .miss("plumbline_facts.disks", format!("only the first {MAX_DISKS} of {} disks are read", disks.len()));
     }
     let mut cache = SizeCache::new(source);
     let mut found = Vec::new();

@@ -142,7 +142,7 @@ fn configuration(source: &Source, path: &str, keys: &[&str]) -> Result<Map<Strin
     let text = source.text(path, TABLE)?;
     let value = if path.ends_with(".json") {
         serde_json::from_str(&text).map_err(|error| {
-            Unreadable::malformed(path, format!("line {}, column {}: is not JSON", error.line(), error.column()))
+            Unreadable::malformed(path, format!("line {}, column {}: invalid JSON", error.line(), error.column()))
         })?
     } else {
         parse_toml(&text)

@@ -32,8 +32,8 @@ pub(super) fn gather(collector: &mut Collector<'_>) {
             .and_then(|answer| tracking(&answer))
             .map(|(synchronised, offset)| (synchronised, Some(offset))),
         Some("systemd-timesyncd") => Ok((source.exists(TIMESYNCD), None)),
-        Some(other) => Err(format!("{other} tells only its own clients whether the clock is right")),
-        None => Err("neither chronyd, systemd-timesyncd nor ntpd was found to keep the clock".to_owned()),
+        Some(other) => Err(format!("only clients of {other} can read whether the clock is synchronized")),
+        None => Err("found no time service: neither chronyd, systemd-timesyncd nor ntpd".to_owned()),
     };
     let state = state.map_err(|reason| collector.miss(KEY, reason)).ok();
     let clock = source.value("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok();

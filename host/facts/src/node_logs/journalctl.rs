@@ -70,7 +70,7 @@ pub enum CollectError {
         source: io::Error,
     },
     /// There is no journal. This is not a failure, because not every machine has one.
-    #[error("no journal below `{}`: neither `var/log/journal` nor `run/log/journal` has a file of it", root.display())]
+    #[error("no journal below `{}`: neither `var/log/journal` nor `run/log/journal` has journal files", root.display())]
     NoJournal {
         /// The root.
         root: PathBuf,
@@ -137,7 +137,7 @@ pub(super) fn collect(options: &Options, out: &mut dyn Write) -> io::Result<Resu
                 notes.push(note);
             }
             if bytes == 0 {
-                notes.push("`journalctl` has no entry of this time".to_owned());
+                notes.push("`journalctl` found no entries in this time range".to_owned());
             }
             Ok(notes)
         }
@@ -157,7 +157,7 @@ struct Run {
 /// Runs `journalctl`. The inner error says why it could not be run.
 fn journalctl(options: &Options, out: &mut dyn Write) -> io::Result<Result<Run, String>> {
     let Some(mut command) = command(options) else {
-        return Ok(Err(format!("no program is known that could execute it in `{}`", options.root.display())));
+        return Ok(Err(format!("found no program that can execute it in `{}`", options.root.display())));
     };
     let mut bytes = 0;
     let mut write = |piece: &[u8]| {
@@ -166,7 +166,7 @@ fn journalctl(options: &Options, out: &mut dyn Write) -> io::Result<Result<Run, 
     };
     let ended = match program::stream(&mut command, options.time_limit, &mut write) {
         Ok(ended) => ended,
-        Err(StreamError::Start(error)) => return Ok(Err(format!("it cannot be started: {error}"))),
+        Err(StreamError::Start(error)) => return Ok(Err(format!("failed to start it: {error}"))),
         Err(StreamError::Write(error)) => return Err(error),
     };
     let lines = ended.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -178,12 +178,12 @@ fn journalctl(options: &Options, out: &mut dyn Write) -> io::Result<Result<Run, 
             && [CANNOT_ENTER, CANNOT_EXECUTE, NOT_FOUND].map(i32::from).contains(&code)
     };
     let failure = match (ended.exit, ended.broken) {
-        (Exit::Late, _) => Some(format!("it was ended after {} s", options.time_limit.as_secs())),
+        (Exit::Late, _) => Some(format!("it was killed after {} s", options.time_limit.as_secs())),
         (_, Some(error)) => Some(format!("failed to read its output: {error}")),
         (Exit::Status(status), None) if status.success() => None,
         (Exit::Status(status), None) if status.code().is_some_and(could_not) => return Ok(Err(stderr)),
         (Exit::Status(status), None) => Some(format!("it exited with {status}")),
-        (Exit::Unknown(error), None) => Some(format!("nobody knows how it ended: {error}")),
+        (Exit::Unknown(error), None) => Some(format!("failed to read its exit status: {error}")),
     };
     Ok(Ok(Run { bytes, failure, stderr }))
 }

@@ -45,7 +45,7 @@ pub struct Summary {
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The temporary file could not be created.
-    #[error("no file can be made in `{}`", directory.display())]
+    #[error("failed to create a file in `{}`", directory.display())]
     Create {
         /// The directory.
         directory: PathBuf,
@@ -137,7 +137,7 @@ fn compose(newest: &Newest<'_>, head: &[u8], tail: &[u8], out: &mut dyn Write) -
 /// Returns the first line of a file in which older lines are missing.
 fn truncated(missing: Missing, limit: u64) -> Vec<u8> {
     let Missing { lines, bytes } = missing;
-    let message = format!("the oldest {lines} lines ({bytes} bytes) are left out: at most {limit} bytes are kept");
+    let message = format!("the oldest {lines} lines ({bytes} bytes) are omitted: the limit is {limit} bytes");
     line(TRUNCATED, "4", &message, &[(MISSING_LINES, lines), (MISSING_BYTES, bytes), (LIMIT_BYTES, limit)])
 }
 

@@ -132,7 +132,7 @@ pub async fn plan(cluster: &Cluster, options: &DeleteOptions) -> Result<Plan, Cl
     let namespace = options.namespace.as_str();
     let what = format!("look at namespace `{namespace}`");
     match NAMESPACE.api(cluster, None).get_metadata_opt(namespace).await {
-        Ok(None) => plan.notes.push(format!("namespace `{namespace}` is not there")),
+        Ok(None) => plan.notes.push(format!("namespace `{namespace}` does not exist")),
         Ok(Some(found)) => in_namespace(cluster, namespace, Some(&found.metadata), &mut plan).await,
         // The administrator of a single namespace may be unable to get the namespace object, but
         // can see its contents.
@@ -187,7 +187,7 @@ async fn in_namespace(cluster: &Cluster, namespace: &str, metadata: Option<&Obje
     };
     let kept = match metadata {
         Some(metadata) => reason_to_keep(metadata, aggregator, &known),
-        None => Some(format!("namespace `{namespace}` is kept: this account may not look at it")),
+        None => Some(format!("namespace `{namespace}` is kept: this account has no permission to read it")),
     };
     if let Some(why) = kept {
         plan.notes.push(why);
@@ -282,15 +282,15 @@ fn reason_to_keep(metadata: &ObjectMeta, aggregator: bool, others: &Result<Vec<S
     // while its aggregator is there. To be sure that nobody else created the namespace, it must
     // contain nothing else.
     if label(metadata, PSA_LABEL).is_none() || !aggregator {
-        return keep("nothing shows that it was made for a run");
+        return keep("it has no label of a run");
     }
     match others {
         Ok(others) => match others.first() {
             None => None,
-            Some(first) if others.len() == 1 => keep(&format!("it holds {first}, which is not of the run")),
-            Some(first) => keep(&format!("it holds {first} and {} more that are not of the run", others.len() - 1)),
+            Some(first) if others.len() == 1 => keep(&format!("it has {first}, which does not belong to the run")),
+            Some(first) => keep(&format!("it has {first} and {} more that do not belong to the run", others.len() - 1)),
         },
-        Err(why) => keep(&format!("what is in it cannot be looked at: {why}")),
+        Err(why) => keep(&format!("failed to list its objects: {why}")),
     }
 }
 
@@ -352,10 +352,10 @@ mod tests {
         assert_eq!(reason_to_keep(&ours, false, &foreign), None);
         assert_eq!(reason_to_keep(&theirs, true, &nothing), None);
         for (namespace, aggregator, others, why) in [
-            (&theirs, false, &nothing, "nothing shows"),
+            (&theirs, false, &nothing, "it has no label"),
             (&theirs, true, &foreign, "pod `x` and 1 more"),
             (&theirs, true, &Err("forbidden".to_owned()), "forbidden"),
-            (&bare, true, &nothing, "nothing shows"),
+            (&bare, true, &nothing, "it has no label"),
             (&system, true, &nothing, "belongs to the cluster"),
         ] {
             let told = reason_to_keep(namespace, aggregator, others).unwrap();

@@ -69,7 +69,7 @@ async fn one<'a>(cluster: &Cluster, object: &'a Object) -> Removed<'a> {
             let told = match told.code {
                 // This is a namespace that is already terminating, which is the goal.
                 Some(409) if object.is_namespace() => return Removed::Started(object),
-                Some(409) => told.hint("it was made again meanwhile: run the same command again to look at it"),
+                Some(409) => told.hint("it was created again meanwhile: run the same command again"),
                 _ => told,
             };
             Removed::Failed(object, told)
@@ -116,7 +116,7 @@ pub async fn wait(
             }
             Err(error) if error.is_transient() && failed < MAX_FAILED_LOOKS => {
                 failed += 1;
-                vec![Blocker { object: "the cluster".to_owned(), why: format!("it cannot be asked: {}", error.cause) }]
+                vec![Blocker { object: "the cluster".to_owned(), why: format!("failed to query it: {}", error.cause) }]
             }
             Err(error) => return Err(error),
         };
@@ -136,7 +136,7 @@ async fn remaining(cluster: &Cluster, plan: &Plan) -> Result<Vec<Blocker>, Clust
             Ok(found) => found,
             // Permissions may be gone with the deleted roles.
             Err(kube::Error::Api(status)) if status.code == 403 => None,
-            Err(error) => return Err(ClusterError::api(format!("look whether {object} is gone"), &error)),
+            Err(error) => return Err(ClusterError::api(format!("check whether {object} is gone"), &error)),
         };
         let Some(found) = found.filter(|found| object.uid.is_none() || found.metadata.uid == object.uid) else {
             continue;
@@ -186,7 +186,7 @@ async fn contents(cluster: &Cluster, namespace: &str) -> Vec<Blocker> {
     blockers.truncate(MAX_NAMED);
     if more > 0 {
         let object = format!("{} `{namespace}`", NAMESPACE.word);
-        blockers.push(Blocker { object, why: format!("{more} more objects in it are left") });
+        blockers.push(Blocker { object, why: format!("{more} more objects remain in it") });
     }
     blockers
 }
@@ -196,7 +196,10 @@ fn holds(metadata: &ObjectMeta, now: Timestamp) -> String {
     let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
     if !finalizers.is_empty() {
         let plural = if finalizers.len() == 1 { "finalizer" } else { "finalizers" };
-        return format!("waits for {plural} `{}`: whoever set it has to remove it", finalizers.join("`, `"));
+        return format!(
+            "waits for {plural} `{}`, to be removed by the controllers that set them",
+            finalizers.join("`, `")
+        );
     }
     // The timestamp is the end of the grace period.
     let Some(due) = &metadata.deletion_timestamp else { return "is still there".to_owned() };
@@ -222,7 +225,10 @@ mod tests {
         let now: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
         let meta = |json: Value| serde_json::from_value::<ObjectMeta>(json).unwrap();
         for (metadata, want) in [
-            (json!({"finalizers": ["a/b", "c"]}), "waits for finalizers `a/b`, `c`: whoever set it has to remove it"),
+            (
+                json!({"finalizers": ["a/b", "c"]}),
+                "waits for finalizers `a/b`, `c`, to be removed by the controllers that set them",
+            ),
             (
                 json!({"deletionTimestamp": "2026-01-01T00:00:29Z", "deletionGracePeriodSeconds": 90}),
                 "is terminating, although its grace period ended 31 s ago: its node may be down",

@@ -7,7 +7,7 @@ use plumbline_core::PluginName;
 pub enum DriverError {
     /// The driver does not run in a cluster.
     #[error(
-        "plugin `{0}` has the driver `Process`, which a run on a machine knows and a cluster does not: use `Job` or `DaemonSet`, or run it with `--local`"
+        "plugin `{0}` has the driver `Process`, which runs only on a machine: use `Job` or `DaemonSet`, or run it with `--local`"
     )]
     Process(PluginName),
     /// The definition has neither an image nor a command that the image of the run could execute.
@@ -38,8 +38,7 @@ pub enum DriverError {
     ///
     /// Plugins on the network of their nodes would report their progress to each other's workers.
     #[error(
-        "plugin `{plugin}` shares the network of its nodes with other plugins of the run, and `{container}` contains the progress port {port}, \
-         which belongs to another plugin: use the variable `SONOBUOY_PROGRESS_PORT`, or set `hostNetwork: false` in its `podSpec`"
+        "plugin `{plugin}` uses the host network, and its container `{container}` has the progress port {port} of another plugin: use the variable `SONOBUOY_PROGRESS_PORT`, or set `hostNetwork: false` in its `podSpec`"
     )]
     ProgressPort {
         /// The plugin.

@@ -133,7 +133,7 @@ impl Followed {
                     self.gone(&identity);
                 }
                 if self.aggregators.is_empty() {
-                    notices.push("there is no aggregator's pod: no run is under way".to_owned());
+                    notices.push("no run is active: there is no aggregator pod".to_owned());
                     self.over.cancel();
                 }
             }
@@ -159,7 +159,9 @@ impl Followed {
         }
         let full = self.count > MAX_STREAMS && !self.full_reported;
         self.full_reported |= full;
-        full.then(|| format!("{MAX_STREAMS} logs are followed at once: others wait until one of these ends"))
+        full.then(|| {
+            format!("Plumbline follows at most {MAX_STREAMS} logs at once: others wait until one of these ends")
+        })
     }
 
     fn container(&mut self, pod: &PodView, container: &str, state: State) {

@@ -52,7 +52,7 @@ pub(super) fn what(source: &LogSource) -> String {
 }
 
 pub(super) fn silent(source: &LogSource) -> ClusterError {
-    ClusterError::new(what(source), format!("nothing came for {} s", SILENCE.as_secs()))
+    ClusterError::new(what(source), format!("no data for {} s", SILENCE.as_secs()))
 }
 
 /// Maximum length of an unsplit line in bytes. Container runtimes split lines at 16 KiB, but

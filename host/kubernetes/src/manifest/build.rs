@@ -155,7 +155,7 @@ fn files(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, Man
     for definition in plugins.iter().map(|plugin| &plugin.definition).filter(|it| !it.config_map.is_empty()) {
         let bytes = definition.config_map.iter().map(|(key, text)| key.len() + text.len()).sum();
         if bytes > MAX_CONFIG_MAP_BYTES {
-            let what = "what stands under `config-map`";
+            let what = "the content of `config-map`";
             return Err(ManifestError::TooLarge { what, plugin: definition.name.clone(), bytes });
         }
         maps.push(config_map(config, &config_map_name(&definition.name), json!(definition.config_map)));

@@ -25,7 +25,7 @@ pub(super) const MAX_MODULES: usize = 256;
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// An object name is invalid: what it names, the name, and its maximum length.
-    #[error("{0} `{1}` is not a name of Kubernetes: use lower-case letters, digits and `-`, at most {2} characters")]
+    #[error("{0} `{1}` is not a valid Kubernetes name: use lower-case letters, digits and `-`, at most {2} characters")]
     Name(&'static str, String, usize),
     /// The definitions conflict with each other, or one is invalid after its transforms.
     #[error(transparent)]
@@ -34,7 +34,7 @@ pub enum ManifestError {
     #[error(transparent)]
     Driver(#[from] DriverError),
     /// A plugin has the driver `Process`, which does not run in a cluster.
-    #[error("plugin `{0}` has the driver `Process`, which a cluster does not have: it runs with `--local` only")]
+    #[error("plugin `{0}` has the driver `Process`, which runs only on a machine: run it with `--local`")]
     Process(PluginName),
     /// A definition names this service account and also asks for permissions, which would apply to
     /// another account.
@@ -42,11 +42,11 @@ pub enum ManifestError {
     PermissionsAndAccount(PluginName, String),
     /// A definition asks for permissions that the permission mode of the run does not create.
     #[error(
-        "plugin `{0}` asks for permissions in the whole cluster, and the mode `namespaceAdmin` makes roles in its namespace only: use the mode `minimal`"
+        "plugin `{0}` requests cluster permissions, but the mode `namespaceAdmin` creates roles only in its namespace: use the mode `minimal`"
     )]
     ClusterPermissions(PluginName),
     /// This image depends on the version of the cluster, which is unknown.
-    #[error("the image of plugin `{0}` depends on the version of the cluster, which is not known: `{1}`")]
+    #[error("the image of plugin `{0}` depends on the cluster's version, which is unknown: `{1}`")]
     NoVersion(PluginName, String),
     /// A field of a definition does not have the structure that Kubernetes requires: its path, and
     /// the expected type.
@@ -54,7 +54,7 @@ pub enum ManifestError {
     Shape(PluginName, String, &'static str),
     /// A definition or its files do not fit into a ConfigMap.
     #[error(
-        "{what} of plugin `{plugin}` has {}: a ConfigMap takes {}",
+        "{what} of plugin `{plugin}` has {}, more than the limit of a ConfigMap, {}",
         Bytes(*.bytes as u64),
         Bytes(MAX_CONFIG_MAP_BYTES as u64)
     )]
@@ -68,22 +68,22 @@ pub enum ManifestError {
     },
     /// The file name of a module, which is truncated here, cannot be a ConfigMap key.
     #[error(
-        "module file `{1}` of plugin `{0}` has a name that a cluster cannot keep: use letters, digits, `-`, `_` and `.`, at most 100 characters"
+        "module file `{1}` of plugin `{0}` has a name that ConfigMaps do not allow: use letters, digits, `-`, `_` and `.`, at most 100 characters"
     )]
     ModuleName(PluginName, String),
     /// A module file with this size exceeds the limit for loading.
     #[error(
-        "module file `{1}` of plugin `{0}` has {size}: at most {limit} are loaded",
+        "module file `{1}` of plugin `{0}` has {size}, more than the limit of {limit}",
         size = Bytes(*.2 as u64),
         limit = Bytes(MAX_MODULE_BYTES)
     )]
     ModuleSize(PluginName, String, usize),
     /// The run has too many modules.
-    #[error("there are {0} modules: at most {MAX_MODULES} are carried into a cluster")]
+    #[error("there are {0} modules: ConfigMaps carry at most {MAX_MODULES}")]
     TooManyModules(usize),
     /// All modules together are too large for the cluster's data store.
     #[error(
-        "the modules have {size} when compressed: at most {limit} are carried into a cluster",
+        "the modules have {size} when compressed: ConfigMaps carry at most {limit}",
         size = Bytes(*.0 as u64),
         limit = Bytes(MAX_PACKED_BYTES as u64)
     )]

@@ -107,13 +107,13 @@ pub enum UnpackError {
     #[error("failed to read `{}`", .0.display())]
     Read(PathBuf, #[source] io::Error),
     /// There are more files than a run can have.
-    #[error("`{}` has more than {MAX_CHUNKS} files: it does not hold the modules of a run", .0.display())]
+    #[error("`{}` has more than {MAX_CHUNKS} files: it is not the modules of a run", .0.display())]
     TooMany(PathBuf),
     /// A file is not a chunk of a module.
     #[error("`{0}` is not a chunk of a module: expected `PLUGIN_FILE.gz.NUMBER`")]
     Foreign(String),
     /// A chunk is missing, with its number counted from 0.
-    #[error("chunk {1} of {0} is missing: is one of the ConfigMaps `{names}-…` gone?", names = names::MODULES_CONFIG_MAP)]
+    #[error("chunk {1} of {0} is missing: check that all ConfigMaps `{names}-…` exist", names = names::MODULES_CONFIG_MAP)]
     Missing(ModuleFile, usize),
     /// The chunks do not form a valid module.
     #[error("{0} is damaged or incomplete")]
@@ -321,7 +321,7 @@ mod tests {
             let plugin = plugin("p", vec![(file.to_owned(), noise(size, 3))]);
             pack(&Config::default(), &[&plugin]).unwrap_err().to_string()
         };
-        assert!(told("a b.wasm", 1).contains("has a name that a cluster cannot keep"));
+        assert!(told("a b.wasm", 1).contains("has a name that ConfigMaps do not allow"));
         assert!(told(&"a".repeat(101), 1).contains("at most 100 characters"));
         assert!(told("m.wasm", MAX_PACKED_BYTES + 1).contains("at most 32 MiB are carried"));
     }

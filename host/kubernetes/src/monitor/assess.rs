@@ -189,7 +189,7 @@ pub(super) fn no_hello(pod: &PodView, namespace: &str, graces: &GracePeriods) ->
             None => format!("the worker of {pod} runs and has not reached the aggregator yet"),
         };
         format!(
-            "{unheard}; what may stand in between: the Service `{}`, a NetworkPolicy of namespace `{namespace}`, the cluster's DNS",
+            "{unheard}; check the Service `{}`, network policies of namespace `{namespace}`, and the cluster's DNS",
             names::AGGREGATOR_SERVICE
         )
     })
@@ -200,8 +200,7 @@ pub(super) fn silent(pod: &PodView, graces: &GracePeriods) -> Problem {
     Problem::new(Kind::Silent, graces, |lasted| {
         let (pod, silent) = (pod_on(pod), format_duration(lasted.unwrap_or(graces.silent)));
         format!(
-            "the worker of {pod} has sent no heartbeat for more than {silent}, although its container runs; its process may be frozen, or \
-             the network between the pod and the aggregator may be down"
+            "the worker of {pod} has sent no heartbeat for more than {silent}, although its container runs; its process or its network may hang"
         )
     })
 }

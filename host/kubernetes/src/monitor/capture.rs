@@ -90,14 +90,14 @@ impl Capture {
                 };
                 tracing::warn!(pod = %pod.name, container = %container.name, "{error}");
                 if self.failed.fetch_add(1, Ordering::Relaxed) + 1 == GIVE_UP {
-                    tracing::warn!("no more logs of this plugin are read: the last {GIVE_UP} could not be");
+                    tracing::warn!("stopped reading logs of this plugin: the last {GIVE_UP} attempts failed");
                 }
             }
         }
     }
 
     async fn one(&self, log: &Log<'_>) -> Result<(), ClusterError> {
-        let late = || ClusterError::new(log.what(), format!("nothing came for {} s", SILENCE.as_secs()));
+        let late = || ClusterError::new(log.what(), format!("no data for {} s", SILENCE.as_secs()));
         // Request one byte more than the limit, to detect a longer log.
         let stream = tokio::time::timeout(SILENCE, log.stream(&self.cluster, self.limit + 1)).await;
         let stream = stream.map_err(|_| late())??;
@@ -112,7 +112,7 @@ impl Capture {
             Err(CopyError::Read(error)) => Some(ClusterError::new(log.what(), error.to_string())),
         };
         if let Some(error) = &broken {
-            file.write_all(format!("\n[broken off here: {}]\n", error.cause).as_bytes()).map_err(kept)?;
+            file.write_all(format!("\n[interrupted here: {}]\n", error.cause).as_bytes()).map_err(kept)?;
         }
         temporary.persist(&path).map_err(|error| kept(error.error))?;
         broken.map_or(Ok(()), Err)

@@ -39,8 +39,7 @@ const MAX_CONTAINERS: usize = 20;
 
 /// Log messages of Plumbline's workers at the start, and when the aggregator is unreachable. A
 /// worker that logs none of them is not Plumbline's.
-const OUR_WORKERS_SAY: [&str; 3] =
-    ["worker started", "reach the aggregator", "the aggregator does not want this worker"];
+const OUR_WORKERS_SAY: [&str; 3] = ["worker started", "reach the aggregator", "the aggregator rejected this worker"];
 
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
@@ -78,7 +77,7 @@ pub(super) async fn gather(cluster: &Cluster, namespace: &str, pod: &PodView, is
         }
     };
     if timeout_at(deadline, all).await.is_err() {
-        evidence.missing.push(format!("the rest was not to be had within {} s", TIME.as_secs()));
+        evidence.missing.push(format!("the rest did not arrive within {} s", TIME.as_secs()));
     }
     evidence
 }
@@ -145,9 +144,10 @@ impl Evidence {
         if !log.lines().any(|line| ours(&line)) {
             return WorkerSays::Foreign;
         }
-        let tells = |line: &&str| line.contains("reach the aggregator") || line.contains("does not want");
+        let tells =
+            |line: &&str| line.contains("reach the aggregator") || line.contains("the aggregator rejected this worker");
         // Each cause is logged once with a hint, and then repeatedly without.
-        let first = log.lines().rev().find(|line| tells(line) && !line.contains("still cannot reach"));
+        let first = log.lines().rev().find(|line| tells(line) && !line.contains("still failing to reach"));
         let told = first.or_else(|| log.lines().rev().find(tells));
         WorkerSays::Ours(told.map(without_head))
     }
@@ -210,7 +210,7 @@ impl Evidence {
 /// Returns the message of a worker's log line, without the time, the level, and the words that the
 /// sentence already contains.
 fn without_head(line: &str) -> String {
-    let cause = line.split_once("reach the aggregator; trying again cause=").map(|(_, cause)| cause);
+    let cause = line.split_once("reach the aggregator; retrying cause=").map(|(_, cause)| cause);
     let told = cause.unwrap_or(line).trim();
     match told.split_once(" hint=") {
         Some((told, hint)) => format!("{told} ({})", hint.trim_matches('"')),

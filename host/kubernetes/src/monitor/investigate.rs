@@ -111,7 +111,7 @@ impl Investigation {
         };
         match (verdict.kind, evidence.worker_says()) {
             (Kind::Hello, WorkerSays::Foreign) => {
-                tracing::info!(plugin = %verdict.key.plugin, "its workers are of another implementation and send no heartbeats, which is not a failure");
+                tracing::info!(plugin = %verdict.key.plugin, "its workers are from another implementation and send no heartbeats, which is not a failure");
                 Err(Outcome::NoHello(verdict.key.clone()))
             }
             // A run with other workers must not fail because their logs are unreadable.
@@ -130,14 +130,14 @@ impl Investigation {
             // While the API server does not answer, no decision is possible.
             Err(error) if error.is_transient() => {
                 let Verdict { key, kind, .. } = verdict;
-                tracing::warn!(plugin = %key.plugin, node = %key.node, "not given up yet, because of a failure to look again: {error}");
+                tracing::warn!(plugin = %key.plugin, node = %key.node, "the result is not reported as lost yet, because a check failed: {error}");
                 let delay = BLIND.min(kind.grace(&self.options.graces));
                 Err(Outcome::Premature { key: key.clone(), kind: *kind, delay })
             }
             // The account may watch but not get the object. The state from the watch is all there
             // is.
             Err(error) => {
-                tracing::debug!("cannot look again: {error}");
+                tracing::debug!("failed to check again: {error}");
                 Ok((verdict.sentence.clone(), self.last_seen(verdict)))
             }
         }

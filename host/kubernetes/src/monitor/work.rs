@@ -284,7 +284,7 @@ impl Work {
                 self.options.workers.lock().remove(&pod.name);
                 self.index.pod_removed(pod, object.to_string().into_boxed_str(), now);
             }
-            Err(error) => warn_interrupted(&error, "nothing is known of them"),
+            Err(error) => warn_interrupted(&error, "their state is unknown"),
         }
     }
 
@@ -409,7 +409,7 @@ fn watch_config(page: u32) -> Config {
 
 fn warn_interrupted(error: &ClusterError, consequence: &str) {
     let hint = error.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
-    tracing::warn!("{error}; trying again: until then {consequence}{hint}");
+    tracing::warn!("{error}; retrying: until then {consequence}{hint}");
 }
 
 /// Returns the whole object, because a pod is evidence once it is gone, without the managed fields,

@@ -85,7 +85,7 @@ pub(super) async fn list<S: Sink>(
         match metadata.get("continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
             None => return Ok((sink, metadata)),
             Some(next) if token.as_deref() == Some(next) => {
-                return Err(failed(&"the server gives the same page again and again"));
+                return Err(failed(&"the server repeats the same page"));
             }
             Some(next) => token = Some(next.to_owned()),
         }

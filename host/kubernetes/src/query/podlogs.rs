@@ -160,7 +160,11 @@ fn filter(wanted: &PodLogLimits, own: &str, record: &Recorder<'_>) -> NamespaceF
     let mut filter = match wanted.namespaces.as_str() {
         "" => NamespaceFilter::default(),
         expression => NamespaceFilter::matching(expression).unwrap_or_else(|error| {
-            record.problem("podlogs", "", format!("the namespaces of pod logs are no regular expression: {error}"));
+            record.problem(
+                "podlogs",
+                "",
+                format!("invalid regular expression for the namespaces of pod logs: {error}"),
+            );
             NamespaceFilter::default()
         }),
     };
@@ -218,7 +222,7 @@ async fn log(
     let path = scratch.path();
     let disk = |error: &io::Error| not_written(&scratch.place(&relative), error);
     let mut file = File::create(&path).map_err(|error| disk(&error))?;
-    let note = format!("\n[the log goes on: only its first {} MiB are kept here]\n", MAX_LOG >> 20);
+    let note = format!("\n[the log continues: only its first {} MiB are kept here]\n", MAX_LOG >> 20);
     let copied = copy_log(stream, &mut file, MAX_LOG, SILENCE, &note).await;
     drop(file);
     let broken = match copied {

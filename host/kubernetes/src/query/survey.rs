@@ -151,7 +151,7 @@ impl Work<'_> {
             }
             Err(error) => {
                 let own = &self.config.namespace;
-                self.record.problem("namespaces", "", format!("only namespace `{own}` is looked at: {error}"));
+                self.record.problem("namespaces", "", format!("only namespace `{own}` is queried: {error}"));
                 if is_safe_name(own) { vec![own.clone()] } else { Vec::new() }
             }
         }
@@ -161,7 +161,7 @@ impl Work<'_> {
         let Filters { namespaces, label_selector } = &self.config.filters;
         let own = &self.config.namespace;
         let filter = NamespaceFilter::matching(namespaces).unwrap_or_else(|error| {
-            let why = format!("only namespace `{own}` is looked at: the filter is not a regular expression: {error}");
+            let why = format!("only namespace `{own}` is queried: the filter is not a regular expression: {error}");
             self.record.problem("namespaces", "", why);
             NamespaceFilter::only(own)
         });

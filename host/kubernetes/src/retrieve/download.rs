@@ -155,7 +155,7 @@ pub(super) fn difference(digest: &Digest, archive: &FinishedArchive, named: &Tar
     let Digest { bytes, sha256 } = digest;
     if (*bytes, sha256) != (archive.size, &archive.sha256) {
         return Some(format!(
-            "{bytes} bytes with digest {sha256} arrived, and the aggregator's list says {} bytes with digest {}",
+            "received {bytes} bytes with digest {sha256}, but the aggregator's list has {} bytes with digest {}",
             archive.size, archive.sha256
         ));
     }
@@ -172,7 +172,7 @@ pub(super) fn differs_from_status(digest: &Digest, name: &str, named: &TarInfo) 
         return None;
     }
     Some(format!(
-        "{bytes} bytes with digest {sha256} arrived, and the run's status says {} bytes with digest {}",
+        "received {bytes} bytes with digest {sha256}, but the run's status has {} bytes with digest {}",
         named.size, named.sha256
     ))
 }
@@ -207,7 +207,7 @@ impl Remote<'_> {
         check_exit(&command, exit)?;
         parse_list(&out)
             .map(Some)
-            .map_err(|why| RetrieveError::Stream(format!("the aggregator's list of archives makes no sense: {why}")))
+            .map_err(|why| RetrieveError::Stream(format!("the aggregator's list of archives is invalid: {why}")))
     }
 }
 
@@ -248,7 +248,7 @@ impl Source for Remote<'_> {
             Err(error) => return lost(error).map(Some),
         }
         // Nodes sometimes lose the end of a command's output.
-        Ok(Some("fewer bytes came than were asked for".to_owned()))
+        Ok(Some("received fewer bytes than requested".to_owned()))
     }
 }
 
@@ -271,7 +271,7 @@ pub(super) fn check_exit(command: &[String], exit: Exit) -> Result<(), RetrieveE
     if exit.code == 0 {
         return Ok(());
     }
-    let stderr = if exit.stderr.is_empty() { "it said nothing".to_owned() } else { exit.stderr };
+    let stderr = if exit.stderr.is_empty() { "it printed nothing".to_owned() } else { exit.stderr };
     Err(RetrieveError::Command { command: command.join(" "), code: exit.code, stderr })
 }
 

@@ -40,7 +40,7 @@ pub enum RetrieveError {
         stderr: String,
     },
     /// The aggregator's image does not support the command.
-    #[error("the aggregator's image does not know `{0}`")]
+    #[error("the aggregator's image does not support `{0}`")]
     Unknown(String),
     /// The connection was lost too often.
     #[error("archive `{name}` was interrupted after {have} of {size} bytes: {cause}")]
@@ -67,7 +67,7 @@ pub enum RetrieveError {
         aside: Option<PathBuf>,
     },
     /// The stream of archives could not be read.
-    #[error("the stream of archives cannot be used: {0}")]
+    #[error("invalid stream of archives: {0}")]
     Stream(String),
     /// A local file operation failed.
     #[error("failed to {what} `{path}`: {source}")]
@@ -80,7 +80,7 @@ pub enum RetrieveError {
         source: io::Error,
     },
     /// Another process is retrieving the same archive to the same path.
-    #[error("`{}` is being written by another process", .0.display())]
+    #[error("another process is writing `{}`", .0.display())]
     Busy(PathBuf),
 }
 
@@ -101,17 +101,18 @@ impl RetrieveError {
         match self {
             Self::NotReady(not) => Some(not.hint()),
             Self::Cluster(error) => error.hint.clone(),
-            Self::Command { .. } => Some(
-                "is that where the aggregator keeps its archive? Name another directory with `--retrieve-path`".into(),
-            ),
+            Self::Command { .. } => {
+                Some("check that this is the aggregator's directory, or pass another with `--retrieve-path`".into())
+            }
             Self::Unknown(_) => {
                 Some("retrieve the archive once the run is complete: that works with every image".into())
             }
-            Self::BrokenOff { part, .. } => {
-                Some(format!("what arrived is kept in `{}`: the same command goes on from there", part.display()))
-            }
+            Self::BrokenOff { part, .. } => Some(format!(
+                "the partial download is kept in `{}`: to resume, run the same command again",
+                part.display()
+            )),
             Self::Wrong { aside: Some(path), .. } => {
-                Some(format!("what arrived is kept in `{}`; try again", path.display()))
+                Some(format!("the partial download is kept in `{}`; try again", path.display()))
             }
             Self::Wrong { aside: None, .. } | Self::Stream(_) => Some("try again".into()),
             Self::Local { .. } => None,
@@ -154,19 +155,19 @@ pub enum NotReady {
     #[error("the aggregator has not published its status yet")]
     NoStatus,
     /// The status cannot be parsed.
-    #[error("the status that the aggregator told cannot be read: {0}")]
+    #[error("failed to read the aggregator's status: {0}")]
     Damaged(String),
     /// Results are missing, as this sentence says.
     #[error("{0}")]
     Running(String),
     /// Results are being post-processed and packed.
-    #[error("all results are in and are being read and packed")]
+    #[error("all results are received, and the aggregator packs them now")]
     PostProcessing,
     /// The run failed, with the reason if the aggregator reported one.
     #[error("the run failed{}", .0.as_ref().map(|failure| format!(": {}", failure.reason)).unwrap_or_default())]
     Failed(Option<RunFailure>),
     /// The run is complete, but this directory of the pod has no archive.
-    #[error("the run is complete, but `{0}` in the aggregator's pod holds no finished archive")]
+    #[error("the run is complete, but `{0}` in the aggregator's pod has no finished archive")]
     NoArchive(String),
 }
 
@@ -183,12 +184,10 @@ impl NotReady {
                 let told = failure.as_ref().and_then(|failure| failure.hint.as_deref());
                 let own = told.map(|hint| format!("{hint}\n")).unwrap_or_default();
                 let more = if failure.is_some() { "more" } else { "why" };
-                format!("{own}`plumbline logs` tells {more}; what was gathered can be had with `--partial`")
+                format!("{own}see {more} with `plumbline logs`; download the results so far with `--partial`")
             }
-            Self::NoArchive(_) => {
-                "if the aggregator keeps it elsewhere, name that directory with `--retrieve-path`".into()
-            }
-            Self::Running { .. } => "wait for it with `--wait`, or take what there is with `--partial`".into(),
+            Self::NoArchive(_) => "if the archive is in another directory, pass it with `--retrieve-path`".into(),
+            Self::Running { .. } => "wait for it with `--wait`, or download the results so far with `--partial`".into(),
             _ => "wait for it with `--wait`".into(),
         }
     }

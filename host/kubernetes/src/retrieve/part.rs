@@ -143,7 +143,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 ) -> Result<T, RetrieveError> {
     match spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(RetrieveError::Stream(format!("writing was broken off: {error}"))),
+        Err(error) => Err(RetrieveError::Stream(format!("writing was interrupted: {error}"))),
     }
 }
 

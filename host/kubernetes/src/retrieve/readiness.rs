@@ -40,7 +40,7 @@ pub(super) async fn find(cluster: &Cluster, namespace: &str) -> Result<(ExecTarg
             let what = format!("read from the aggregator's pod `{}` in namespace `{namespace}`", pod.name);
             let phase = if ended.is_empty() { "Unknown" } else { ended };
             return Err(ClusterError::new(what, format!("its phase is {phase}{why}"))
-                .hint("an archive can be read only while the pod runs; `plumbline logs` may tell how it ended")
+                .hint("the archive can be read only while the pod runs; see how it ended with `plumbline logs`")
                 .into());
         }
     }
@@ -56,10 +56,10 @@ async fn absent(cluster: &Cluster, namespace: &str) -> ClusterError {
     let namespaces: Api<Namespace> = Api::all(cluster.client());
     match namespaces.get_opt(namespace).await {
         Ok(None) => ClusterError::new(what, format!("cluster `{}` has no such namespace", cluster.name()))
-            .hint("name the run's namespace with `--namespace`, and the cluster with `--context`"),
+            .hint("pass the run's namespace with `--namespace`, and the cluster with `--context`"),
         // The account may lack permission to see whether the namespace exists.
-        _ => ClusterError::new(what, "there is no such pod")
-            .hint("was the run deleted? A run is started with `plumbline run`"),
+        _ => ClusterError::new(what, "the pod does not exist")
+            .hint("check whether the run was deleted; start a new one with `plumbline run`"),
     }
 }
 

@@ -43,7 +43,7 @@ pub async fn retrieve(
     let expected = !named.name.is_empty() && !named.sha256.is_empty() && options.remote_dir == AGGREGATOR_DIR;
     let absent = || RetrieveError::Wrong {
         name: named.name.clone(),
-        why: "the run's status names it, and the aggregator's directory holds only others".to_owned(),
+        why: "the run's status lists it, but the aggregator's directory has only other archives".to_owned(),
         aside: None,
     };
     let mut retrieved = Vec::new();

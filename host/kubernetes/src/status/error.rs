@@ -7,13 +7,13 @@ use crate::error::ClusterError;
 #[derive(Debug, thiserror::Error)]
 pub enum StatusError {
     /// The namespace does not exist.
-    #[error("there is no namespace `{namespace}`")]
+    #[error("namespace `{namespace}` does not exist")]
     NoNamespace {
         /// The namespace.
         namespace: String,
     },
     /// The namespace has no aggregator pod.
-    #[error("there is no run in namespace `{namespace}`: no pod of an aggregator")]
+    #[error("no run in namespace `{namespace}`: it has no aggregator pod")]
     NoPod {
         /// The namespace.
         namespace: String,
@@ -85,18 +85,18 @@ impl StatusError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoNamespace { .. } | Self::NoPod { .. } => Some(
-                "name the namespace of the run with `--namespace`, or begin one with `plumbline run`; a run on this machine is shown with `--local`"
+                "pass the namespace of the run with `--namespace`, or start one with `plumbline run`; to see a run on this machine, add `--local`"
                     .to_owned(),
             ),
             Self::Pending { waiting, .. } => Some(match waiting {
                 Some(waiting) if waiting.is_image_trouble() => {
-                    "check the image's name and the cluster's way to its registry; another image is named with `--sonobuoy-image`"
+                    "check the image's name, and that nodes can reach its registry; choose another image with `--sonobuoy-image`"
                         .to_owned()
                 }
                 Some(waiting) if waiting.reason == "Unschedulable" => {
                     "make room on a node, or choose nodes with `--aggregator-node-selector`".to_owned()
                 }
-                _ => "look again in a moment, or wait for it with `plumbline wait`".to_owned(),
+                _ => "try again in a moment, or wait for it with `plumbline wait`".to_owned(),
             }),
             Self::PodFailed { pod, namespace, last, .. } => {
                 let told = last.as_ref().and_then(|last| last.status.failure.as_ref()?.hint.as_deref());
@@ -104,15 +104,15 @@ impl StatusError {
                 Some(format!("{own}see why with `kubectl logs --namespace {namespace} {pod}`, and remove the run with `plumbline delete`"))
             }
             Self::PodUnknown { node, .. } => {
-                Some(format!("look at node `{node}`: once it is back, the run may go on; if it is gone for good, begin a new run"))
+                Some(format!("check node `{node}`: when it is back, the run may continue; if it is lost, start a new run"))
             }
             Self::NoAnnotation { pod, namespace, waiting } => Some(if waiting.is_some() {
                 format!("see why with `kubectl logs --namespace {namespace} {pod} --previous`")
             } else {
-                format!("look again in a moment; if that does not help, see `kubectl logs --namespace {namespace} {pod}`")
+                format!("try again in a moment; if that does not help, see `kubectl logs --namespace {namespace} {pod}`")
             }),
             Self::Damaged { .. } => {
-                Some("the aggregator writes it again within a minute; if that does not help, something else writes to its pod".to_owned())
+                Some("try again in a minute; if that does not help, look for other clients that change its pod".to_owned())
             }
             Self::Cluster(error) => error.hint.clone(),
         }

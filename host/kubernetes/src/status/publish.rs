@@ -112,7 +112,7 @@ pub async fn publish_preparing(options: &PublishOptions, stop: &CancellationToke
         let Some(written) = stop.run_until_cancelled(annotate(options, &status, &mut limit)).await else { return };
         match written {
             Ok(_) => failures.succeeded("writing the status"),
-            Err(error) => failures.failed(&error, "whoever looks at the run sees no status until that works"),
+            Err(error) => failures.failed(&error, "until this succeeds, users see no status of the run"),
         }
         if stop.run_until_cancelled(tokio::time::sleep(options.pace.heartbeat)).await.is_none() {
             return;
@@ -181,7 +181,7 @@ impl Writer<'_> {
                 true
             }
             Err(error) => {
-                self.failures.failed(&error, "whoever looks at the run sees an old status until that works");
+                self.failures.failed(&error, "until this succeeds, users see an old status of the run");
                 false
             }
         }
@@ -217,7 +217,7 @@ async fn annotate(options: &PublishOptions, status: &RunStatus, limit: &mut usiz
             // 422 means that all annotations together are too large, and 413 that the request is.
             Err(error) if matches!(error.code, Some(413 | 422)) && *limit > MIN_LIMIT => {
                 *limit = (*limit / 4).max(MIN_LIMIT);
-                tracing::warn!("{error}: the status is cut to {} KiB", *limit >> 10);
+                tracing::warn!("{error}: the status is truncated to {} KiB", *limit >> 10);
             }
             other => return other.map(|()| level),
         }
@@ -259,7 +259,7 @@ pub async fn publish_last(options: &PublishOptions, status: RunStatus) -> Result
         // A pod that is gone does not come back under the same name. Everything else may recover,
         // including permissions.
         .when(|error| !error.is_not_found())
-        .notify(|error, _| failures.failed(error, "it is tried again, because it is the last status of the run"))
+        .notify(|error, _| failures.failed(error, "it is retried, because it is the last status of the run"))
         .await?;
     if level > Level::Full {
         let attempt = || write_full(options, status.clone());
@@ -301,7 +301,7 @@ async fn write_some(options: &PublishOptions, api: &Api<Pod>, index: &WorkerInde
             }
             Err(error) if error.is_not_found() => options.workers.lock().remove(&name),
             Err(error) => {
-                failures.failed(&error, "the pods of plugins do not say how they are; the run continues");
+                failures.failed(&error, "the pods of plugins have no annotations with their state; the run continues");
                 if error.is_forbidden() {
                     return false;
                 }

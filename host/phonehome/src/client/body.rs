@@ -71,7 +71,7 @@ impl RequestBody {
             tokio::select! {
                 () = go_ahead.cancelled() => {}
                 () = tokio::time::sleep(patience) => {
-                    tracing::debug!("no go-ahead after {patience:?}: sending the body unasked");
+                    tracing::debug!("no `100 Continue` after {patience:?}: sending the body");
                 }
             }
         }));

@@ -155,12 +155,12 @@ impl Endpoint {
         let uri: Uri = url.trim().parse().map_err(|_| wrong("it is not a URL"))?;
         match uri.scheme_str() {
             Some("https") => {}
-            Some(_) => return Err(wrong("only `https` is spoken")),
+            Some(_) => return Err(wrong("its scheme is not `https`")),
             None => return Err(wrong("it does not begin with `https://`")),
         }
-        let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
+        let authority = uri.authority().ok_or_else(|| wrong("it has no host"))?;
         if authority.as_str().contains('@') {
-            return Err(wrong("a user name has no place in it: certificates say who a worker is"));
+            return Err(wrong("it has a user name: workers authenticate with certificates only"));
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let name =
@@ -199,8 +199,8 @@ mod tests {
         for (url, reason) in [
             ("", "it is not a URL"),
             ("10.0.0.7:8080", "it does not begin with `https://`"),
-            ("http://10.0.0.7:8080", "only `https` is spoken"),
-            ("https://user:secret@10.0.0.7", "a user name has no place in it: certificates say who a worker is"),
+            ("http://10.0.0.7:8080", "its scheme is not `https`"),
+            ("https://user:secret@10.0.0.7", "it has a user name: workers authenticate with certificates only"),
             ("https://10.0.0.7:99999", "its port is not a number up to 65535"),
             ("https://10.0.0.7:", "its port is missing"),
             ("https://bad_host!/", "its host is neither a name nor an address"),

@@ -30,7 +30,7 @@ pub enum ClientError {
     #[error("use the certificates of this worker")]
     Certificates(#[from] TlsConfigError),
     /// The content type is not valid in a header.
-    #[error("send a body of type `{}`: a header cannot hold it", .0.escape_debug())]
+    #[error("send a body of type `{}`: it is not a valid header value", .0.escape_debug())]
     ContentType(String),
     /// The host in the URL could not be resolved.
     #[error("resolve `{host}`")]
@@ -62,7 +62,7 @@ pub enum ClientError {
         source: TlsFailure,
     },
     /// There was no progress for too long.
-    #[error("{stage} {endpoint}: nothing happened for {after:?}")]
+    #[error("{stage} {endpoint}: no progress for {after:?}")]
     Timeout {
         /// Host and port as in the URL.
         endpoint: String,
@@ -81,7 +81,7 @@ pub enum ClientError {
         source: hyper::Error,
     },
     /// The aggregator reported an upload as stored before it was sent completely.
-    #[error("trust {endpoint}: it answered {status} after {sent} of {length} bytes")]
+    #[error("send the whole body to {endpoint}: it answered {status} after {sent} of {length} bytes")]
     AnsweredTooEarly {
         /// Host and port as in the URL.
         endpoint: String,
@@ -232,10 +232,10 @@ impl ClientError {
             ),
             Self::Tls { source: TlsFailure::Protocol(error), .. } => tls_hint(error),
             Self::Tls { source: TlsFailure::Io(_), .. } => {
-                Some("the connection was taken and then dropped: check for a proxy or a firewall in between")
+                Some("the connection was accepted and then dropped: check for a proxy or a firewall in between")
             }
             Self::Timeout { stage: Stage::Handshake | Stage::Sending, .. } => Some(
-                "the connection was taken, but nothing moves: check for a firewall in between and the load of the aggregator",
+                "the connection was accepted, but no data arrives: check for a firewall in between, and the load of the aggregator",
             ),
             Self::Timeout { stage: Stage::Answer, .. } => Some("check the log and the disk of the aggregator"),
             Self::Refused { status, .. } => refusal_hint(*status),
@@ -254,23 +254,23 @@ fn tls_hint(error: &rustls::Error) -> Option<&'static str> {
             | CertificateError::ExpiredContext { .. }
             | CertificateError::NotValidYet
             | CertificateError::NotValidYetContext { .. },
-        ) => Some("compare the clocks of this node and of the aggregator's; certificates are valid for one run only"),
+        ) => Some("compare the clocks of this node and the aggregator's node; certificates are valid for one run only"),
         rustls::Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
         ) => Some(
             "the aggregator's certificate is made for its advertised address: use that address in `AGGREGATOR_URL`",
         ),
         rustls::Error::InvalidCertificate(_) => {
-            Some("what answers at this address does not belong to this run: check `AGGREGATOR_URL` and `CA_CERT`")
+            Some("the server at this address does not belong to this run: check `AGGREGATOR_URL` and `CA_CERT`")
         }
         rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol) => {
-            Some("what answers at this address does not speak HTTP/1.1: check `AGGREGATOR_URL`")
+            Some("the server at this address does not speak HTTP/1.1: check `AGGREGATOR_URL`")
         }
         rustls::Error::AlertReceived(_) => {
             Some("the aggregator did not accept this worker's certificate: it is expired, or from another run")
         }
         rustls::Error::InvalidMessage(_) => {
-            Some("what answers at this address does not speak TLS: check `AGGREGATOR_URL`")
+            Some("the server at this address does not speak TLS: check `AGGREGATOR_URL`")
         }
         _ => None,
     }

@@ -89,7 +89,7 @@ impl Client {
                     let cause = chain(&error);
                     tracing::warn!(
                         attempts,
-                        "result {key} was not taken, next attempt in {pause:.1?}: failed to {cause}"
+                        "result {key} was not accepted, next attempt in {pause:.1?}: failed to {cause}"
                     );
                     sleep(pause).await;
                 }

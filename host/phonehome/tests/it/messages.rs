@@ -139,7 +139,7 @@ async fn a_content_type_that_no_header_can_hold_is_refused_here() {
     let error = run.client(server.address).put_result(&key(), &upload, &RetryPolicy::default()).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "send a body of type `text/plain\\r\\nx-plumbline-error: true`: a header cannot hold it"
+        "send a body of type `text/plain\\r\\nx-plumbline-error: true`: it is not a valid header value"
     );
     assert_eq!(server.connections(), 0);
 }

@@ -40,7 +40,7 @@ async fn a_server_that_does_not_speak() {
     assert_timeout(
         &error,
         Stage::Handshake,
-        &format!("complete the TLS handshake with {}: nothing happened for 60ms", server.address),
+        &format!("complete the TLS handshake with {}: no progress for 60ms", server.address),
     );
 }
 
@@ -60,7 +60,7 @@ async fn a_server_that_does_not_read() {
     file.as_file().set_len(64 << 20).unwrap();
     let large = Upload::result(Source::File(file.path().into()), "", None);
     let error = client.put_result(&key(), &large, &RetryPolicy::never()).await.unwrap_err();
-    assert_timeout(&error, Stage::Sending, &format!("send to {}: nothing happened for 60ms", server.address));
+    assert_timeout(&error, Stage::Sending, &format!("send to {}: no progress for 60ms", server.address));
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn a_server_that_does_not_answer() {
     .await;
     let patient = client(&run, &server, Timeouts { upload_answer: SHORT, ..unhurried() });
     let error = patient.put_result(&key(), &upload(), &RetryPolicy::never()).await.unwrap_err();
-    assert_timeout(&error, Stage::Answer, &format!("get an answer from {}: nothing happened for 60ms", server.address));
+    assert_timeout(&error, Stage::Answer, &format!("get an answer from {}: no progress for 60ms", server.address));
 
     let messenger = client(&run, &server, Timeouts { message_answer: SHORT, ..unhurried() });
     let error = messenger.post_progress(&key(), "{}".into()).await.unwrap_err();

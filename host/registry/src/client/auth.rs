@@ -74,8 +74,8 @@ impl Auth {
             }
             (_, credentials) => return Err(unauthorized(credentials.as_ref(), String::new())),
         };
-        let mut value = HeaderValue::try_from(value)
-            .map_err(|_| Cause::Malformed("the token has characters that no token has".into()))?;
+        let mut value =
+            HeaderValue::try_from(value).map_err(|_| Cause::Malformed("the token has invalid characters".into()))?;
         value.set_sensitive(true);
         self.headers.lock().await.insert(scope.clone(), value);
         Ok(())
@@ -147,7 +147,7 @@ impl Auth {
         let request = request.build().map_err(|error| http::cause(&error))?;
         let response = http::send(&http.settings.patience, &url, || async {
             let again = request.try_clone();
-            let request = again.ok_or_else(|| Cause::Malformed("the request cannot be sent a second time".into()))?;
+            let request = again.ok_or_else(|| Cause::Malformed("failed to repeat the request".into()))?;
             Ok(client.execute(request).await?)
         })
         .await?;
@@ -161,9 +161,9 @@ impl Auth {
         let body = http.read(response, MAX_TOKEN_BYTES).await?;
         // The error does not quote the body, because it may contain a token.
         let answer: TokenAnswer = serde_json::from_slice(&body)
-            .map_err(|_| Cause::Malformed("what the registry's token server answers is not a token".into()))?;
+            .map_err(|_| Cause::Malformed("the registry's token server sent an invalid response".into()))?;
         let token = answer.token.or(answer.access_token).filter(|token| !token.is_empty());
-        token.ok_or_else(|| Cause::Malformed("the registry's token server answers without a token".into()))
+        token.ok_or_else(|| Cause::Malformed("the registry's token server sent no token".into()))
     }
 
     /// Rejects a token server unless it is the registry itself, well known, or configured by the

@@ -190,7 +190,7 @@ impl Client {
         let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         let mut url = location
             .and_then(|location| call.url.join(location).ok())
-            .ok_or_else(|| Cause::Malformed("the registry does not say where to upload to".into()))?;
+            .ok_or_else(|| Cause::Malformed("the registry sent no upload URL".into()))?;
         url.query_pairs_mut().append_pair("digest", &what.digest.to_string());
         call = self.call(Method::PUT, repository, "")?.header(CONTENT_TYPE, "application/octet-stream")?;
         (call.url, call.content) = (url, content);

@@ -49,7 +49,7 @@ impl Http {
         let scheme = if self.settings.is_insecure(host, port.unwrap_or(80)) { "http" } else { "https" };
         let registry = if matches!(registry, "docker.io" | "index.docker.io") { DOCKER_HUB } else { registry };
         let text = format!("{scheme}://{registry}/v2/{path}");
-        text.parse().map_err(|_| Cause::Malformed(format!("`{text}` is not an address")))
+        text.parse().map_err(|_| Cause::Malformed(format!("invalid URL `{text}`")))
     }
 
     /// Returns whether a URL has the scheme, host and port of the registry. Only such a URL may
@@ -73,8 +73,8 @@ impl Http {
             "http" if url.host_str().is_some_and(|host| self.settings.is_insecure(host, port)) => {
                 return Ok(&self.plain);
             }
-            "http" => "which has no encryption",
-            _ => "which is not a web address",
+            "http" => "which is plain HTTP",
+            _ => "which is not an HTTP URL",
         };
         Err(Cause::Redirect { to: without_query(url), why })
     }
@@ -269,7 +269,7 @@ fn is_interruption(error: &reqwest::Error) -> bool {
 /// Converts an error of the HTTP client.
 pub(super) fn cause(error: &reqwest::Error) -> Cause {
     if let Some(why) = tls(error) {
-        return Cause::Tls(format!("there is no trusted encryption: {why}"));
+        return Cause::Tls(format!("the TLS connection is not trusted: {why}"));
     }
     // Skip the outermost message: it contains the URL, which is already in the context, and its
     // query may contain secrets.
@@ -285,7 +285,7 @@ pub(super) fn cause(error: &reqwest::Error) -> Cause {
     if text.is_empty() {
         text.push(plumbline_core::chain(error));
     }
-    let plain = if error.is_timeout() { "the server did not answer in time: " } else { "" };
+    let plain = if error.is_timeout() { "the server did not respond in time: " } else { "" };
     Cause::Connection(format!("{plain}{}", text.join(": ")))
 }
 

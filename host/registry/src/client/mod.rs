@@ -167,9 +167,9 @@ fn redirected(url: &Url, response: &Response, method: &Method, count: usize) -> 
         )));
     };
     let why = if count > MAX_REDIRECTS {
-        "after having sent elsewhere too often"
+        "after too many redirects"
     } else if *method != Method::GET && *method != Method::HEAD {
-        "and what is written is not sent to where a server sends"
+        "which is not allowed for uploads"
     } else {
         return Ok(next);
     };

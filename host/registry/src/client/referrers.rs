@@ -76,7 +76,7 @@ impl Client {
             };
             all.extend(index.manifests);
             if all.len() > MAX_INDEX_ENTRIES {
-                return Err(Cause::Malformed(format!("more than {MAX_INDEX_ENTRIES} things belong to it")));
+                return Err(Cause::Malformed(format!("it has more than {MAX_INDEX_ENTRIES} referrers")));
             }
             match next {
                 Some(next) if next.origin() == call.url.origin() => call.url = next,
@@ -92,7 +92,7 @@ impl Client {
         let tag = fallback_tag(subject);
         match self.get_manifest(&repository.with_tag(&tag)?).await {
             Ok(RawManifest { manifest: Manifest::Index(index), .. }) => Ok(index),
-            Ok(_) => Err(Cause::Malformed(format!("tag `{tag}` is not an index: somebody uses it for something else"))),
+            Ok(_) => Err(Cause::Malformed(format!("tag `{tag}` is not an index: it is used for something else"))),
             Err(Cause::NotFound(_)) => Ok(Index::default()),
             Err(cause) => Err(cause),
         }
@@ -134,7 +134,7 @@ impl Client {
             index.manifests.push(entry.clone());
             self.put_manifest(&tagged, &RawManifest::write(&index)?).await.map_err(|error| *error.cause)?;
         }
-        Err(Cause::Malformed("somebody else writes it at the same time, again and again".into()))
+        Err(Cause::Malformed("other clients keep changing it".into()))
     }
 
     /// Attaches a small blob to the manifest `subject` as an artifact of its own, and returns the

@@ -50,8 +50,8 @@ impl Image {
     /// The file does not exist, is not a regular file or is too large, or a layer cannot be fetched
     /// or read.
     pub async fn file(&self, path: &str) -> Result<NamedTempFile, RegistryError> {
-        let what = || format!("take `{path}` out of image {}", self.raw().digest);
-        let missing = || Cause::NotFound(server_message("no layer has it")).of(what());
+        let what = || format!("extract `{path}` from image {}", self.raw().digest);
+        let missing = || Cause::NotFound(server_message("no layer has this file")).of(what());
         let layers = &self.manifest.layers;
         let mut fetched: Vec<Option<Fetched>> = layers.iter().map(|_| None).collect();
         let mut wanted = parts(path).ok_or_else(missing)?;
@@ -92,7 +92,7 @@ impl Image {
             (wanted, below) = (to, from);
             real = HashSet::new();
         }
-        Err(Cause::Malformed(format!("more than {MAX_LINKS} links lead to it")).of(what()))
+        Err(Cause::Malformed(format!("it is behind more than {MAX_LINKS} links")).of(what()))
     }
 }
 
@@ -138,7 +138,9 @@ impl Pending {
             EntryType::GNULongLink => self.link = Some(text(entry)?),
             EntryType::XHeader => fields(&text(entry)?, self)?,
             EntryType::XGlobalHeader => {}
-            EntryType::GNUSparse => return Err(Cause::Malformed("it has a sparse file, which is not read".into())),
+            EntryType::GNUSparse => {
+                return Err(Cause::Malformed("it has a sparse file, which is not supported".into()));
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -224,7 +226,7 @@ fn decompressed(layer: &Path) -> Result<Box<dyn Read>, Cause> {
     match magic.as_slice() {
         [0x1f, 0x8b, ..] => Ok(Box::new(MultiGzDecoder::new(file))),
         [0x28, 0xb5, 0x2f, 0xfd] => {
-            Err(Cause::Kind("it is compressed with zstd, which is not read here: gzip is, and no compression".into()))
+            Err(Cause::Kind("it is compressed with zstd, which is not supported: use gzip or no compression".into()))
         }
         _ => Ok(Box::new(file)),
     }
@@ -236,7 +238,7 @@ fn text(entry: &mut impl Read) -> Result<String, Cause> {
     let mut bytes = Vec::new();
     entry.take(MAX_EXTENSION_BYTES + 1).read_to_end(&mut bytes).map_err(|error| wrong(&error.to_string()))?;
     if bytes.len() as u64 > MAX_EXTENSION_BYTES {
-        return Err(wrong("is larger than is taken"));
+        return Err(wrong("is too large"));
     }
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     bytes.truncate(end);
@@ -248,7 +250,7 @@ fn text(entry: &mut impl Read) -> Result<String, Cause> {
 fn fields(text: &str, pending: &mut Pending) -> Result<(), Cause> {
     let mut rest = text;
     while !rest.is_empty() {
-        let wrong = || Cause::Malformed("a header of its tar has fields that are none".into());
+        let wrong = || Cause::Malformed("a header of its tar has invalid fields".into());
         let (length, _) = rest.split_once(' ').ok_or_else(wrong)?;
         let digits = length.len();
         let length: usize = length.parse().map_err(|_| wrong())?;
@@ -259,9 +261,9 @@ fn fields(text: &str, pending: &mut Pending) -> Result<(), Cause> {
             Some(("linkpath", value)) => pending.link = Some(value.to_owned()),
             // Legitimate only for files of 8 GiB and more. Otherwise its purpose is to make two
             // readers see different archives.
-            Some(("size", _)) => return Err(Cause::Malformed("an entry has two sizes, which is not read".into())),
+            Some(("size", _)) => return Err(Cause::Malformed("an entry has two sizes".into())),
             Some((key, _)) if key.starts_with("GNU.sparse") => {
-                return Err(Cause::Malformed("it has a sparse file, which is not read".into()));
+                return Err(Cause::Malformed("it has a sparse file, which is not supported".into()));
             }
             _ => {}
         }

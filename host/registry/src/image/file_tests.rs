@@ -84,7 +84,7 @@ async fn what_a_layer_has_hidden_is_gone() {
     let low: [(&str, Is); 1] = [("usr/bin/a", Is::File("low"))];
     for gone in ["usr/bin/.wh.a", "usr/.wh.bin", ".wh.usr", "usr/bin/.wh..wh..opq", ".wh..wh..opq"] {
         let told = of(&[&low, &[(gone, Is::File(""))]], "usr/bin/a").await.unwrap_err();
-        assert!(told.contains("not there"), "{gone}: {told}");
+        assert!(told.contains("not found"), "{gone}: {told}");
         // A whiteout applies only to the layers below.
         let same = of(&[&low, &[("usr/bin/a", Is::File("new")), (gone, Is::File(""))]], "usr/bin/a").await;
         assert_eq!(same.unwrap(), "new", "{gone}");
@@ -93,7 +93,7 @@ async fn what_a_layer_has_hidden_is_gone() {
         assert_eq!(of(&[&low, &[(other, Is::File(""))]], "usr/bin/a").await.unwrap(), "low", "{other}");
     }
     let told = of(&[&low, &[("usr/bin", Is::File("a file now"))]], "usr/bin/a").await.unwrap_err();
-    assert!(told.contains("not there"), "{told}");
+    assert!(told.contains("not found"), "{told}");
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn links_are_followed_and_end() {
     assert!(told.contains("links"), "{told}");
     // A directory in a layer above hides a link of the same name.
     let covered = of(&[&[("d", Is::Soft("e")), ("e/a", Is::File("x"))], &[("d", Is::Dir)]], "d/a").await.unwrap_err();
-    assert!(covered.contains("not there"), "{covered}");
+    assert!(covered.contains("not found"), "{covered}");
 }
 
 #[tokio::test]
@@ -117,8 +117,8 @@ async fn rubbish_is_told() {
     for (entries, path, expected) in [
         (&[("a", Is::Dir)][..], "a", "not a regular file"),
         (&[("a", Is::Fifo)][..], "a", "not a regular file"),
-        (&[("a", Is::File("x"))][..], "../a", "not there"),
-        (&[("a", Is::File("x"))][..], "", "not there"),
+        (&[("a", Is::File("x"))][..], "../a", "not found"),
+        (&[("a", Is::File("x"))][..], "", "not found"),
     ] {
         let told = of(&[entries], path).await.unwrap_err();
         assert!(told.contains(expected), "{path}: {told}");

@@ -111,7 +111,7 @@ impl Image {
             match (platform, image.platform()) {
                 // Many configurations omit the variant. In that case, the index decides.
                 (Some(wanted), Some(is)) if !(is.matches(wanted) || is.variant.is_none() && is.is_kind(wanted)) => {
-                    Err(Cause::Kind(format!("it is for {is}, and {wanted} is wanted")))
+                    Err(Cause::Kind(format!("it is for {is}, expected {wanted}")))
                 }
                 _ => Ok(image),
             }
@@ -142,11 +142,11 @@ impl Image {
         match layers {
             Some(list) if list.len() == self.manifest.layers.len() => Ok(()),
             Some(list) => Err(Cause::Malformed(format!(
-                "its configuration names {} layers, and its manifest {}",
+                "its configuration has {} layers, but its manifest has {}",
                 list.len(),
                 self.manifest.layers.len()
             ))),
-            None => Err(Cause::Kind("it is not a container image: its configuration names no layers".into())),
+            None => Err(Cause::Kind("it is not a container image: its configuration has no layers".into())),
         }
     }
 }
@@ -167,10 +167,10 @@ fn select<'a>(entries: &'a [Descriptor], platform: Option<&Platform>) -> Result<
         return Ok(one);
     }
     let there: Vec<String> = images().filter_map(of).take(20).map(|platform| platform.to_string()).collect();
-    let there = if there.is_empty() { "none that is named".to_owned() } else { there.join(", ") };
+    let there = if there.is_empty() { "none with a platform".to_owned() } else { there.join(", ") };
     Err(Cause::Kind(match platform {
-        Some(wanted) if fitting.is_empty() => format!("it has no image for {wanted}; there are: {there}"),
-        _ => format!("it has several images: name the platform of one; there are: {there}"),
+        Some(wanted) if fitting.is_empty() => format!("it has no image for {wanted}; available platforms: {there}"),
+        _ => format!("it has several images: choose a platform; available platforms: {there}"),
     }))
 }
 
@@ -237,7 +237,7 @@ mod tests {
         assert!(of("linux/arm64").unwrap_err().contains("several"));
         assert_eq!(of("linux/arm64/v8").unwrap(), &all[1]);
         assert!(of("linux/s390x").unwrap_err().contains("there are: linux/amd64, linux/arm64/v8, linux/arm64/v9"));
-        assert!(select(&all, None).unwrap_err().to_string().contains("name the platform"));
+        assert!(select(&all, None).unwrap_err().to_string().contains("choose a platform"));
         assert_eq!(select(&all[..1], None).unwrap(), &all[0]);
         assert!(select(&[], None).is_err());
         // An entry without a platform is not selected if another entry matches.

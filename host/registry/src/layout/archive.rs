@@ -124,9 +124,9 @@ fn unpack(mut from: impl Read, path: &Path, dir: &Path) -> Result<(), Cause> {
     let mut first = [0; 2];
     from.read_exact(&mut first).map_err(Cause::file(path))?;
     if first == [0x1f, 0x8b] {
-        return Err(Cause::Kind("it is compressed with gzip: `gunzip` it first".into()));
+        return Err(Cause::Kind("it is compressed with gzip: decompress it first with `gunzip`".into()));
     }
-    let wrong = |why: String| Cause::Malformed(format!("`{}` is not an archive of a layout: {why}", path.display()));
+    let wrong = |why: String| Cause::Malformed(format!("invalid archive of a layout `{}`: {why}", path.display()));
     let broken = |error: io::Error| wrong(error.to_string());
     fs::create_dir_all(dir.join(BLOBS)).map_err(Cause::file(dir))?;
     let mut archive = Archive::new(io::Cursor::new(first).chain(from));
@@ -156,7 +156,7 @@ fn unpack(mut from: impl Read, path: &Path, dir: &Path) -> Result<(), Cause> {
             _ => continue,
         };
         if size > limit {
-            return Err(wrong(format!("`{}` is larger than is taken: {size} bytes", excerpt(name, 120))));
+            return Err(wrong(format!("`{}` is too large: {size} bytes", excerpt(name, 120))));
         }
         left = left.saturating_sub(size);
         // The name is safe: one of two constants, or 64 digits.

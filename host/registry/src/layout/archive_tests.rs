@@ -70,7 +70,7 @@ fn hostile_archives_are_refused_by_name() {
     }
     // A declared size of an exabyte is rejected without reading.
     assert!(error(mark().with(&blob(b"x"), EntryType::Regular, 1 << 60, b"")).contains("larger than"));
-    assert!(error(mark().with(&blob(b"x"), EntryType::Regular, 4096, b"x")).contains("not an archive of a layout"));
+    assert!(error(mark().with(&blob(b"x"), EntryType::Regular, 4096, b"x")).contains("invalid archive of a layout"));
     assert!(error(Tar::new().with("index.json", EntryType::Regular, 5 << 20, b"")).contains("larger than"));
     assert!(error(Tar::new().file("letter.txt", b"dear")).contains("no file `oci-layout`"));
 

@@ -69,7 +69,7 @@ impl Layout {
             return match Self::open(dir) {
                 Ok(layout) => fs::create_dir_all(&blobs).map_err(Cause::file(&blobs)).map(|()| layout),
                 Err(Cause::Kind(_)) => Err(Cause::Kind(format!(
-                    "directory `{}` has something else in it than a layout: name an empty or a new one",
+                    "directory `{}` has other files than a layout: choose an empty or new directory",
                     dir.display()
                 ))),
                 Err(cause) => Err(cause),
@@ -96,10 +96,10 @@ impl Layout {
             Err(cause) => return Err(cause),
         };
         let mark: Mark = serde_json::from_slice(&text)
-            .map_err(|error| Cause::Malformed(format!("`{MARK}` of the layout is not readable: {error}")))?;
+            .map_err(|error| Cause::Malformed(format!("failed to read `{MARK}` of the layout: {error}")))?;
         if !mark.image_layout_version.starts_with("1.") {
             let version = plumbline_core::text::excerpt(&mark.image_layout_version, 40);
-            return Err(Cause::Kind(format!("the layout is of version `{version}`, and 1 is understood")));
+            return Err(Cause::Kind(format!("unsupported layout version `{version}`: expected 1")));
         }
         Ok(layout)
     }
@@ -291,7 +291,7 @@ pub(super) fn publish(file: NamedTempFile, path: &Path) -> Result<(), Cause> {
 fn missing(cause: Cause, digest: Digest) -> Cause {
     match cause {
         Cause::File { error, .. } if error.kind() == ErrorKind::NotFound => {
-            Cause::Malformed(format!("the layout names {digest}, and does not have it"))
+            Cause::Malformed(format!("blob {digest} is missing from the layout"))
         }
         cause => cause,
     }

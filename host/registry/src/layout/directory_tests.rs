@@ -65,7 +65,7 @@ fn a_layout_that_lies_is_found_out() {
     fs::write(&path, b"content and more").unwrap();
     assert!(matches!(layout.blob(&content), Err(Cause::Size { more: true, .. })));
     fs::remove_file(&path).unwrap();
-    assert!(layout.blob(&content).unwrap_err().to_string().contains("does not have it"));
+    assert!(layout.blob(&content).unwrap_err().to_string().contains("is missing from the layout"));
     std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
     assert!(layout.blob(&content).unwrap_err().to_string().contains("not a regular file"));
     assert!(!layout.has(&content));

@@ -189,13 +189,13 @@ async fn what_is_no_image_is_named() {
         read.append(&addition(dir.path()), &to).await.unwrap_err().cause.to_string()
     };
     let lies = told("lies", |config| config["rootfs"]["diff_ids"] = json!([]), None).await;
-    assert_eq!(lies, "its configuration names 0 layers, and its manifest 1");
+    assert_eq!(lies, "its configuration has 0 layers, but its manifest has 1");
     assert!(told("bundle", |config| *config = json!({"name": "x"}), None).await.contains("not a container image"));
     assert!(
         told("text", |config| *config = json!("x"), None).await.contains("invalid configuration of a container image")
     );
     let other = told("other", |_| {}, Some("linux/arm64")).await;
-    assert_eq!(other, "it is for linux/amd64, and linux/arm64 is wanted");
+    assert_eq!(other, "it is for linux/amd64, expected linux/arm64");
     assert!(told("labels", |config| config["config"]["Labels"] = json!(7), None).await.contains("`config.Labels`"));
     assert!(told("history", |config| config["history"] = json!("x"), None).await.contains("`history`"));
     for path in ["", "/a", "a//b", "../a", "a/./b", "a/"] {

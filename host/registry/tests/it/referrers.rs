@@ -77,7 +77,7 @@ async fn a_tag_that_is_used_for_something_else_is_not_overwritten() {
     let content = bytes::Bytes::from_static(b"signature");
     let error =
         client(&server.host).attach(&reference(&server.host, "n"), digest, media::DSSE, content).await.unwrap_err();
-    assert!(error.cause.to_string().contains("somebody uses it"), "{error:?}");
+    assert!(error.cause.to_string().contains("it is used for something else"), "{error:?}");
     assert!(server.seen().iter().all(|seen| seen.method != "PUT" || !seen.path.contains("manifests/sha256-")));
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn run<R: Send>(
                 }
                 // The state of the call only lets through what the role may output.
                 (Message::Items(_) | Message::Rulings(_) | Message::Checks(_), _) => {
-                    return Err(io::Error::other("the module said something that its role cannot say"));
+                    return Err(io::Error::other("the module called a function of another role"));
                 }
             }
         }

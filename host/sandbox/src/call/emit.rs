@@ -94,7 +94,7 @@ impl Emitter {
         };
         if !(1..=MAX_STATUS).contains(&text.len()) {
             let found = format!("{} has a status of {} bytes (1 to {MAX_STATUS})", at(), text.len());
-            return Err(Stop::rubbish("a status of a module's own must be short and not empty", found));
+            return Err(Stop::rubbish("a custom status must be short and not empty", found));
         }
         // A custom status with the text of a standard one is that standard one.
         let status = Status::from(text);
@@ -111,7 +111,7 @@ impl Emitter {
     }
 
     fn check_depth(&self, depth: u32, at: impl Fn() -> String) -> Result<(), Stop> {
-        let rule = "a tree is a list in pre-order, and depth grows by one at most";
+        let rule = "items must be in pre-order, and depth may grow by at most one";
         match self.last_depth {
             None if depth > 0 => {
                 return Err(Stop::rubbish(rule, format!("{} is the first and has depth {depth}", at())));

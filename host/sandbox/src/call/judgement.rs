@@ -81,8 +81,8 @@ impl Ruler {
 
     pub(crate) fn check(&mut self, check: Check) -> Result<Check, Stop> {
         if self.ids.len() >= MAX_CHECKS {
-            let found = format!("after {MAX_CHECKS} there is one more, {}", quoted(&check.id, MAX_QUOTED));
-            return Err(Stop::rubbish("a judge reports few checks", found));
+            let found = format!("there are more than {MAX_CHECKS} checks: {}", quoted(&check.id, MAX_QUOTED));
+            return Err(Stop::rubbish("a judge must not report too many checks", found));
         }
         let Check { id, name, want, got, reason, .. } = &check;
         if !(1..=MAX_ID).contains(&id.chars().count()) {

@@ -75,7 +75,7 @@ fn a_check_has_an_id_of_its_own() {
     assert!(ruler.check(check(&"ü".repeat(65))).is_err());
     (2..MAX_CHECKS).for_each(|n| _ = ruler.check(check(&n.to_string())).unwrap());
     let told = told(ruler.check(check("one-more")));
-    assert_eq!(told, "a judge reports few checks: after 10000 there is one more, `one-more`");
+    assert_eq!(told, "a judge must not report too many checks: there are more than 10000 checks: `one-more`");
 }
 
 #[test]

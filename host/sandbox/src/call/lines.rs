@@ -90,7 +90,7 @@ impl State {
         self.left -= kept;
         if kept < bytes {
             if self.dropped == 0 {
-                let text = format!("log limit `log-bytes` reached: {} bytes: what follows is dropped", self.limit);
+                let text = format!("log limit `log-bytes` reached: {} bytes: later lines are dropped", self.limit);
                 self.outbox.send(Message::Line(LogLevel::Warning, text))?;
             }
             self.dropped = self.dropped.saturating_add(bytes - kept);

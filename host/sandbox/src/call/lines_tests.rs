@@ -35,7 +35,7 @@ fn what_is_over_the_limit_is_dropped_and_said_once() {
         log.write(LogLevel::Info, "nothing").unwrap();
         log.stream(Stream::Out, b"nothing\n").unwrap();
     });
-    let said = "log limit `log-bytes` reached: 10 bytes: what follows is dropped";
+    let said = "log limit `log-bytes` reached: 10 bytes: later lines are dropped";
     assert_eq!(
         lines,
         [(LogLevel::Info, "12345".into()), (LogLevel::Warning, said.into()), (LogLevel::Info, "äö".into())]

@@ -27,13 +27,13 @@ pub enum ComponentizeError {
         reason: String,
     },
     /// A core module without embedded types, and no world was specified.
-    #[error("it is a core module without types, and no world is named that it was built for")]
+    #[error("it is a core module without types, and its world is not set")]
     NoTypes,
     /// The module is a program and not a library.
     #[error("it is a program (it exports `_start`), not a library that can be called (`_initialize`)")]
     Program,
     /// The contract does not have this world.
-    #[error("world `{name}` is not in the contract (there: {})", known.join(", "))]
+    #[error("unknown world `{name}` (worlds: {})", known.join(", "))]
     World {
         /// The requested name.
         name: String,
@@ -57,13 +57,13 @@ pub enum ComponentizeError {
         exports: Vec<String>,
     },
     /// The module has imports that nothing provides.
-    #[error("it imports what modules do not get: {}", imports.join(", "))]
+    #[error("it imports functions that modules cannot use: {}", imports.join(", "))]
     Imports {
         /// The import modules, with some of the names.
         imports: Vec<String>,
     },
     /// The encoder rejected the module for another reason.
-    #[error("it cannot be made a component: {reason}")]
+    #[error("failed to convert it to a component: {reason}")]
     Encode {
         /// The message of the encoder.
         reason: String,
@@ -79,23 +79,17 @@ impl ComponentizeError {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotWasm { .. } => "a core module or component is a binary file `*.wasm`, not its text form",
-            Self::TooLarge { .. } => "build it without debug information (`strip`, `-s -w`), and optimised for size",
+            Self::TooLarge { .. } => "build it without debug information (`strip`, `-s -w`), and optimize it for size",
             Self::Broken { .. } => "build or copy the file again",
-            Self::NoTypes => {
-                "name the world that it was built for: `world` in `module.yaml`; Rust: call `plumbline_sdk::module!`"
-            }
+            Self::NoTypes => "set `world` in `module.yaml`; in Rust, call `plumbline_sdk::module!`",
             Self::Program => {
                 "build a library: Go: `-buildmode=c-shared`; C: `-mexec-model=reactor`; Rust: crate type `cdylib`"
             }
             Self::World { .. } => "choose one of these as `world` in `module.yaml`",
-            Self::Wit { .. } => {
-                "take the files of `wit/` from a release of plumbline again, or leave the directory out"
-            }
-            Self::Exports { .. } => {
-                "generate the bindings for the world that `module.yaml` names, and implement its functions"
-            }
+            Self::Wit { .. } => "copy `wit/` from a release of Plumbline again, or remove the directory",
+            Self::Exports { .. } => "generate the bindings for the world in `module.yaml`, and implement its functions",
             Self::Imports { .. } => {
-                "a module may import the interfaces of `plumbline:plugin` and `wasi_snapshot_preview1`, nothing else: leave the functions out, or link what defines them"
+                "remove these imports, or link their definitions: a module can import only `plumbline:plugin` and `wasi_snapshot_preview1`"
             }
             Self::Encode { .. } => {
                 "build it with the bindings of the SDK for its language, for the same version of the contract"

@@ -60,7 +60,7 @@ impl Metadata {
 /// Returns an error if the data is not a component, or if a host would not understand the metadata.
 pub fn set_metadata(component: &[u8], metadata: &Metadata) -> Result<Vec<u8>, ComponentizeError> {
     if !is_component(component)? {
-        let what = "a core module can say nothing where a host looks first".to_owned();
+        let what = "a core module cannot have metadata for the host".to_owned();
         return Err(ComponentizeError::NotWasm { what });
     }
     let mut out = without_section(component).map_err(|error| ComponentizeError::Broken {

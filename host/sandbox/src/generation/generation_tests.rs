@@ -22,7 +22,7 @@ fn messages_say_which_side_is_behind() {
     let message = |version: &str| check("junit", &[version.to_owned()]).unwrap_err().to_string();
     assert_eq!(
         message("0.2.0"),
-        "module `junit` is newer than this host: it speaks `plumbline:plugin@0.2.0`, this host `0.1.0`"
+        "module `junit` is newer than this host: it uses `plumbline:plugin@0.2.0`, this host `0.1.0`"
     );
     assert!(
         message("").starts_with("module `junit` is older than this host: it speaks `plumbline:plugin@(no version)`")

@@ -111,7 +111,7 @@ fn check_name(key: &str, text: &str) -> Result<(), InspectError> {
     if text.chars().all(plain) && !text.starts_with('.') {
         return Ok(());
     }
-    let reason = format!("`{key}` is not a name: `{text}`: use letters, digits, `-`, `_` and `.`");
+    let reason = format!("`{key}`: invalid name `{text}`: use letters, digits, `-`, `_` and `.`");
     Err(InspectError::Metadata { reason })
 }
 

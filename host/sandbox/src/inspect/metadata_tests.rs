@@ -23,7 +23,7 @@ fn malformed_sections_are_named_with_their_reason() {
     assert!(reason("").starts_with("its section `plumbline:module` is malformed: EOF"));
     assert!(reason("{}").contains("missing field `name`"));
     assert!(reason(r#"{"name":""}"#).contains("`name` must hold 1 to 253 bytes"));
-    assert!(reason(r#"{"name":"../x"}"#).contains("`name` is not a name: `../x`"));
+    assert!(reason(r#"{"name":"../x"}"#).contains("`name`: invalid name `../x`"));
     assert!(reason(r#"{"name":"a\u0000b"}"#).contains("without control characters"));
     assert!(reason(r#"{"name":"a","schema":3}"#).contains("`schema` is not a JSON Schema"));
     assert!(reason(r#"{"name":"a","limits":{"memory":0}}"#).contains("memory"));

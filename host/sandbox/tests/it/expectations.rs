@@ -46,22 +46,25 @@ fn what_the_module_says_reaches_the_caller() {
 #[test]
 fn limits_hold_for_this_role_too() {
     let failure = expect(Behaviour::EndlessLoop, &one_second()).unwrap_err();
-    assert_eq!(failure.to_string(), "module `misbehave` went over its limit `wall-seconds`: 1 second");
+    assert_eq!(failure.to_string(), "module `misbehave` exceeded its limit `wall-seconds`: 1 second");
     let limits = ModuleLimits { memory: 64 << 10, ..ModuleLimits::default() };
     let failure = expect(Behaviour::Behave, &limits).unwrap_err();
-    assert_eq!(failure.to_string(), "module `misbehave` went over its limit `memory`: 64 KiB");
+    assert_eq!(failure.to_string(), "module `misbehave` exceeded its limit `memory`: 64 KiB");
 }
 
 pub(crate) fn only_known_nodes_are_expected(behaviour: Behaviour) {
-    let rule = "module `misbehave` broke the contract: an expected result must be of a node of the cluster: ";
+    let rule = "module `misbehave` violated the contract: an expected result must be of a node of the cluster: ";
     assert_eq!(failure(behaviour), format!(r"{rule}`nobody\u{{1b}}`"));
 }
 
 pub(crate) fn a_result_is_expected_once(behaviour: Behaviour) {
-    assert_eq!(failure(behaviour), "module `misbehave` broke the contract: an expected result must be named once: `a`");
+    assert_eq!(
+        failure(behaviour),
+        "module `misbehave` violated the contract: an expected result must be named once: `a`"
+    );
 }
 
 pub(crate) fn expectations_emit_nothing(behaviour: Behaviour) {
-    let rule = "module `misbehave` broke the contract: only post-processors and summarizers emit items: ";
+    let rule = "module `misbehave` violated the contract: only post-processors and summarizers emit items: ";
     assert_eq!(failure(behaviour), format!("{rule}`emit` was called in another role"));
 }

@@ -247,8 +247,7 @@ fn asking_for(version: &str, interface: &str, function: &str, role: &str) -> Str
 
 #[test]
 fn a_later_module_that_asks_for_more_is_told_that_the_host_is_older() {
-    let newer = "module `later` is newer than this host: it speaks `plumbline:plugin@0.1.7`, this host `0.1.0`; \
-                 update plumbline, or build the module against the older interface";
+    let newer = "module `later` is newer than this host: it uses `plumbline:plugin@0.1.7`, this host `0.1.0`; update plumbline, or build the module against the older interface";
     // An interface that was added later, as an import or as a role.
     assert_eq!(asking_for("0.1.7", "charts", "draw", "post-processor"), newer);
     assert_eq!(asking_for("0.1.7", "log", "write", "oracle"), newer);
@@ -258,7 +257,7 @@ fn a_later_module_that_asks_for_more_is_told_that_the_host_is_older() {
     // With the host's own version, the module is not newer but invalid.
     let said = asking_for("0.1.0", "charts", "draw", "post-processor");
     assert!(
-        said.starts_with("module `later` imports interfaces that modules do not get: plumbline:plugin/charts@0.1.0; "),
+        said.starts_with("module `later` imports interfaces that modules cannot use: plumbline:plugin/charts@0.1.0; "),
         "{said}"
     );
     let said = asking_for("0.1.0", "log", "write", "oracle");

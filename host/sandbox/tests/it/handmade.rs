@@ -92,31 +92,30 @@ fn tables_end_at_the_limit() {
     let table = "(table $t 1 funcref)";
     let body = "(loop $more (drop (table.grow $t (ref.null func) (i32.const 1000))) (br $more))";
     let called = plain(&core("", table, body));
-    assert_eq!(called.failure(), "module `handmade` went over its limit `table-elements`: 100000 elements");
+    assert_eq!(called.failure(), "module `handmade` exceeded its limit `table-elements`: 100000 elements");
     let limits = ModuleLimits { table_elements: 5000, ..ModuleLimits::default() };
     let called = run(&core("", table, body), &limits);
-    assert_eq!(called.failure(), "module `handmade` went over its limit `table-elements`: 5000 elements");
+    assert_eq!(called.failure(), "module `handmade` exceeded its limit `table-elements`: 5000 elements");
 }
 
 #[test]
 fn memory_that_is_declared_counts_as_well() {
     let limits = ModuleLimits { memory: 128 << 10, ..ModuleLimits::default() };
     let called = run(&core("", "", ""), &limits);
-    assert_eq!(called.failure(), "module `handmade` went over its limit `memory`: 128 KiB");
+    assert_eq!(called.failure(), "module `handmade` exceeded its limit `memory`: 128 KiB");
 }
 
 #[test]
 fn a_start_function_is_held_to_the_limits() {
     let called = run(&core("", "(func $spin (loop $on (br $on))) (start $spin)", ""), &one_second());
-    assert_eq!(called.failure(), "module `handmade` went over its limit `wall-seconds`: 1 second");
+    assert_eq!(called.failure(), "module `handmade` exceeded its limit `wall-seconds`: 1 second");
 }
 
 #[test]
 fn calling_the_host_while_it_hands_over_data_is_no_way_in() {
     let wat = core_with_realloc("", "", "", "(call $emit_item)");
     let called = plain(&wat);
-    let told =
-        "module `handmade` crashed: it called the host while the host was handing it data, or after it had returned";
+    let told = "module `handmade` crashed: it called the host while it received data, or after it returned";
     assert_eq!(called.failure(), told);
     assert!(called.items.is_empty());
 }
@@ -126,8 +125,7 @@ fn emitting_after_the_end_is_not_possible() {
     let after =
         r#"(func (export "cabi_post_plumbline:plugin/post-processor@0.1.0#process") (param i32) (call $emit_item))"#;
     let called = plain(&core("", after, "(call $emit_item)"));
-    let told =
-        "module `handmade` crashed: it called the host while the host was handing it data, or after it had returned";
+    let told = "module `handmade` crashed: it called the host while it received data, or after it returned";
     assert_eq!(called.failure(), told);
     assert_eq!(called.items.len(), 1, "the one from before");
 }
@@ -154,7 +152,7 @@ fn places_outside_of_memory_are_not_read() {
 fn text_is_unicode() {
     let called = plain(&core("", "", "(i32.store8 (i32.const 69) (i32.const 0xff)) (call $emit_item)"));
     let failure = called.failure();
-    assert!(failure.starts_with("module `handmade` broke the contract: text must be valid Unicode: "), "{failure}");
+    assert!(failure.starts_with("module `handmade` violated the contract: text must be valid Unicode: "), "{failure}");
 }
 
 #[test]

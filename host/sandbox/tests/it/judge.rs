@@ -192,13 +192,13 @@ pub(crate) fn rulings_may_come_when_the_tree_is_let_go_of(behaviour: Behaviour) 
 
 pub(crate) fn what_was_not_given_cannot_be_ruled_on(behaviour: Behaviour) {
     let (judged, asked) = endless(behaviour, &ModuleLimits::default());
-    let rule = "module `misbehave` broke the contract: only items that were given can be ruled on: ";
+    let rule = "module `misbehave` violated the contract: only items that were given can be ruled on: ";
     assert_eq!((judged.failure(), asked), (format!("{rule}item 0, where 0 were given"), 0));
     assert!(judged.kept.rulings.is_empty());
 }
 
 pub(crate) fn only_leaves_are_ruled_on(behaviour: Behaviour) {
-    let rule = "module `misbehave` broke the contract: only leaves can be ruled on: ";
+    let rule = "module `misbehave` violated the contract: only leaves can be ruled on: ";
     assert_eq!(given(behaviour, suite()).failure(), format!("{rule}item 0 has children"));
 }
 
@@ -209,29 +209,29 @@ pub(crate) fn a_second_ruling_comes_after_the_first(behaviour: Behaviour) {
 }
 
 pub(crate) fn a_class_is_a_word(behaviour: Behaviour) {
-    let rule = "module `misbehave` broke the contract: a class has 1 to 64 of the characters `a-z`, `0-9` and `-`: ";
+    let rule = "module `misbehave` violated the contract: a class has 1 to 64 of the characters `a-z`, `0-9` and `-`: ";
     assert_eq!(given(behaviour, suite()).failure(), format!(r"{rule}item 1 has the class `Not A Class\u{{1b}}`"));
 }
 
 pub(crate) fn rulings_end_at_the_limit(behaviour: Behaviour) {
     let limits = ModuleLimits { items: 1000, ..ModuleLimits::default() };
     let (judged, _) = endless(behaviour, &limits);
-    assert_eq!(judged.failure(), "module `misbehave` went over its limit `items`: 1000 items");
+    assert_eq!(judged.failure(), "module `misbehave` exceeded its limit `items`: 1000 items");
     assert_eq!(judged.kept.rulings.len(), 768, "the batch that goes over the limit is dropped whole; others are kept");
     let limits = ModuleLimits { output_bytes: 1 << 20, ..ModuleLimits::default() };
-    assert_eq!(endless(behaviour, &limits).0.failure(), "module `misbehave` went over its limit `output-bytes`: 1 MiB");
+    assert_eq!(endless(behaviour, &limits).0.failure(), "module `misbehave` exceeded its limit `output-bytes`: 1 MiB");
 }
 
 pub(crate) fn checks_are_few(behaviour: Behaviour) {
     let judged = given(behaviour, Vec::new());
-    let rule = "module `misbehave` broke the contract: a judge reports few checks: ";
-    assert_eq!(judged.failure(), format!("{rule}after 10000 there is one more, `C-10000`"));
+    let rule = "module `misbehave` violated the contract: a judge must not report too many checks: ";
+    assert_eq!(judged.failure(), format!("{rule}there are more than 10000 checks: `C-10000`"));
     assert_eq!(judged.kept.checks.len(), 10_000 / 256 * 256);
 }
 
 pub(crate) fn nobody_but_a_judge_rules(behaviour: Behaviour) {
     let called = crate::support::run(behaviour, Vec::new(), &ModuleLimits::default());
-    let rule = "module `misbehave` broke the contract: only judges rule on items and report checks: ";
+    let rule = "module `misbehave` violated the contract: only judges rule on items and report checks: ";
     assert_eq!(called.failure(), format!("{rule}`rule` was called in another role"));
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn nobody_but_a_judge_rules(behaviour: Behaviour) {
 fn texts_and_ids_keep_to_the_rules() {
     let rubbish = |behaviour| {
         let failure = given(behaviour, suite()).failure();
-        failure.strip_prefix("module `misbehave` broke the contract: ").unwrap_or(&failure).to_owned()
+        failure.strip_prefix("module `misbehave` violated the contract: ").unwrap_or(&failure).to_owned()
     };
     assert_eq!(
         rubbish(Behaviour::LongName),
@@ -256,7 +256,7 @@ fn texts_and_ids_keep_to_the_rules() {
     );
     assert_eq!(
         given(Behaviour::HugeString, suite()).failure(),
-        "module `misbehave` went over its limit `hostcall-bytes`: 32 MiB"
+        "module `misbehave` exceeded its limit `hostcall-bytes`: 32 MiB"
     );
 }
 
@@ -281,19 +281,19 @@ fn the_end_of_the_tree_stays_the_end_and_it_need_not_be_read() {
 fn a_tree_without_an_end_ends_at_a_limit() {
     let limits = ModuleLimits { input_bytes: 1 << 20, ..ModuleLimits::default() };
     let (judged, asked) = endless(Behaviour::ReadFlood, &limits);
-    assert_eq!(judged.failure(), "module `misbehave` went over its limit `input-bytes`: 1 MiB");
+    assert_eq!(judged.failure(), "module `misbehave` exceeded its limit `input-bytes`: 1 MiB");
     assert!(asked < 40_000, "{asked}");
     let (judged, _) = endless(Behaviour::ReadFlood, &ModuleLimits { input_bytes: u64::MAX, ..one_second() });
-    assert_eq!(judged.failure(), "module `misbehave` went over its limit `wall-seconds`: 1 second");
+    assert_eq!(judged.failure(), "module `misbehave` exceeded its limit `wall-seconds`: 1 second");
 }
 
 #[test]
 fn loops_and_memory_end_as_in_every_role() {
     let (judged, _) = endless(Behaviour::EndlessLoop, &one_second());
-    assert_eq!(judged.failure(), "module `misbehave` went over its limit `wall-seconds`: 1 second");
+    assert_eq!(judged.failure(), "module `misbehave` exceeded its limit `wall-seconds`: 1 second");
     let limits = ModuleLimits { memory: 16 << 20, ..ModuleLimits::default() };
     let (judged, _) = endless(Behaviour::MemoryGrowth, &limits);
-    assert_eq!(judged.failure(), "module `misbehave` went over its limit `memory`: 16 MiB");
+    assert_eq!(judged.failure(), "module `misbehave` exceeded its limit `memory`: 16 MiB");
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn a_sink_that_fails_ends_the_call() {
     let (asked, gone) = (Arc::default(), Arc::default());
     let tree = Box::new(Endless(asked, gone));
     let judged = call(Behaviour::RuleFlood, tree, Vec::new(), &ModuleLimits::default(), Some(300));
-    assert_eq!(judged.failure(), "the host failed: the disk is full");
+    assert_eq!(judged.failure(), "failed to run the module: the disk is full");
     assert_eq!(judged.kept.rulings.len(), 300);
 }
 

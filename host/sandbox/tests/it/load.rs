@@ -120,7 +120,7 @@ fn network_and_unknown_imports_are_refused_with_the_whole_list() {
     assert!(
         error
             .to_string()
-            .starts_with("module `suspect` imports interfaces that modules do not get: wasi:sockets/tcp@0.2.0, ")
+            .starts_with("module `suspect` imports interfaces that modules cannot use: wasi:sockets/tcp@0.2.0, ")
     );
     assert!(error.hint().unwrap().contains("without network"));
 }
@@ -135,7 +135,7 @@ fn other_generations_get_a_sentence_of_their_own() {
     let newer = of("0.2.0").unwrap_err();
     assert_eq!(
         newer.to_string(),
-        "module `suspect` is newer than this host: it speaks `plumbline:plugin@0.2.0`, this host `0.1.0`"
+        "module `suspect` is newer than this host: it uses `plumbline:plugin@0.2.0`, this host `0.1.0`"
     );
     assert_eq!(newer.hint(), Some("update plumbline, or build the module against the older interface"));
     let older = of("0.0.9").unwrap_err();

@@ -76,12 +76,12 @@ tests! {
     EndlessLoop => endless_loops_end_with_the_clock {
         |behaviour| {
             let called = run(behaviour, Vec::new(), &one_second());
-            fails(&called, "module `misbehave` went over its limit `wall-seconds`: 1 second", 0);
+            fails(&called, "module `misbehave` exceeded its limit `wall-seconds`: 1 second", 0);
             assert!(called.result.unwrap_err().hint().unwrap().contains("plumbline.limits"));
         }
     }
     Recursion => recursion_ends_at_the_stack {
-        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `stack`: 1 MiB", 0)
+        |behaviour| fails(&plain(behaviour), "module `misbehave` exceeded its limit `stack`: 1 MiB", 0)
     }
     LargeFrames => recursion_with_arrays_ends_at_the_stack_in_memory {
         |behaviour| {
@@ -93,17 +93,16 @@ tests! {
             };
             assert_eq!(
                 told,
-                "it reached outside of its memory; \
-                 deep recursion shows like this too: programs in Rust or C keep a stack in their memory"
+                "it accessed memory out of bounds; deep recursion can be the cause: Rust and C programs keep a stack in this memory"
             );
         }
     }
     MemoryGrowth => memory_ends_at_the_limit {
         |behaviour| {
-            let sentence = "module `misbehave` went over its limit `memory`: 256 MiB";
+            let sentence = "module `misbehave` exceeded its limit `memory`: 256 MiB";
             fails(&plain(behaviour), sentence, 0);
             let limits = ModuleLimits { memory: 16 << 20, ..ModuleLimits::default() };
-            fails(&run(behaviour, Vec::new(), &limits), "module `misbehave` went over its limit `memory`: 16 MiB", 0);
+            fails(&run(behaviour, Vec::new(), &limits), "module `misbehave` exceeded its limit `memory`: 16 MiB", 0);
         }
     }
     ItemFlood => items_end_at_the_limit {
@@ -112,18 +111,18 @@ tests! {
             let called = run(behaviour, Vec::new(), &limits);
             // The batch that exceeds the limit is dropped completely, and all previous ones are
             // kept.
-            fails(&called, "module `misbehave` went over its limit `items`: 10000 items", 10_000 / 256 * 256);
+            fails(&called, "module `misbehave` exceeded its limit `items`: 10000 items", 10_000 / 256 * 256);
         }
     }
     ByteFlood => bytes_end_at_the_limit {
         |behaviour| {
             let limits = ModuleLimits { output_bytes: 10 << 20, ..ModuleLimits::default() };
             let called = run(behaviour, Vec::new(), &limits);
-            fails(&called, "module `misbehave` went over its limit `output-bytes`: 10 MiB", 9);
+            fails(&called, "module `misbehave` exceeded its limit `output-bytes`: 10 MiB", 9);
         }
     }
     MetaFlood => many_small_facts_are_a_large_item {
-        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `item-bytes`: 16 MiB", 0)
+        |behaviour| fails(&plain(behaviour), "module `misbehave` exceeded its limit `item-bytes`: 16 MiB", 0)
     }
     LogFlood => the_log_is_cut_and_says_so_and_the_call_goes_on {
         |behaviour| {
@@ -134,7 +133,7 @@ tests! {
             assert_eq!(called.log[0], (LogLevel::Info, "line 0".into()));
             let warnings: Vec<_> = called.log.iter().filter(|(level, _)| *level == LogLevel::Warning).collect();
             assert_eq!(warnings.len(), 1);
-            assert_eq!(warnings[0].1, "log limit `log-bytes` reached: 1000 bytes: what follows is dropped");
+            assert_eq!(warnings[0].1, "log limit `log-bytes` reached: 1000 bytes: later lines are dropped");
             assert!(called.log.len() < 200);
         }
     }
@@ -147,69 +146,69 @@ tests! {
         }
     }
     HugeString => strings_beyond_a_host_call_are_not_taken {
-        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `hostcall-bytes`: 32 MiB", 0)
+        |behaviour| fails(&plain(behaviour), "module `misbehave` exceeded its limit `hostcall-bytes`: 32 MiB", 0)
     }
     LongName => names_have_a_length {
         |behaviour| {
-            fails_like(&plain(behaviour), "module `misbehave` broke the contract: an item's name must be short: item 1 (`nnn", 0);
+            fails_like(&plain(behaviour), "module `misbehave` violated the contract: an item's name must be short: item 1 (`nnn", 0);
         }
     }
     EmptyName => names_are_not_empty {
         |behaviour| {
             let called = plain(behaviour);
-            fails(&called, "module `misbehave` broke the contract: an item's name must not be empty: item 1", 0);
-            assert_eq!(called.result.unwrap_err().hint(), Some("this is a defect of the module: tell its author"));
+            fails(&called, "module `misbehave` violated the contract: an item's name must not be empty: item 1", 0);
+            assert_eq!(called.result.unwrap_err().hint(), Some("this is a defect of the module: report it to the author"));
         }
     }
     LongStatus => statuses_have_a_length {
         |behaviour| {
-            let rule = "module `misbehave` broke the contract: a status of a module's own must be short and not empty: ";
+            let rule = "module `misbehave` violated the contract: a custom status must be short and not empty: ";
             fails(&plain(behaviour), &format!("{rule}item 1 (`item`) has a status of 300 bytes (1 to 256)"), 0);
         }
     }
     LargeDetail => items_have_a_size {
-        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `item-bytes`: 16 MiB", 0)
+        |behaviour| fails(&plain(behaviour), "module `misbehave` exceeded its limit `item-bytes`: 16 MiB", 0)
     }
     FirstDepth => the_first_item_is_a_root {
         |behaviour| {
-            fails_like(&plain(behaviour), "module `misbehave` broke the contract: a tree is a list in pre-order", 0);
+            fails_like(&plain(behaviour), "module `misbehave` violated the contract: items must be in pre-order", 0);
         }
     }
     DepthJump => no_level_is_left_out {
         |behaviour| {
-            let rule = "a tree is a list in pre-order, and depth grows by one at most";
+            let rule = "items must be in pre-order, and depth may grow by at most one";
             let found = "item 2 (`grandchild of nobody`) has depth 2 after depth 0";
-            fails(&plain(behaviour), &format!("module `misbehave` broke the contract: {rule}: {found}"), 1);
+            fails(&plain(behaviour), &format!("module `misbehave` violated the contract: {rule}: {found}"), 1);
         }
     }
     DeepTree => trees_end_at_the_limit {
-        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `depth`: 64 levels", 64)
+        |behaviour| fails(&plain(behaviour), "module `misbehave` exceeded its limit `depth`: 64 levels", 64)
     }
     InvalidJson => json_is_json {
         |behaviour| {
-            let rule = "module `misbehave` broke the contract: a detail sent as JSON must be JSON: ";
+            let rule = "module `misbehave` violated the contract: a detail sent as JSON must be JSON: ";
             fails_like(&plain(behaviour), &format!("{rule}item 1 (`item`), detail `pod`: expected value"), 0);
         }
     }
     DeepJson => json_is_not_nested_without_end {
         |behaviour| {
             let called = plain(behaviour);
-            fails_like(&called, "module `misbehave` broke the contract: a detail sent as JSON must be JSON", 0);
+            fails_like(&called, "module `misbehave` violated the contract: a detail sent as JSON must be JSON", 0);
             assert!(called.failure().contains("more than 100 levels"));
         }
     }
     JsonBomb => json_counts_as_what_it_becomes {
-        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `item-bytes`: 16 MiB", 0)
+        |behaviour| fails(&plain(behaviour), "module `misbehave` exceeded its limit `item-bytes`: 16 MiB", 0)
     }
     BadBatch => a_batch_is_taken_whole_or_not_at_all {
         |behaviour| {
-            fails(&plain(behaviour), "module `misbehave` broke the contract: an item's name must not be empty: item 7", 3);
+            fails(&plain(behaviour), "module `misbehave` violated the contract: an item's name must not be empty: item 7", 3);
         }
     }
     PanicHalfway => what_came_before_a_panic_is_kept {
         |behaviour| {
             let called = plain(behaviour);
-            fails(&called, "module `misbehave` crashed: it gave up (`unreachable`), as programs do after a panic", 3);
+            fails(&called, "module `misbehave` crashed: it panicked or aborted (`unreachable`)", 3);
             let (level, line) = called.log.first().unwrap();
             assert_eq!(*level, LogLevel::Error);
             assert!(line.contains("panicked"), "{line}");
@@ -233,7 +232,7 @@ tests! {
         |behaviour| {
             let limits = ModuleLimits { input_bytes: 10 << 20, ..ModuleLimits::default() };
             let called = run(behaviour, vec![endless_file("results/global/endless")], &limits);
-            fails(&called, "module `misbehave` went over its limit `input-bytes`: 10 MiB", 0);
+            fails(&called, "module `misbehave` exceeded its limit `input-bytes`: 10 MiB", 0);
         }
     }
     Stranger => only_known_nodes_are_expected { expectations::only_known_nodes_are_expected }

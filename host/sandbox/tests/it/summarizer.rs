@@ -102,10 +102,10 @@ pub(crate) fn results_need_not_be_read(behaviour: Behaviour) {
 fn results_without_an_end_end_at_a_limit() {
     let limits = ModuleLimits { input_bytes: 1 << 20, ..ModuleLimits::default() };
     let (called, asked) = endless(Behaviour::ReadFlood, &limits);
-    assert_eq!(called.failure(), "module `misbehave` went over its limit `input-bytes`: 1 MiB");
+    assert_eq!(called.failure(), "module `misbehave` exceeded its limit `input-bytes`: 1 MiB");
     assert!(asked < 40_000, "{asked}");
     let (called, _) = endless(Behaviour::ReadFlood, &ModuleLimits { input_bytes: u64::MAX, ..one_second() });
-    assert_eq!(called.failure(), "module `misbehave` went over its limit `wall-seconds`: 1 second");
+    assert_eq!(called.failure(), "module `misbehave` exceeded its limit `wall-seconds`: 1 second");
 }
 
 #[test]
@@ -113,13 +113,13 @@ fn limits_and_rules_hold_for_this_role_too() {
     let failure = |behaviour, limits: &ModuleLimits| endless(behaviour, limits).0;
     let limits = ModuleLimits { items: 1000, ..ModuleLimits::default() };
     let called = failure(Behaviour::ItemFlood, &limits);
-    assert_eq!(called.failure(), "module `misbehave` went over its limit `items`: 1000 items");
+    assert_eq!(called.failure(), "module `misbehave` exceeded its limit `items`: 1000 items");
     assert_eq!(called.items.len(), 768, "what was emitted before stays");
     let called = failure(Behaviour::EndlessLoop, &one_second());
-    assert_eq!(called.failure(), "module `misbehave` went over its limit `wall-seconds`: 1 second");
+    assert_eq!(called.failure(), "module `misbehave` exceeded its limit `wall-seconds`: 1 second");
     let limits = ModuleLimits { memory: 16 << 20, ..ModuleLimits::default() };
     let called = failure(Behaviour::MemoryGrowth, &limits);
-    assert_eq!(called.failure(), "module `misbehave` went over its limit `memory`: 16 MiB");
+    assert_eq!(called.failure(), "module `misbehave` exceeded its limit `memory`: 16 MiB");
     let called = failure(Behaviour::EmptyName, &ModuleLimits::default());
     assert!(called.failure().contains("an item's name must not be empty"), "{}", called.failure());
 }

@@ -74,7 +74,7 @@ fn a_flood_on_standard_output_is_dropped_and_said_once() {
     let called = run(&core(STREAMS, "", body), &ModuleLimits::default());
     assert_eq!(called.result.unwrap().log_dropped, 10_000 * 4096 - (64 << 10));
     let (warnings, lines): (Vec<_>, Vec<_>) = called.log.iter().partition(|(level, _)| *level == LogLevel::Warning);
-    assert_eq!(warnings[0].1, "log limit `log-bytes` reached: 65536 bytes: what follows is dropped");
+    assert_eq!(warnings[0].1, "log limit `log-bytes` reached: 65536 bytes: later lines are dropped");
     assert_eq!((warnings.len(), lines.len()), (1, 1));
 }
 
@@ -85,14 +85,14 @@ fn who_sleeps_wakes_when_the_time_is_over() {
         (import "wasi:io/poll@0.2.0" "[method]pollable.block" (func $block (param i32)))"#;
     // A timer of many years.
     let called = run(&core(imports, "", "(call $block (call $timer (i64.const 0x7fffffffffffffff)))"), &one_second());
-    assert_eq!(called.failure(), "module `handmade` went over its limit `wall-seconds`: 1 second");
+    assert_eq!(called.failure(), "module `handmade` exceeded its limit `wall-seconds`: 1 second");
 }
 
 #[test]
 fn who_exits_ends_the_call_and_not_the_host() {
     let imports = r#"(import "wasi:cli/exit@0.2.0" "exit" (func $exit (param i32)))"#;
     let called = run(&core(imports, "", "(call $emit_item) (call $exit (i32.const 1))"), &ModuleLimits::default());
-    let told = "module `handmade` crashed: it called `exit` with code 1, which would end the host in place of the call";
+    let told = "module `handmade` crashed: it called `exit` with code 1, which is not allowed";
     assert_eq!(called.failure(), told);
     assert_eq!(called.items.len(), 1);
 }

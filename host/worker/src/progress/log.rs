@@ -198,7 +198,7 @@ mod tests {
         let path = dir.path().join("a.log");
         let (mut log, mut counter) = (LogFile::new(dir.path(), "a.log"), counter());
         log.look(&mut counter).await.unwrap();
-        assert_eq!(counter.counts().ended, 0, "it is not there yet");
+        assert_eq!(counter.counts().ended, 0, "not found yet");
         append(&path, "ok\nok\no");
         log.look(&mut counter).await.unwrap();
         log.look(&mut counter).await.unwrap();

@@ -52,7 +52,7 @@ impl Escapes {
 
 /// Error for an invalid regular expression.
 #[derive(Debug, thiserror::Error)]
-#[error("`plumbline.progress.{key}` cannot be used as a regular expression: {cause}")]
+#[error("invalid regular expression `plumbline.progress.{key}`: {cause}")]
 pub struct PatternError {
     /// The key: `total`, `completed` or `failed`.
     pub key: &'static str,

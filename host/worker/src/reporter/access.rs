@@ -60,7 +60,7 @@ impl Access {
         let Some(options) = &self.options else { return };
         match find(options).await {
             Ok(cluster) => *self.cluster.lock().unwrap_or_else(PoisonError::into_inner) = cluster,
-            Err(error) => tracing::debug!("the credentials could not be read again: {error}"),
+            Err(error) => tracing::debug!("failed to reload the credentials: {error}"),
         }
     }
 

@@ -256,7 +256,7 @@ impl Machine {
             return Some("the result file was still being written".to_owned());
         }
         let Some(pod) = self.pod() else {
-            return self.blind.as_ref().map(|why| format!("the pod could not be looked at: {why}"));
+            return self.blind.as_ref().map(|why| format!("failed to read the pod: {why}"));
         };
         match (&pod.state, &pod.adapter) {
             (AdapterState::Waiting { why: Some(why) }, Some(name)) => Some(format!("container `{name}` waits: {why}")),

@@ -40,7 +40,7 @@ impl Subject {
     }
 
     fn what(&self) -> String {
-        format!("look at pod `{}` in namespace `{}`", self.pod, self.namespace)
+        format!("read pod `{}` in namespace `{}`", self.pod, self.namespace)
     }
 
     fn pods(&self) -> String {
@@ -147,10 +147,7 @@ impl Follower {
         let stream = match access.watch(request).await {
             Ok(stream) => stream,
             Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 405) => {
-                tracing::debug!(
-                    "pods may not be watched here, so the pod is looked at again and again: {}",
-                    status.message
-                );
+                tracing::debug!("no permission to watch pods, so the pod is polled instead: {}", status.message);
                 self.may_watch = false;
                 return Ok(false);
             }
@@ -187,7 +184,7 @@ impl Follower {
     /// Reports a persistent error once.
     fn trouble(&mut self, what: &str) {
         if self.told.as_deref() != Some(what) {
-            tracing::warn!("{what}; until that works, only the result file is looked at");
+            tracing::warn!("{what}; until this succeeds, only the result file is checked");
             self.told = Some(what.to_owned());
         }
     }

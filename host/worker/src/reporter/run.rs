@@ -93,7 +93,7 @@ pub async fn run(
             }
         }
     }?;
-    let state = if written.unchanged { "as it should be" } else { "written" };
+    let state = if written.unchanged { "up to date" } else { "written" };
     tracing::info!("condition `{}` of job `{}` is {state}", config.condition_type, config.job);
 
     let beside = write::beside(&access, config, &outcome, &written);
@@ -121,10 +121,7 @@ async fn last_try<T>(
         Ok(written) => written,
         Err(_) => Err(ClusterError::new(
             format!("write condition `{}` of job `{}`", config.condition_type, config.job),
-            format!(
-                "asked to stop, and {} s were not enough; the log tells what was tried",
-                pace.last_patience.as_secs()
-            ),
+            format!("stopped after {} s without success; see the log for the attempts", pace.last_patience.as_secs()),
         )),
     }
 }
@@ -264,8 +261,8 @@ impl File {
         };
         match timeout(LOOK, tokio::task::spawn_blocking(move || read(&path))).await {
             Ok(Ok(read)) => read,
-            Ok(Err(error)) => unusable(format!("it could not be read: {error}")),
-            Err(_) => unusable(format!("it could not be read within {} s", LOOK.as_secs())),
+            Ok(Err(error)) => unusable(format!("failed to read it: {error}")),
+            Err(_) => unusable(format!("failed to read it within {} s", LOOK.as_secs())),
         }
     }
 
@@ -277,7 +274,7 @@ impl File {
             Read::Bytes { bytes, mark } => match parse(&bytes) {
                 Ok(result) => FileLook::Valid(Box::new(result)),
                 Err(error) => {
-                    tracing::debug!("the result file is not a result, or not yet: {error}");
+                    tracing::debug!("the result file is not a valid result yet: {error}");
                     FileLook::Invalid { why: error.to_string(), mark }
                 }
             },
@@ -285,16 +282,16 @@ impl File {
     }
 
     async fn process(&self) -> Result<Box<AdapterResult>, String> {
-        let Some(processor) = self.processor.clone() else { return Err("there is nothing to read it with".to_owned()) };
+        let Some(processor) = self.processor.clone() else { return Err("no credentials to read it with".to_owned()) };
         let bytes = match self.read().await {
             Read::Bytes { bytes, .. } => bytes,
             Read::Unusable { why, .. } => return Err(why),
-            Read::Absent => return Err("the file is gone again".to_owned()),
+            Read::Absent => return Err("the file was removed again".to_owned()),
         };
         let name = self.path.file_name().map(PathBuf::from).unwrap_or_default();
         match tokio::task::spawn_blocking(move || processor(&name, &bytes)).await {
             Ok(result) => result.map(Box::new),
-            Err(error) => Err(format!("it could not be read: {error}")),
+            Err(error) => Err(format!("failed to read it: {error}")),
         }
     }
 }

@@ -72,7 +72,7 @@ pub(crate) async fn condition(
         let again = tried.replace(true);
         match written {
             Err(refusal) if annotate.get() && matches!(refusal.error.code, Some(413 | 422)) => {
-                tracing::warn!("the details are not kept: {}", refusal.error.cause);
+                tracing::warn!("the details are not stored: {}", refusal.error.cause);
                 annotate.set(false);
                 attempt(access, config, outcome, owner, false).await
             }
@@ -190,7 +190,7 @@ async fn keep_details(access: &Access, config: &Config, job: &Value, details: &s
         }
         // An API server that ignores metadata in status updates needs a separate request.
         DetailsTo::Annotation if annotation(job).is_none() => {
-            let what = format!("keep the details in an annotation of job `{}`", config.job);
+            let what = format!("store the details in an annotation of job `{}`", config.job);
             let patch = json!({"metadata": {"annotations": {ANNOTATION: bounded(details, MAX_ANNOTATION)}}});
             let path = job_path(config);
             let write = || async { access.once(&what, Verb::Merge(&patch), &path).await.map(|_| ()) };
@@ -253,7 +253,7 @@ fn bounded(details: &str, max: usize) -> String {
 /// the reporter's label is not changed.
 async fn details_to_config_map(access: &Access, config: &Config, job: &Value, details: &str) -> Result<(), Refusal> {
     let name = config_map_name(&config.job);
-    let what = format!("keep the details in ConfigMap `{name}` in namespace `{}`", config.namespace);
+    let what = format!("store the details in ConfigMap `{name}` in namespace `{}`", config.namespace);
     let all = format!("/api/v1/namespaces/{}/configmaps", config.namespace);
     let uid = job.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
     let data = json!({DETAILS_KEY: bounded(details, MAX_CONFIG_MAP)});
@@ -275,7 +275,7 @@ async fn details_to_config_map(access: &Access, config: &Config, job: &Value, de
     let label = there.pointer("/metadata/labels").and_then(|labels| labels.get(LABEL.0)).and_then(Value::as_str);
     if label != Some(LABEL.1) {
         // Set a status code, so that this is not retried.
-        let mut error = ClusterError::new(what, "there is one that somebody else made; it stays as it is");
+        let mut error = ClusterError::new(what, "it exists, and this reporter did not create it");
         error.code = Some(422);
         return Err(Refusal::of(error));
     }

@@ -144,7 +144,7 @@ fn everything_that_is_missing_is_told_at_once() {
 fn the_old_name_of_the_address_is_not_read_but_hinted_at() {
     let env = with(without(complete(), &["AGGREGATOR_URL"]), "MASTER_URL", "https://10.0.0.1:8080");
     let error = load(NODE, None, &env).unwrap_err();
-    assert_eq!(error.hint(), Some("`MASTER_URL` is set, but that name is no longer read: set `AGGREGATOR_URL`"));
+    assert_eq!(error.hint(), Some("set `AGGREGATOR_URL`: `MASTER_URL` is no longer read"));
     // There is no hint if the new name is set as well.
     assert!(load(NODE, None, &with(complete(), "MASTER_URL", "x")).is_ok());
 }
@@ -160,7 +160,7 @@ fn wrong_values_are_told_with_their_place() {
     let env = with(env, "SONOBUOY_DONE_FILE_DELAY", "5 minutes");
     let error = load(NODE, None, &env).unwrap_err().to_string();
     for part in [
-        "`AGGREGATOR_URL`: `http://10.0.0.1:8080` has the scheme `http`, and aggregators speak only https: write it as `https://HOST:PORT`",
+        "`AGGREGATOR_URL`: `http://10.0.0.1:8080` has the scheme `http`, but aggregators accept only https: write it as `https://HOST:PORT`",
         "`RESULT_TYPE`: plugin name `Not/AName` is not a valid name",
         "`NODE_NAME`: node name `../..` is not a valid name",
         "`CA_CERT`: is not a PEM text with a block `CERTIFICATE`",

@@ -59,7 +59,7 @@ async fn an_aggregator_that_does_not_know_error_documents_is_sent_nothing() {
     let mut aggregator = Aggregator::plain(&run).await;
     let dir = tempfile::tempdir().unwrap();
     let mut worker = WorkerProcess::start(complete("global", &run, aggregator.address, dir.path()));
-    worker.says(&["does not know signs of life"]).await;
+    worker.says(&["does not support heartbeats"]).await;
     say_done(dir.path(), "nothing.json");
     let (code, log) = worker.end().await;
     assert_eq!(code, 1);

@@ -24,7 +24,7 @@ async fn a_worker_that_waits_is_small() {
     let dir = tempfile::tempdir().unwrap();
     let mut worker = WorkerProcess::start(complete("global", &run, aggregator.address, dir.path()));
     aggregator.next("hello").await;
-    worker.says(&["the aggregator knows"]).await;
+    worker.says(&["the aggregator registered"]).await;
     let (resident, own) = (worker.memory("VmRSS:"), worker.memory("RssAnon:"));
     println!("resident while it waits: {} KiB, {} KiB of it its own", resident >> 10, own >> 10);
     assert!(resident < SMALL && own < OWN, "{resident} bytes, {own} of them its own");

@@ -75,14 +75,14 @@ async fn an_aggregator_that_is_away_shows_at_once_and_is_found_when_it_comes() {
     let address = TcpListener::bind((ELSEWHERE, 0)).await.unwrap().local_addr().unwrap();
     let dir = tempfile::tempdir().unwrap();
     let mut worker = WorkerProcess::start(complete("global", &run, address, dir.path()));
-    let line = worker.says(&["cannot reach the aggregator"]).await;
+    let line = worker.says(&["failed to reach the aggregator"]).await;
     assert!(line.contains("WARN") && line.contains(&format!("connect to {address}")), "{line}");
     assert!(line.contains("check that the run has not ended"), "{line}");
 
     let listener = TcpListener::bind(address).await.unwrap();
     let mut aggregator = Aggregator::on(listener, &run, |_| (StatusCode::OK, String::new()));
     aggregator.next("hello").await;
-    worker.says(&["the aggregator knows that this worker is here"]).await;
+    worker.says(&["the aggregator registered this worker"]).await;
     fs::write(dir.path().join("x"), "x").unwrap();
     say_done(dir.path(), "x");
     assert_eq!(&aggregator.next("results").await.body[..], b"x");
@@ -97,7 +97,7 @@ async fn a_first_signal_lets_the_plugin_finish() {
     let mut worker = WorkerProcess::start(complete("global", &run, aggregator.address, dir.path()));
     aggregator.next("hello").await;
     worker.signal(Signal::TERM);
-    worker.says(&["ending soon", "SIGTERM"]).await;
+    worker.says(&["a second signal stops immediately", "SIGTERM"]).await;
     fs::write(dir.path().join("last.json"), "{}").unwrap();
     say_done(dir.path(), "last.json");
     assert_eq!(&aggregator.next("results").await.body[..], b"{}");
@@ -114,7 +114,7 @@ async fn a_second_signal_ends_at_once_and_nothing_is_sent() {
     let mut worker = WorkerProcess::start(complete("global", &run, aggregator.address, dir.path()));
     aggregator.next("hello").await;
     worker.signal(Signal::TERM);
-    worker.says(&["ending soon"]).await;
+    worker.says(&["a second signal stops immediately"]).await;
     worker.signal(Signal::INT);
     let (code, log) = worker.end().await;
     assert_eq!(code, 0, "{log}");

@@ -171,8 +171,8 @@ extern bool plumbline_plugin_input_method_file_read(plumbline_plugin_input_borro
 // Imported Functions from `plumbline:plugin/output@0.1.0`
 // Appends items, in pre-order, to the tree of this result set, or to the plugin's root in the
 // role `summarizer`. Emit a few hundred items at a time. An item that breaks a rule of `item`,
-// or a limit, ends the call: the host reports the rule or limit, and keeps the items of earlier
-// batches.
+// or a limit, ends the call. The host then reports the rule or limit, and keeps the items of
+// earlier batches.
 extern void plumbline_plugin_output_emit(plumbline_plugin_output_list_item_t *items);
 
 // Imported Functions from `plumbline:plugin/log@0.1.0`

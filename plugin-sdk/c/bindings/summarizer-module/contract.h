@@ -169,8 +169,8 @@ typedef struct {
 // the end; an empty list does, and so does every call after it.
 // 
 // Result sets come in lexical order of their names, each with its items in pre-order. Empty
-// result sets are left out. The host's own items about missing results (`errors` in the
-// archive) follow after all result sets, in the same order, so a set may come a second time.
+// result sets are left out. After all result sets, the host's own items about missing results
+// follow (`errors` in the archive). They are in the same order, so a set may come again.
 // 
 // The error is one sentence with the cause. No items follow after it.
 extern bool plumbline_plugin_results_method_items_next(plumbline_plugin_results_borrow_items_t self, uint32_t max, plumbline_plugin_results_list_entry_t *ret, contract_string_t *err);
@@ -178,8 +178,8 @@ extern bool plumbline_plugin_results_method_items_next(plumbline_plugin_results_
 // Imported Functions from `plumbline:plugin/output@0.1.0`
 // Appends items, in pre-order, to the tree of this result set, or to the plugin's root in the
 // role `summarizer`. Emit a few hundred items at a time. An item that breaks a rule of `item`,
-// or a limit, ends the call: the host reports the rule or limit, and keeps the items of earlier
-// batches.
+// or a limit, ends the call. The host then reports the rule or limit, and keeps the items of
+// earlier batches.
 extern void plumbline_plugin_output_emit(plumbline_plugin_output_list_item_t *items);
 
 // Imported Functions from `plumbline:plugin/log@0.1.0`

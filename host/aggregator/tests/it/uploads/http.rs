@@ -113,7 +113,7 @@ async fn a_body_that_stops_coming_is_given_up() {
     let mut raw = half_sent(&uploads).await;
     let answer = raw.answer().await;
     assert_eq!(answer.status, 408, "{answer:?}");
-    assert!(answer.body.contains("nothing arrived for 1 s"), "{answer:?}");
+    assert!(answer.body.contains("no data for 1 s"), "{answer:?}");
     assert!(matches!(uploads.state_of("p/n1"), KeyState::Broken { .. }));
     assert_eq!(uploads.put(&[], b"x").await.status, 200);
 }

@@ -44,7 +44,7 @@ fn own_namespace() -> Result<String, AppError> {
     let text = fs::read_to_string(RESOLV_CONF).unwrap_or_default();
     let domain = text.lines().find_map(|line| line.strip_prefix("search ")?.split_whitespace().next());
     let namespace = domain.and_then(|domain| domain.split_once(".svc.")).map(|(namespace, _)| namespace.to_owned());
-    namespace.ok_or_else(|| AppError::usage("the namespace of the run is not known").hint("name it with `--namespace`"))
+    namespace.ok_or_else(|| AppError::usage("the namespace of the run is not known").hint("set it with `--namespace`"))
 }
 
 /// The name of the report.
@@ -96,7 +96,7 @@ impl<'a> Attempts<'a> {
         let file = File::create(&path).map_err(cannot("write", &path))?;
         report
             .serialize(file)
-            .map_err(|error| AppError::system(format!("could not write `{}`", path.display())).because(&error))?;
+            .map_err(|error| AppError::system(format!("failed to write `{}`", path.display())).because(&error))?;
         done(results_dir, &path)
     }
 }

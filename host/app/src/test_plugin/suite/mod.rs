@@ -37,7 +37,7 @@ pub fn fake_suite(context: &Context, options: &FakeSuiteOptions, log: &mut (dyn 
     let played = runtime.block_on(async {
         // The first process of a container only gets signals that it handles.
         let mut terminate = signal(SignalKind::terminate())
-            .map_err(|error| AppError::system("signals cannot be caught").because(&error))?;
+            .map_err(|error| AppError::system("failed to handle signals").because(&error))?;
         tokio::select! {
             biased;
             _ = terminate.recv() => Ok(Some(TERMINATED)),
@@ -71,7 +71,7 @@ async fn play(
     for case in cases.iter().filter(|case| !case.node) {
         if options.crash_after.is_some_and(|after| so_far.selected() >= after) {
             log.crash().map_err(results::cannot("write", &path))?;
-            context.reporter.progress("test-plugin: crashes, as it was told to");
+            context.reporter.progress("test-plugin: crashes as configured");
             return Ok(Some(CRASHED));
         }
         if case.fate != Fate::Skipped && !settings.dry_run {
@@ -142,7 +142,7 @@ impl Settings {
         // Like the image, an empty variable is not set.
         let focus = if options.focus.is_empty() { r"\[Conformance\]".to_owned() } else { options.focus.clone() };
         let selection = Selection::parse(Some(&focus), Some(&skip)).map_err(|(what, error)| {
-            AppError::usage(format!("the {what} is not a valid regular expression of Go")).because(&error)
+            AppError::usage(format!("the {what} is not a valid Go regular expression")).because(&error)
         })?;
         let expression = |variable: &str, text: &str| {
             let compiled = (!text.is_empty()).then(|| GoRegex::new(text)).transpose();
@@ -168,7 +168,7 @@ impl Settings {
 
 /// The list of the options, or that of the cluster's version, or the latest one.
 fn list(context: &Context, options: &FakeSuiteOptions) -> Result<TestList, AppError> {
-    let failed = |error| AppError::usage("there are no tests to play").because(&error);
+    let failed = |error| AppError::usage("no tests to simulate").because(&error);
     if let Some(path) = &options.list {
         return read_file(path).map_err(failed);
     }
@@ -180,7 +180,7 @@ fn list(context: &Context, options: &FakeSuiteOptions) -> Result<TestList, AppEr
         Ok(list) => Ok(list),
         // The names of another version suffice, because the cluster does not run them.
         Err(error) => {
-            context.reporter.progress(&format!("test-plugin: {error}: the latest stands in for it"));
+            context.reporter.progress(&format!("test-plugin: {error}: using the latest instead"));
             embedded_for(None).map_err(failed)
         }
     }

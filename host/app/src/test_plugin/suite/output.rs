@@ -84,7 +84,7 @@ impl<'a> Log<'a> {
 
     pub(super) fn crash(&mut self) -> io::Result<()> {
         self.marks()?;
-        self.say("panic: test-plugin was told to crash\n\ngoroutine 1 [running]:")?;
+        self.say("panic: test-plugin crashes as configured\n\ngoroutine 1 [running]:")?;
         self.file.flush()
     }
 
@@ -110,7 +110,7 @@ impl<'a> Log<'a> {
 }
 
 /// The reason of failed tests.
-pub(super) const REASON: &str = "test-plugin was told that this test fails";
+pub(super) const REASON: &str = "test-plugin is configured to fail this test";
 
 pub(super) fn total(cases: &[Case]) -> Duration {
     cases.iter().map(|case| case.time).sum()
@@ -217,7 +217,7 @@ impl<'a> ProgressReporter<'a> {
             let parts = target(url);
             if parts.is_none() {
                 context.reporter.progress(&format!(
-                    "test-plugin: progress cannot be posted to `{url}`: only `http://HOST:PORT/PATH` is understood"
+                    "test-plugin: failed to post progress to `{url}`: only `http://HOST:PORT/PATH` is understood"
                 ));
             }
             parts
@@ -272,7 +272,7 @@ impl<'a> ProgressReporter<'a> {
         self.failed += 1;
         self.context
             .reporter
-            .progress(&format!("test-plugin: progress could not be posted to `http://{host}{path}`: {why}"));
+            .progress(&format!("test-plugin: failed to post progress to `http://{host}{path}`: {why}"));
         if self.failed >= MAX_FAILED {
             self.context.reporter.progress("test-plugin: no more progress is posted");
             self.target = None;

@@ -78,17 +78,17 @@ fn every_reason_is_told() {
         there is no signature
         there is no signature
         it is signed by the key `STRANGER`, which is not trusted for this name
-        there is a signature that no trusted key has made
-        the signature does not fit: what is signed was changed, or key `release` has not made it
-        what key `release` has signed has the digest sha256:0808080808080808080808080808080808080808080808080808080808080808; this is sha256:0707070707070707070707070707070707070707070707070707070707070707
-        the signature by key `release` does not count: its statement names no SHA-256 of anything
-        key `release` has signed this under the name `top`, not `tap`
-        the signature by key `release` does not count: it is a statement of type `https://example.com/found-wanting/v1`, not one that releases a bundle
-        the signature by key `release` does not count: its payload is of type `https://in-toto.io/Statement/v0.1`, not `https://in-toto.io/Statement/v1`
-        the signature by key `release` does not count: its statement names no SHA-256 of anything
-        what key `release` has signed is of type `text/plain`, not `application/vnd.in-toto+json`
-        the signature by key `release` does not count: its payload is not an in-toto statement: invalid type: integer `7`, expected struct Document at line 1 column 1
-        it is signed by the key `STRANGER`, which is not trusted for this name; what key `release` has signed has the digest sha256:ff; this is sha256:0707070707070707070707070707070707070707070707070707070707070707; what key `release` has signed is of type `a`, not `application/vnd.in-toto+json`; what key `release` has signed is of type `b`, not `application/vnd.in-toto+json`; what key `release` has signed is of type `c`, not `application/vnd.in-toto+json`
+        it has a signature, but none by a trusted key
+        the signature does not match: the bundle was changed, or key `release` did not sign it
+        key `release` signed another bundle: sha256:0808080808080808080808080808080808080808080808080808080808080808, expected sha256:0707070707070707070707070707070707070707070707070707070707070707
+        the signature by key `release` is not valid: its statement has no SHA-256 digest
+        key `release` signed this as `top`, expected `tap`
+        the signature by key `release` is not valid: it is a statement of type `https://example.com/found-wanting/v1`, not one that releases a bundle
+        the signature by key `release` is not valid: its payload is of type `https://in-toto.io/Statement/v0.1`, not `https://in-toto.io/Statement/v1`
+        the signature by key `release` is not valid: its statement has no SHA-256 digest
+        key `release` signed a payload of type `text/plain`, expected `application/vnd.in-toto+json`
+        the signature by key `release` is not valid: its payload is not an in-toto statement: invalid type: integer `7`, expected struct Document at line 1 column 1
+        it is signed by the key `STRANGER`, which is not trusted for this name; key `release` signed another bundle: sha256:ff, expected sha256:0707070707070707070707070707070707070707070707070707070707070707; key `release` signed a payload of type `a`, expected `application/vnd.in-toto+json`; key `release` signed a payload of type `b`, expected `application/vnd.in-toto+json`; key `release` signed a payload of type `c`, expected `application/vnd.in-toto+json`
         "
     );
 }
@@ -139,5 +139,5 @@ fn a_key_counts_until_its_time_is_over() {
     let look = |now| verify(&[envelope(&key)], &subject(), &[&release], now);
     assert!(look(at("2026-12-31T00:00:00Z")).is_ok());
     let told = look(at("2026-12-31T00:00:01Z")).unwrap_err().join("; ");
-    assert_eq!(told, "the signature is by key `release`, which counted until 2026-12-31T00:00:00Z");
+    assert_eq!(told, "it is signed by key `release`, which was trusted until 2026-12-31T00:00:00Z");
 }

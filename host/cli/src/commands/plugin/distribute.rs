@@ -288,7 +288,7 @@ pub(crate) fn bake(args: &BakeArgs) -> Result<ExitCode, AppError> {
 }
 
 const SAVED: &str = "what was saved cannot be printed";
-const LOADED: &str = "what was loaded cannot be printed";
+const LOADED: &str = "failed to print the loaded images";
 
 /// Prints a line at once, so that it is shown even if the next artifact fails.
 fn print_line(failed: &str, line: &str) -> Result<(), AppError> {

@@ -130,7 +130,7 @@ fn fresh(dir: &Path) -> Result<(), AppError> {
 
 /// Converts the reason why no case could run.
 pub(super) fn refused(error: &AuthorError) -> AppError {
-    AppError::usage("no case can be run").because(error).hint_if(error.hint.as_deref())
+    AppError::usage("failed to run the cases").because(error).hint_if(error.hint.as_deref())
 }
 
 fn fuzzing(error: &AuthorError) -> AppError {
@@ -159,7 +159,10 @@ fn line(case: &CaseReport, width: usize, out: &mut impl Write) -> io::Result<()>
             write!(out, "  {:>7.1} ms  {:>9}", case.wall.as_secs_f64() * 1e3, Bytes(case.memory).to_string())?;
         }
         CaseResult::Missing => {
-            write!(out, "  nobody says what is expected: `plumbline plugin test --bless` writes `expected.yaml`")?;
+            write!(
+                out,
+                "  the expected result is missing: write `expected.yaml` with `plumbline plugin test --bless`"
+            )?;
         }
         CaseResult::Broken(reason) => write!(out, "  {reason}")?,
     }
@@ -305,7 +308,7 @@ fn show(round: &Round, report: &RoundReport, out: &mut impl Write) -> io::Result
     match &report.cases {
         Some(Ok(cases)) => print_report(cases, out)?,
         Some(Err(error)) => {
-            writeln!(out, "no case can be run: {error}")?;
+            writeln!(out, "failed to run the cases: {error}")?;
             if let Some(hint) = &error.hint {
                 writeln!(out, "hint: {hint}")?;
             }

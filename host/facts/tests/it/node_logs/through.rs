@@ -59,7 +59,7 @@ fn a_journalctl_that_hangs_is_killed() {
     for (script, lines_before) in [(r#"echo '{"MESSAGE":"one"}'; exec sleep 600"#, 1), ("exec sleep 600 >&- 2>&-", 0)] {
         let (lines, _) = bed.logs(&Options { time_limit, ..bed.through(script) });
         assert_eq!(lines.len(), lines_before + 1);
-        assert!(message(&lines[lines_before]).contains("was ended after"), "{lines:?}");
+        assert!(message(&lines[lines_before]).contains("was killed after"), "{lines:?}");
     }
 }
 

@@ -39,7 +39,7 @@ fn of_events_the_last_are_told_in_order_and_in_brief() {
 
 #[test]
 fn a_worker_tells_why_it_was_not_heard_of_and_one_of_another_make_does_not() {
-    let log = "INFO worker started key=p/w1\nWARN cannot reach the aggregator; trying again cause=\"failed to connect: connection refused\"\nDEBUG looking\n";
+    let log = "INFO worker started key=p/w1\nWARN failed to reach the aggregator; retrying cause=\"failed to connect: connection refused\"\nDEBUG looking\n";
     let evidence = with_worker_log(log);
     let record = evidence.record(&verdict(Kind::Hello), "the worker did not reach the aggregator", None);
     assert!(record.error.ends_with("connection refused\""), "{}", record.error);
@@ -50,8 +50,8 @@ fn a_worker_tells_why_it_was_not_heard_of_and_one_of_another_make_does_not() {
 
 #[test]
 fn the_cause_is_told_with_its_advice_and_without_what_every_line_of_a_log_has() {
-    let warned = "2026-11-21T17:10:57.9Z  WARN cannot reach the aggregator; trying again cause=connect to 10.0.0.7:8080: Connection refused (os error 111) hint=\"check the address\"";
-    let again = "2026-11-21T17:10:58.8Z DEBUG still cannot reach the aggregator; trying again cause=connect to 10.0.0.7:8080: Connection refused (os error 111)";
+    let warned = "2026-11-21T17:10:57.9Z  WARN failed to reach the aggregator; retrying cause=connect to 10.0.0.7:8080: Connection refused (os error 111) hint=\"check the address\"";
+    let again = "2026-11-21T17:10:58.8Z DEBUG still failing to reach the aggregator; retrying cause=connect to 10.0.0.7:8080: Connection refused (os error 111)";
     let told = "connect to 10.0.0.7:8080: Connection refused (os error 111)";
     let evidence = with_worker_log(&format!("{warned}\n{again}\n{again}\n"));
     assert_eq!(evidence.worker_says(), WorkerSays::Ours(Some(format!("{told} (check the address)"))));

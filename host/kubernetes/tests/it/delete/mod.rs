@@ -156,8 +156,7 @@ async fn what_blocks_is_told_until_it_is_gone() {
     let limit = Some(Duration::from_millis(30));
     let left = wait(&bed.cluster, &plan, limit, LOOK, &mut |_| {}).await.unwrap();
     let left: Vec<_> = left.iter().map(ToString::to_string).collect();
-    let blocker =
-        "config map `held` in namespace `ns`: waits for finalizer `example.com/hold`: whoever set it has to remove it";
+    let blocker = "config map `held` in namespace `ns`: waits for finalizer `example.com/hold`, to be removed by the controllers that set them";
     assert!(left.iter().any(|line| line == blocker), "{left:?}");
 
     let again = bed.plan(false).await;

@@ -195,8 +195,7 @@ fn a_port_of_another_plugin_that_is_written_into_a_plugin_is_refused() {
     let error = workload(&stage, &second, SESSION, &access()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "plugin `b` shares the network of its nodes with other plugins of the run, and `plugin` contains the progress port 8099, \
-         which belongs to another plugin: use the variable `SONOBUOY_PROGRESS_PORT`, or set `hostNetwork: false` in its `podSpec`"
+        "plugin `b` uses the host network, and its container `plugin` has the progress port 8099 of another plugin: use the variable `SONOBUOY_PROGRESS_PORT`, or set `hostNetwork: false` in its `podSpec`"
     );
 }
 

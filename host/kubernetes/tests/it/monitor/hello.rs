@@ -18,7 +18,7 @@ async fn bed(log: &str) -> Bed {
 
 #[tokio::test]
 async fn a_worker_that_cannot_reach_the_aggregator_says_why_and_ends_a_run_that_is_to_fail_fast() {
-    let log = "INFO worker started\nWARN cannot reach the aggregator; trying again cause=\"no such host `sonobuoy-aggregator`\"\n";
+    let log = "INFO worker started\nWARN failed to reach the aggregator; retrying cause=\"no such host `sonobuoy-aggregator`\"\n";
     let mut bed = bed(log).await;
     let (key, error) = bed.failed().await;
     assert_eq!(key, "scan/w1");

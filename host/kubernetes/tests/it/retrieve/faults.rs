@@ -64,7 +64,7 @@ async fn a_run_that_is_not_there_is_looked_for_where_it_should_be() {
     let bed = Bed::new(&complete(b"x")).await;
     bed.double.remove("pods", NAMESPACE, "sonobuoy");
     let (told, _) = fails(&bed).await;
-    assert!(told.contains("there is no such pod"), "{told}");
+    assert!(told.contains("the pod does not exist"), "{told}");
     bed.double.remove("namespaces", "", NAMESPACE);
     let (told, hint) = fails(&bed).await;
     assert!(told.contains("no such namespace") && hint.contains("--namespace"), "{told}");

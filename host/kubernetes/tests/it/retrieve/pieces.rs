@@ -106,7 +106,7 @@ async fn a_run_without_an_archive_says_what_is_missing() {
     assert!(matches!(&error, RetrieveError::NotReady(not) if matches!(**not, NotReady::NoArchive(_))), "{error}");
     fs::write(bed.pod().join("other.tar.gz"), b"x").unwrap();
     let error = bed.retrieve(&bed.options()).await.0.unwrap_err();
-    assert!(error.to_string().contains("holds only others"), "{error}");
+    assert!(error.to_string().contains("has only other archives"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

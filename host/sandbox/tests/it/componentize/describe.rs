@@ -43,7 +43,7 @@ fn what_it_said_before_is_replaced_and_nothing_else() {
 fn what_a_host_would_not_understand_is_not_written() {
     let made = component(&core("", "", ""), &Recipe::world(DEFAULT_WORLD)).unwrap();
     let error = set_metadata(&made, &metadata("../x")).unwrap_err();
-    assert!(error.to_string().contains("`name` is not a name: `../x`"), "{error}");
+    assert!(error.to_string().contains("`name`: invalid name `../x`"), "{error}");
     let huge = Metadata { schema: Some(json!({"description": "x".repeat(1 << 20)})), ..metadata("a") };
     assert!(set_metadata(&made, &huge).unwrap_err().to_string().contains("(limit: 65536)"));
     let core = core("", "", "");

@@ -31,7 +31,7 @@ fn a_module_for_another_world_is_told_what_is_missing_and_what_it_has() {
     assert!(told.contains("it exports memory, cabi_realloc, plumbline:plugin/post-processor@0.1.0#process"), "{told}");
     assert!(hint.contains("bindings"), "{hint}");
     let (told, hint) = refused(&core("", "", ""), "no-module");
-    assert!(told.contains("world `no-module` is not in the contract (there: post-processor-module, "), "{told}");
+    assert!(told.contains("unknown world `no-module` (there: post-processor-module, "), "{told}");
     assert!(hint.contains("module.yaml"));
 }
 
@@ -39,7 +39,7 @@ fn a_module_for_another_world_is_told_what_is_missing_and_what_it_has() {
 fn imports_that_nobody_gives_are_named() {
     let imports = r#"(import "env" "socket" (func (param i32))) (import "env" "connect" (func))"#;
     let (told, hint) = refused(&core(imports, "", ""), DEFAULT_WORLD);
-    assert_eq!(told, "it imports what modules do not get: `env` (socket, connect)");
+    assert_eq!(told, "it imports functions that modules cannot use: `env` (socket, connect)");
     assert!(hint.contains("wasi_snapshot_preview1"));
 }
 

@@ -112,7 +112,7 @@ async fn a_pod_that_cannot_be_looked_at_is_told_of_when_the_time_is_over() {
     bed.report().await;
     let (_, reason, message) = bed.condition();
     assert_eq!(reason, "AdapterTimeout");
-    assert!(message.contains("the pod could not be looked at") && message.contains("forbidden"), "{message}");
+    assert!(message.contains("failed to read the pod") && message.contains("forbidden"), "{message}");
 }
 
 #[tokio::test]

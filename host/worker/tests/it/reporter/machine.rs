@@ -177,7 +177,7 @@ fn at_the_end_of_the_time_it_is_told_what_is_known() {
         format!("{promised} (container `a` was started again 4 times, and exited with code 1: Error the last time)")
     );
     let blind = at_the_end(Event::Pod(PodNews::Unknown("forbidden".into())));
-    assert_eq!(blind, format!("{promised} (the pod could not be looked at: forbidden)"));
+    assert_eq!(blind, format!("{promised} (failed to read the pod: forbidden)"));
     let nobody = at_the_end(seen(PodLook::default()));
     assert_eq!(nobody, format!("{promised} (the pod has no container for the adapter)"));
     let unscheduled = PodLook { unscheduled: Some("0/3 nodes".into()), ..pod(AdapterState::Unknown) };

@@ -1,0 +1,63 @@
+//! Every error of this crate, with its hint.
+
+use plumbline_catalogue::{Catalogue, samples};
+use plumbline_core::PluginName;
+use plumbline_core::definition::DefinitionError;
+
+use crate::driver::DriverError;
+use crate::error::ClusterError;
+use crate::manifest::ManifestError;
+use crate::retrieve::{NotReady, RetrieveError};
+use crate::status::StatusError;
+
+fn plugin() -> PluginName {
+    "example".parse().unwrap()
+}
+
+fn cluster() -> ClusterError {
+    ClusterError::new("list nodes", "the connection was lost").hint("try again")
+}
+
+#[test]
+fn every_error_is_in_the_catalogue() {
+    let mut all = Catalogue::default();
+    all.add(
+        samples!(RetrieveError {
+            NotReady { 0 = Box::new(NotReady::NoStatus) }, Cluster { 0 = Box::new(cluster()) }, Command { command, code, stderr },
+            Unknown { 0 }, BrokenOff { name, have, size, cause, part }, Wrong { name, why, aside }, Stream { 0 },
+            Local { what, path, source }, Busy { 0 },
+        }),
+        RetrieveError::hint,
+    );
+    let waiting = samples!(NotReady {
+        Starting { 0 }, NoStatus {}, Damaged { 0 }, Running { 0 }, PostProcessing {}, Failed { 0 = None }, NoArchive { 0 },
+    });
+    let waiting = waiting.into_iter().map(|(name, why)| (name, RetrieveError::NotReady(Box::new(why)))).collect();
+    all.add(waiting, RetrieveError::hint);
+    all.add(
+        samples!(StatusError {
+            NoNamespace { namespace }, NoPod { namespace }, Pending { pod, namespace, waiting = None, events },
+            PodFailed { pod, namespace, why, last = None }, PodUnknown { pod, node, last = None },
+            NoAnnotation { pod, namespace, waiting = None }, Damaged { pod, cause }, Cluster { 0 = cluster() },
+        }),
+        StatusError::hint,
+    );
+    all.add(
+        samples!(ManifestError {
+            Name { 0 = "the namespace", 1, 2 }, Definition { 0 = DefinitionError::Empty }, Driver { 0 = DriverError::NoImage(plugin()) },
+            Process { 0 = plugin() }, PermissionsAndAccount { 0 = plugin(), 1 }, ClusterPermissions { 0 = plugin() },
+            NoVersion { 0 = plugin(), 1 }, Shape { 0 = plugin(), 1, 2 }, TooLarge { what = "the definition", plugin = plugin(), bytes },
+            ModuleName { 0 = plugin(), 1 }, ModuleSize { 0 = plugin(), 1, 2 }, TooManyModules { 0 }, ModulesTooLarge { 0 }, Write { 0 },
+        }),
+        |_| None,
+    );
+    all.add(
+        samples!(DriverError {
+            Process { 0 = plugin() }, NoImage { 0 = plugin() }, LabelTooLong { label, value }, Type { plugin = plugin(), path, expected },
+            ProgressPort { plugin = plugin(), container, port }, SecretReserved { 0 = plugin(), 1 }, ContainerTwice { 0 = plugin(), 1 },
+            ContainerReserved { 0 = plugin() },
+        }),
+        |_| None,
+    );
+    insta::assert_snapshot!("messages", all.text());
+}
