@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use plumbline_core::size::Bytes;
 use tempfile::TempDir;
 
-use crate::error::AppError;
+use crate::error::{AppError, CHECK_FILE};
 
 /// The largest file with credentials, in bytes. A Secret can hold 1 MiB.
 pub(crate) const MAX_CREDENTIALS: usize = 512 << 10;
@@ -15,17 +15,16 @@ pub(crate) const MAX_CREDENTIALS: usize = 512 << 10;
 /// Reads a text file of at most `max` bytes. `what` is the summary of the error if that fails.
 pub(crate) fn read_text(path: &Path, max: usize, what: &str) -> Result<String, AppError> {
     let bytes = read_bytes(path, max as u64, what)?;
-    String::from_utf8(bytes).map_err(|error| AppError::usage(what).because(&error).hint(crate::error::CHECK_FILE))
+    String::from_utf8(bytes).map_err(|error| AppError::usage(what).because(&error).hint(CHECK_FILE))
 }
 
 /// Reads a file of at most `max` bytes. `what` is the summary of the error if that fails.
 pub(crate) fn read_bytes(path: &Path, max: u64, what: &str) -> Result<Vec<u8>, AppError> {
-    let bytes = read_start(path, max + 1)
-        .map_err(|error| AppError::usage(what).because(&error).hint(crate::error::CHECK_FILE))?;
+    let bytes = read_start(path, max + 1).map_err(|error| AppError::usage(what).because(&error).hint(CHECK_FILE))?;
     if bytes.len() as u64 > max {
         return Err(AppError::usage(what)
             .cause(format!("it has more than {}", Bytes(max)))
-            .hint(crate::error::CHECK_FILE));
+            .hint("check that it is the right file"));
     }
     Ok(bytes)
 }

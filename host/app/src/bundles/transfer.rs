@@ -19,7 +19,7 @@ use tempfile::NamedTempFile;
 
 use crate::bundles::describe;
 use crate::context::Context;
-use crate::error::{AppError, bundle_error};
+use crate::error::{AppError, CHECK_FILE, bundle_error};
 use crate::files::read_start;
 use crate::sources::registry::{self, Artifact};
 use crate::sources::{self};
@@ -59,9 +59,7 @@ pub fn push(
         ("bundle", upload_bundle(context, &client, &to, tar.path(), &bundle, annotations)?, 0)
     } else if sources::is_packed(path) {
         let file = File::open(path).map_err(|error| {
-            AppError::usage(format!("failed to read bundle `{}`", path.display()))
-                .because(&error)
-                .hint(crate::error::CHECK_FILE)
+            AppError::usage(format!("failed to read bundle `{}`", path.display())).because(&error).hint(CHECK_FILE)
         })?;
         // Unpacked first, so that only bundles that can be installed are pushed.
         let scratch = tempfile::tempdir()

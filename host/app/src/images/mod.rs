@@ -20,7 +20,7 @@ use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion}
 use plumbline_registry::{Client, Platform, Reference};
 
 use crate::context::Context;
-use crate::error::{AppError, registry_error};
+use crate::error::{AppError, CHECK_FILE, registry_error};
 use crate::files::read_input_text;
 use crate::modules::cache_root;
 use crate::runtime::{one_thread, runtime};
@@ -165,7 +165,7 @@ fn read_list(path: &Path) -> Result<String, AppError> {
     let text = read_input_text(path, MAX_LIST + 1).map_err(|error| {
         AppError::usage(format!("failed to read the list of images `{}`", path.display()))
             .because(&error)
-            .hint(crate::error::CHECK_FILE)
+            .hint(CHECK_FILE)
     })?;
     if text.len() as u64 > MAX_LIST {
         return Err(AppError::usage(format!("the list of images `{}` has more than 4 MiB", path.display()))

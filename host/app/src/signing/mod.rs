@@ -17,7 +17,7 @@ use plumbline_core::shell_path;
 use plumbline_registry::{Kind, Reference, media};
 
 use crate::context::Context;
-use crate::error::{AppError, bundle_error, store_error};
+use crate::error::{AppError, CHECK_FILE, bundle_error, store_error};
 use crate::sources::named::store;
 use crate::sources::registry::{self, Artifact};
 
@@ -301,9 +301,8 @@ pub(super) fn readable(context: &Context, text: Option<&[u8]>, shown: &str) -> R
 /// Opens the packed bundle at `path`, which is unpacked into a temporary directory.
 fn opened(path: &Path, shown: &str) -> Result<Bundle, AppError> {
     let wrong = || AppError::usage(format!("`{shown}` is not a bundle"));
-    let file = File::open(path).map_err(|error| {
-        AppError::usage(format!("failed to read `{shown}`")).because(&error).hint(crate::error::CHECK_FILE)
-    })?;
+    let file = File::open(path)
+        .map_err(|error| AppError::usage(format!("failed to read `{shown}`")).because(&error).hint(CHECK_FILE))?;
     let place = tempfile::tempdir()
         .map_err(|error| AppError::system("failed to create a directory to unpack the bundle").because(&error))?;
     let dir = place.path().join("bundle");

@@ -21,7 +21,7 @@ use plumbline_registry::Reference;
 use plumbline_worker::check_log_progress;
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, CHECK_FILE};
 
 pub use named::{built_in_names, built_in_yaml, is_packed, signatures_beside, sonobuoy, store};
 
@@ -268,9 +268,7 @@ pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Res
 
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, AppError> {
     let file = File::open(path).map_err(|error| {
-        AppError::usage(format!("failed to read definition `{}`", path.display()))
-            .because(&error)
-            .hint(crate::error::CHECK_FILE)
+        AppError::usage(format!("failed to read definition `{}`", path.display())).because(&error).hint(CHECK_FILE)
     })?;
     read(file, &path.display().to_string())
 }
@@ -279,7 +277,7 @@ pub(super) fn read(from: impl Read, origin: &str) -> Result<Vec<u8>, AppError> {
     let mut text = Vec::new();
     // With one byte more than the limit, the parser reports that the text is too long.
     from.take(MAX_YAML_BYTES as u64 + 1).read_to_end(&mut text).map_err(|error| {
-        AppError::usage(format!("failed to read definition `{origin}`")).because(&error).hint(crate::error::CHECK_FILE)
+        AppError::usage(format!("failed to read definition `{origin}`")).because(&error).hint(CHECK_FILE)
     })?;
     Ok(text)
 }

@@ -10,7 +10,7 @@ use plumbline_bundle::limits::MAX_SIGNATURE_BYTES;
 use plumbline_bundle::{Cache, SonobuoyCache, Store};
 use plumbline_core::closest;
 
-use crate::error::{AppError, cache_error, store_error};
+use crate::error::{AppError, CHECK_FILE, cache_error, store_error};
 use crate::files::read_start;
 use crate::sources::{ResolvedPlugin, SourceKind, parse};
 
@@ -139,9 +139,7 @@ pub(super) fn is_tar(beginning: &[u8]) -> bool {
 /// The plugin in the tar at `path`. Its unpacked files stay in the cache.
 pub(super) fn found_packed(path: &Path, reference: &str) -> Result<ResolvedPlugin, AppError> {
     let file = File::open(path).map_err(|error| {
-        AppError::usage(format!("failed to read bundle `{}`", path.display()))
-            .because(&error)
-            .hint(crate::error::CHECK_FILE)
+        AppError::usage(format!("failed to read bundle `{}`", path.display())).because(&error).hint(CHECK_FILE)
     })?;
     unpacked(&file, reference, SourceKind::Named)
 }
@@ -163,9 +161,7 @@ pub fn signatures_beside(tar: &Path) -> Result<Option<Vec<u8>>, AppError> {
     }
     // With one byte more than the limit, the reader rejects the file.
     read_start(&path, MAX_SIGNATURE_BYTES + 1).map(Some).map_err(|error| {
-        AppError::usage(format!("failed to read signatures `{}`", path.display()))
-            .because(&error)
-            .hint(crate::error::CHECK_FILE)
+        AppError::usage(format!("failed to read signatures `{}`", path.display())).because(&error).hint(CHECK_FILE)
     })
 }
 

@@ -9,7 +9,7 @@ use plumbline_archive::results::ResultsArchive;
 use plumbline_conformance::submission::{Cases, FILES, FoundFile, JUNIT, LOG, LogVersions, PRODUCT, SuiteSettings};
 use serde_json::Value;
 
-use crate::error::AppError;
+use crate::error::{AppError, CHECK_FILE};
 use crate::files::read_start;
 
 /// The files of a folder. A submission has four.
@@ -128,9 +128,7 @@ pub(super) const MAX_RESULTS: u64 = 256 << 20;
 /// Reads the cases of the file at `path` as the verifier does.
 pub(super) fn read_cases(path: &Path) -> Result<Cases, AppError> {
     let wrong = |error: &io::Error| {
-        AppError::usage(format!("failed to read the results in `{}`", path.display()))
-            .because(error)
-            .hint(crate::error::CHECK_FILE)
+        AppError::usage(format!("failed to read the results in `{}`", path.display())).because(error).hint(CHECK_FILE)
     };
     let document = read_start(path, MAX_RESULTS + 1).map_err(|error| wrong(&error))?;
     if document.len() as u64 > MAX_RESULTS {
