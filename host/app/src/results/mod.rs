@@ -70,7 +70,7 @@ pub fn show(
         }
     }
     if failed && !shown {
-        Err(AppError::usage("failed to read all inputs").hint("see the errors above"))
+        Err(AppError::usage("failed to read any of the inputs").hint("see the errors above"))
     } else {
         Ok(())
     }
