@@ -24,6 +24,7 @@ mod nodes;
 mod outage;
 mod place;
 mod plugin;
+mod pod_security;
 mod proxy;
 mod pull;
 mod registry;
