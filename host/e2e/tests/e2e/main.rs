@@ -29,6 +29,7 @@ mod proxy;
 mod pull;
 mod registry;
 mod reporter;
+mod resize;
 mod run;
 mod settings;
 mod sink;
