@@ -1,5 +1,5 @@
-//! `plumbline-dev`: the benchmarks, and plugins with a chosen outcome, for tests of Plumbline and of
-//! clusters. It is not part of a release.
+//! `plumbline-dev`: the benchmarks, and plugins with a chosen outcome for tests. It is not part of a
+//! release.
 #![forbid(unsafe_code)]
 
 mod bench;

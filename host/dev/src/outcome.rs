@@ -13,7 +13,7 @@ const FULL: Duration = Duration::from_secs(30);
 /// Interval for polling the status.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Returns the number of results that arrived and passed, when `last` is the last status of the run.
+/// Returns the number of results that arrived and passed. `last` is the last status of the run.
 pub(crate) async fn passed(cluster: &Cluster, last: RunStatus) -> Result<usize> {
     let good =
         |entry: &&PluginStatus| entry.status == EntryStatus::Complete && entry.result_status == Some(Status::Passed);

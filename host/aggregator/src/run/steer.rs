@@ -109,8 +109,9 @@ impl Run {
         Ok(())
     }
 
-    /// Continues the work of the last process, in a resumed run. It may have recorded errors without
-    /// writing them, and plugins may wait for post-processing. Returns the plugins that are left.
+    /// Continues the work of the last process, in a resumed run. It may have recorded errors
+    /// without writing them, and plugins may wait for post-processing. Returns the plugins that
+    /// are left.
     async fn resume(
         &self,
         processing: &mut JoinSet<Processed>,

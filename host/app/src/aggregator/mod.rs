@@ -102,8 +102,8 @@ pub async fn aggregate(
     Ok(end)
 }
 
-/// Publishes the failure of the run. Returns it as the error of this process, which the pod outlives
-/// only with `--no-exit`.
+/// Publishes the failure of the run, and returns it as the error of this process. With `--no-exit`,
+/// reports it instead, because the pod stays.
 async fn fail(
     context: &Context,
     options: &AggregatorOptions,

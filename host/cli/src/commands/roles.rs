@@ -1,5 +1,5 @@
-//! Commands that the program calls in a cluster or for itself: the aggregator, the reporter, and the
-//! compiler of modules.
+//! Commands that the program calls in a cluster or for itself: the aggregator, the reporter, and
+//! the compiler of modules.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! `plumbline-dev suite`: its results and its progress messages are those of the conformance suite's
-//! image.
+//! `plumbline-dev suite`: its results and its progress messages are those of the conformance
+//! suite's image.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,5 +1,5 @@
-//! `plumbline-dev plugin`: what it delivers to a worker, and that runs give it the verdict that its options
-//! ask for.
+//! `plumbline-dev plugin`: what it delivers to a worker, and that runs give it the verdict that its
+//! options ask for.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

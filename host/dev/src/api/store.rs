@@ -16,8 +16,7 @@ const FIRST_VERSION: u64 = 1000;
 /// Namespace and name.
 pub(crate) type Key = (String, String);
 
-/// All objects by resource ([`crate::api::resources::Resource::id`]), namespace and name, with a common
-/// version counter.
+/// All objects by resource (`Resource::id`), namespace and name, with a common version counter.
 #[derive(Debug)]
 pub(crate) struct Store {
     version: u64,

@@ -1,7 +1,7 @@
 //! Plugins with a chosen outcome, for tests of clusters and of Plumbline itself.
 //!
-//! [`run`] delivers results, [`attack()`] attacks the run, and [`simulate_suite`] replaces the image
-//! of the conformance suite. Each returns its exit code.
+//! [`run`] delivers results, [`attack()`] attacks the run, and [`simulate_suite`] replaces the
+//! image of the conformance suite. Each returns its exit code.
 
 mod attack;
 mod common;

@@ -24,8 +24,9 @@ use crate::{Result, crawl};
 const AHEAD: Duration = Duration::from_secs(1);
 /// A result with one test.
 const PASSED: &str = "{\"Action\": \"pass\", \"Package\": \"node\", \"Test\": \"is well\"}\n";
-/// Size of the slow client's result in kilobytes, which take 20 s. Sonobuoy accepts nothing else meanwhile. After
-/// a minute, workers would give up an upload and retry, and Sonobuoy rejects the second attempt.
+/// Size of the slow client's result in kilobytes, which take 20 s. Sonobuoy accepts nothing else
+/// meanwhile. After a minute, workers would give up an upload and retry, and Sonobuoy rejects the
+/// second attempt.
 const SLOW_PIECES: usize = 200;
 
 pub(super) struct Crowd {

@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use crate::plugin::common::until_terminated;
 use attempts::Attempts;
 
-/// Try what a malicious plugin would try, and report each attempt that the cluster or the aggregator
-/// allows as a failure. Requests to the API server are dry runs: an attempt that is allowed changes
-/// nothing.
+/// Try what a malicious plugin would try, and report each attempt that the cluster or the
+/// aggregator allows as a failure. Requests to the API server are dry runs: an attempt that is
+/// allowed changes nothing.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct AttackOptions {
     /// Plugin to send results for

@@ -1,5 +1,5 @@
-//! What the suite writes: its log, its JUnit report, and progress (one message at the start, one after
-//! each test, and one at the end).
+//! What the suite writes: its log, its JUnit report, and progress (one message at the start, one
+//! after each test, and one at the end).
 
 use std::fmt::Write as _;
 use std::fs::File;

@@ -14,8 +14,8 @@ use plumbline_dev::Result;
 use crate::plugin::common::say;
 
 /// Simulate the image of the conformance suite: the same variables, reports, log, archive and done
-/// file. Variables of its own, `FAKE_E2E_…`, set the outcome of the tests. Under the name `run_e2e.sh`,
-/// as with a link in an image, the program runs this command.
+/// file. Variables of its own, `FAKE_E2E_…`, set the outcome of the tests. Under the name
+/// `run_e2e.sh`, as with a link in an image, the program runs this command.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SuiteOptions {
     /// Directory for the results
