@@ -235,7 +235,7 @@ impl Command {
     }
 }
 
-/// The command line of a worker, with the same options as [`super::Cli`].
+/// The command line of a worker, with the same options as [`Cli`].
 #[derive(Debug, Parser)]
 #[command(name = "plumbline", version)]
 pub(crate) struct WorkerCli {
