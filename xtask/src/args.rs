@@ -24,9 +24,10 @@ Work:
                   feed a fuzz target its seeds, then generated input: one target until you interrupt it, every target for
                   a minute, or either for N seconds or hours; ARGS go to the target (libFuzzer)
   dist            set up, then build the release binary and print its path and size
-  image [--output FILE] [--tag NAME] [--optimised] [--binary FILE]
+  image [--output FILE] [--tag NAME] [--optimised] [--binary FILE] [--dev]
                   set up, build a static binary, and write an image archive that containerd, Podman and Docker load.
-                  --optimised links as a release does, which takes minutes longer
+                  --optimised links as a release does, which takes minutes longer. --dev adds plumbline-dev, for the
+                  end-to-end tests
   deploy          set up, then regenerate the files below deploy/ with `plumbline gen`
   bindings        regenerate what derives from the contract and the definition's reader: the SDKs' bindings,
                   docs/wit.md, the JSON Schemas

@@ -82,8 +82,8 @@ fn passed_through(command: &mut Command) -> Result<ExitCode, Error> {
 /// them twice.
 fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     let mut cargo = process::cargo_locked(workspace.root(), "build");
-    process::run_talkative(cargo.args(["--release", "-p", "plumbline-bench", "-p", "plumbline"]))?;
-    let program = workspace.target().join("release/plumbline-bench");
+    process::run_talkative(cargo.args(["--release", "-p", "plumbline-dev", "-p", "plumbline"]))?;
+    let program = workspace.target().join("release/plumbline-dev");
     if args.iter().any(|arg| arg == "scale" || arg == "sonobuoy") {
         return e2e::bench(workspace, &program, args);
     }
@@ -92,7 +92,7 @@ fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     if args.iter().any(|arg| arg == "languages") {
         bench.envs(python_tools::ensure()).envs(npm_tools::ensure());
     }
-    passed_through(bench.args(args).current_dir(workspace.root()))
+    passed_through(bench.arg("bench").args(args).current_dir(workspace.root()))
 }
 
 /// Writes the generated bindings. This needs no set-up, because it does not use modules.

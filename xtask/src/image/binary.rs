@@ -4,6 +4,7 @@ use std::env::consts;
 use std::path::PathBuf;
 use std::process::Command;
 
+use super::options::Options;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::report::say;
@@ -58,9 +59,12 @@ fn version(told: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
+/// The program for the end-to-end tests. Cargo puts it next to the binary.
+pub(crate) const DEV: &str = "plumbline-dev";
+
 /// Builds the binary. It uses a separate target directory, because its flags differ and everything
 /// would be compiled again.
-pub(crate) fn build(workspace: &Workspace, platform: Platform, optimised: bool) -> Result<PathBuf, Error> {
+pub(crate) fn build(workspace: &Workspace, platform: Platform, options: &Options) -> Result<PathBuf, Error> {
     tasks::setup(workspace)?;
     say("building the static binary");
     let mut cargo = process::cargo_locked(workspace.root(), "build");
@@ -68,7 +72,11 @@ pub(crate) fn build(workspace: &Workspace, platform: Platform, optimised: bool) 
     // static.
     cargo.env("RUSTFLAGS", flags()).env_remove("CARGO_ENCODED_RUSTFLAGS");
     cargo.args(["--release", "-p", "plumbline", "--target", platform.triple, "--target-dir"]).arg(workspace.image());
-    if !optimised {
+    if options.dev {
+        // In the same build, so that cargo compiles the shared crates once.
+        cargo.args(["-p", DEV]);
+    }
+    if !options.optimised {
         // Link-time optimization takes most of the time of a release build, and gains a few
         // percent.
         cargo.args(["--config", "profile.release.lto=\"off\""]);

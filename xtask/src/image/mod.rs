@@ -14,7 +14,6 @@ mod tree;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(crate) use binary::build;
 pub(crate) use options::Options;
 use reference::Reference;
 
@@ -50,18 +49,15 @@ pub(crate) fn make(workspace: &Workspace, options: &Options) -> Result<Built, Er
     let platform = binary::Platform::of_this_machine()?;
     let binary = match &options.binary {
         Some(path) => path.clone(),
-        None => build(workspace, platform, options.optimised)?,
+        None => binary::build(workspace, platform, options)?,
     };
-    let bytes = fs::read(&binary).map_err(Error::io("read the binary", &binary))?;
-    if !binary::is_static(&bytes) {
-        return Err(Error::unexpected(format!(
-            "`{}` is no static binary: in an image that has nothing beside it, it would not start; cargo links one with `--target` and the flags \
-             `-C target-feature=+crt-static`",
-            binary.display()
-        )));
+    let mut layers = vec![system::files(), system::program(read(&binary)?)];
+    if options.dev {
+        layers.push(system::dev_program(read(&binary.with_file_name(binary::DEV))?));
     }
-    let image = layout::Image::new(platform.architecture, vec![system::files(), system::program(bytes)])?;
-    let archive = options.output.clone().unwrap_or_else(|| workspace.image().join("plumbline.tar"));
+    let image = layout::Image::new(platform.architecture, layers)?;
+    let file = if options.dev { "plumbline-dev.tar" } else { "plumbline.tar" };
+    let archive = options.output.clone().unwrap_or_else(|| workspace.image().join(file));
     write(&archive, &image.archive(&reference)?)?;
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let size = image.size();
@@ -70,6 +66,19 @@ pub(crate) fn make(workspace: &Workspace, options: &Options) -> Result<Built, Er
         say(format_args!("warning: it is larger than {:.0} MiB", mib(EXPECTED_SIZE)));
     }
     Ok(Built { archive, name: reference.full(), binary })
+}
+
+/// Reads a static binary.
+fn read(binary: &Path) -> Result<Vec<u8>, Error> {
+    let bytes = fs::read(binary).map_err(Error::io("read the binary", binary))?;
+    if binary::is_static(&bytes) {
+        return Ok(bytes);
+    }
+    Err(Error::unexpected(format!(
+        "`{}` is not a static binary, and the image has no loader for it; cargo links a static one with `--target` and the \
+         flags `-C target-feature=+crt-static`",
+        binary.display()
+    )))
 }
 
 /// Writes the archive atomically, so that concurrent readers see the old or the new one.

@@ -18,17 +18,21 @@ pub(crate) struct Options {
     pub(crate) optimised: bool,
     /// An existing static binary.
     pub(crate) binary: Option<PathBuf>,
+    /// Whether the image also has `plumbline-dev`, as the end-to-end tests need it. It is next to
+    /// the binary.
+    pub(crate) dev: bool,
     tag: Option<String>,
 }
 
 impl Options {
-    /// Returns the options for an image with an existing binary.
-    pub(crate) fn of(binary: PathBuf) -> Self {
-        Self { binary: Some(binary), ..Self::default() }
+    /// Returns the options for the image of the end-to-end tests, with an existing binary or a new
+    /// one.
+    pub(crate) fn of_tests(binary: Option<PathBuf>) -> Self {
+        Self { binary, dev: true, ..Self::default() }
     }
 
-    /// Parses `[--output FILE] [--tag NAME] [--optimised] [--binary FILE]`, with a space or `=`
-    /// before values.
+    /// Parses `[--output FILE] [--tag NAME] [--optimised] [--binary FILE] [--dev]`, with a space
+    /// or `=` before values.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -51,6 +55,7 @@ impl Options {
                 "--binary" => options.binary = Some(value()?.into()),
                 "--tag" => options.tag = Some(value()?.to_string_lossy().into_owned()),
                 "--optimised" if inline.is_none() => options.optimised = true,
+                "--dev" if inline.is_none() => options.dev = true,
                 _ => return Err(unknown(&arg)),
             }
         }
@@ -77,9 +82,9 @@ mod tests {
 
     #[test]
     fn values_stand_behind_a_space_or_a_sign() {
-        let options = parse("--output a.tar --tag=localhost/x:1 --optimised").unwrap();
+        let options = parse("--output a.tar --tag=localhost/x:1 --optimised --dev").unwrap();
         assert_eq!((options.output.as_deref(), options.tag()), (Some("a.tar".as_ref()), "localhost/x:1"));
-        assert!(options.optimised);
+        assert!(options.optimised && options.dev);
         assert_eq!(parse("").unwrap().tag(), DEFAULT_TAG);
     }
 

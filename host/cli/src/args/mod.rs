@@ -19,7 +19,7 @@ use crate::commands::plugin::{self, PluginArgs};
 use crate::commands::query::{self, QueryArgs};
 use crate::commands::results::{self, ResultsArgs};
 use crate::commands::retrieve::{self, PieceArgs, RetrieveArgs, SplatArgs};
-use crate::commands::roles::{self, CompileModuleArgs, ReportArgs, TestPluginArgs};
+use crate::commands::roles::{self, CompileModuleArgs, ReportArgs};
 use crate::commands::run::{self, RunArgs};
 use crate::commands::status::{self, StatusArgs};
 use crate::commands::submission::{self, SubmissionArgs};
@@ -161,9 +161,6 @@ pub(crate) enum Command {
     /// Report the result of a Job's container as a condition in the Job's status; runs in the Job's
     /// pod
     Report(ReportArgs),
-    /// Behave as a plugin in a chosen way, for tests
-    #[command(hide = true)]
-    TestPlugin(TestPluginArgs),
     /// Write the finished archives of a directory to standard output, as one stream
     #[command(hide = true)]
     Splat(SplatArgs),
@@ -216,7 +213,6 @@ impl Command {
                 WorkerCommand::InRoot(args) => Ok(node::in_root(&args)),
             },
             Self::Report(args) => roles::report(&args, global),
-            Self::TestPlugin(args) => roles::test_plugin(&args),
         }
     }
 
@@ -232,7 +228,6 @@ impl Command {
                 | Self::Splat(_)
                 | Self::ArchivePiece(_)
                 | Self::CompileModule(_)
-                | Self::TestPlugin(_)
                 | Self::Modes(_)
                 | Self::Version(_)
                 | Self::Completion { .. }

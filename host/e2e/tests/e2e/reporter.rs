@@ -69,7 +69,7 @@ fn start_as(bed: &Bed, name: &str, adapter: &[&str], variables: &[(&str, &str)],
     job["metadata"]["name"] = json!(name);
     let containers = &mut job["spec"]["template"]["spec"]["containers"];
     containers[0]["image"] = json!(bed.image());
-    containers[0]["command"] = json!(["/plumbline", "test-plugin", "--results-dir=/results"]);
+    containers[0]["command"] = json!(["/plumbline-dev", "plugin", "--results-dir=/results"]);
     containers[0]["args"] = json!(adapter);
     if adapter.contains(&"--outcome=oom") {
         containers[0]["resources"] = json!({"limits": {"memory": "64Mi"}});

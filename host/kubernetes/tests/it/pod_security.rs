@@ -1,7 +1,7 @@
 //! The created pods comply with the Pod Security level `restricted`.
 
-use plumbline_apidouble::schema::breaches;
 use plumbline_core::config::{Permissions, PodSecurity, SecurityContextMode};
+use plumbline_dev::schema::breaches;
 use plumbline_kubernetes::driver::{Stage, WorkerSecurity, workload};
 use serde_json::{Value, json};
 

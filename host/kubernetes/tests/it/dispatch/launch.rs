@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plumbline_aggregator::Dispatcher as _;
-use plumbline_apidouble::FaultKind;
+use plumbline_dev::FaultKind;
 use plumbline_kubernetes::names;
 use serde_json::{Value, json};
 

@@ -24,9 +24,8 @@ async fn a_crash_is_seen_with_the_promised_permissions() {
     bed.promised_permissions();
     bed.beside(async {
         // The reporter reads the pod once initially, and again after the watch was rejected.
-        let asks = |all: &[plumbline_apidouble::Recorded]| {
-            all.iter().filter(|one| one.path.ends_with("/pods/j-1")).count() > 2
-        };
+        let asks =
+            |all: &[plumbline_dev::Recorded]| all.iter().filter(|one| one.path.ends_with("/pods/j-1")).count() > 2;
         bed.double.requested(asks).await;
         bed.ends(137, "OOMKilled");
     })
