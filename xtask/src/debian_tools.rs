@@ -51,6 +51,11 @@ const OS_RELEASE: &str = "/etc/os-release";
 /// Maximum number of rounds, because a library may need others. The longest chain so far has three.
 const MAX_ROUNDS: usize = 12;
 
+/// Returns skopeo, or `None` with the reason printed.
+pub(crate) fn skopeo() -> Option<OsString> {
+    TOOLS.iter().find(|tool| tool.package == "skopeo").and_then(Tool::ensure)
+}
+
 /// Returns the variables that pass the programs' paths to the tests. A program comes from its
 /// variable if that is set, then from the cache, and is otherwise unpacked now.
 ///
