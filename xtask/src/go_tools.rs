@@ -39,6 +39,14 @@ pub(crate) const VALE: GoTool = GoTool {
 pub(crate) const KREW: GoTool =
     GoTool { name: "krew", package: "sigs.k8s.io/krew/cmd/krew", version: "v0.4.3", variable: "PLUMBLINE_KREW" };
 
+/// Builds in about 20 seconds of one processor, once.
+pub(crate) const ACTIONLINT: GoTool = GoTool {
+    name: "actionlint",
+    package: "github.com/rhysd/actionlint/cmd/actionlint",
+    version: "v1.7.12",
+    variable: "PLUMBLINE_ACTIONLINT",
+};
+
 impl GoTool {
     /// Returns the path of the program. It comes from the variable if that is set, then from the
     /// cache, and is otherwise built now. Returns `None` with the reason printed if that fails. The

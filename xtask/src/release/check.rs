@@ -15,7 +15,13 @@ use crate::steps::{Outcome, Steps};
 use crate::{debian_tools, go_tools, process};
 
 /// Runs all checks on the files in `output`.
-pub(super) fn check(steps: &mut Steps, inputs: &Inputs, artifacts: &Artifacts, output: &Path) -> Result<(), Error> {
+pub(super) fn check(
+    root: &Path,
+    steps: &mut Steps,
+    inputs: &Inputs,
+    artifacts: &Artifacts,
+    output: &Path,
+) -> Result<(), Error> {
     // Next to the files, on the same file system.
     let scratch = output.with_extension("check");
     if scratch.exists() {
@@ -37,6 +43,7 @@ pub(super) fn check(steps: &mut Steps, inputs: &Inputs, artifacts: &Artifacts, o
     steps.step("krew", || krew(output, &platforms, &scratch.join("krew")))?;
     steps.step("formula", || formula(output))?;
     steps.step("chart", || chart_archive(&output.join(chart::name())))?;
+    steps.step("workflow", || workflow(root))?;
     fs::remove_dir_all(&scratch).map_err(Error::io("remove", &scratch))
 }
 
@@ -206,5 +213,17 @@ fn chart_archive(file: &Path) -> Result<Outcome, Error> {
     for args in [&["lint", "--strict"][..], &["template", "plumbline"]] {
         process::output(Command::new(&helm).args(args).arg(file))?;
     }
+    Ok(Outcome::Passed)
+}
+
+/// Checks the workflow that publishes the files, for the syntax and the types of its expressions.
+fn workflow(root: &Path) -> Result<Outcome, Error> {
+    let Some(actionlint) = go_tools::ACTIONLINT.ensure() else {
+        return Ok(Outcome::Skipped("actionlint cannot be built here".to_owned()));
+    };
+    // Without its optional helpers, which differ from machine to machine.
+    let mut command = Command::new(actionlint);
+    command.current_dir(root).args(["-shellcheck=", "-pyflakes=", ".github/workflows/release.yml"]);
+    process::output(&mut command)?;
     Ok(Outcome::Passed)
 }

@@ -69,7 +69,7 @@ pub(crate) fn release(workspace: &Workspace, options: &Options) -> Result<(), Er
         Ok(Outcome::Passed)
     })?;
     if options.check {
-        check::check(&mut steps, &inputs, &artifacts, &output)?;
+        check::check(workspace.root(), &mut steps, &inputs, &artifacts, &output)?;
     }
     report::line(format_args!("\n{}", steps.table()));
     println!("{}", output.display());

@@ -170,7 +170,8 @@ fn component(package: &Value, checksums: &BTreeMap<(String, String), String>) ->
     let Some(object) = component.as_object_mut() else { return component };
     if let Some(license) = text(package, "license") {
         // Older manifests separate alternatives with a slash.
-        object.insert("licenses".to_owned(), json!([{"expression": license.replace('/', " OR ")}]));
+        let alternatives: Vec<&str> = license.split('/').map(str::trim).collect();
+        object.insert("licenses".to_owned(), json!([{"expression": alternatives.join(" OR ")}]));
     }
     if let Some(checksum) = checksums.get(&(of("name").to_owned(), of("version").to_owned())) {
         object.insert("hashes".to_owned(), json!([{"alg": "SHA-256", "content": checksum}]));
