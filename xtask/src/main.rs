@@ -34,11 +34,11 @@ mod prose;
 mod python_tools;
 mod release;
 mod report;
-mod skip;
 mod steps;
 mod suite_data;
 mod target_std;
 mod tasks;
+mod tools;
 
 use std::env;
 use std::process::ExitCode;

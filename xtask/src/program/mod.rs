@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Instant;
 
 pub(crate) use elf::is_static;
-pub(crate) use platform::{Platform, find};
+pub(crate) use platform::Platform;
 
 use crate::error::Error;
 use crate::paths::{self, Workspace};

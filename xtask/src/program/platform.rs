@@ -1,11 +1,12 @@
 //! The platforms that releases are built for.
 
-use std::env::{self, consts};
+use std::env::consts;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::Error;
+use crate::tools;
 
 /// A platform. On a machine with the other one, its programs are cross-compiled with the GNU tools
 /// of that platform, and run by QEMU.
@@ -82,7 +83,7 @@ impl Platform {
         if self.is_native() {
             return Ok(());
         }
-        find(self.cross_compiler).ok_or_else(|| Error::Missing {
+        tools::in_path(self.cross_compiler).ok_or_else(|| Error::Missing {
             what: format!("`{}`, which links programs for {self},", self.cross_compiler),
             install: format!("on Debian and Ubuntu, `apt-get install {}` installs it", self.cross_packages),
         })?;
@@ -91,7 +92,7 @@ impl Platform {
 
     fn emulator(self) -> Result<PathBuf, Error> {
         let names = [format!("qemu-{}-static", self.machine), format!("qemu-{}", self.machine)];
-        names.iter().find_map(|name| find(name)).ok_or_else(|| Error::Missing {
+        names.iter().find_map(|name| tools::in_path(name)).ok_or_else(|| Error::Missing {
             what: format!("`{}`, which runs programs for {self},", names.join("` or `")),
             install: "on Debian and Ubuntu, `apt-get install qemu-user-static` installs it".to_owned(),
         })
@@ -102,10 +103,4 @@ impl fmt::Display for Platform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "linux/{}", self.architecture)
     }
-}
-
-/// Returns the path of a program in `PATH`.
-pub(crate) fn find(program: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).map(|dir| dir.join(program)).find(|program| program.is_file())
 }

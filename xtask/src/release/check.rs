@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::inputs::Inputs;
 use super::{Artifacts, CHECKSUMS, VERSION, archive, chart, debian, pack};
 use crate::error::Error;
-use crate::program::{Platform, find};
+use crate::program::Platform;
 use crate::steps::{Outcome, Steps};
-use crate::{debian_tools, go_tools, process};
+use crate::{debian_tools, go_tools, process, tools};
 
 /// Runs all checks on the files in `output`.
 pub(super) fn check(
@@ -53,7 +53,7 @@ fn image_file(output: &Path) -> PathBuf {
 
 /// Runs a tool that may be missing.
 fn tool(program: &str, work: impl FnOnce(Command) -> Result<(), Error>) -> Result<Outcome, Error> {
-    match find(program) {
+    match tools::in_path(program) {
         Some(path) => work(Command::new(path)).map(|()| Outcome::Passed),
         None => Ok(Outcome::Skipped(format!("`{program}` is not installed"))),
     }
