@@ -24,7 +24,7 @@ Work:
   fuzz [TARGET] [--seconds N | --hours N] [-- ARGS…]
                   feed a fuzz target its seeds, then generated input: one target until you interrupt it, every target for
                   a minute, or either for N seconds or hours; ARGS go to the target (libFuzzer)
-  dist            set up, then build the program (one static binary, optimised) and print its path and size
+  dist            set up, then build the program (one static binary, optimised) and print its path
   image [--output FILE] [--tag NAME] [--binary FILE]
                   write an image archive with that program, which containerd, Podman and Docker load
   release [--check] [--output DIR] [--binary ARCHITECTURE=FILE]…

@@ -106,12 +106,13 @@ fn bindings(workspace: &Workspace) -> Result<ExitCode, Error> {
     passed_through(cargo.args(["-p", "plumbline-bindings", "--", "write"]).arg(workspace.root()))
 }
 
-/// Builds a release. Prints the path and the size on stdout.
+/// Builds the program. Prints its path on stdout, and its size on stderr.
 fn dist(workspace: &Workspace) -> Result<(), Error> {
     let binary = program::build(workspace)?;
     let size = fs::metadata(&binary).map_err(Error::io("find the built binary", &binary))?.len();
     let mib = size as f64 / f64::from(1 << 20);
-    println!("{} ({mib:.1} MiB)", binary.display());
+    say(format_args!("the program has {mib:.1} MiB"));
+    println!("{}", binary.display());
     Ok(())
 }
 

@@ -53,7 +53,7 @@ fn description(platform: Platform, size: u64) -> String {
          Priority: optional\n\
          Architecture: {}\n\
          Installed-Size: {}\n\
-         Maintainer: Plumbline maintainers <maintainers@plumbline.dev>\n\
+         Maintainer: Plumbline maintainers <plumbline-dev@users.noreply.github.com>\n\
          Homepage: {REPOSITORY}\n\
          Description: run checks on a Kubernetes cluster or on one machine\n\
          \x20Plumbline runs checks as plugins, on a cluster or on one machine, and turns\n\
