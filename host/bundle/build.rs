@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     println!("cargo::rerun-if-env-changed=PLUMBLINE_MODULES");
     let modules = env::var_os("PLUMBLINE_MODULES").map_or_else(|| here.join("../../target/modules"), PathBuf::from);
-    let mut list = String::from("&[\n");
+    let mut list = format!("static MODULES: [Embedded; {}] = [\n", MODULES.len());
     for name in MODULES {
         for extension in ["wasm", "cwasm"] {
             let file = modules.join(name).with_extension(extension);
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
              component: OnceLock::new(), compiled: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.cwasm\")) }},"
         )?;
     }
-    list.push(']');
+    list.push_str("];\n");
     fs::write(out.join("modules.rs"), list)?;
     Ok(())
 }

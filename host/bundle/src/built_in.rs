@@ -44,11 +44,11 @@ pub struct BuiltInError {
     pub source: LoadError,
 }
 
-static MODULES: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
 /// Returns the built-in modules as bytes.
 pub fn embedded() -> &'static [Embedded] {
-    MODULES
+    &MODULES
 }
 
 /// Loads the built-in modules into `sandbox`. Fails only when the program is damaged.
