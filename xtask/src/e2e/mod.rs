@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::image;
 use crate::paths::Workspace;
 use crate::process;
+use crate::program;
 use crate::report::say;
 use interrupt::Interrupt;
 use lab::Lab;
@@ -63,12 +64,7 @@ fn given(
 ) -> Result<ExitCode, Error> {
     let binary = match binary {
         Some(binary) => binary,
-        None => {
-            // The modules are embedded in the program.
-            crate::tasks::setup(workspace)?;
-            process::run_talkative(process::cargo_locked(workspace.root(), "build").args(["-p", "plumbline"]))?;
-            workspace.target().join("debug/plumbline")
-        }
+        None => program::build(workspace)?,
     };
     let suite = Suite { tests: Suite::build(workspace)?, image, binary };
     let interrupt = Interrupt::catch()?;

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::binary::DEV;
 use super::tree::{Node, Tree};
+use crate::program::DEV;
 
 /// The CA certificates that this machine trusts. The image gets them if they exist. The CA of a
 /// cluster's API server is configured separately.

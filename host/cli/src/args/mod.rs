@@ -15,6 +15,7 @@ use crate::commands::delete::{self, DeleteArgs};
 use crate::commands::generate::{self, GenArgs};
 use crate::commands::images::{self, ImagesArgs};
 use crate::commands::logs::{self, GetArgs, GetCommand, LogsArgs};
+use crate::commands::man::{self, ManArgs};
 use crate::commands::plugin::{self, PluginArgs};
 use crate::commands::query::{self, QueryArgs};
 use crate::commands::results::{self, ResultsArgs};
@@ -152,6 +153,9 @@ pub(crate) enum Command {
         #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
         shell: String,
     },
+    /// Write the man pages, one for each command
+    #[command(hide = true)]
+    Man(ManArgs),
     /// Run the aggregator of a cluster: dispatch plugins and collect their results
     #[command(hide = true)]
     Aggregator(AggregatorOptions),
@@ -202,6 +206,7 @@ impl Command {
             Self::Plugin(args) => plugin::plugin(&args, global),
             Self::Version(args) => version::version(&args),
             Self::Completion { shell } => completion::completion(&shell),
+            Self::Man(args) => man::man(&args),
             Self::Aggregator(options) => roles::aggregator(&options, global),
             Self::Worker(args) => match args.command {
                 WorkerCommand::Global(args) => worker::work(Mode::Global { sleep: args.sleep }, &args.role, global),
@@ -231,6 +236,7 @@ impl Command {
                 | Self::Modes(_)
                 | Self::Version(_)
                 | Self::Completion { .. }
+                | Self::Man(_)
         )
     }
 }

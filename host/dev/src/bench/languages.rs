@@ -107,7 +107,7 @@ fn candidates() -> Result<Vec<Candidate>> {
         .iter()
         .find(|module| module.name == "junit")
         .ok_or("no module `junit`")?;
-    let mut all = vec![Candidate { name: "Rust".to_owned(), component: Ok(built_in.wasm.to_vec()) }];
+    let mut all = vec![Candidate { name: "Rust".to_owned(), component: Ok(built_in.wasm().to_vec()) }];
     let sandbox = Sandbox::new(config(None))?;
     let mut projects: Vec<PathBuf> = match fs::read_dir(PROJECTS) {
         Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?,

@@ -9,8 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::rustc::{Rustc, target_libraries};
+use super::rustc::Rustc;
 use super::store::{Entry, Store, Workshop};
+use super::target::Target;
 use super::{build, smoke};
 use crate::apt::Apt;
 use crate::error::Error;
@@ -54,13 +55,13 @@ pub(super) fn make(machine: &Rustc, store: &Store, workshop: &Workshop<'_>) -> R
     let (rustc, flags) = compiler(machine, &dir)?;
     let library = build::find_library(&dir)?;
     let work = scratch.path().join("empty");
-    build::standard_library(&rustc, &library, &work, &rustc.sysroot)?;
-    smoke::test(&rustc, &flags, &work)?;
+    build::standard_library(&rustc, Target::MODULE, &library, &work, &rustc.sysroot)?;
+    smoke::test(&rustc, Target::MODULE, &flags, &work)?;
     for part in ["usr/src", "usr/share"] {
         let part = dir.join(part);
         fs::remove_dir_all(&part).map_err(Error::io("remove", &part))?;
     }
-    let target = target_libraries(Path::new("usr"));
+    let target = Target::MODULE.libraries(Path::new("usr"));
     workshop.keep(&dir, &entry_name(machine), &format!("{COMPILER} {version}"), &[Path::new("usr/bin"), &target])
 }
 

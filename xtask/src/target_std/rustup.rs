@@ -4,7 +4,8 @@ use std::env;
 use std::ffi::OsString;
 use std::process::Command;
 
-use super::rustc::{Rustc, TARGET};
+use super::rustc::Rustc;
+use super::target::Target;
 use crate::error::Error;
 use crate::process;
 use crate::report::say;
@@ -13,13 +14,14 @@ use crate::report::say;
 const AUTO_INSTALL: &str = "RUSTUP_AUTO_INSTALL";
 
 /// Lets rustup add the target, unless downloads are forbidden.
-pub(super) fn add(rustc: &Rustc) -> Result<(), Error> {
+pub(super) fn add(rustc: &Rustc, target: Target) -> Result<(), Error> {
     if forbidden(env::var_os(AUTO_INSTALL)) {
         return Err(Error::unexpected(format!("{AUTO_INSTALL} is 0: rustup must not download")));
     }
-    say(format_args!("installing the {TARGET} standard library into the Rust toolchain: rustup target add {TARGET}"));
-    process::output(Command::new("rustup").args(["target", "add", TARGET]))?;
-    if rustc.has_target() {
+    let triple = target.triple;
+    say(format_args!("installing the {triple} standard library into the Rust toolchain: rustup target add {triple}"));
+    process::output(Command::new("rustup").args(["target", "add", triple]))?;
+    if rustc.has_target(target) {
         Ok(())
     } else {
         Err(Error::unexpected(format!(

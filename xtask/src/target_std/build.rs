@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::rustc::{Rustc, TARGET, target_libraries};
+use super::rustc::Rustc;
+use super::target::Target;
 use crate::error::Error;
 use crate::process;
 use crate::report::say;
@@ -18,12 +19,19 @@ pub(super) fn find_library(unpacked: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// Builds the standard library in `library` with `rustc`, and puts it into `sysroot`. `work` is an
-/// empty directory for the build.
-pub(super) fn standard_library(rustc: &Rustc, library: &Path, work: &Path, sysroot: &Path) -> Result<(), Error> {
-    say(format_args!("building the {TARGET} standard library (a minute or two)"));
+/// Builds the standard library in `library` for `target` with `rustc`, and puts it into `sysroot`.
+/// `work` is an empty directory for the build.
+pub(super) fn standard_library(
+    rustc: &Rustc,
+    target: Target,
+    library: &Path,
+    work: &Path,
+    sysroot: &Path,
+) -> Result<(), Error> {
+    let triple = target.triple;
+    say(format_args!("building the {triple} standard library (a minute or two)"));
     write_empty_crate(work, &library.join("vendor"))?;
-    let target = work.join("target");
+    let target_dir = work.join("target");
     let commit = rustc.commit.as_deref().unwrap_or(&rustc.release);
     let flags = [
         // Guests are built with `lto`, which needs the bitcode.
@@ -33,17 +41,10 @@ pub(super) fn standard_library(rustc: &Rustc, library: &Path, work: &Path, sysro
     ];
     let mut command = process::cargo(work);
     command
-        .args([
-            "build",
-            "--quiet",
-            "--offline",
-            "--release",
-            "--target",
-            TARGET,
-            "-Zbuild-std=std,panic_abort",
-            "--target-dir",
-        ])
-        .arg(&target)
+        .args(["build", "--quiet", "--offline", "--release", "--target", triple])
+        .arg(format!("-Zbuild-std={}", target.crates))
+        .arg("--target-dir")
+        .arg(&target_dir)
         // Allows the unstable flag `-Zbuild-std` on a stable toolchain.
         .env("RUSTC_BOOTSTRAP", "1")
         // Tells cargo where the source of the standard library is, instead of in the toolchain.
@@ -58,7 +59,7 @@ pub(super) fn standard_library(rustc: &Rustc, library: &Path, work: &Path, sysro
         command.env("LD_LIBRARY_PATH", libraries);
     }
     process::run_talkative(&mut command)?;
-    copy_libraries(&target.join(TARGET).join("release/deps"), &target_libraries(sysroot))
+    copy_libraries(&target_dir.join(triple).join("release/deps"), &target.libraries(sysroot))
 }
 
 /// Writes an empty crate, which makes cargo build the standard library.

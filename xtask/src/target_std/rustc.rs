@@ -6,11 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::target::Target;
 use crate::error::Error;
 use crate::process;
-
-/// The target of modules.
-pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
 /// A compiler and its properties.
 #[derive(Debug, Clone)]
@@ -68,9 +66,9 @@ impl Rustc {
         slug(&self.line)
     }
 
-    /// Returns whether the compiler finds the standard library for [`TARGET`].
-    pub(crate) fn has_target(&self) -> bool {
-        has_std(&target_libraries(&self.sysroot))
+    /// Returns whether the compiler finds the standard library for `target`.
+    pub(crate) fn has_target(&self, target: Target) -> bool {
+        has_std(&target.libraries(&self.sysroot))
     }
 
     /// Returns the linker for WebAssembly that rustup toolchains include.
@@ -85,11 +83,6 @@ fn with_libraries(program: &OsString, libraries: Option<&Path>) -> Command {
         command.env("LD_LIBRARY_PATH", libraries);
     }
     command
-}
-
-/// Returns the directory of the libraries for [`TARGET`] in a sysroot.
-pub(crate) fn target_libraries(sysroot: &Path) -> PathBuf {
-    sysroot.join("lib/rustlib").join(TARGET).join("lib")
 }
 
 /// Returns whether a directory has a standard library. Without `libstd` it is a leftover.
@@ -123,7 +116,7 @@ mod tests {
     #[test]
     fn a_target_without_libstd_is_not_there() {
         let sysroot = tempfile::tempdir().unwrap();
-        let libraries = target_libraries(sysroot.path());
+        let libraries = Target::MODULE.libraries(sysroot.path());
         assert!(!has_std(&libraries));
         fs::create_dir_all(&libraries).unwrap();
         fs::write(libraries.join("libcore-1.rlib"), "").unwrap();

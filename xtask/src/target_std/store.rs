@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::target::Target;
 use crate::error::Error;
 use crate::lock::Lock;
 use crate::paths;
@@ -21,7 +22,7 @@ const FORMAT: &str = "plumbline wasm-std 1";
 /// The prefix of scratch directories.
 const SCRATCH: &str = ".scratch-";
 
-/// The directory of entries, `~/.cache/plumbline/wasm-std`.
+/// The directory of entries, such as `~/.cache/plumbline/wasm-std`.
 #[derive(Debug)]
 pub(super) struct Store {
     dir: PathBuf,
@@ -38,8 +39,8 @@ pub(super) struct Entry {
 }
 
 impl Store {
-    pub(super) fn open() -> Result<Self, Error> {
-        Ok(Self { dir: paths::cache()?.join("wasm-std") })
+    pub(super) fn open(target: Target) -> Result<Self, Error> {
+        Ok(Self { dir: paths::cache()?.join(target.store) })
     }
 
     /// Returns the path of an entry, whether it exists or not.

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use super::rustc::{Rustc, target_libraries};
+use super::rustc::Rustc;
 use super::store::{Entry, Store, Workshop};
+use super::target::Target;
 use super::{build, smoke};
 use crate::apt::{self, Apt};
 use crate::error::Error;
@@ -16,8 +17,8 @@ const PLACES: [(&str, &str); 3] =
     [("trixie-backports", "rust-src"), ("bookworm-security", "rust-web-src"), ("sid", "rust-src")];
 
 /// Returns the name of the entry in the store.
-pub(super) fn entry_name(rustc: &Rustc) -> String {
-    rustc.slug()
+pub(super) fn entry_name(rustc: &Rustc, target: Target) -> String {
+    if target == Target::MODULE { rustc.slug() } else { format!("{}-{}", rustc.slug(), target.triple) }
 }
 
 /// Returns the compiler flags that use the entry.
@@ -26,20 +27,21 @@ pub(super) fn flags(sysroot: &Path) -> Vec<String> {
 }
 
 /// Makes the entry.
-pub(super) fn make(rustc: &Rustc, store: &Store, workshop: &Workshop<'_>) -> Result<Entry, Error> {
+pub(super) fn make(rustc: &Rustc, target: Target, store: &Store, workshop: &Workshop<'_>) -> Result<Entry, Error> {
     let scratch = workshop.scratch()?;
     let unpacked = scratch.path().join("source");
-    let package = fetch(rustc, scratch.path(), &unpacked, store)?;
+    let name = entry_name(rustc, target);
+    let package = fetch(rustc, scratch.path(), &unpacked, &store.place(&name))?;
     let library = build::find_library(&unpacked)?;
     let sysroot = scratch.path().join("sysroot");
     let work = scratch.path().join("empty");
-    build::standard_library(rustc, &library, &work, &sysroot)?;
-    smoke::test(rustc, &flags(&sysroot), &work)?;
-    workshop.keep(&sysroot, &entry_name(rustc), &package, &[&target_libraries(Path::new(""))])
+    build::standard_library(rustc, target, &library, &work, &sysroot)?;
+    smoke::test(rustc, target, &flags(&sysroot), &work)?;
+    workshop.keep(&sysroot, &name, &package, &[&target.libraries(Path::new(""))])
 }
 
 /// Unpacks the source of the compiler's version. Returns package and version.
-fn fetch(rustc: &Rustc, scratch: &Path, unpacked: &Path, store: &Store) -> Result<String, Error> {
+fn fetch(rustc: &Rustc, scratch: &Path, unpacked: &Path, place: &Path) -> Result<String, Error> {
     let mirrors = Mirrors::of_this_machine(&scratch.join("no-lists"))?;
     let mut tried = Vec::new();
     for (suite, package) in PLACES {
@@ -52,7 +54,7 @@ fn fetch(rustc: &Rustc, scratch: &Path, unpacked: &Path, store: &Store) -> Resul
                 say(format_args!(
                     "step 3: {package} {version} from Debian ({suite}); nothing is installed on the system, what is built \
                      from it goes to {} (150 MiB)",
-                    store.place(&entry_name(rustc)).display()
+                    place.display()
                 ));
                 apt.unpack(&[format!("{package}={version}")], unpacked)?;
                 return Ok(format!("{package} {version}"));
