@@ -211,7 +211,7 @@ mod tests {
     fn other_refusals_have_other_advice_or_none() {
         assert!(
             told("pods \"p\" is forbidden: violates PodSecurity \"restricted:latest\": host namespaces", 403)
-                .contains("Pod Security level")
+                .contains("--namespace-psa-enforce-level")
         );
         assert!(told("pods \"p\" is forbidden: exceeded quota: q, requested: pods=1", 403).contains("quota"));
         assert!(!told("an odd webhook said no: cannot", 403).contains("hint"));

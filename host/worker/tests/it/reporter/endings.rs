@@ -200,6 +200,8 @@ async fn told_to_end_in_a_pod_that_is_deleted_it_writes_once() {
     bed.double.update("pods", "default", "j-1", |pod| {
         pod["metadata"]["deletionTimestamp"] = json!("2026-11-20T13:00:00Z");
         pod["metadata"]["deletionGracePeriodSeconds"] = json!(2);
+        // Without one, the object would be gone at once.
+        pod["metadata"]["finalizers"] = json!(["example.com/held"]);
     });
     bed.try_beside(ready(()), async {}).await.unwrap();
     bed.expect("False", "PodDeleted", "Pod was deleted before the adapter produced results");
