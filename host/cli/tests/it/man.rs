@@ -33,8 +33,10 @@ fn rendered(page: &Path) -> Option<String> {
 fn every_visible_command_has_a_page_that_renders_without_warnings() {
     let bed = Bed::new();
     Done::of(bed.command(&["man", "pages"])).expect(0);
-    let mut names: Vec<String> =
-        fs::read_dir(bed.path("pages")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(bed.path("pages"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     for name in ["plumbline.1", "plumbline-run.1", "plumbline-plugin-new.1", "plumbline-conformance-run.1"] {
         assert!(names.iter().any(|own| own == name), "{names:?}");

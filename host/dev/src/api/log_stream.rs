@@ -252,25 +252,24 @@ impl Follower {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::logs::Logs;
 
-    fn asked(logs: &Logs, key: &LogKey, query: &str) -> String {
-        Wish::of(&Query::parse(query)).unwrap().first(&logs.get(key).unwrap().lines)
+    fn asked(query: &str) -> String {
+        let line = |(second, text): (i64, &str)| Line {
+            time: Timestamp::from_second(second).unwrap(),
+            text: format!("{text}\n"),
+        };
+        let lines = [(1, "one"), (2, "two"), (3, "three")].map(line);
+        Wish::of(&Query::parse(query)).unwrap().first(&lines)
     }
 
     #[test]
     fn tail_limit_and_times_choose_lines() {
-        let key = ("ns".to_owned(), "p".to_owned(), "c".to_owned());
-        let mut logs = Logs::default();
-        for (second, text) in [(1, "one"), (2, "two"), (3, "three")] {
-            logs.append(key.clone(), text, Some(Timestamp::from_second(second).unwrap()));
-        }
-        assert_eq!(asked(&logs, &key, ""), "one\ntwo\nthree\n");
-        assert_eq!(asked(&logs, &key, "tailLines=2"), "two\nthree\n");
-        assert_eq!(asked(&logs, &key, "tailLines=0"), "");
-        assert_eq!(asked(&logs, &key, "limitBytes=5"), "one\nt");
-        assert_eq!(asked(&logs, &key, "sinceTime=1970-01-01T00:00:02Z"), "two\nthree\n");
-        assert_eq!(asked(&logs, &key, "timestamps=true&tailLines=1"), "1970-01-01T00:00:03Z three\n");
+        assert_eq!(asked(""), "one\ntwo\nthree\n");
+        assert_eq!(asked("tailLines=2"), "two\nthree\n");
+        assert_eq!(asked("tailLines=0"), "");
+        assert_eq!(asked("limitBytes=5"), "one\nt");
+        assert_eq!(asked("sinceTime=1970-01-01T00:00:02Z"), "two\nthree\n");
+        assert_eq!(asked("timestamps=true&tailLines=1"), "1970-01-01T00:00:03Z three\n");
         assert!(Wish::of(&Query::parse("tailLines=-1")).is_err());
     }
 }
