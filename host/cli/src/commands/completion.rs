@@ -135,7 +135,7 @@ fn plugins_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
 
 fn formats() -> Vec<CompletionCandidate> {
     let modules = plumbline_bundle::built_in::embedded().iter().filter_map(|module| {
-        let mut info = plumbline_sandbox::inspect(module.wasm).ok().filter(|info| info.roles.post_processor)?;
+        let mut info = plumbline_sandbox::inspect(module.wasm()).ok().filter(|info| info.roles.post_processor)?;
         if info.formats.is_empty() {
             info.formats.push(module.name.to_owned());
         }

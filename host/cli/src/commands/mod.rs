@@ -7,6 +7,7 @@ pub(crate) mod delete;
 pub(crate) mod generate;
 pub(crate) mod images;
 pub(crate) mod logs;
+pub(crate) mod man;
 pub(crate) mod node;
 pub(crate) mod plugin;
 pub(crate) mod query;
