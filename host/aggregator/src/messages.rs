@@ -5,8 +5,7 @@ use plumbline_core::PluginName;
 use plumbline_core::definition::LimitError;
 use plumbline_sandbox::{LoadError, ModuleFailure};
 
-use crate::modules::ModuleError;
-use crate::plan::PlanError;
+use crate::{ModuleError, PlanError};
 
 #[test]
 fn every_error_is_in_the_catalogue() {

@@ -63,7 +63,7 @@ pub enum PlanError {
         source: LimitError,
     },
     /// A module rejects the options.
-    #[error("plugin `{plugin}`: its options cannot be used: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("plugin `{plugin}`: invalid options: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Options {
         /// Name of the plugin.
         plugin: PluginName,
@@ -81,7 +81,7 @@ pub enum PlanError {
         why: String,
     },
     /// The expectations module failed.
-    #[error("plugin `{plugin}`: its expectations (module `{module}`) failed: {source}")]
+    #[error("plugin `{plugin}`: failed to compute its expected results with module `{module}`: {source}")]
     Expectations {
         /// Name of the plugin.
         plugin: PluginName,

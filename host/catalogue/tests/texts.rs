@@ -15,8 +15,8 @@ const CRATES: &[&str] = &[
     "registry", "sandbox", "worker",
 ];
 
-/// Directories and files with other texts: programs for tests, and data of tests.
-const OTHERS: &[&str] = &["tests", "snapshots", "test_plugin", "machines"];
+/// Directories with other texts: tests and their data.
+const OTHERS: &[&str] = &["tests", "snapshots", "machines"];
 
 /// Calls that say what a text among their arguments is for.
 #[rustfmt::skip]

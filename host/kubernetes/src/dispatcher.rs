@@ -174,11 +174,8 @@ fn advice(error: &ClusterError, namespace: &str) -> Option<String> {
             "violates PodSecurity",
             "start the run with the level that the plugin needs (`--namespace-psa-enforce-level`), or give the plugin a `podSpec` and a `securityContext` that the level admits",
         ),
-        ("exceeded quota", "raise the quota of the namespace, or let the plugin ask for less"),
-        (
-            "must specify",
-            "the quota of the namespace wants every container to say what it needs: give the plugin `resources`",
-        ),
+        ("exceeded quota", "raise the quota of the namespace, or lower the requests of the plugin"),
+        ("must specify", "add `resources` to the plugin: the quota of the namespace requires them of every container"),
         ("exceeded quota", "raise the quota of the namespace, or lower the requests of the plugin"),
         ("must specify", "add `resources` to the plugin: the quota of the namespace requires them of every container"),
         ("being terminated", "the namespace is being deleted: use another, or wait until it is gone"),

@@ -153,7 +153,7 @@ impl Story {
         let entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         let [archive] = entries.as_slice() else { panic!("{what}: there is not just one archive: {entries:?}") };
         if let Ok(name) = fs::read_to_string(self.marker()) {
-            assert!(archive.ends_with(&name), "{what}: archive `{name}` is not there: {entries:?}");
+            assert!(archive.ends_with(&name), "{what}: archive `{name}` not found: {entries:?}");
         }
         let found = results(archive);
         for key in ["p/n1", "p/n2", "p/n3", "q/global"].map(key) {

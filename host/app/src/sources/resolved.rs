@@ -88,12 +88,18 @@ impl ResolvedPlugin {
 
 /// Parses and validates a definition.
 pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Result<ResolvedPlugin, AppError> {
-    let Parsed { definition, warnings } = Definition::parse_bytes(&text)
-        .map_err(|error| AppError::usage(format!("invalid definition `{origin}`")).because(&error))?;
+    let Parsed { definition, warnings } = Definition::parse_bytes(&text).map_err(|error| {
+        AppError::usage(format!("invalid definition `{origin}`"))
+            .because(&error)
+            .hint("see docs/definition.md for all keys")
+    })?;
     if let Some(progress) = &definition.plumbline.progress {
         // Otherwise, a worker would report the mistake hours later, and only in its log.
-        check_log_progress(progress)
-            .map_err(|error| AppError::usage(format!("invalid definition `{origin}`")).because(&error))?;
+        check_log_progress(progress).map_err(|error| {
+            AppError::usage(format!("invalid definition `{origin}`"))
+                .because(&error)
+                .hint("see docs/definition.md for all keys")
+        })?;
     }
     let directory = bundle.clone();
     let source = Source { definition: Arc::new(definition), bundle };

@@ -60,7 +60,7 @@ pub enum ReadError {
     #[error("failed to read directory `{0}`: {1}")]
     Walk(PathBuf, String),
     /// A member has an unsafe name. Such an archive is not trusted at all.
-    #[error("archive `{}` holds member `{member}`, {why}", path.display())]
+    #[error("archive `{}` has an unsafe member `{member}`: {why}", path.display())]
     Hostile {
         /// The path of the archive.
         path: PathBuf,
@@ -73,7 +73,7 @@ pub enum ReadError {
     #[error("`{}` is not a results archive: neither `meta` nor `plugins` is at its root", .0.display())]
     NotResults(PathBuf),
     /// A metadata file of the archive is invalid.
-    #[error("`{member}` of the archive cannot be used: {reason}")]
+    #[error("invalid file `{member}` in the archive: {reason}")]
     Meta {
         /// The name of the file.
         member: String,
@@ -81,7 +81,7 @@ pub enum ReadError {
         reason: String,
     },
     /// The archive does not contain this file.
-    #[error("the archive holds no file `{0}`")]
+    #[error("the archive has no file `{0}`")]
     Missing(String),
     /// A file exceeds the size that the caller wants to hold in memory.
     #[error("`{member}` of the archive has {bytes} bytes, more than {limit}")]

@@ -128,5 +128,5 @@ fn progress_is_posted_and_a_missing_worker_is_no_harm() {
     assert_eq!((&bodies[1]["completed"], &bodies[1]["failures"][0]), (&3.into(), &"item-0000004".into()));
     // The listener was closed when its thread ended.
     let done = Done::of(bed.dev(&[&args[..], &["--progress-port", &port]].concat())).expect(0);
-    assert!(done.err.contains("could not be posted"), "{}", done.err);
+    assert!(done.err.contains("failed to post progress"), "{}", done.err);
 }

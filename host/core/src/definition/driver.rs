@@ -40,7 +40,7 @@ impl Driver {
 
 /// Error for an unknown driver.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("driver `{0}` is not known: use `Job`, `DaemonSet` or `Process`")]
+#[error("unknown driver `{0}`: use `Job`, `DaemonSet` or `Process`")]
 pub struct UnknownDriver(pub String);
 
 impl FromStr for Driver {

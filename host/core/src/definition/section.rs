@@ -10,7 +10,7 @@ use crate::text::described;
 /// replacements.
 const CONFIG_NO_EFFECT: &[(&str, &str)] = &[
     ("source_url", "write `source-url`"),
-    ("result-type", "results are filed under `plugin-name`, and `result-format` says how they are read"),
+    ("result-type", "`plugin-name` sets the directory of the results, and `result-format` their format"),
 ];
 
 /// A mapping of a definition, with case-insensitive keys and type-checked values. `null` means

@@ -115,19 +115,19 @@ async fn deliver(options: &PluginOptions) -> Result<Option<u8>> {
         Ending::Pass | Ending::Fail => {}
         Ending::Crash => {
             write_results(options, write_half)?;
-            say("test-plugin: crashes, as it was told to");
+            say("test-plugin: crashes as configured");
             return Ok(Some(options.exit.unwrap_or(CRASHED)));
         }
         Ending::Hang => {
-            say("test-plugin: hangs, as it was told to");
+            say("test-plugin: hangs as configured");
             pending::<()>().await;
         }
         Ending::None => {
-            say("test-plugin: ends without a result, as it was told to");
+            say("test-plugin: ends without a result as configured");
             return Ok(Some(options.exit.unwrap_or(0)));
         }
         Ending::Oom => {
-            say("test-plugin: takes all memory, as it was told to");
+            say("test-plugin: takes all memory as configured");
             return Err(take_all_memory().into());
         }
     }
@@ -206,8 +206,8 @@ fn noise(bytes: u64, out: &mut impl Write) -> io::Result<()> {
 }
 
 const SUCCESS: &str =
-    r#"{"status": "success", "reason": "ToldToSucceed", "message": "test-plugin was told to succeed"}"#;
-const FAILURE: &str = r#"{"status": "failure", "reason": "ToldToFail", "message": "test-plugin was told to fail", "details": {"checks_run": 5}}"#;
+    r#"{"status": "success", "reason": "ToldToSucceed", "message": "test-plugin is configured to succeed"}"#;
+const FAILURE: &str = r#"{"status": "failure", "reason": "ToldToFail", "message": "test-plugin is configured to fail", "details": {"checks_run": 5}}"#;
 const INVALID: &str = r#"{"status": "passed"}"#;
 
 /// Writes a result for the reporter. A half result is written in place, the others atomically.
@@ -240,7 +240,7 @@ async fn work(options: &PluginOptions) {
         sleep(step).await;
         match post(&host, "/progress", &update_body(options, update)).await {
             Ok(()) => say(format_args!("test-plugin: progress {update}/{}", options.progress)),
-            Err(error) => say(format_args!("test-plugin: progress {update} could not be posted: {error}")),
+            Err(error) => say(format_args!("test-plugin: failed to post progress {update}: {error}")),
         }
     }
 }
@@ -276,7 +276,7 @@ fn take_all_memory() -> String {
         taken.push(black_box(piece));
     }
     format!(
-        "took {} MiB, and nothing ended it\nhint:  set `resources.limits.memory` in the plugin's `spec`",
+        "used {} MiB without being stopped\nhint:  set `resources.limits.memory` in the plugin's `spec`",
         MOST >> 20
     )
 }

@@ -91,7 +91,7 @@ fn item(format: ResultFormat, content: Content, number: u32, out: &mut impl Writ
     match (format, fails) {
         (ResultFormat::Junit, false) => writeln!(out, r#"<testcase name="{name}"/>"#),
         (ResultFormat::Junit, true) => {
-            writeln!(out, r#"<testcase name="{name}"><failure message="was told to fail"></failure></testcase>"#)
+            writeln!(out, r#"<testcase name="{name}"><failure message="configured to fail"></failure></testcase>"#)
         }
         (ResultFormat::Raw, _) => writeln!(out, "{name} {}", if fails { "failed" } else { "passed" }),
         (ResultFormat::Gojson, _) => {
@@ -100,7 +100,7 @@ fn item(format: ResultFormat, content: Content, number: u32, out: &mut impl Writ
         }
         (ResultFormat::Manual, false) => writeln!(out, "- name: {name}\n  status: passed"),
         (ResultFormat::Manual, true) => {
-            writeln!(out, "- name: {name}\n  status: failed\n  details:\n    failure: was told to fail")
+            writeln!(out, "- name: {name}\n  status: failed\n  details:\n    failure: configured to fail")
         }
     }
 }

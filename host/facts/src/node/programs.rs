@@ -14,7 +14,7 @@ pub(super) fn ask(collector: &Collector<'_>, name: &str, arguments: &[&str], bou
     let program = program::find(collector.source, name);
     let program = program.ok_or_else(|| format!("no program `{name}` in the usual directories"))?;
     if !collector.options.run_programs {
-        return Err(format!("no file tells it, and {program} was not asked: `--run-programs` was not given"));
+        return Err(format!("no file has it, and {program} was not run: `--run-programs` was not given"));
     }
     program::run(collector.options, &program, arguments, &[], bounds)
 }

@@ -108,7 +108,7 @@ pub(super) fn verdict_markup(verdict: &PluginVerdict) -> Markup {
             } } }
         } } }
         @if verdict.checks.len() > MAX_CHECKS { p.soft { "and " (verdict.checks.len() - MAX_CHECKS) " more checks" } }
-        @if verdict.left_out > 0 { p.soft { (verdict.left_out) " items are counted, and not told one by one" } }
+        @if verdict.left_out > 0 { p.soft { (verdict.left_out) " items are counted, but not listed one by one" } }
         "\n"
     }
 }

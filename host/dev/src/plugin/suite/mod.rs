@@ -30,7 +30,7 @@ pub(crate) fn simulate_suite(options: &SuiteOptions, log: &mut dyn Write) -> Res
     let cases = plan(&settings, options.test_time);
     let suite = async {
         if !play(&settings, &cases, options, &dir, log).await? {
-            say("test-plugin: crashes, as it was told to");
+            say("test-plugin: crashes as configured");
             return Ok(Some(CRASHED));
         }
         save(&cases, &settings, &dir)?;
