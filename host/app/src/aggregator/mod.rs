@@ -235,7 +235,7 @@ async fn execute(
     let mut finished = Box::pin(run.execute(cancel.clone())).await.map_err(|error| {
         let interrupted = AppError::system("the run was interrupted")
             .because(&error)
-            .hint("what was received is kept: a restarted container goes on with it");
+            .hint("received results are kept: a restarted container continues the run");
         FailedRun::at(state.status(), interrupted)
     })?;
     finished.status.failure = early;
