@@ -10,11 +10,12 @@ use plumbline_app::AppError;
 use plumbline_app::aggregator::AggregatorOptions;
 use plumbline_worker::Mode;
 
-use crate::commands::conformance::{self, ConformanceArgs, ConformanceCommand};
+use crate::commands::conformance::{self, ConformanceArgs};
 use crate::commands::delete::{self, DeleteArgs};
 use crate::commands::generate::{self, GenArgs};
 use crate::commands::images::{self, ImagesArgs};
 use crate::commands::logs::{self, GetArgs, GetCommand, LogsArgs};
+use crate::commands::node::{self, FactsArgs};
 use crate::commands::plugin::{self, PluginArgs};
 use crate::commands::query::{self, QueryArgs};
 use crate::commands::results::{self, ResultsArgs};
@@ -27,7 +28,7 @@ use crate::commands::suite::{self, E2eArgs, ModesArgs};
 use crate::commands::version::{self, VersionArgs};
 use crate::commands::wait::{self, WaitArgs};
 use crate::commands::worker::{self, WorkerArgs, WorkerCommand};
-use crate::commands::{completion, node};
+use crate::commands::completion;
 use crate::logging;
 
 pub(crate) use examples::with_examples;
@@ -132,18 +133,24 @@ pub(crate) enum Command {
     Logs(LogsArgs),
     /// Record the state of a cluster: resources, host data, pod logs, versions, health
     Query(QueryArgs),
-    /// Run the Kubernetes conformance suite
+    /// Run the Kubernetes conformance suite, list its tests, and make a submission
     Conformance(ConformanceArgs),
-    /// Assemble and check a conformance submission
-    Submission(SubmissionArgs),
+    // The names before `conformance` had them. The first two are also Sonobuoy's.
     /// List the tests of the suite, and which of them a focus selects
+    #[command(hide = true)]
     E2e(E2eArgs),
     /// List the modes of the suite
+    #[command(hide = true)]
     Modes(ModesArgs),
+    /// Assemble and check a conformance submission
+    #[command(hide = true)]
+    Submission(SubmissionArgs),
     /// List, copy and check the images that a run needs
     Images(ImagesArgs),
-    /// Write, share and use plugins
+    /// Use, write and distribute plugins
     Plugin(PluginArgs),
+    /// Print facts of this machine as JSON
+    Facts(FactsArgs),
     /// Print the version
     Version(VersionArgs),
     /// Print the completion script for a shell
@@ -158,8 +165,7 @@ pub(crate) enum Command {
     /// Run next to a plugin: wait for its results and upload them
     #[command(hide = true)]
     Worker(WorkerArgs),
-    /// Report the result of a Job's container as a condition in the Job's status; runs in the Job's
-    /// pod
+    /// For pods: report the result of a Job's container as a condition in the Job's status
     Report(ReportArgs),
     /// Behave as a plugin in a chosen way, for tests
     #[command(hide = true)]
@@ -195,14 +201,13 @@ impl Command {
             Self::Gen(args) => generate::generate(&args, global),
             Self::Logs(args) => logs::logs(&args),
             Self::Query(args) => query::query(&args),
-            Self::Conformance(ConformanceArgs { command: ConformanceCommand::Run(args) }) => {
-                conformance::run(*args, global)
-            }
+            Self::Conformance(args) => conformance::conformance(args, global),
             Self::Submission(args) => submission::submission(&args, global),
             Self::E2e(args) => suite::e2e(&args),
             Self::Modes(args) => suite::modes(&args),
             Self::Images(args) => images::images(&args),
             Self::Plugin(args) => plugin::plugin(&args, global),
+            Self::Facts(args) => node::facts(&args),
             Self::Version(args) => version::version(&args),
             Self::Completion { shell } => completion::completion(&shell),
             Self::Aggregator(options) => roles::aggregator(&options, global),
@@ -211,7 +216,7 @@ impl Command {
                 WorkerCommand::SingleNode(args) => {
                     worker::work(Mode::SingleNode { sleep: args.sleep }, &args.role, global)
                 }
-                WorkerCommand::Facts(args) => node::facts(&args),
+                WorkerCommand::Facts(args) => node::facts_role(&args),
                 WorkerCommand::NodeLogs(args) => node::node_logs(&args, global),
                 WorkerCommand::InRoot(args) => Ok(node::in_root(&args)),
             },

@@ -1,4 +1,4 @@
-//! `plumbline conformance`: runs the conformance suite, and assembles a submission.
+//! `plumbline conformance`: runs the conformance suite, lists its tests, and assembles a submission.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,7 +12,8 @@ use plumbline_conformance::suite::{self, Mode};
 use crate::args::Global;
 use crate::args::shared::DataFormat;
 use crate::commands::run::{RunOptions, in_cluster};
-use crate::commands::submission::{self, SubmissionAssembleArgs, SubmissionCheckArgs};
+use crate::commands::submission::{self, SubmissionArgs, SubmissionAssembleArgs, SubmissionCheckArgs};
+use crate::commands::suite::{self as tests, E2eArgs, ModesArgs};
 use crate::error::PrintError as _;
 use crate::ui::say;
 
@@ -26,6 +27,21 @@ pub(crate) struct ConformanceArgs {
 pub(crate) enum ConformanceCommand {
     /// Check the cluster, run the suite, wait, download the archive, and print the verdict
     Run(Box<ConformanceRunArgs>),
+    /// List the tests of the suite, and which of them a focus selects
+    Tests(E2eArgs),
+    /// List the modes, which are named sets of tests
+    Modes(ModesArgs),
+    /// Assemble and check a submission to the CNCF
+    Submission(SubmissionArgs),
+}
+
+pub(crate) fn conformance(args: ConformanceArgs, global: &Global) -> Result<ExitCode, AppError> {
+    match args.command {
+        ConformanceCommand::Run(args) => run(*args, global),
+        ConformanceCommand::Tests(args) => tests::e2e(&args),
+        ConformanceCommand::Modes(args) => tests::modes(&args),
+        ConformanceCommand::Submission(args) => submission::submission(&args, global),
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -46,7 +62,7 @@ pub(crate) struct ConformanceRunArgs {
 }
 
 /// Runs the suite to its verdict, and assembles a submission.
-pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
+fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
     let args = whole(args)?;
     if let Some(product) = &args.product {
         // Checked before the run, which takes hours.

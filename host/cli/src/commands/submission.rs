@@ -1,4 +1,4 @@
-//! `plumbline submission`
+//! `plumbline conformance submission`
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -78,7 +78,7 @@ pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<PathBuf, AppErro
             writeln!(out, "  {name:14} {}", size(*bytes))?;
         }
         writeln!(out, "title:      {}", place.title())?;
-        writeln!(out, "next:       plumbline submission check {}", shell_path(&written.folder))
+        writeln!(out, "next:       plumbline conformance submission check {}", shell_path(&written.folder))
     })?;
     Ok(submission.written.folder)
 }

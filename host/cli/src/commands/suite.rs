@@ -1,4 +1,4 @@
-//! `plumbline e2e` and `plumbline modes`: the tests and the modes of the conformance suite.
+//! `plumbline conformance tests` and `conformance modes`: the tests and the modes of the suite.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -124,7 +124,7 @@ fn nothing(args: &E2eArgs, list: &TestList) -> AppError {
         near(focus, list.tests.iter().map(String::as_str)).iter().map(|name| report::text::name(name)).collect();
     match near.is_empty() {
         true => {
-            error.hint("`plumbline e2e` prints all names, `plumbline e2e --mode tags` what stands in brackets in them")
+            error.hint("`plumbline conformance tests` prints all names, and with `--mode tags` the words in brackets")
         }
         false => error.hint(format!("there is:\n{}", near.join("\n"))),
     }

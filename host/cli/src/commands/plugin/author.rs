@@ -1,4 +1,4 @@
-//! The commands with which plugins are written: `new`, `build`, `check` and `process`.
+//! The commands with which plugins are written: `new`, `build`, `lint` and `postprocess`.
 
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use plumbline_app::AppError;
 use plumbline_app::modules::{self, Limits, LimitsFile};
-use plumbline_app::process::{ProcessOptions, process as process_results, verdict_of};
+use plumbline_app::process::{ProcessOptions, process, verdict_of};
 use plumbline_app::report::print_json;
 use plumbline_app::report::text::size;
 use plumbline_app::trees::read_tree;
@@ -52,7 +52,7 @@ pub(crate) struct BuildArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct CheckArgs {
+pub(crate) struct LintArgs {
     /// A definition, a module (`NAME.wasm`), the directory of a project or bundle, or a packed bundle
     #[arg(default_value = ".")]
     pub(crate) path: PathBuf,
@@ -64,7 +64,7 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct ProcessArgs {
+pub(crate) struct PostprocessArgs {
     #[command(flatten)]
     pub(crate) options: ProcessOptions,
     /// Print the tree in this format
@@ -115,7 +115,7 @@ fn print_built(built: &Built, out: &mut Out) -> io::Result<()> {
 const WRONG: u8 = 1;
 
 /// Finds problems that would otherwise appear later.
-pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, AppError> {
+pub(crate) fn lint(args: &LintArgs) -> Result<ExitCode, AppError> {
     let limits = args.limits.load()?;
     let (sandbox, built_in) = modules::sandbox(&limits)?;
     let built_in = built_in.iter().map(|module| module.info()).collect();
@@ -153,8 +153,8 @@ fn print_findings(checked: &Checked, out: &mut Out) -> io::Result<()> {
 }
 
 /// Post-processes a directory and prints the tree. The directory is not changed.
-pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, AppError> {
-    let processed = process_results(&context(&RegistryArgs::default()), &args.options)?;
+pub(crate) fn postprocess(args: &PostprocessArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let processed = process(&context(&RegistryArgs::default()), &args.options)?;
     print_raw("failed to print the result tree", |out| {
         let file = File::open(&processed.tree)?;
         match args.format {
