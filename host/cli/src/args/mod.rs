@@ -1,7 +1,12 @@
 //! The command line.
 
 mod examples;
+#[cfg(test)]
+mod prose;
+#[cfg(test)]
+mod reference;
 pub(crate) mod shared;
+pub(crate) mod tree;
 
 use std::process::ExitCode;
 
@@ -10,8 +15,11 @@ use plumbline_app::AppError;
 use plumbline_app::aggregator::AggregatorOptions;
 use plumbline_worker::Mode;
 
+use crate::commands::cache::{self, CacheArgs};
+use crate::commands::completion;
 use crate::commands::conformance::{self, ConformanceArgs};
 use crate::commands::delete::{self, DeleteArgs};
+use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::generate::{self, GenArgs};
 use crate::commands::images::{self, ImagesArgs};
 use crate::commands::logs::{self, GetArgs, GetCommand, LogsArgs};
@@ -28,10 +36,7 @@ use crate::commands::suite::{self, E2eArgs, ModesArgs};
 use crate::commands::version::{self, VersionArgs};
 use crate::commands::wait::{self, WaitArgs};
 use crate::commands::worker::{self, WorkerArgs, WorkerCommand};
-use crate::commands::completion;
 use crate::logging;
-
-pub(crate) use examples::with_examples;
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
 #[derive(Debug, Parser)]
@@ -48,14 +53,18 @@ const GLOBAL: &str = "Global options";
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Global {
-    /// Verbosity of the log on standard error
-    #[arg(long, global = true, value_enum, ignore_case = true, default_value_t = Level::Warn, value_name = "LEVEL", help_heading = GLOBAL)]
+    /// Print only results, warnings and errors
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
+    pub(crate) quiet: bool,
+    /// Verbosity of the log on standard error: `error`, `warn`, `info`, `debug` or `trace`
+    #[arg(long, global = true, value_enum, ignore_case = true, default_value_t = Level::Warn, value_name = "LEVEL", hide_possible_values = true, help_heading = GLOBAL)]
     pub(crate) level: Level,
-    /// When to colour output
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = GLOBAL)]
+    /// When to colour output: `auto` (on a terminal, unless `NO_COLOR` is set), `always` or `never`
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", hide_possible_values = true, help_heading = GLOBAL)]
     pub(crate) color: Color,
-    /// Exit-code convention for commands that produce a verdict
-    #[arg(long, global = true, value_enum, default_value_t = ExitCodes::Strict, value_name = "KIND", help_heading = GLOBAL)]
+    /// Exit codes of verdicts: `strict`, or `compat` (0 unless Plumbline itself failed, as with
+    /// Sonobuoy)
+    #[arg(long, global = true, value_enum, default_value_t = ExitCodes::Strict, value_name = "KIND", hide_possible_values = true, help_heading = GLOBAL)]
     pub(crate) exit_code: ExitCodes,
     #[command(flatten)]
     pub(crate) ignored: Ignored,
@@ -151,6 +160,10 @@ pub(crate) enum Command {
     Plugin(PluginArgs),
     /// Print facts of this machine as JSON
     Facts(FactsArgs),
+    /// Check what is set up on this machine, what is reachable, and in which versions
+    Doctor(DoctorArgs),
+    /// List or remove what is cached on this machine
+    Cache(CacheArgs),
     /// Print the version
     Version(VersionArgs),
     /// Print the completion script for a shell
@@ -208,6 +221,8 @@ impl Command {
             Self::Images(args) => images::images(&args),
             Self::Plugin(args) => plugin::plugin(&args, global),
             Self::Facts(args) => node::facts(&args),
+            Self::Doctor(args) => doctor::doctor(&args),
+            Self::Cache(args) => cache::cache(&args),
             Self::Version(args) => version::version(&args),
             Self::Completion { shell } => completion::completion(&shell),
             Self::Aggregator(options) => roles::aggregator(&options, global),
@@ -265,8 +280,8 @@ pub(crate) enum WorkerRole {
 /// `--level` alone controls the log. Flags may repeat.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Ignored {
-    /// Same as `--level debug`
-    #[arg(short = 'd', long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    /// Same as `--level debug`; Sonobuoy's name has `-d` too
+    #[arg(long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     debug: Vec<bool>,
     #[arg(short, long = "v", global = true, hide = true, action = ArgAction::Append, allow_negative_numbers = true)]
     v: Vec<String>,

@@ -90,7 +90,7 @@ fn an_output_directory_that_cannot_be_used_is_the_systems_fault() {
     let bed = Bed::new();
     bed.plugin("good", "", "exit 0");
     bed.write("file", "");
-    let done = bed.plumbline(&["run", "--local", "-p", "good.yaml", "--output", "file/below"]).expect(4);
+    let done = bed.plumbline(&["run", "--local", "-p", "good.yaml", "--dir", "file/below"]).expect(4);
     insta::assert_snapshot!(done.shown(&bed));
 }
 

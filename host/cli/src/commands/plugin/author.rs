@@ -37,7 +37,7 @@ pub(crate) struct NewArgs {
     #[arg(long)]
     pub(crate) world: Option<String>,
     /// Print the list of created files in this format
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct BuildArgs {
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
     /// Print what was built in this format
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct LintArgs {
     #[command(flatten)]
     pub(crate) limits: LimitsFile,
     /// Print the findings in this format
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct PostprocessArgs {
     #[command(flatten)]
     pub(crate) options: ProcessOptions,
     /// Print the tree in this format
-    #[arg(short = 'o', long = "format", value_enum, default_value = "yaml", value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, default_value = "yaml", value_name = "FORMAT")]
     pub(crate) format: RunFormat,
 }
 

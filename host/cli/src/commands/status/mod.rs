@@ -23,6 +23,8 @@ use crate::error::{PrintError as _, fitting, verdict_code};
 use crate::output::print;
 use crate::ui::say;
 
+pub(crate) use cluster::document as run_document;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
@@ -40,7 +42,7 @@ pub(crate) struct StatusArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Print data (`json`, `yaml`), or a table with every detail (`wide`)
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "show_all"])]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "show_all"])]
     pub(crate) format: Option<StatusFormat>,
     /// Fetch every expected result of a run in a cluster, even if the annotation holds only a
     /// summary (not with `--local`)
