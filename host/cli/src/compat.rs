@@ -96,12 +96,15 @@ impl Name {
         Some(Cli { global, command: Command::Worker(args) })
     }
 
-    /// Returns all commands. Examples and short help are written for Plumbline's name only.
+    /// Returns all commands. Examples and short help are written for Plumbline's name only. Errors
+    /// show the usage of all options.
     fn commands(self, args: &[OsString]) -> clap::Command {
-        let all =
-            || args.iter().take_while(|arg| *arg != "--").any(|arg| arg.to_str() == Some(&format!("--{HELP_ALL}")));
+        let has = |names: &[&str]| {
+            let mut options = args.iter().take_while(|arg| *arg != "--");
+            options.any(|arg| names.iter().any(|name| arg == name))
+        };
         match self {
-            Self::Plumbline => as_plumbline(all()),
+            Self::Plumbline => as_plumbline(has(&[HELP_ALL]) || !has(&["-h", "--help", "help"])),
             Self::Sonobuoy => as_sonobuoy(Cli::command()),
         }
     }
@@ -368,7 +371,7 @@ mod tests {
             if let Some(cli) = read {
                 assert_eq!(
                     format!("{cli:?}"),
-                    format!("{:?}", name.read::<Cli>(Cli::command(), &words).unwrap()),
+                    format!("{:?}", name.read::<Cli>(name.commands(&words), &words).unwrap()),
                     "{line}"
                 );
             }

@@ -12,7 +12,9 @@ const MAX_WORDS: usize = 25;
 /// Every text that help shows, with its place.
 fn texts() -> Vec<(String, String)> {
     let mut all = Vec::new();
-    collect(&as_plumbline(true), "plumbline", &mut all);
+    let mut root = as_plumbline(true);
+    root.build();
+    collect(&root, "plumbline", &mut all);
     assert!(all.len() > 400, "only {} texts", all.len());
     all
 }
@@ -30,7 +32,7 @@ fn collect(command: &Command, path: &str, all: &mut Vec<(String, String)>) {
         }
         all.extend(values(arg).map(|text| (place.clone(), text)));
     }
-    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
         collect(sub, &format!("{path} {}", sub.get_name()), all);
     }
 }

@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Command};
 
+use crate::args::GLOBAL;
 use crate::args::examples::{GROUPS, examples_of};
 use crate::args::tree::as_plumbline;
 
 /// The directory of the pages.
 const DIRECTORY: &str = "docs/reference";
-
-/// Heading of the options of every command.
-const GLOBAL: &str = "Global options";
 
 /// The content of each page, by file name.
 fn pages() -> BTreeMap<String, String> {

@@ -6,12 +6,12 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use plumbline_core::duration::{DurationError, parse_duration};
 
-use crate::args::Cli;
 use crate::args::examples::with_examples;
+use crate::args::{Cli, GLOBAL};
 use crate::compat::SONOBUOY;
 
 /// The option that shows the help with all options.
-pub(crate) const HELP_ALL: &str = "help-all";
+pub(crate) const HELP_ALL: &str = "--help-all";
 
 /// Options of one heading in the short help of a command, by id.
 type Section = (&'static str, &'static [&'static str]);
@@ -91,7 +91,13 @@ fn shortened(command: Command, path: &str, all: bool) -> Command {
         None => arg.hide(true),
     });
     let help = "Print help with all options";
-    command.arg(Arg::new("help_all").long(HELP_ALL).action(ArgAction::HelpLong).help(help))
+    command.arg(
+        Arg::new("help_all")
+            .long(HELP_ALL.trim_start_matches('-'))
+            .action(ArgAction::HelpLong)
+            .help_heading(GLOBAL)
+            .help(help),
+    )
 }
 
 /// Adds the last full stop to a help of several sentences. The parser removes it from comments.

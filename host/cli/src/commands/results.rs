@@ -28,9 +28,8 @@ use crate::ui::say;
 pub(crate) struct ResultsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ResultsCommand>,
-    /// An archive (`.tar.gz` or `.tar`), a directory (an unpacked archive, or one that contains
-    /// archives: the newest), a result file such as `junit.xml`, or `-` for standard input;
-    /// repeatable
+    /// An archive (`.tar.gz` or `.tar`), an unpacked archive, a directory with archives (the newest),
+    /// a result file such as `junit.xml`, or `-` for standard input; repeatable
     // There is always one, unless a subcommand is given.
     #[arg(value_name = "ARCHIVE|DIR|FILE", required = true)]
     pub(crate) inputs: Vec<PathBuf>,

@@ -38,9 +38,9 @@ pub(crate) struct E2eArgs {
     /// newest known]
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Option<String>,
-    /// Source of the names: `offline` (built-in lists), `online` (those of Sonobuoy's project), `-`
-    /// (standard input), a list, a directory of lists `VERSION.gz`, the URL of either, an archive,
-    /// or `image[:REFERENCE]` (runs the suite's program from its image on this machine)
+    /// Source of the names: `offline` (built-in lists), `online` (those of Sonobuoy's project) or
+    /// `-` (standard input). Also a list, a directory of lists `VERSION.gz`, the URL of either, or
+    /// an archive. `image[:REFERENCE]` runs the suite's program from its image on this machine
     #[arg(short, long, value_name = "SOURCE", default_value = "offline")]
     pub(crate) input: String,
     /// Print the tests in this format

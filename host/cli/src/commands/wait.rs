@@ -27,10 +27,10 @@ pub(crate) struct WaitArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
     /// Wait at most this long, such as `90m`; `0` for no limit [default: until the run finishes]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "wait")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
     /// Sonobuoy's name of `--timeout`
-    #[arg(long, hide = true, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = DAY, value_parser = parse_duration)]
+    #[arg(long, hide = true, conflicts_with = "timeout", value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = DAY, value_parser = parse_duration)]
     pub(crate) wait: Option<Duration>,
     /// Print the outcome in this format
     #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT")]

@@ -131,7 +131,7 @@ fn a_run_under_nohup_survives_a_hangup() {
     reporting(&bed, PASSES, &format!("touch {0}/started\nread _ < {0}/gate", bed.root().display()));
     let plain = bed.command(&[]);
     let mut command = Command::new("sh");
-    command.args(["-c", "trap '' HUP; exec \"$0\" run --local --output out -p suite.yaml"]).arg(plain.get_program());
+    command.args(["-c", "trap '' HUP; exec \"$0\" run --local --dir out -p suite.yaml"]).arg(plain.get_program());
     command.current_dir(bed.root());
     for (name, value) in plain.get_envs() {
         match value {

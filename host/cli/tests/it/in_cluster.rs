@@ -152,28 +152,28 @@ async fn a_run_is_deleted_once_and_for_all() {
     assert!(done.err.contains("nothing to remove from cluster `double`"), "{}", done.err);
 }
 
-/// Runs a command with `-o json`.
-fn data(cluster: &Cluster, args: &[&str]) -> Value {
-    let done = cluster.plumbline(&[args, &["-o", "json"]].concat()).expect(0);
+/// Runs a command with `-o json`, and expects the exit code `code`.
+fn data(cluster: &Cluster, code: i32, args: &[&str]) -> Value {
+    let done = cluster.plumbline(&[args, &["-o", "json"]].concat()).expect(code);
     serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_result_is_data_too() {
     let cluster = Cluster::new(&complete("")).await;
-    assert_eq!(data(&cluster, &["get", "pod"]), json!({"pods": ["sonobuoy-e2e-job-1"]}));
-    let ended = data(&cluster, &["wait"]);
+    assert_eq!(data(&cluster, 0, &["get", "pod"]), json!({"pods": ["sonobuoy-e2e-job-1"]}));
+    let ended = data(&cluster, 5, &["wait"]);
     assert_eq!((&ended["status"], &ended["namespace"]), (&"complete".into(), &"sonobuoy".into()));
     assert_eq!(ended["exit-code"], 5, "nothing to judge: {ended}");
     cluster.archive();
-    let retrieved = data(&cluster, &["retrieve", "home"]);
+    let retrieved = data(&cluster, 0, &["retrieve", "home"]);
     assert_eq!(retrieved["archives"][0]["path"], format!("home/{ARCHIVE}"));
     assert_eq!((&retrieved["partial"], &retrieved["extracted"]), (&false.into(), &false.into()));
-    let planned = data(&cluster, &["delete", "--dry-run"]);
+    let planned = data(&cluster, 0, &["delete", "--dry-run"]);
     let object =
         |outcome: &str| json!({"kind": "namespace", "namespace": null, "name": "sonobuoy", "outcome": outcome});
     assert_eq!(planned["objects"], json!([object("planned")]));
-    let deleted = data(&cluster, &["delete", "--wait"]);
+    let deleted = data(&cluster, 0, &["delete", "--wait"]);
     assert_eq!((&deleted["objects"], &deleted["left"]), (&json!([object("deleted")]), &json!([])));
 }
 

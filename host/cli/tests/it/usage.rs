@@ -75,12 +75,12 @@ fn directories_that_cannot_be_processed() {
     bed.write("empty/README", "");
     bed.write("bad.wasm", "no module");
     let cases: &[&[&str]] = &[
-        &["plugin", "process", "dir"],
-        &["plugin", "process", "empty", "--name", "p"],
-        &["plugin", "process", "dir", "--name", "Not a name"],
-        &["plugin", "process", "dir", "--name", "p", "--driver", "Cron"],
-        &["plugin", "process", "dir", "--definition", "nobody.yaml"],
-        &["plugin", "process", "dir", "--name", "p", "--module", "bad.wasm"],
+        &["plugin", "postprocess", "dir"],
+        &["plugin", "postprocess", "empty", "--name", "p"],
+        &["plugin", "postprocess", "dir", "--name", "Not a name"],
+        &["plugin", "postprocess", "dir", "--name", "p", "--driver", "Cron"],
+        &["plugin", "postprocess", "dir", "--definition", "nobody.yaml"],
+        &["plugin", "postprocess", "dir", "--name", "p", "--module", "bad.wasm"],
     ];
     insta::assert_snapshot!(told(&bed, cases));
 }

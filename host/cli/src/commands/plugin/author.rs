@@ -17,7 +17,7 @@ use plumbline_core::shell_path;
 use serde::Serialize;
 
 use crate::args::Global;
-use crate::args::shared::{RegistryArgs, RunFormat, context};
+use crate::args::shared::{EXIT_CODES, RegistryArgs, RunFormat, context};
 use crate::error::verdict_code;
 use crate::output::{Out, print, print_raw};
 use crate::ui::say;
@@ -64,6 +64,7 @@ pub(crate) struct LintArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct PostprocessArgs {
     #[command(flatten)]
     pub(crate) options: ProcessOptions,

@@ -30,10 +30,11 @@ pub(crate) use cluster::run as in_cluster;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct RunArgs {
-    #[command(flatten)]
-    pub(crate) local: LocalRunArgs,
+    // First, so that help starts with what to run.
     #[command(flatten)]
     pub(crate) options: RunOptions,
+    #[command(flatten)]
+    pub(crate) local: LocalRunArgs,
 }
 
 /// Options for runs on this machine. They list the options they exclude. [`RunOptions`] does not
@@ -80,9 +81,8 @@ impl LocalRunArgs {
 /// Options for runs on this machine and in a cluster.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunOptions {
-    /// A plugin: the name of a built-in or installed plugin, a definition or packed bundle (file or
-    /// URL), a directory with `plugin.yaml`, or `-` for standard input. `FILE@NAME` names the
-    /// plugin NAME; repeatable
+    /// A plugin: the name of a built-in or installed one, a definition or packed bundle (file or
+    /// URL), a directory, or `-` for standard input. `FILE@NAME` names the plugin NAME; repeatable
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL")]
     pub(crate) plugins: Vec<String>,
     /// Time limit of plugins whose definition has none, such as `90m`; `0` for no limit [default:

@@ -16,6 +16,7 @@ use plumbline_core::run_status::RunPhase;
 use plumbline_core::{Verdict, text};
 use plumbline_kubernetes::status::{Seen, StatusError};
 
+use crate::args::shared::EXIT_CODES;
 use crate::args::{ExitCodes, Global};
 use crate::commands::cluster::ClusterArgs;
 use crate::compat::Name;
@@ -26,6 +27,7 @@ use crate::ui::say;
 pub(crate) use cluster::document as run_document;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
