@@ -1,11 +1,15 @@
-//! Copies the built-in modules that `cargo xtask setup` built and compiled, so that the program can
-//! embed them.
+//! Prepares the built-in modules that `cargo xtask setup` built and compiled, so that the program can
+//! embed them. Components are compressed here; their code is already.
 
 use std::env;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 
 /// The built-in modules, in the order in which help texts list them.
 const MODULES: [&str; 13] = [
@@ -29,23 +33,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     println!("cargo::rerun-if-env-changed=PLUMBLINE_MODULES");
     let modules = env::var_os("PLUMBLINE_MODULES").map_or_else(|| here.join("../../target/modules"), PathBuf::from);
-    let mut list = String::from("&[\n");
+    let mut list = format!("static MODULES: [Embedded; {}] = [\n", MODULES.len());
     for name in MODULES {
         for extension in ["wasm", "cwasm"] {
             let file = modules.join(name).with_extension(extension);
             println!("cargo::rerun-if-changed={}", file.display());
-            let bytes = fs::read(&file).map_err(|error| {
+            let mut bytes = fs::read(&file).map_err(|error| {
                 format!("built-in module {}: {error}; run `cargo xtask setup` first", file.display())
             })?;
+            if extension == "wasm" {
+                let mut compressed = DeflateEncoder::new(Vec::new(), Compression::default());
+                compressed.write_all(&bytes)?;
+                bytes = compressed.finish()?;
+            }
             fs::write(out.join(name).with_extension(extension), bytes)?;
         }
         writeln!(
             list,
-            "    Embedded {{ name: {name:?}, wasm: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.wasm\")), \
-             compiled: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.cwasm\")) }},"
+            "    Embedded {{ name: {name:?}, compressed: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.wasm\")), \
+             component: OnceLock::new(), compiled: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.cwasm\")) }},"
         )?;
     }
-    list.push(']');
+    list.push_str("];\n");
     fs::write(out.join("modules.rs"), list)?;
     Ok(())
 }

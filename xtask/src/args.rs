@@ -6,6 +6,7 @@ use crate::e2e;
 use crate::error::Error;
 use crate::fuzz;
 use crate::image;
+use crate::release;
 
 /// The output of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
@@ -23,10 +24,15 @@ Work:
   fuzz [TARGET] [--seconds N | --hours N] [-- ARGS…]
                   feed a fuzz target its seeds, then generated input: one target until you interrupt it, every target for
                   a minute, or either for N seconds or hours; ARGS go to the target (libFuzzer)
-  dist            set up, then build the release binary and print its path and size
-  image [--output FILE] [--tag NAME] [--optimised] [--binary FILE]
-                  set up, build a static binary, and write an image archive that containerd, Podman and Docker load.
-                  --optimised links as a release does, which takes minutes longer
+  dist            set up, then build the program (one static binary, optimised) and print its path
+  image [--output FILE] [--tag NAME] [--binary FILE] [--dev]
+                  write an image archive with that program, which containerd, Podman and Docker load. --dev adds
+                  plumbline-dev, for the end-to-end tests
+  release [--check] [--output DIR] [--binary ARCHITECTURE=FILE]…
+                  write everything that is published into target/release-artifacts: archives, Debian packages, the
+                  image, the chart, manifests of package managers, checksums, SBOM, provenance. The other architecture
+                  is cross-compiled, or skipped if the tools are missing. --binary packs an existing static program,
+                  and --check installs and inspects what was written (docs/releasing.md)
   deploy          set up, then regenerate the files below deploy/ with `plumbline gen`
   bindings        regenerate what derives from the contract and the definition's reader: the SDKs' bindings,
                   docs/wit.md, the JSON Schemas
@@ -75,6 +81,7 @@ pub(crate) enum Task {
     Fuzz(fuzz::Options),
     Dist,
     Image(image::Options),
+    Release(release::Options),
     Deploy,
     Bindings,
     SuiteData,
@@ -99,6 +106,7 @@ impl Task {
             Some("bench") => return Ok(Self::Bench(without_separator(rest))),
             Some("fuzz") => return fuzz_options(rest).map(Self::Fuzz),
             Some("image") => return image::Options::parse(rest).map(Self::Image),
+            Some("release") => return release::Options::parse(rest).map(Self::Release),
             Some("e2e") => return e2e::Options::parse(rest).map(Self::E2e),
             Some("help" | "--help" | "-h") => Self::Help,
             Some("setup") => Self::Setup,

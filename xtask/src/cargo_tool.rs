@@ -1,14 +1,11 @@
 //! Programs from crates.io that checks need.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::lock::Lock;
-use crate::paths;
 use crate::process;
-use crate::report::say;
+use crate::tools;
 
 /// A program that `cargo install` builds into the cache if it is not in `PATH`.
 pub(crate) struct CargoTool {
@@ -23,33 +20,22 @@ pub(crate) struct CargoTool {
 impl CargoTool {
     /// Returns the program in `PATH`, or else the one in the cache, which is built if missing.
     pub(crate) fn ensure(&self) -> Result<PathBuf, Error> {
-        let path = env::var_os("PATH").unwrap_or_default();
-        let on_path = env::split_paths(&path).map(|dir| dir.join(self.program)).find(|program| program.is_file());
-        if let Some(program) = on_path {
+        if let Some(program) = tools::in_path(self.program) {
             return Ok(program);
         }
-        let tools = paths::cache()?.join("tools");
-        let root = tools.join(format!("{}-{}", self.program, self.version));
-        let program = root.join("bin").join(self.program);
-        if !program.is_file() {
-            let _lock = Lock::take(&tools)?;
-            if !program.is_file() {
-                self.install(&tools, &root)?;
-            }
-        }
-        Ok(program)
+        let name = format!("{}-{}", self.program, self.version);
+        let program = format!("bin/{}", self.program);
+        let doing = format!("{} is not installed; building {} from crates.io", self.program, self.version);
+        Ok(tools::in_cache(&name, &program, doing, |root| self.install(root))?.join(program))
     }
 
     /// `cargo install` puts the finished program in place atomically.
-    fn install(&self, tools: &Path, root: &Path) -> Result<(), Error> {
+    fn install(&self, root: &Path) -> Result<(), Error> {
         let Self { program, version, features } = self;
-        say(format_args!(
-            "{program} is not installed; building {program} {version} from crates.io into {}",
-            root.display()
-        ));
-        let target = tools.join("build");
+        let target = root.with_added_extension("build");
         fs::create_dir_all(&target).map_err(Error::io("create", &target))?;
-        let mut cargo = process::cargo(tools);
+        // Outside of the workspace, whose settings do not apply to tools.
+        let mut cargo = process::cargo(&target);
         cargo.args(["install", "--quiet", "--locked", program, "--version", version, "--profile", "dev"]);
         cargo.args(*features).arg("--root").arg(root).arg("--target-dir").arg(&target);
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");

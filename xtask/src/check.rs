@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::paths::Workspace;
 use crate::report;
 use crate::steps::{Outcome, Steps};
-use crate::wasm_std::WasmStd;
+use crate::target_std::TargetStd;
 use crate::{book, fuzz, modules, process, prose, tasks};
 
 /// The toolchain components that may be missing: the cargo subcommand and the component.
@@ -65,7 +65,7 @@ fn components(root: &Path) -> Result<Outcome, Error> {
 }
 
 /// Lints the modules' code for WebAssembly, which a lint run for this machine does not include.
-fn lint_modules(workspace: &Workspace, std: Option<&WasmStd>) -> Result<Outcome, Error> {
+fn lint_modules(workspace: &Workspace, std: Option<&TargetStd>) -> Result<Outcome, Error> {
     let Some(std) = std.filter(|std| std.has_own_compiler()) else {
         return Ok(Outcome::Skipped("modules are compiled by another compiler than clippy's".to_owned()));
     };

@@ -9,12 +9,9 @@ use std::process::Command;
 
 use crate::apt::Apt;
 use crate::error::Error;
-use crate::lock::Lock;
 use crate::mirrors::Mirrors;
-use crate::paths;
 use crate::process;
-use crate::report::say;
-use crate::skip;
+use crate::tools;
 
 /// A program that tests need.
 struct Tool {
@@ -51,6 +48,11 @@ const OS_RELEASE: &str = "/etc/os-release";
 /// Maximum number of rounds, because a library may need others. The longest chain so far has three.
 const MAX_ROUNDS: usize = 12;
 
+/// Returns skopeo, or `None` with the reason printed.
+pub(crate) fn skopeo() -> Option<OsString> {
+    TOOLS.iter().find(|tool| tool.package == "skopeo").and_then(Tool::ensure)
+}
+
 /// Returns the variables that pass the programs' paths to the tests. A program comes from its
 /// variable if that is set, then from the cache, and is otherwise unpacked now.
 ///
@@ -62,26 +64,17 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
 
 impl Tool {
     fn ensure(&self) -> Option<OsString> {
-        skip::program(self.variable, self.what, self.tests, || self.in_cache())
+        tools::program(self.variable, self.what, self.tests, || self.in_cache())
     }
 
     fn in_cache(&self) -> Result<PathBuf, Error> {
         let os = Path::new(OS_RELEASE);
         let suite = codename(&fs::read_to_string(os).map_err(Error::io("read", os))?)
             .ok_or_else(|| Error::unexpected(format!("{OS_RELEASE} names no release of Debian")))?;
-        let tools = paths::cache()?.join("tools");
-        let root = tools.join(format!("{}-debian-{suite}", self.package));
-        let program = root.join("bin").join(self.package);
-        let _lock = Lock::take(&tools)?;
-        if !program.is_file() {
-            say(format_args!("unpacking Debian's package {}, {}, into {}", self.package, self.what, root.display()));
-            if let Err(error) = self.install(&root, &suite) {
-                // Remove an incomplete installation, or it would be used the next time.
-                let _ = fs::remove_dir_all(&root);
-                return Err(error);
-            }
-        }
-        Ok(program)
+        let name = format!("{}-debian-{suite}", self.package);
+        let program = format!("bin/{}", self.package);
+        let doing = format!("unpacking Debian's package {}, {},", self.package, self.what);
+        Ok(tools::in_cache(&name, &program, doing, |root| self.install(root, &suite))?.join(program))
     }
 
     fn install(&self, root: &Path, suite: &str) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use crate::wasm_std::Attempt;
+use crate::target_std::Attempt;
 
 /// The exit code of `plumbline` for a failure of the system. It also applies to everything that
 /// fails before `plumbline` runs.
@@ -32,8 +32,8 @@ pub(crate) enum Error {
     NoMirror { wanted: &'static str },
     /// Debian does not have the package.
     NoPackage { wanted: String, tried: Vec<String> },
-    /// All ways to get a `wasm32` standard library failed.
-    NoWasmStd { attempts: Vec<Attempt> },
+    /// All ways to get the standard library for a target failed.
+    NoTargetStd { target: &'static str, attempts: Vec<Attempt> },
     /// A tool that a task needs is not installed. `install` says how to install it.
     Missing { what: String, install: String },
     /// A step of `check` failed. Its own error was shown when it happened.
@@ -77,9 +77,9 @@ impl Error {
             Self::Missing { install, .. } => install.clone(),
             Self::NoCache => "set XDG_CACHE_HOME or HOME to an absolute path".to_owned(),
             Self::NoMirror { .. } => format!("install the target with `{RUSTUP_TARGET}` instead"),
-            Self::NoWasmStd { .. } => format!(
-                "with access to the network, `{RUSTUP_TARGET}` is the short way; without, copy \
-                 ~/.cache/plumbline/wasm-std from a machine with the same `rustc -V`"
+            Self::NoTargetStd { target, .. } => format!(
+                "with access to the network, `rustup target add {target}` is the short way; without, copy \
+                 ~/.cache/plumbline from a machine with the same `rustc -V`"
             ),
             _ => return None,
         };
@@ -110,8 +110,8 @@ impl fmt::Display for Error {
                 write!(f, "Debian has no {wanted}")?;
                 tried.iter().try_for_each(|place| write!(f, "\n    {place}"))
             }
-            Self::NoWasmStd { attempts } => {
-                f.write_str("there is no wasm32-unknown-unknown standard library, and none could be made:")?;
+            Self::NoTargetStd { target, attempts } => {
+                write!(f, "there is no {target} standard library, and none could be made:")?;
                 attempts.iter().try_for_each(|attempt| {
                     let reason = attempt.reason.replace('\n', "\n    ");
                     write!(f, "\n    step {}, {}: {reason}", attempt.way.number(), attempt.way)

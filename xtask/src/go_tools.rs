@@ -2,15 +2,13 @@
 //! registry has them.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::Error;
-use crate::lock::Lock;
-use crate::paths;
 use crate::process;
-use crate::report::say;
-use crate::steps;
+use crate::tools;
 
 /// A program that `go install` builds.
 #[derive(Debug, Clone, Copy)]
@@ -35,45 +33,30 @@ pub(crate) const VALE: GoTool = GoTool {
     variable: "PLUMBLINE_VALE",
 };
 
+/// Builds in about 30 seconds of one processor, once.
+pub(crate) const KREW: GoTool =
+    GoTool { name: "krew", package: "sigs.k8s.io/krew/cmd/krew", version: "v0.4.3", variable: "PLUMBLINE_KREW" };
+
+/// Builds in about 20 seconds of one processor, once.
+pub(crate) const ACTIONLINT: GoTool = GoTool {
+    name: "actionlint",
+    package: "github.com/rhysd/actionlint/cmd/actionlint",
+    version: "v1.7.12",
+    variable: "PLUMBLINE_ACTIONLINT",
+};
+
 impl GoTool {
     /// Returns the path of the program. It comes from the variable if that is set, then from the
     /// cache, and is otherwise built now. Returns `None` with the reason printed if that fails. The
     /// tests then report that they are skipped.
-    pub(crate) fn ensure(self) -> Option<PathBuf> {
-        if let Some(named) = env::var_os(self.variable).filter(|named| !named.is_empty()) {
-            return Some(named.into());
-        }
-        match self.in_cache() {
-            Ok(program) => Some(program),
-            Err(error) => {
-                // Keep what failed, and Go's last line about it. The lines between are its
-                // attempts.
-                let said = error.to_string();
-                let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-                let first = lines.next().unwrap_or_default();
-                let reason = lines.next_back().map_or_else(|| first.to_owned(), |last| format!("{first}: {last}"));
-                say(format_args!("no {}, so tests with it are skipped: {reason}", self.name));
-                None
-            }
-        }
+    pub(crate) fn ensure(self) -> Option<OsString> {
+        tools::program(self.variable, self.name, "tests with it", || self.in_cache())
     }
 
     fn in_cache(self) -> Result<PathBuf, Error> {
-        let tools = paths::cache()?.join("tools");
-        let root = tools.join(format!("{}-{}", self.name, self.version));
-        let program = root.join(self.name);
-        let _lock = Lock::take(&tools)?;
-        if !program.is_file() {
-            say(format_args!("building {} {} into {}", self.name, self.version, root.display()));
-            let begin = std::time::Instant::now();
-            if let Err(error) = self.install(&root) {
-                // Remove an incomplete installation, or it would be used the next time.
-                let _ = std::fs::remove_dir_all(&root);
-                return Err(error);
-            }
-            say(format_args!("built {} in {}", self.name, steps::seconds(begin.elapsed())));
-        }
-        Ok(program)
+        let doing = format!("building {} {}", self.name, self.version);
+        let name = format!("{}-{}", self.name, self.version);
+        Ok(tools::in_cache(&name, self.name, doing, |root| self.install(root))?.join(self.name))
     }
 
     fn install(self, root: &Path) -> Result<(), Error> {

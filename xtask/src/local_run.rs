@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::process::{ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -11,30 +11,28 @@ use signal_hook::consts::SIGINT;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
+use crate::program;
 use crate::report::say;
 
-/// The package, and its binary.
-const PACKAGE: &str = "plumbline";
 /// The default plugins.
 const PLUGINS: [&str; 4] = ["-p", "host-facts", "-p", "examples/node-check"];
 
 /// Builds the binary, runs it and explains its exit code, which is also the result.
 pub(crate) fn run(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     let root = workspace.root();
-    process::run_talkative(process::cargo_locked(root, "build").args(["-p", PACKAGE]))?;
-    let mut command = process::cargo_locked(root, "run");
-    command.args(["--quiet", "-p", PACKAGE, "--", "run", "--local"]).args(PLUGINS);
+    let mut command = Command::new(program::build(workspace)?);
+    command.current_dir(root).args(["run", "--local"]).args(PLUGINS);
     if !names_output(args) {
         let output = root.join("target/run");
         fs::create_dir_all(&output).map_err(Error::io("create", &output))?;
         command.arg("--dir").arg(output);
     }
-    command.args(args).stdin(Stdio::inherit());
+    command.args(args);
 
     // Ctrl-C also reaches the run, which then cleans up. Wait until it has finished.
     let interrupted = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGINT, interrupted)
-        .map_err(|source| Error::Start { program: PACKAGE.to_owned(), source })?;
+        .map_err(|source| Error::Start { program: program::PROGRAM.to_owned(), source })?;
     let code = process::exit_code(process::status(&mut command)?);
     say(format_args!("exit code {code}: {}", meaning(code)));
     Ok(ExitCode::from(code))

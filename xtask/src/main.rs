@@ -29,14 +29,16 @@ mod modules;
 mod npm_tools;
 mod paths;
 mod process;
+mod program;
 mod prose;
 mod python_tools;
+mod release;
 mod report;
-mod skip;
 mod steps;
 mod suite_data;
+mod target_std;
 mod tasks;
-mod wasm_std;
+mod tools;
 
 use std::env;
 use std::process::ExitCode;

@@ -6,12 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::built;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
 use crate::report::say;
-use crate::wasm_std::{TARGET, WasmStd};
+use crate::target_std::{Target, TargetStd};
 
 /// The packages of the built-in modules.
 const STOCK: [&str; 13] = [
@@ -37,20 +36,24 @@ const GUESTS: [&str; 4] = [
     "plumbline-guest-v0-1-0-summarizer",
 ];
 /// The program that turns core modules into components.
-const PACK: &str = "plumbline-module-pack";
+pub(crate) const PACK: &str = "plumbline-module-pack";
 /// The file in the build directory that records the standard library of its contents.
 const STD_RECORD: &str = "STD";
 /// The files of a packed module, by extension: the component, and its compiled code.
 const PARTS: [&str; 2] = ["wasm", "cwasm"];
+
+/// Returns the packages of the built-in modules.
+pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
+    STOCK.into_iter()
+}
 
 /// Returns the packages of all modules.
 pub(crate) fn packages() -> impl Iterator<Item = &'static str> {
     STOCK.into_iter().chain(GUESTS)
 }
 
-/// Builds and packs all modules. Unchanged files are not written, so that crates that include them
-/// are not compiled again.
-pub(crate) fn build(workspace: &Workspace, std: &WasmStd) -> Result<(), Error> {
+/// Compiles all modules to core modules.
+pub(crate) fn compile(workspace: &Workspace, std: &TargetStd) -> Result<(), Error> {
     say("building the modules");
     let build_dir = workspace.modules_build();
     discard_foreign(&build_dir, std.identity())?;
@@ -58,14 +61,28 @@ pub(crate) fn build(workspace: &Workspace, std: &WasmStd) -> Result<(), Error> {
     cargo.args(["--profile", "module", "--target-dir"]).arg(&build_dir);
     cargo.args(packages().flat_map(|package| ["-p", package]));
     std.apply(&mut cargo, workspace.root());
-    process::run_talkative(&mut cargo)?;
+    process::run_talkative(&mut cargo)
+}
 
-    let cores = build_dir.join(TARGET).join("module");
-    let modules = workspace.modules();
+/// Packs all modules as components into `modules`, with code for the machine that `packer` runs on.
+/// `packer` returns a command for the program [`PACK`]. Unchanged files are not written, so that
+/// crates that include them are not compiled again.
+pub(crate) fn pack(
+    workspace: &Workspace,
+    modules: &Path,
+    packer: impl Fn() -> Result<Command, Error>,
+) -> Result<(), Error> {
+    let build_dir = workspace.modules_build();
+    let cores = build_dir.join(Target::MODULE.triple).join("module");
     let mut all = Vec::new();
-    for (packages, directory) in [(&STOCK[..], modules.clone()), (&GUESTS[..], modules.join("guests"))] {
+    for (packages, directory) in [(&STOCK[..], modules.to_path_buf()), (&GUESTS[..], modules.join("guests"))] {
         let packed = build_dir.join("packed");
-        pack(workspace, packages, &cores, &packed)?;
+        remove_dir(&packed)?;
+        fs::create_dir_all(&packed).map_err(Error::io("create", &packed))?;
+        let mut pack = packer()?;
+        pack.current_dir(workspace.root()).arg("--out").arg(&packed);
+        pack.args(packages.iter().map(|package| cores.join(core_file(package))));
+        process::run_talkative(&mut pack)?;
         let names: Vec<String> = packages.iter().map(|package| component_name(package)).collect();
         synchronise(&packed, &directory, &names)?;
         all.extend(names);
@@ -84,19 +101,6 @@ fn discard_foreign(build_dir: &Path, identity: &str) -> Result<(), Error> {
     remove_dir(build_dir)?;
     fs::create_dir_all(build_dir).map_err(Error::io("create", build_dir))?;
     fs::write(&record, identity).map_err(Error::io("write", &record))
-}
-
-/// Packs the core modules of `packages` into the directory `out`, which is emptied first.
-fn pack(workspace: &Workspace, packages: &[&str], cores: &Path, out: &Path) -> Result<(), Error> {
-    remove_dir(out)?;
-    fs::create_dir_all(out).map_err(Error::io("create", out))?;
-    // Use the features of the whole workspace. Otherwise the compiler for modules would be compiled
-    // twice: for this package, and for everything else.
-    let program = built::build(process::cargo_locked(workspace.root(), "build").args(["--workspace", "--bin", PACK]))?;
-    let mut pack = Command::new(program.program(PACK)?);
-    pack.current_dir(workspace.root()).arg("--out").arg(out);
-    pack.args(packages.iter().map(|package| cores.join(core_file(package))));
-    process::run_talkative(&mut pack)
 }
 
 /// Makes `to` contain exactly the packed modules `names` of `from`. Directories in it are not

@@ -10,11 +10,8 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
-use crate::lock::Lock;
-use crate::paths;
 use crate::process;
-use crate::report::say;
-use crate::skip;
+use crate::tools;
 
 /// The packages to install. The lock file does not name a registry, so npm uses the configured one.
 const PACKAGE: &str = include_str!("../npm/package.json");
@@ -28,13 +25,17 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("bats/bin/bats", "PLUMBLINE_BATS"),
 ];
 
+/// A file that npm writes when everything is installed.
+const COMPLETE: &str = "node_modules/.package-lock.json";
+
 /// Returns the variables that pass the programs' paths to the tests. A program comes from its
 /// variable if that is set, then from the cache, and is otherwise installed now.
 ///
 /// Programs that are not available are left out, with the reason printed. The tests then report
 /// that they are skipped.
 pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
-    let known: Vec<_> = PROGRAMS.iter().filter_map(|(_, variable)| Some((*variable, skip::named(variable)?))).collect();
+    let known: Vec<_> =
+        PROGRAMS.iter().filter_map(|(_, variable)| Some((*variable, tools::named(variable)?))).collect();
     if known.len() == PROGRAMS.len() {
         return known;
     }
@@ -43,11 +44,11 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
             let program = |name: &str| programs.join(name).into_os_string();
             PROGRAMS
                 .iter()
-                .map(|(name, variable)| (*variable, skip::named(variable).unwrap_or_else(|| program(name))))
+                .map(|(name, variable)| (*variable, tools::named(variable).unwrap_or_else(|| program(name))))
                 .collect()
         }
         Err(error) => {
-            skip::tell("tools from npm", "modules in JavaScript and TypeScript, and tests with bats", &error);
+            tools::tell("tools from npm", "modules in JavaScript and TypeScript, and tests with bats", &error);
             known
         }
     }
@@ -55,19 +56,8 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
 
 /// Returns the directory of the programs.
 fn in_cache() -> Result<PathBuf, Error> {
-    let tools = paths::cache()?.join("tools");
-    let root = tools.join(format!("npm-{}", version()));
-    let programs = root.join("node_modules");
-    let _lock = Lock::take(&tools)?;
-    if !PROGRAMS.iter().all(|(name, _)| programs.join(name).exists()) {
-        say(format_args!("installing jco, esbuild, tsc and bats (about 375 MB) into {}", root.display()));
-        if let Err(error) = install(&root) {
-            // Remove an incomplete installation, or it would be used the next time.
-            let _ = fs::remove_dir_all(&root);
-            return Err(error);
-        }
-    }
-    Ok(programs)
+    let doing = "installing jco, esbuild, tsc and bats (about 375 MB)";
+    Ok(tools::in_cache(&format!("npm-{}", version()), COMPLETE, doing, install)?.join("node_modules"))
 }
 
 /// Returns a version of the installation: the start of the lock file's digest.

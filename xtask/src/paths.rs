@@ -40,8 +40,7 @@ impl Workspace {
         self.root.join("target/modules-build")
     }
 
-    /// Returns the directory of the image archive, and of the image's binary, which is built with
-    /// other flags than everything else.
+    /// Returns the directory of the image archive.
     pub(crate) fn image(&self) -> PathBuf {
         self.root.join("target/image")
     }
@@ -74,6 +73,15 @@ pub(crate) fn cargo_home() -> Option<PathBuf> {
         .map(PathBuf::from)
         .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".cargo")))
         .filter(|path| path.is_absolute())
+}
+
+/// Returns the compiler flags that keep paths of this machine out of the output. So the same source
+/// gives the same bytes everywhere.
+pub(crate) fn remapped(root: &Path) -> Vec<String> {
+    let flag = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    let mut flags: Vec<String> = cargo_home().iter().map(|home| flag(home, "/cargo")).collect();
+    flags.push(flag(root, "/plumbline"));
+    flags
 }
 
 #[cfg(test)]

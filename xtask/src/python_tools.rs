@@ -6,11 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::Error;
-use crate::lock::Lock;
-use crate::paths;
 use crate::process;
-use crate::report::say;
-use crate::skip;
+use crate::tools;
 
 /// A program that tests need.
 struct Tool {
@@ -88,23 +85,14 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
 
 impl Tool {
     fn ensure(&self) -> Option<OsString> {
-        skip::program(self.variable, self.what, self.tests, || self.in_cache())
+        tools::program(self.variable, self.what, self.tests, || self.in_cache())
     }
 
     fn in_cache(&self) -> Result<PathBuf, Error> {
-        let tools = paths::cache()?.join("tools");
-        let root = tools.join(format!("{}-{}", self.name, self.version));
-        let program = root.join("bin").join(self.program);
-        let _lock = Lock::take(&tools)?;
-        if !program.is_file() {
-            say(format_args!("installing {} {}, {}, into {}", self.name, self.version, self.what, root.display()));
-            if let Err(error) = self.install(&root) {
-                // Remove an incomplete installation, or it would be used the next time.
-                let _ = std::fs::remove_dir_all(&root);
-                return Err(error);
-            }
-        }
-        Ok(program)
+        let name = format!("{}-{}", self.name, self.version);
+        let program = format!("bin/{}", self.program);
+        let doing = format!("installing {} {}, {},", self.name, self.version, self.what);
+        Ok(tools::in_cache(&name, &program, doing, |root| self.install(root))?.join(program))
     }
 
     fn install(&self, root: &Path) -> Result<(), Error> {

@@ -9,12 +9,13 @@ use crate::args::{HELP, Task};
 use crate::deny::Deny;
 use crate::error::Error;
 use crate::paths::Workspace;
+use crate::program::{Platform, Release};
 use crate::report::say;
 use crate::steps::Outcome;
-use crate::wasm_std::WasmStd;
+use crate::target_std::{Target, TargetStd};
 use crate::{
-    book, check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, measure, modules, npm_tools, process,
-    python_tools, steps, suite_data, wasm_std,
+    book, built, check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, measure, modules, npm_tools,
+    process, program, python_tools, release, steps, suite_data, target_std,
 };
 
 /// Runs a task.
@@ -23,10 +24,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
     match task {
         Task::Help => print!("{HELP}"),
         Task::Setup | Task::Modules => drop(setup(&workspace)?),
-        Task::Run(args) => {
-            setup(&workspace)?;
-            return local_run::run(&workspace, &args);
-        }
+        Task::Run(args) => return local_run::run(&workspace, &args),
         Task::Test(args) => {
             let std = setup(&workspace)?;
             // Run all tests even if some fail, so that the last lines list every failed test.
@@ -36,18 +34,16 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
             // Tests build modules as authors do.
             cargo.envs(std.variable());
             cargo.envs(debian_tools::ensure());
-            if let Some(helm) = go_tools::HELM.ensure() {
-                cargo.env(go_tools::HELM.variable, helm);
+            for tool in [go_tools::HELM, go_tools::KREW] {
+                cargo.envs(tool.ensure().map(|program| (tool.variable, program)));
             }
             return passed_through(cargo.args(["--workspace", "--no-fail-fast"]).args(args));
         }
-        Task::Bench(args) => {
-            setup(&workspace)?;
-            return bench(&workspace, &args);
-        }
+        Task::Bench(args) => return bench(&workspace, &args),
         Task::Fuzz(options) => return fuzz::run(&workspace, &options),
         Task::Dist => dist(&workspace)?,
         Task::Image(options) => image::image(&workspace, &options)?,
+        Task::Release(options) => release::release(&workspace, &options)?,
         Task::Deploy => {
             setup(&workspace)?;
             deploy::write(&workspace)?;
@@ -63,11 +59,18 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds everything that is missing: the standard library for modules, then the modules.
-pub(crate) fn setup(workspace: &Workspace) -> Result<WasmStd, Error> {
+/// Builds everything that tests and checks need: the standard library for modules, then the modules.
+/// The program that packs them is a development build, like the tests. [`program::Release::setup`]
+/// does the same with a release build.
+pub(crate) fn setup(workspace: &Workspace) -> Result<TargetStd, Error> {
     let start = Instant::now();
-    let std = wasm_std::ensure()?;
-    modules::build(workspace, &std)?;
+    let std = target_std::ensure(Target::MODULE)?;
+    modules::compile(workspace, &std)?;
+    // Use the features of the whole workspace. Otherwise the compiler for modules would be compiled
+    // twice: for this package, and for everything else.
+    let mut cargo = process::cargo_locked(workspace.root(), "build");
+    let packer = built::build(cargo.args(["--workspace", "--bin", modules::PACK]))?.program(modules::PACK)?;
+    modules::pack(workspace, &workspace.modules(), || Ok(Command::new(&packer)))?;
     say(format_args!("set-up took {}", steps::seconds(start.elapsed())));
     Ok(std)
 }
@@ -77,13 +80,12 @@ fn passed_through(command: &mut Command) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(process::exit_code(process::status(command)?)))
 }
 
-/// Runs benchmarks. They also measure the binary, and look for it in their own directory. Both are
-/// built together. Separately, cargo would give their shared crates different features, and compile
-/// them twice.
+/// Runs benchmarks. They also measure the binary, and look for it in their own directory.
 fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
-    let mut cargo = process::cargo_locked(workspace.root(), "build");
-    process::run_talkative(cargo.args(["--release", "-p", "plumbline-bench", "-p", "plumbline"]))?;
-    let program = workspace.target().join("release/plumbline-bench");
+    let release = Release::new(workspace, Platform::of_this_machine()?)?;
+    release.setup()?;
+    process::run_talkative(&mut release.cargo(&[program::DEV, program::PROGRAM]))?;
+    let program = release.path(program::DEV);
     if args.iter().any(|arg| arg == "scale" || arg == "sonobuoy") {
         return e2e::bench(workspace, &program, args);
     }
@@ -92,7 +94,7 @@ fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     if args.iter().any(|arg| arg == "languages") {
         bench.envs(python_tools::ensure()).envs(npm_tools::ensure());
     }
-    passed_through(bench.args(args).current_dir(workspace.root()))
+    passed_through(bench.arg("bench").args(args).current_dir(workspace.root()))
 }
 
 /// Writes the generated bindings. This needs no set-up, because it does not use modules.
@@ -101,14 +103,13 @@ fn bindings(workspace: &Workspace) -> Result<ExitCode, Error> {
     passed_through(cargo.args(["-p", "plumbline-bindings", "--", "write"]).arg(workspace.root()))
 }
 
-/// Builds a release. Prints the path and the size on stdout.
+/// Builds the program. Prints its path on stdout, and its size on stderr.
 fn dist(workspace: &Workspace) -> Result<(), Error> {
-    setup(workspace)?;
-    process::run_talkative(process::cargo_locked(workspace.root(), "build").args(["--release", "-p", "plumbline"]))?;
-    let binary = workspace.target().join("release/plumbline");
+    let binary = program::build(workspace)?;
     let size = fs::metadata(&binary).map_err(Error::io("find the built binary", &binary))?.len();
     let mib = size as f64 / f64::from(1 << 20);
-    println!("{} ({mib:.1} MiB)", binary.display());
+    say(format_args!("the program has {mib:.1} MiB"));
+    println!("{}", binary.display());
     Ok(())
 }
 

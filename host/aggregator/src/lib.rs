@@ -24,6 +24,7 @@ mod postprocess;
 mod run;
 mod runlog;
 mod server;
+mod source;
 mod state;
 mod workdir;
 
@@ -35,7 +36,7 @@ pub use judging::{
     plan_judges, result_sets,
 };
 pub use modules::{Compiler, Job, LazyModule, ModuleError, Modules};
-pub use plan::{LimitPolicy, PlanError, PlannedPlugin, Provenance, Source, prepare};
+pub use plan::{PlannedPlugin, Provenance, prepare};
 pub use postprocess::{
     Detected, Detections, ERROR_FILE, EXIT_FILE, Failure, LeanLimits, LeanTree, MAX_FAILURES, ModuleInput, NodeOutcome,
     Outcome, PostProcessError, Subject, TREE_FILE, Usage, module_inputs, post_process, read_lean,
@@ -43,5 +44,6 @@ pub use postprocess::{
 pub use run::{Finished, OnArchived, PluginOutcome, Run, RunError, Settings, StartKind};
 pub use runlog::RunLogLayer;
 pub use server::{Server, ServerError, Store};
+pub use source::{LimitPolicy, PlanError, Source};
 pub use state::{ApplyError, HEARTBEAT, Published, State};
 pub use workdir::{PluginRecord, RunRecord, STATUS_FILE, WorkDir, WorkDirError};

@@ -2,53 +2,19 @@
 //! runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use plumbline_core::definition::{AUTO_FORMAT, Definition, LimitError, effective_limits};
+use plumbline_core::definition::{AUTO_FORMAT, Definition};
 use plumbline_core::{ModuleLimits, Node, PluginName, ResultKey};
-use plumbline_sandbox::{CallStats, Expect, ModuleFailure, ModuleInfo, OptionProblem, PluginInfo, check_options};
+use plumbline_sandbox::{CallStats, Expect, ModuleInfo, PluginInfo, check_options};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::judging::{PlannedJudge, plan_judges};
-use crate::modules::{LazyModule, ModuleError, Modules};
+use crate::modules::{LazyModule, Modules};
 use crate::postprocess::{RunLog, Subject};
-
-/// A definition and its bundle.
-#[derive(Debug, Clone)]
-pub struct Source {
-    /// Definition of the plugin.
-    pub definition: Arc<Definition>,
-    /// Directory of the bundle with the definition and its modules, if there is one.
-    pub bundle: Option<PathBuf>,
-}
-
-/// Default and maximum limits of modules.
-#[derive(Debug, Clone)]
-pub struct LimitPolicy {
-    /// Limits without a request in the definition.
-    pub default: ModuleLimits,
-    /// Maximum limits, set by the operator.
-    pub cap: ModuleLimits,
-}
-
-impl LimitPolicy {
-    /// Returns the limits of `module` for a plugin. The definition takes precedence, because its
-    /// author knows the results, while the module's author knows only the module.
-    pub(crate) fn limits(&self, definition: &Definition, module: &ModuleInfo) -> Result<ModuleLimits, PlanError> {
-        let request = definition.plumbline.limits.clone().or(&module.limits);
-        effective_limits(&request, &self.default, &self.cap)
-            .map_err(|source| PlanError::Limit { plugin: definition.name.clone(), source })
-    }
-}
-
-impl Default for LimitPolicy {
-    fn default() -> Self {
-        Self { default: ModuleLimits::default(), cap: ModuleLimits::cap() }
-    }
-}
+use crate::source::{LimitPolicy, PlanError, Source};
 
 /// A planned plugin of the run.
 #[derive(Clone)]
@@ -215,66 +181,6 @@ fn check(definition: &Definition, mut modules: Vec<&ModuleInfo>) -> Result<Vec<S
     match checked.problems.is_empty() {
         true => Ok(checked.warnings),
         false => Err(PlanError::Options { plugin: definition.name.clone(), problems: checked.problems }),
-    }
-}
-
-/// Error while planning a run.
-#[derive(Debug, thiserror::Error)]
-pub enum PlanError {
-    /// A module is unusable.
-    #[error("plugin `{plugin}`: {source}")]
-    Module {
-        /// Name of the plugin.
-        plugin: PluginName,
-        /// The underlying error.
-        source: ModuleError,
-    },
-    /// A limit exceeds the operator's cap.
-    #[error("plugin `{plugin}`: {source}")]
-    Limit {
-        /// Name of the plugin.
-        plugin: PluginName,
-        /// The underlying error.
-        source: LimitError,
-    },
-    /// A module rejects the options.
-    #[error("plugin `{plugin}`: its options cannot be used: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Options {
-        /// Name of the plugin.
-        plugin: PluginName,
-        /// Problems, at least one.
-        problems: Vec<OptionProblem>,
-    },
-    /// An input of a judge is invalid.
-    #[error("plugin `{plugin}`: `{path}`: {why}")]
-    Verdict {
-        /// Name of the plugin.
-        plugin: PluginName,
-        /// Path of the key in the definition.
-        path: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The expectations module failed.
-    #[error("plugin `{plugin}`: its expectations (module `{module}`) failed: {source}")]
-    Expectations {
-        /// Name of the plugin.
-        plugin: PluginName,
-        /// Name of the module.
-        module: String,
-        /// The underlying error.
-        source: Box<ModuleFailure>,
-    },
-}
-
-impl PlanError {
-    /// Returns a hint with the fix, if there is one.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Module { source, .. } => source.hint(),
-            _ => None,
-        }
     }
 }
 

@@ -12,7 +12,7 @@
 //!   bundles, checks their signatures, and distributes them.
 //! * [`local_run`], [`cluster_run`], [`manifest`], [`suite`]: runs on this machine and in a cluster,
 //!   and the conformance suite in a run.
-//! * [`aggregator`], [`test_plugin`], [`process`]: roles of the program in a cluster.
+//! * [`aggregator`], [`process`]: roles of the program in a cluster.
 //! * [`results`], [`trees`], [`judges`], [`difference`]: reads, judges and compares the results of
 //!   runs.
 //! * [`report`]: renders results as text, Markdown, HTML, JUnit XML, JSON and YAML.
@@ -62,7 +62,6 @@ pub mod signing;
 pub mod sources;
 pub mod submission;
 pub mod suite;
-pub mod test_plugin;
 pub mod trees;
 
 pub use context::{Context, Reporter};

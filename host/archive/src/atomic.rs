@@ -1,7 +1,7 @@
 //! Files that are written completely or not at all.
 
-use std::ffi::OsStr;
-use std::fs::{File, Permissions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,25 @@ impl AtomicFile {
         builder.permissions(Permissions::from_mode(mode));
         let directory = parent_directory(target);
         let temporary = disk.step(Step::CreateTemporary(directory), || builder.tempfile_in(directory))?;
+        Ok(Self { temporary, target: target.to_owned(), disk: disk.clone() })
+    }
+
+    /// Creates a temporary file like [`AtomicFile::create_on`], with the name `.TARGET.part`. It
+    /// replaces the file that a killed process left under this name, so only one process may write
+    /// to the target at a time.
+    pub fn create_part_on(disk: &Disk, target: &Path, mode: u32) -> io::Result<Self> {
+        let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut part = OsString::from(".");
+        part.push(name);
+        part.push(".part");
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&part).rand_bytes(0).permissions(Permissions::from_mode(mode));
+        let directory = parent_directory(target);
+        let path = directory.join(&part);
+        let temporary = disk.step(Step::Create(&path), || match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => builder.tempfile_in(directory),
+        })?;
         Ok(Self { temporary, target: target.to_owned(), disk: disk.clone() })
     }
 
@@ -124,8 +143,6 @@ pub fn parent_directory(file: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     fn names(dir: &Path) -> Vec<String> {
@@ -163,6 +180,18 @@ mod tests {
         write_atomic(&dir.path().join("taken"), b"data").unwrap_err();
         assert_eq!(names(dir.path()), ["taken"]);
         write_atomic(&dir.path().join("missing/file"), b"data").unwrap_err();
+    }
+
+    #[test]
+    fn a_part_that_a_killed_process_left_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("a.tar.gz");
+        fs::write(dir.path().join(".a.tar.gz.part"), "the first half of an earlier attempt").unwrap();
+        let mut file = AtomicFile::create_part_on(&Disk::default(), &target, 0o644).unwrap();
+        file.write_all(b"whole").unwrap();
+        file.commit().unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "whole");
+        assert_eq!(names(dir.path()), ["a.tar.gz"]);
     }
 
     #[cfg(unix)]

@@ -139,14 +139,15 @@ pub struct Packed {
 
 /// Packs the content of `dir` into the file `out`, as [`pack_directory`] does.
 ///
-/// The file is written under a temporary name next to `out` and then moved, so a partial archive
-/// never appears under its final name. If `out` is inside `dir`, it is not packed.
+/// The file is written as `.OUT.part` next to `out` and then moved, so a partial archive never
+/// appears under its final name. A part that a killed process left is replaced. If `out` is inside
+/// `dir`, it is not packed.
 ///
 /// # Errors
 /// The temporary file is then removed, and an existing file at `out` stays.
 pub fn write_archive(dir: &Path, out: &Path, options: &PackOptions) -> Result<Packed, PackError> {
     let what = format!("`{}`", out.display());
-    let file = AtomicFile::create_on(&options.disk, out, 0o644).map_err(|error| PackError::write(&what, error))?;
+    let file = AtomicFile::create_part_on(&options.disk, out, 0o644).map_err(|error| PackError::write(&what, error))?;
     let mut options = options.clone();
     options.exclude.extend([out.to_owned(), file.temporary_path().to_owned()]);
     let (file, packing) = pack_into(dir, file, &what, &options, &mut || false)?;

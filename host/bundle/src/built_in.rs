@@ -1,17 +1,37 @@
 //! Built-in modules, compiled ahead of time, and built-in plugin definitions.
 
+use std::io::Read as _;
+use std::sync::OnceLock;
+
+use flate2::read::DeflateDecoder;
 use plumbline_sandbox::{Accepted, LoadError, Module, Sandbox};
 
 /// A module that is embedded in this program.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Embedded {
     /// Name of the module.
     pub name: &'static str,
-    /// The WebAssembly component.
-    pub wasm: &'static [u8],
+    /// The WebAssembly component as raw DEFLATE data.
+    compressed: &'static [u8],
+    /// The component, once it was needed.
+    component: OnceLock<Vec<u8>>,
     /// The component, compiled for the sandbox of this version. A machine that it does not fit
     /// compiles the component again.
     pub compiled: &'static [u8],
+}
+
+impl Embedded {
+    /// Returns the WebAssembly component. If the program is damaged, the result is not a component,
+    /// and the sandbox rejects it.
+    pub fn wasm(&'static self) -> &'static [u8] {
+        self.component.get_or_init(|| {
+            let mut component = Vec::new();
+            match DeflateDecoder::new(self.compressed).read_to_end(&mut component) {
+                Ok(_) => component,
+                Err(_) => Vec::new(),
+            }
+        })
+    }
 }
 
 /// Error while loading a built-in module. It means that the program is damaged.
@@ -24,23 +44,23 @@ pub struct BuiltInError {
     pub source: LoadError,
 }
 
-static MODULES: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
 /// Returns the built-in modules as bytes.
 pub fn embedded() -> &'static [Embedded] {
-    MODULES
+    &MODULES
 }
 
 /// Loads the built-in modules into `sandbox`. Fails only when the program is damaged.
 pub fn load(sandbox: &Sandbox) -> Result<Vec<Module>, BuiltInError> {
-    let load = |module: &Embedded| sandbox.load_precompiled(module.name, module.wasm, module.compiled);
+    let load = |module: &'static Embedded| sandbox.load_precompiled(module.name, module.wasm(), module.compiled);
     MODULES.iter().map(|module| load(module).map_err(|source| BuiltInError { name: module.name, source })).collect()
 }
 
 /// Inspects the built-in modules without loading them. Each module is loaded when it is first
 /// needed. Most modules are never needed in a run. Fails only when the program is damaged.
 pub fn accept(sandbox: &Sandbox) -> Result<Vec<Accepted>, BuiltInError> {
-    let accept = |module: &Embedded| sandbox.accept_precompiled(module.name, module.wasm, module.compiled);
+    let accept = |module: &'static Embedded| sandbox.accept_precompiled(module.name, module.wasm(), module.compiled);
     MODULES.iter().map(|module| accept(module).map_err(|source| BuiltInError { name: module.name, source })).collect()
 }
 

@@ -17,23 +17,8 @@ use crate::error;
 /// Sonobuoy's name. In images, the binary has this name.
 pub(crate) const SONOBUOY: &str = "sonobuoy";
 
-/// The entry point of the conformance suite's image. Plugin `e2e` calls it. An image in which this
-/// name links to the binary can replace the suite's image.
-const SUITE: &str = "run_e2e.sh";
-
 /// The command with the roles of a worker.
 const WORKER: &str = "worker";
-
-/// Returns the arguments. Under the name of the suite's program, the binary acts as `test-plugin
-/// e2e`.
-pub(crate) fn arguments(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut args: Vec<OsString> = args.into_iter().collect();
-    let program = args.first().and_then(|path| Path::new(path).file_name());
-    if program == Some(OsStr::new(SUITE)) {
-        args.splice(1..1, ["test-plugin", "e2e"].map(OsString::from));
-    }
-    args
-}
 
 /// The name under which this program was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,15 +226,6 @@ mod tests {
     }
 
     #[test]
-    fn by_the_name_of_the_suites_program_it_stands_in_for_it() {
-        let meant = |args: &[&str]| arguments(args.iter().map(OsString::from)).join(OsStr::new(" "));
-        assert_eq!(meant(&["/run_e2e.sh"]), "/run_e2e.sh test-plugin e2e");
-        assert_eq!(meant(&["run_e2e.sh", "--dry-run", "y"]), "run_e2e.sh test-plugin e2e --dry-run y");
-        assert_eq!(meant(&["/plumbline", "version"]), "/plumbline version");
-        assert_eq!(meant(&[]), "");
-    }
-
-    #[test]
     fn suggestions_name_nothing_that_help_hides() {
         for (typed, meant, hidden) in [
             ("plumbline aggregate", "", "aggregator"),
@@ -257,7 +233,7 @@ mod tests {
             ("plumbline worer", "", "worker"),
             ("plumbline version --logtostder", "", "logtostderr"),
             ("plumbline run --kube-conformance-image-versio", "", "kube-conformance-image-version"),
-            ("plumbline reslts", "results", "test-plugin"),
+            ("plumbline reslts", "results", "splat"),
             ("plumbline results --reproces x", "--reprocess", "logtostderr"),
         ] {
             let error = parse(typed).unwrap_err().to_string();

@@ -19,7 +19,7 @@ use compat::Name;
 use error::PrintError as _;
 
 fn main() -> ExitCode {
-    let args = compat::arguments(env::args_os());
+    let args: Vec<OsString> = env::args_os().collect();
     let name = Name::of(args.first().map(OsString::as_os_str));
     if let Some(code) = commands::completion::complete(&args) {
         return code;

@@ -16,7 +16,7 @@ pub(crate) fn print(failed: &str, text: impl FnOnce(&mut Out) -> io::Result<()>)
     print_on(anstream::stdout().lock(), failed, text)
 }
 
-/// Prints to standard output as [`print`] does, with every byte.
+/// Prints to standard output as [`print()`] does, with every byte.
 pub(crate) fn print_raw(failed: &str, text: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<ExitCode, AppError> {
     print_on(AutoStream::always_ansi(io::stdout().lock()), failed, text)
 }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::name::ResultKey;
-use crate::run_status::{NEVER, or_never};
 
 /// The maximum number of names in all lists of one state together. A complete end-to-end suite has
 /// about 7,000 tests, and more names help nobody.
@@ -18,6 +17,15 @@ pub const MAX_NAME_BYTES: usize = 1 << 20;
 
 /// The maximum length of a message in bytes. The rest is cut off, since a message is one line.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 10;
+
+/// The timestamp that means "not yet": `0001-01-01T00:00:00Z`. Readers of the status annotation
+/// expect it where a time is required and none is known (docs/protocol.md, "Status").
+pub const NEVER: Timestamp = Timestamp::constant(-62_135_596_800, 0);
+
+/// Reads `null` as [`NEVER`].
+pub(crate) fn or_never<'de, D: Deserializer<'de>>(de: D) -> Result<Timestamp, D::Error> {
+    Option::<Timestamp>::deserialize(de).map(|at| at.unwrap_or(NEVER))
+}
 
 /// An update as a plugin sends it. It is also the state that results from all updates, as the
 /// status shows it.

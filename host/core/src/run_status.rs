@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::judgement::VerdictSummary;
-use crate::progress::ProgressUpdate;
+use crate::progress::{NEVER, ProgressUpdate, or_never};
 use crate::status::Status;
 use crate::text::{excerpt, printable};
 
@@ -22,10 +22,6 @@ pub const MAX_HINT_BYTES: usize = 1 << 10;
 /// the cause.
 const SHORT_BYTES: usize = 512;
 const CUT: char = '…';
-
-/// The timestamp that means "not yet": `0001-01-01T00:00:00Z`. Readers of the status annotation
-/// expect it where a time is required and none is known (docs/protocol.md, "Status").
-pub const NEVER: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 
 /// The status of a run. Parsing is lenient: keys may be missing or `null`, and unknown ones are
 /// ignored.
@@ -211,11 +207,6 @@ impl Default for TarInfo {
     fn default() -> Self {
         Self { name: String::new(), created: NEVER, sha256: String::new(), size: 0 }
     }
-}
-
-/// Reads `null` as [`NEVER`].
-pub(crate) fn or_never<'de, D: Deserializer<'de>>(de: D) -> Result<Timestamp, D::Error> {
-    Option::<Timestamp>::deserialize(de).map(|at| at.unwrap_or(NEVER))
 }
 
 /// Defines an enum that is written as words. An unknown word is kept unchanged.

@@ -117,7 +117,7 @@ fn ended_well(container: &ContainerView) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use plumbline_apidouble::ApiDouble;
+    use plumbline_dev::ApiDouble;
     use serde_json::json;
     use tokio::task::JoinHandle;
 
@@ -195,7 +195,7 @@ mod tests {
         tokio::spawn(companions.ended())
     }
 
-    fn watches(requests: &[plumbline_apidouble::Recorded]) -> usize {
+    fn watches(requests: &[plumbline_dev::Recorded]) -> usize {
         requests.iter().filter(|request| request.query.contains("watch=true")).count()
     }
 

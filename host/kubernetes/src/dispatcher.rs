@@ -13,7 +13,7 @@ use crate::driver::{Stage, container_name, secret, workload};
 use crate::error::ClusterError;
 use crate::monitor::{GracePeriods, Monitor, MonitorOptions, Watched};
 use crate::nodes::list_nodes;
-use crate::owned::{Created, Kind, Launched, clean_up, clean_up_launch, create};
+use crate::owned::{Created, Kind, Launched, check_admission, clean_up, clean_up_launch, create};
 use crate::status::WorkerPods;
 
 /// A function that adds the survey of the cluster to the tree of the run (see
@@ -73,6 +73,9 @@ impl KubernetesDispatcher {
         let kind = if definition.driver.is_per_node() { Kind::DaemonSet } else { Kind::Pod };
         let created = async {
             create(cluster, &stage.namespace, Kind::Secret, &secret).await?;
+            if kind == Kind::DaemonSet {
+                check_admission(cluster, &stage.namespace, &workload).await?;
+            }
             create(cluster, &stage.namespace, kind, &workload).await
         };
         match created.await {
@@ -169,7 +172,7 @@ fn advice(error: &ClusterError, namespace: &str) -> Option<String> {
     let known = [
         (
             "violates PodSecurity",
-            "the namespace admits no such pods: give it a wider Pod Security level, or the plugin a `podSpec` and a `securityContext` that the level admits",
+            "start the run with the level that the plugin needs (`--namespace-psa-enforce-level`), or give the plugin a `podSpec` and a `securityContext` that the level admits",
         ),
         ("exceeded quota", "raise the quota of the namespace, or let the plugin ask for less"),
         (
@@ -208,7 +211,7 @@ mod tests {
     fn other_refusals_have_other_advice_or_none() {
         assert!(
             told("pods \"p\" is forbidden: violates PodSecurity \"restricted:latest\": host namespaces", 403)
-                .contains("Pod Security level")
+                .contains("--namespace-psa-enforce-level")
         );
         assert!(told("pods \"p\" is forbidden: exceeded quota: q, requested: pods=1", 403).contains("quota"));
         assert!(!told("an odd webhook said no: cannot", 403).contains("hint"));

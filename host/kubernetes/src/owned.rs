@@ -13,6 +13,7 @@ use crate::cluster::Cluster;
 use crate::driver::{SKIP_CLEANUP_ANNOTATION, Stage};
 use crate::error::ClusterError;
 use crate::names;
+use crate::parts::put;
 use crate::retry::{Listing, PATIENCE, list, retry_until, send_with_retry};
 
 /// Interval between checks of an object from an earlier attempt that is being deleted. The first
@@ -106,6 +107,39 @@ pub(crate) async fn create(
         .when(|obstacle: &Obstacle| obstacle.passes && Instant::now() < deadline)
         .await
         .map_err(|obstacle| obstacle.error)
+}
+
+/// Asks the API server whether it admits a pod of this DaemonSet, by a dry run.
+///
+/// The DaemonSet controller retries a refused pod for ever, and only its events say why.
+///
+/// # Errors
+/// Returns a refusal that stays. Other failures are none: a webhook may not support dry runs, and a
+/// quota may have room when the controller creates the pods.
+pub(crate) async fn check_admission(
+    cluster: &Cluster,
+    namespace: &str,
+    daemon_set: &Value,
+) -> Result<(), ClusterError> {
+    let name = text(daemon_set, &["metadata", "name"]).unwrap_or_default();
+    let template = |field: &str| daemon_set.pointer(&format!("/spec/template/{field}")).cloned().unwrap_or_default();
+    let mut metadata = template("metadata");
+    put(&mut metadata, "generateName", json!(format!("{name}-")));
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template("spec")});
+    let what = format!("create pods of DaemonSet `{name}` in namespace `{namespace}`");
+    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+    let request = kube::core::Request::new(Kind::Pod.path(namespace)).create(&dry_run, pod.to_string().into_bytes());
+    match send_with_retry(cluster, &what, PATIENCE, request).await {
+        Err(error) if error.code == Some(422) => Err(error),
+        Err(error) if error.code == Some(403) && !passes(&error.cause) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Returns true if a refusal is about a quota, or about the permission to create pods, which the
+/// DaemonSet controller has.
+fn passes(cause: &str) -> bool {
+    cause.contains("exceeded quota") || cause.contains(" cannot create resource ")
 }
 
 async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object: &Value) -> Result<Created, Obstacle> {

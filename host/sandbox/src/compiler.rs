@@ -4,12 +4,10 @@
 //! The process runs the same program, with a subcommand that calls [`compile_stdin`]. It limits its
 //! own resources before it reads anything, and returns the code in the form of a cache entry.
 
-use std::ffi::OsString;
 use std::io;
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::panic::catch_unwind;
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::scope;
@@ -20,6 +18,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, se
 use sha2::{Digest, Sha256};
 
 use crate::cache::{Entry, Key};
+use crate::config::CompilerProcess;
 use crate::engine;
 
 /// The maximum size of compiled code from the process, in bytes: 128 MiB. The code of CPython has
@@ -32,21 +31,6 @@ const THREADS: usize = 4;
 const INVALID: i32 = 2;
 /// The exit code for insufficient memory.
 const NO_MEMORY: i32 = 3;
-
-/// The settings of the separate process that compiles components.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CompilerProcess {
-    /// The path of the program.
-    pub program: PathBuf,
-    /// The arguments. The limits for [`compile_stdin`] are appended: bytes of memory and seconds of
-    /// CPU time.
-    pub args: Vec<OsString>,
-    /// The memory that compiling one component may take, in bytes.
-    pub memory: u64,
-    /// The CPU time that compiling one component may take, in seconds. The wall-clock limit is four
-    /// times as long.
-    pub cpu_seconds: u64,
-}
 
 /// The maximum length of standard error in bytes.
 const MAX_REASON: u64 = 4 << 10;

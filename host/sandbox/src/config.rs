@@ -1,10 +1,10 @@
 //! The settings of a sandbox, which apply to all modules.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 
-use crate::compiler::CompilerProcess;
 use crate::error::SandboxError;
 
 const KIB: usize = 1 << 10;
@@ -65,6 +65,21 @@ pub struct SandboxConfig {
     pub max_memories: u32,
     /// The maximum number of tables of one component. Default 16: one or two per part.
     pub max_tables: u32,
+}
+
+/// The settings of the separate process that compiles components.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompilerProcess {
+    /// The path of the program.
+    pub program: PathBuf,
+    /// The arguments. The limits for [`crate::compile_stdin`] are appended: bytes of memory and
+    /// seconds of CPU time.
+    pub args: Vec<OsString>,
+    /// The memory that compiling one component may take, in bytes.
+    pub memory: u64,
+    /// The CPU time that compiling one component may take, in seconds. The wall-clock limit is four
+    /// times as long.
+    pub cpu_seconds: u64,
 }
 
 impl Default for SandboxConfig {

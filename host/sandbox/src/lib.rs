@@ -35,6 +35,7 @@ mod engine;
 mod error;
 mod failure;
 mod generation;
+mod host;
 mod inspect;
 mod module;
 mod options;
@@ -48,8 +49,8 @@ pub use call::io::{
     CallStats, Entry, Expect, InputFile, ItemSink, Judge, LogLevel, LogSink, NoLog, OpenFile, PluginInfo, PostProcess,
     ResultSource, RulingSink, Summarize, TreeItem, TreeSource,
 };
-pub use compiler::{CompilerProcess, compile_stdin};
-pub use config::SandboxConfig;
+pub use compiler::compile_stdin;
+pub use config::{CompilerProcess, SandboxConfig};
 pub use error::{InspectError, LoadError, SandboxError};
 pub use failure::{ModuleFailure, Unit};
 pub use generation::HOST_GENERATION;

@@ -14,8 +14,8 @@ use crate::call::state::CallState;
 use crate::engine::HOST_STACK;
 use crate::failure::{MAX_SENTENCE, ModuleFailure, cut};
 use crate::generation::v0_1::{Answer, Bound};
+use crate::host::Host;
 use crate::inspect::ModuleInfo;
-use crate::sandbox::Host;
 
 /// A compiled and linked component. It is cheap to clone. Calls may run from any number of threads,
 /// each in its own instance.

@@ -17,6 +17,7 @@ use crate::compiler::CompilerError;
 use crate::config::SandboxConfig;
 use crate::error::{LoadError, SandboxError};
 use crate::generation::v0_1;
+use crate::host::Host;
 use crate::inspect::{Inspected, ModuleInfo, Roles, Shape, inspect_all};
 use crate::module::Module;
 use crate::slots::Slots;
@@ -376,23 +377,6 @@ impl Accepted {
     pub fn load(self) -> Result<Module, LoadError> {
         self.sandbox.finish(&self.name, &self.wasm, self.inspected, self.code)
     }
-}
-
-pub(crate) struct Host {
-    pub(crate) config: SandboxConfig,
-    pub(crate) engine: Engine,
-    pub(crate) slots: Slots,
-    pub(crate) ticker: Ticker,
-    pub(crate) fingerprint: [u8; 32],
-    /// The fingerprint of the engine for precompiled code, created on first use.
-    pub(crate) portable: OnceLock<[u8; 32]>,
-    pub(crate) cache: Option<Cache>,
-    /// The linkers for modules without and with WASI.
-    pub(crate) plain: Linker<CallState>,
-    pub(crate) with_wasi: Linker<CallState>,
-    pub(crate) compiled: AtomicU64,
-    pub(crate) cached: AtomicU64,
-    pub(crate) brought_along: AtomicU64,
 }
 
 #[cfg(test)]

@@ -5,54 +5,18 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use tokio::io::AsyncWrite;
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
-use wasmtime_wasi::cli::{IsTerminal, StdoutStream, WasiCli, WasiCliView as _};
+use wasmtime_wasi::cli::{WasiCli, WasiCliView as _};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView, WasiClocksView as _};
 use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView as _};
+use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::Host;
 use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, random, sync};
-use wasmtime_wasi::p2::{DynPollable, OutputStream, Pollable, StreamError, StreamResult};
 use wasmtime_wasi::random::WasiRandom;
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi::{WasiCtxView, WasiView};
 
 use crate::call::limits::Clock;
-use crate::call::lines::{Lines, Stream};
 use crate::call::state::CallState;
-
-/// The maximum number of host resources that a module may hold through WASI at once: streams,
-/// timers, errors.
-const MAX_RESOURCES: usize = 10_000;
-/// The maximum number of random bytes per call.
-const MAX_RANDOM: u64 = 1 << 20;
-
-/// The WASI state, created on first use. Most modules never use it.
-pub(crate) struct WasiState {
-    lines: Lines,
-    clock: Clock,
-    made: Option<(WasiCtx, ResourceTable)>,
-}
-
-impl WasiState {
-    pub(crate) fn new(lines: Lines, clock: Clock) -> Self {
-        Self { lines, clock, made: None }
-    }
-
-    fn view(&mut self) -> WasiCtxView<'_> {
-        let (ctx, table) = self.made.get_or_insert_with(|| {
-            let mut context = WasiCtx::builder();
-            context
-                .stdout(Pipe { lines: self.lines.clone(), stream: Stream::Out })
-                .stderr(Pipe { lines: self.lines.clone(), stream: Stream::Err })
-                .max_random_size(MAX_RANDOM);
-            let mut table = ResourceTable::new();
-            table.set_max_capacity(MAX_RESOURCES);
-            (context.build(), table)
-        });
-        WasiCtxView { ctx, table }
-    }
-}
 
 struct HasTable;
 
@@ -126,52 +90,6 @@ impl Host for Timers<'_> {
         let duration = duration.min(nanoseconds(self.clock.left()));
         self.clocks.subscribe_duration(duration)
     }
-}
-
-/// The maximum number of bytes that a guest may write at once.
-const PERMIT: usize = 64 << 10;
-
-#[derive(Debug, Clone)]
-struct Pipe {
-    lines: Lines,
-    stream: Stream,
-}
-
-impl IsTerminal for Pipe {
-    fn is_terminal(&self) -> bool {
-        false
-    }
-}
-
-impl StdoutStream for Pipe {
-    fn p2_stream(&self) -> Box<dyn OutputStream> {
-        Box::new(self.clone())
-    }
-
-    /// Only needed for WASI 0.3, which is not provided.
-    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
-        Box::new(tokio::io::sink())
-    }
-}
-
-impl OutputStream for Pipe {
-    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.lines.stream(self.stream, &bytes).map_err(|stop| StreamError::Trap(stop.into()))
-    }
-
-    fn flush(&mut self) -> StreamResult<()> {
-        Ok(())
-    }
-
-    fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(PERMIT)
-    }
-}
-
-#[wasmtime_wasi::async_trait]
-impl Pollable for Pipe {
-    /// Returns immediately, because excess output is dropped and never waits.
-    async fn ready(&mut self) {}
 }
 
 impl WasiView for CallState {

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::image;
 use crate::paths::Workspace;
 use crate::process;
+use crate::program;
 use crate::report::say;
 use interrupt::Interrupt;
 use lab::Lab;
@@ -47,7 +48,7 @@ pub(crate) fn bench(workspace: &Workspace, program: &Path, args: &[OsString]) ->
     scripts.build(Some("kwok"), &interrupt)?;
     let lab = Lab::control_plane(&scripts, &interrupt)?;
     let mut command = lab.inside(program);
-    command.args(args).current_dir(workspace.root()).stdout(Stdio::inherit());
+    command.arg("bench").args(args).current_dir(workspace.root()).stdout(Stdio::inherit());
     command.arg("--kubeconfig").arg(lab.kubeconfig()).arg("--kwok").arg(lab.kwok());
     command.arg("--kubelet-certificate").arg(lab.kubelet_certificate()).arg("--sonobuoy").arg(lab.sonobuoy());
     Ok(ExitCode::from(process::exit_code(process::status(&mut command)?)))
@@ -63,12 +64,7 @@ fn given(
 ) -> Result<ExitCode, Error> {
     let binary = match binary {
         Some(binary) => binary,
-        None => {
-            // The modules are embedded in the program.
-            crate::tasks::setup(workspace)?;
-            process::run_talkative(process::cargo_locked(workspace.root(), "build").args(["-p", "plumbline"]))?;
-            workspace.target().join("debug/plumbline")
-        }
+        None => program::build(workspace)?,
     };
     let suite = Suite { tests: Suite::build(workspace)?, image, binary };
     let interrupt = Interrupt::catch()?;
@@ -82,9 +78,9 @@ fn in_lab(workspace: &Workspace, options: &Options, scripts: &Path, state: PathB
     let (tests, built) = if options.tests_binary {
         crate::tasks::setup(workspace)?;
         let (tests, binary) = Suite::build_with_program(workspace)?;
-        (tests, image::make(workspace, &image::Options::of(binary))?)
+        (tests, image::make(workspace, &image::Options::of_tests(Some(binary)))?)
     } else {
-        let built = image::make(workspace, &image::Options::default())?;
+        let built = image::make(workspace, &image::Options::of_tests(None))?;
         (Suite::build(workspace)?, built)
     };
     let suite = Suite { tests, image: built.name, binary: built.binary };

@@ -11,12 +11,11 @@ use crate::debian_tools;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
+use crate::program::PROGRAM;
 use crate::report::say;
 
 /// The name of the test target.
 const TARGET: &str = "e2e";
-/// The program that the tests run.
-const PROGRAM: &str = "plumbline";
 /// Number of tests that run in parallel. Each has its own run in the cluster, and a node of a small
 /// cluster has room for a few. Most of the time they wait.
 const THREADS: &str = "--test-threads=4";

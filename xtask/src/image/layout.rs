@@ -1,7 +1,8 @@
 //! An image in the layout of the OCI image specification, as one tar archive.
 //!
-//! Next to `index.json` is the `manifest.json` of older engines, which refers to the same blobs.
-//! `docker load` therefore accepts the archive too.
+//! An image for one platform also has the `manifest.json` of older engines, which refers to the same
+//! blobs. `docker load` therefore accepts the archive too. Images for several platforms have one
+//! name, which is that of their index.
 
 use std::io;
 
@@ -15,7 +16,10 @@ use crate::error::Error;
 /// The user and group of the image, unless a pod sets others.
 const USER: &str = "65532:65532";
 
-/// The layers, the configuration and the manifest.
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+
+/// The layers, the configuration and the manifest of an image for one platform.
 pub(crate) struct Image {
     layers: Vec<Layer>,
     config: Blob,
@@ -52,7 +56,7 @@ impl Image {
         let manifest = Blob::new(
             json!({
                 "schemaVersion": 2,
-                "mediaType": "application/vnd.oci.image.manifest.v1+json",
+                "mediaType": MANIFEST,
                 "config": descriptor("application/vnd.oci.image.config.v1+json", &config),
                 "layers": layers
                     .iter()
@@ -75,40 +79,66 @@ impl Image {
         self.layers.iter().map(|layer| layer.blob.bytes.len() as u64).sum()
     }
 
-    /// Returns the archive.
-    pub(crate) fn archive(&self, reference: &Reference) -> Result<Vec<u8>, Error> {
-        let mut index = descriptor("application/vnd.oci.image.manifest.v1+json", &self.manifest);
-        if let Some(entry) = index.as_object_mut() {
-            entry.insert("platform".to_owned(), json!({"architecture": self.architecture, "os": "linux"}));
-            // The first annotation is containerd's and has the full name. The second is that of the
-            // specification and has the tag.
-            let names = json!({
-                "io.containerd.image.name": reference.full(),
-                "org.opencontainers.image.ref.name": reference.tag(),
-            });
-            entry.insert("annotations".to_owned(), names);
-        }
-        let index =
-            json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [index]});
-        let legacy = json!([{
+    /// Returns the descriptor of the manifest.
+    fn descriptor(&self) -> Value {
+        let mut descriptor = descriptor(MANIFEST, &self.manifest);
+        insert(&mut descriptor, "platform", json!({"architecture": self.architecture, "os": "linux"}));
+        descriptor
+    }
+
+    fn blobs(&self) -> impl Iterator<Item = &Blob> {
+        self.layers.iter().map(|layer| &layer.blob).chain([&self.config, &self.manifest])
+    }
+
+    /// Returns the `manifest.json` of older engines.
+    fn legacy(&self, reference: &Reference) -> Value {
+        json!([{
             "Config": blob_path(&self.config),
             "RepoTags": [reference.full()],
             "Layers": self.layers.iter().map(|layer| blob_path(&layer.blob)).collect::<Vec<_>>(),
-        }]);
-        let file = |bytes: Vec<u8>| Node::File { mode: 0o644, bytes };
-        let mut tree = Tree::from([
-            ("blobs".to_owned(), Node::Directory { mode: 0o755 }),
-            ("blobs/sha256".to_owned(), Node::Directory { mode: 0o755 }),
-            ("index.json".to_owned(), file(index.to_string().into_bytes())),
-            ("manifest.json".to_owned(), file(legacy.to_string().into_bytes())),
-            ("oci-layout".to_owned(), file(json!({"imageLayoutVersion": "1.0.0"}).to_string().into_bytes())),
-        ]);
-        for blob in self.layers.iter().map(|layer| &layer.blob).chain([&self.config, &self.manifest]) {
-            tree.insert(blob_path(blob), file(blob.bytes.clone()));
-        }
-        let mut out = Vec::new();
-        tree::write(&tree, &mut out).map_err(in_memory)?;
-        Ok(out)
+        }])
+    }
+}
+
+/// Returns the archive of one image, or of the index of several images for different platforms.
+pub(crate) fn archive(images: &[Image], reference: &Reference) -> Result<Vec<u8>, Error> {
+    let file = |bytes: Vec<u8>| Node::File { mode: 0o644, bytes };
+    let document = |value: &Value| value.to_string().into_bytes();
+    let mut tree = Tree::from([
+        ("blobs".to_owned(), Node::Directory { mode: 0o755 }),
+        ("blobs/sha256".to_owned(), Node::Directory { mode: 0o755 }),
+        ("oci-layout".to_owned(), file(document(&json!({"imageLayoutVersion": "1.0.0"})))),
+    ]);
+    for blob in images.iter().flat_map(Image::blobs) {
+        tree.insert(blob_path(blob), file(blob.bytes.clone()));
+    }
+    let mut named = if let [image] = images {
+        tree.insert("manifest.json".to_owned(), file(document(&image.legacy(reference))));
+        image.descriptor()
+    } else {
+        let manifests: Vec<Value> = images.iter().map(Image::descriptor).collect();
+        let index = Blob::new(document(&json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests})));
+        let named = descriptor(INDEX, &index);
+        tree.insert(blob_path(&index), file(index.bytes));
+        named
+    };
+    // The first annotation is containerd's and has the full name. The second is that of the
+    // specification and has the tag.
+    let names = json!({
+        "io.containerd.image.name": reference.full(),
+        "org.opencontainers.image.ref.name": reference.tag(),
+    });
+    insert(&mut named, "annotations", names);
+    let layout = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [named]});
+    tree.insert("index.json".to_owned(), file(document(&layout)));
+    let mut out = Vec::new();
+    tree::write(&tree, &mut out).map_err(in_memory)?;
+    Ok(out)
+}
+
+fn insert(object: &mut Value, key: &str, value: Value) {
+    if let Some(object) = object.as_object_mut() {
+        object.insert(key.to_owned(), value);
     }
 }
 
@@ -173,7 +203,7 @@ mod tests {
 
     #[test]
     fn everything_is_where_its_digest_says() {
-        let files = read(&image().archive(&reference()).unwrap());
+        let files = read(&archive(&[image()], &reference()).unwrap());
         let json = |bytes: &[u8]| -> Value { serde_json::from_slice(bytes).unwrap() };
         assert_eq!(json(&files["oci-layout"].1)["imageLayoutVersion"], "1.0.0");
         let index = json(&files["index.json"].1);
@@ -199,6 +229,28 @@ mod tests {
     }
 
     #[test]
+    fn images_of_two_platforms_have_one_name() {
+        let other = Image::new("arm64", vec![system::files(), system::program(b"of the other".to_vec())]).unwrap();
+        let files = read(&archive(&[image(), other], &reference()).unwrap());
+        let json = |bytes: &[u8]| -> Value { serde_json::from_slice(bytes).unwrap() };
+        let layout = json(&files["index.json"].1);
+        assert_eq!(layout["manifests"].as_array().unwrap().len(), 1);
+        assert_eq!(layout["manifests"][0]["annotations"]["org.opencontainers.image.ref.name"], "test");
+        let index = json(blob(&files, &layout["manifests"][0]));
+        let platforms: Vec<&Value> =
+            index["manifests"].as_array().unwrap().iter().map(|one| &one["platform"]["architecture"]).collect();
+        assert_eq!(platforms, ["amd64", "arm64"]);
+        for manifest in index["manifests"].as_array().unwrap() {
+            let manifest = json(blob(&files, manifest));
+            let config = json(blob(&files, &manifest["config"]));
+            assert_eq!(config["os"], "linux");
+            for layer in manifest["layers"].as_array().unwrap() {
+                blob(&files, layer);
+            }
+        }
+    }
+
+    #[test]
     fn layers_hold_what_a_process_expects() {
         let image = image();
         let mut files = Files::new();
@@ -218,7 +270,8 @@ mod tests {
 
     #[test]
     fn the_same_input_gives_the_same_bytes() {
-        assert_eq!(image().archive(&reference()).unwrap(), image().archive(&reference()).unwrap());
+        let once = || archive(&[image()], &reference()).unwrap();
+        assert_eq!(once(), once());
         let other = Image::new("amd64", vec![system::files(), system::program(b"another".to_vec())]).unwrap();
         assert_eq!(other.layers[0].diff_id, image().layers[0].diff_id, "only the binary's layer changes with it");
         assert_ne!(other.digest(), image().digest());

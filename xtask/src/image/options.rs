@@ -14,21 +14,23 @@ const DEFAULT_TAG: &str = concat!("localhost/plumbline:v", env!("CARGO_PKG_VERSI
 pub(crate) struct Options {
     /// The path of the archive. The default is `target/image/plumbline.tar`.
     pub(crate) output: Option<PathBuf>,
-    /// Whether to link the binary as in a release.
-    pub(crate) optimised: bool,
     /// An existing static binary.
     pub(crate) binary: Option<PathBuf>,
+    /// Whether the image also has `plumbline-dev`, as the end-to-end tests need it. It is next to
+    /// the binary.
+    pub(crate) dev: bool,
     tag: Option<String>,
 }
 
 impl Options {
-    /// Returns the options for an image with an existing binary.
-    pub(crate) fn of(binary: PathBuf) -> Self {
-        Self { binary: Some(binary), ..Self::default() }
+    /// Returns the options for the image of the end-to-end tests, with an existing binary or a new
+    /// one.
+    pub(crate) fn of_tests(binary: Option<PathBuf>) -> Self {
+        Self { binary, dev: true, ..Self::default() }
     }
 
-    /// Parses `[--output FILE] [--tag NAME] [--optimised] [--binary FILE]`, with a space or `=`
-    /// before values.
+    /// Parses `[--output FILE] [--tag NAME] [--binary FILE] [--dev]`, with a space or `=` before
+    /// values.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -50,7 +52,7 @@ impl Options {
                 "--output" => options.output = Some(value()?.into()),
                 "--binary" => options.binary = Some(value()?.into()),
                 "--tag" => options.tag = Some(value()?.to_string_lossy().into_owned()),
-                "--optimised" if inline.is_none() => options.optimised = true,
+                "--dev" if inline.is_none() => options.dev = true,
                 _ => return Err(unknown(&arg)),
             }
         }
@@ -77,17 +79,15 @@ mod tests {
 
     #[test]
     fn values_stand_behind_a_space_or_a_sign() {
-        let options = parse("--output a.tar --tag=localhost/x:1 --optimised").unwrap();
+        let options = parse("--output a.tar --tag=localhost/x:1 --dev").unwrap();
         assert_eq!((options.output.as_deref(), options.tag()), (Some("a.tar".as_ref()), "localhost/x:1"));
-        assert!(options.optimised);
+        assert!(options.dev && !parse("").unwrap().dev);
         assert_eq!(parse("").unwrap().tag(), DEFAULT_TAG);
     }
 
     #[test]
     fn what_is_not_understood_is_refused_by_name() {
-        for (line, told) in
-            [("--tag", "`--tag`"), ("--output=", "`--output`"), ("now", "`now`"), ("--optimised=1", "optimised")]
-        {
+        for (line, told) in [("--tag", "`--tag`"), ("--output=", "`--output`"), ("now", "`now`")] {
             let error = parse(line).unwrap_err().to_string();
             assert!(error.contains(told), "{line}: {error}");
         }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::tree::{Node, Tree};
+use crate::program::DEV;
 
 /// The CA certificates that this machine trusts. The image gets them if they exist. The CA of a
 /// cluster's API server is configured separately.
@@ -45,6 +46,11 @@ pub(crate) fn program(bytes: Vec<u8>) -> Tree {
         ("plumbline".to_owned(), Node::Link { target: "sonobuoy".to_owned() }),
         ("sonobuoy".to_owned(), Node::File { mode: 0o755, bytes }),
     ])
+}
+
+/// Returns the layer with the binary for the end-to-end tests.
+pub(crate) fn dev_program(bytes: Vec<u8>) -> Tree {
+    Tree::from([(DEV.to_owned(), Node::File { mode: 0o755, bytes })])
 }
 
 #[cfg(test)]

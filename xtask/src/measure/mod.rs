@@ -13,6 +13,7 @@ use std::fs;
 use self::source::SourceFile;
 use crate::error::Error;
 use crate::paths::Workspace;
+use crate::program::{self, PROGRAM, Platform};
 
 /// Number of lines from which a function is listed.
 const LONG_FUNCTION: usize = 60;
@@ -44,8 +45,8 @@ pub(crate) fn print(workspace: &Workspace) -> Result<(), Error> {
     row("functions", functions.len());
     row(&format!("functions above {LONG_FUNCTION} lines"), long.len());
     row("lines that stand twice", repeats::count(&production));
-    let binary = workspace.target().join("release/plumbline");
-    if let Ok(binary) = fs::metadata(&binary) {
+    let binary = Platform::of_this_machine().map(|platform| program::path(workspace, platform, PROGRAM));
+    if let Some(binary) = binary.ok().and_then(|binary| fs::metadata(binary).ok()) {
         row("MB of the release binary", usize::try_from(binary.len() / 1_000_000).unwrap_or_default());
     }
 

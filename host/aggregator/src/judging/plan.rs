@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use serde_json::{Map, Value};
 
 use crate::modules::{LazyModule, Modules};
-use crate::plan::{LimitPolicy, PlanError, Source};
+use crate::source::{LimitPolicy, PlanError, Source};
 
 /// Maximum number of archive files for one judge. A pattern that matches more is a mistake. With
 /// only a part of its evidence, a judge could be wrong.

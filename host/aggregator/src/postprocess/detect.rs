@@ -9,8 +9,8 @@ use globset::{GlobSet, GlobSetBuilder};
 use plumbline_sandbox::{DETECT_BYTES, DetectRule, file_pattern};
 use serde::Serialize;
 
+use super::error::PostProcessError;
 use super::files::SetFile;
-use super::outcome::PostProcessError;
 use crate::modules::LazyModule;
 
 /// Maximum number of files in an outcome. The tree has all of them.

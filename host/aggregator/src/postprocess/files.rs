@@ -10,8 +10,8 @@ use plumbline_core::limits::{ARCHIVE_DEPTH, ARCHIVE_ENTRIES};
 use plumbline_core::text::one_line;
 use plumbline_sandbox::{ModuleInfo, file_pattern};
 
-use super::items::is_of_data;
-use super::outcome::{PostProcessError, Subject, io_error};
+use super::error::{PostProcessError, io_error, is_of_data};
+use super::subject::Subject;
 
 /// Maximum size of a worker's list of entries that it could not pack, in bytes. It has ten names
 /// and reasons.

@@ -2,7 +2,7 @@
 //! files that no module reads.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 
 use plumbline_archive::layout::ERROR_FILE;
 use plumbline_core::rollup::REASON;
@@ -11,7 +11,7 @@ use plumbline_sandbox::ModuleFailure;
 use serde_json::{Map, Value};
 
 use super::files::SetFile;
-use super::outcome::Subject;
+use super::subject::Subject;
 use crate::modules::ModuleError;
 
 /// Name of the document about the end of an execution that sent results.
@@ -120,19 +120,8 @@ pub(super) fn failure_item(failure: &ModuleFailure, depth: u32) -> FlatItem {
     unknown_item(failure.to_string(), failure.hint(), depth)
 }
 
-/// Returns whether data or a module caused `error`. Errors of the operating system are errors of
-/// this machine, except for a path that is too long.
-pub(crate) fn is_of_data(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::Other | ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::InvalidFilename
-    )
-}
-
 #[cfg(test)]
 mod tests {
-    use rustix::io::Errno;
-
     use super::*;
 
     fn item(name: &str, text: &str) -> Option<FlatItem> {
@@ -176,20 +165,5 @@ mod tests {
     #[test]
     fn other_files_mean_nothing() {
         assert!(item("pod.log", "x").is_none());
-    }
-
-    #[test]
-    fn only_a_failure_of_this_machine_ends_a_run() {
-        for errno in [Errno::NOSPC, Errno::DQUOT, Errno::IO, Errno::ROFS, Errno::NOMEM, Errno::MFILE, Errno::ACCESS] {
-            assert!(!is_of_data(&errno.into()), "{errno}");
-        }
-        assert!(is_of_data(&Errno::NAMETOOLONG.into()));
-        assert!(is_of_data(&io::Error::other("more than 10000 different statuses")));
-    }
-
-    /// The crate for temporary files wraps errors of the system.
-    #[test]
-    fn a_missing_scratch_directory_is_the_fault_of_this_machine() {
-        assert!(!is_of_data(&tempfile::tempfile_in("/does/not/exist").unwrap_err()));
     }
 }

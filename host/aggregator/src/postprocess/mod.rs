@@ -3,6 +3,7 @@
 
 mod calls;
 mod detect;
+mod error;
 mod failures;
 mod files;
 mod items;
@@ -10,17 +11,21 @@ mod outcome;
 mod process;
 mod replay;
 mod spool;
+mod subject;
 mod tree_reader;
 mod yaml;
 
 pub(crate) use calls::RunLog;
 pub use detect::{Detected, Detections};
+pub use error::PostProcessError;
+pub(crate) use error::is_of_data;
 pub use failures::{Failure, MAX_FAILURES};
 pub use files::{ModuleInput, module_inputs};
 pub use items::EXIT_FILE;
-pub(crate) use items::{EXIT_SUCCESS, is_of_data};
-pub use outcome::{NodeOutcome, Outcome, PostProcessError, Subject, Usage};
+pub(crate) use items::EXIT_SUCCESS;
+pub use outcome::{NodeOutcome, Outcome, Usage};
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
 pub use process::post_process;
+pub use subject::Subject;
 pub(crate) use tree_reader::leaves;
 pub use tree_reader::{LeanLimits, LeanTree, read_lean};

@@ -1,55 +1,14 @@
-//! Input and outcome of post-processing.
+//! Outcome of post-processing.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::PathBuf;
 
 use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::rollup::{NO_RESULTS_REASON, Tally};
-use plumbline_core::{ModuleLimits, NOT_READ, Status};
-use plumbline_sandbox::{CallStats, ModuleFailure, PluginInfo};
+use plumbline_core::{NOT_READ, Status};
+use plumbline_sandbox::{CallStats, ModuleFailure};
 
 use super::detect::Detections;
 use super::failures::{Failure, MAX_FAILURES};
-use crate::modules::LazyModule;
-
-/// The results to post-process, and how.
-pub struct Subject<'a> {
-    /// Information for the module.
-    pub plugin: PluginInfo,
-    /// Whether results are per node, so that each directory below `results/` is a node's.
-    pub per_node: bool,
-    /// Modules that detect their files, for the result format `auto`. Each file goes to the first
-    /// module that detects it. If empty, one module reads all files.
-    pub detectors: Vec<LazyModule>,
-    /// Name of the file in a result set with the standard output of the plugin's process.
-    pub stdout: Option<&'a str>,
-    /// The definition's `result-files`. If empty, the module's default patterns apply.
-    pub result_files: &'a [String],
-    /// Limits of one call of the module.
-    pub limits: ModuleLimits,
-    /// Module that adds items about the results of all result sets, if any.
-    pub summarizer: Option<LazyModule>,
-    /// File to write the items of the finished tree to, for judges, if any.
-    pub keep_items: Option<PathBuf>,
-    /// Whether a result set in which nothing ran passes.
-    pub allow_empty: bool,
-    /// Sentences for readers of the tree, such as problems with a schema of options. They become
-    /// metadata of the root.
-    pub warnings: Vec<String>,
-}
-
-impl Subject<'_> {
-    /// Returns whether the items are read again when the tree is complete.
-    pub(super) fn reads_again(&self) -> bool {
-        self.summarizer.is_some() || self.keep_items.is_some()
-    }
-
-    /// Returns whether each file is read by the module that detects it.
-    pub(super) fn is_auto(&self) -> bool {
-        !self.detectors.is_empty()
-    }
-}
 
 /// Outcome of a node, or of the whole plugin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -127,33 +86,6 @@ impl Usage {
             self.broken.push(why);
         }
     }
-}
-
-/// Error of this machine, so that there is no tree. Errors in results and modules become items of
-/// the tree instead.
-#[derive(Debug, thiserror::Error)]
-pub enum PostProcessError {
-    /// Reading results or writing the tree failed.
-    #[error("{what}: {source}")]
-    Io {
-        /// The operation that failed.
-        what: String,
-        /// The underlying I/O error.
-        source: io::Error,
-    },
-    /// A default pattern of the module is not a glob.
-    #[error("module `{module}` has a default pattern that is not a glob: {source}")]
-    Pattern {
-        /// Name of the module.
-        module: String,
-        /// The underlying error.
-        source: globset::Error,
-    },
-}
-
-/// Returns a function that adds what failed to an I/O error.
-pub(super) fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> PostProcessError {
-    move |source| PostProcessError::Io { what: what.into(), source }
 }
 
 /// Decisions of the host about result sets in which nothing ran.

@@ -17,14 +17,14 @@ use plumbline_sandbox::{InputFile, ModuleFailure, PostProcess};
 
 use super::calls::{CallSink, RunLog, summarize, summary_item};
 use super::detect::{Detected, Detections, Detectors};
+use super::error::{PostProcessError, io_error, is_of_data};
 use super::failures::Failures;
 use super::files::{ResultSet, Selection, SetDirectory, SetFile, result_sets};
-use super::items::{
-    EXIT_FILE, error_item, failure_item, is_of_data, is_stdout, unknown_item, unread_item, unusable_item,
-};
-use super::outcome::{Decided, Outcome, PostProcessError, Subject, Usage, io_error, reason};
+use super::items::{EXIT_FILE, error_item, failure_item, is_stdout, unknown_item, unread_item, unusable_item};
+use super::outcome::{Decided, Outcome, Usage, reason};
 use super::replay::keep;
 use super::spool::{LeafCounts, Spool, SpoolWriter};
+use super::subject::Subject;
 use super::yaml;
 use crate::modules::LazyModule;
 

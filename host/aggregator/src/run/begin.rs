@@ -21,8 +21,9 @@ use super::settings::{PluginOutcome, RunError, Settings, StartKind};
 use crate::dispatcher::{Dispatcher, Vault, WorkerAccess};
 use crate::journal::Journal;
 use crate::modules::Modules;
-use crate::plan::{PlanError, PlannedPlugin, Source, modules_document, prepare};
+use crate::plan::{PlannedPlugin, Provenance, modules_document, prepare};
 use crate::server::{Server, Store};
+use crate::source::{LimitPolicy, PlanError, Source};
 use crate::state::State;
 use crate::workdir::{PluginRecord, RunRecord, WorkDir};
 
@@ -67,30 +68,19 @@ impl Run {
             return Err(RunError::NoPlugins);
         }
         check_set(sources.iter().map(|source| source.definition.as_ref())).map_err(RunError::Together)?;
-        let (reader, limits) = (modules.clone(), settings.limits.clone());
-        // Reads and inspects the modules of all plugins. They are compiled in the background.
-        let prepare = move || sources.into_iter().map(|source| prepare(&reader, &limits, source)).collect();
-        let mut plugins: Vec<PlannedPlugin> = blocking::<_, PlanError>("read the modules", prepare).await?;
+        let mut plugins = read_modules(sources, modules.clone(), settings.limits.clone()).await?;
         let nodes = dispatcher.nodes().await.map_err(RunError::Nodes)?;
 
-        let longest = longest(&record, &plugins);
-        let authority = match &settings.vault {
-            Some(vault) => authority(vault.as_ref(), &record, longest).await?,
-            None => authority(&work, &record, longest).await?,
-        };
-        let (journal, records) = Journal::open_on(work.disk(), &work.root().join("journal"))?;
-        let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
+        let vault = settings.vault.as_deref().unwrap_or(&work);
+        let authority = authority(vault, &record, longest(&record, &plugins)).await?;
+        let (journal, ledger) = replay(&work)?;
         match start {
             StartKind::New => check_unused(&work, &ledger)?,
             StartKind::Continued => check_whole(&work, &ledger, &plugins, &settings.output)?,
         }
         let (state, effects) = State::new(ledger, journal);
         plan(&state, &mut plugins, modules.clone(), nodes).await?;
-        let recorded = plugins.iter().zip(&record.plugins);
-        let provenance = recorded
-            .filter_map(|(plugin, recorded)| Some((plugin.name().clone(), recorded.provenance.clone()?)))
-            .collect();
-        let modules = modules_document(&plugins, modules, &provenance);
+        let modules = modules_document(&plugins, modules, &provenance(&plugins, &record));
         let store = Store::create(work.disk(), work.root().join("incoming"), work.tree(), &settings.receive)
             .map_err(RunError::io("prepare the directories for results"))?;
         if start == StartKind::New {
@@ -162,6 +152,28 @@ impl Run {
             client_key: client.key_pem,
         })
     }
+}
+
+/// Reads and inspects the modules of all plugins. They are compiled in the background.
+async fn read_modules(
+    sources: Vec<Source>,
+    modules: Modules,
+    limits: LimitPolicy,
+) -> Result<Vec<PlannedPlugin>, RunError> {
+    let prepare = move || sources.into_iter().map(|source| prepare(&modules, &limits, source)).collect();
+    blocking::<_, PlanError>("read the modules", prepare).await
+}
+
+/// Opens the journal, and makes the ledger of its events.
+fn replay(work: &WorkDir) -> Result<(Journal, Ledger), RunError> {
+    let (journal, records) = Journal::open_on(work.disk(), &work.root().join("journal"))?;
+    let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
+    Ok((journal, ledger))
+}
+
+fn provenance(plugins: &[PlannedPlugin], record: &RunRecord) -> BTreeMap<PluginName, Provenance> {
+    let recorded = plugins.iter().zip(&record.plugins);
+    recorded.filter_map(|(plugin, recorded)| Some((plugin.name().clone(), recorded.provenance.clone()?))).collect()
 }
 
 /// Starts the server with a certificate for its addresses, and returns the URL for results.

@@ -37,6 +37,9 @@ impl Run {
     /// Writes the archive and removes the working directory. The order makes a crash at any time
     /// harmless: the archive, the event that records it, the caller's record, and finally the
     /// removal.
+    ///
+    /// An archive of this run that is there already was written just before a crash, and was never
+    /// reported. It is replaced by one of the same content.
     pub(super) async fn finish(self, cancel: &CancellationToken) -> Result<Finished, RunError> {
         let Self { record, settings, work, plugins, state, server, url, mut outcomes, modules, .. } = self;
         server.stop().await;
@@ -62,7 +65,7 @@ impl Run {
                 }
             }
         }
-        let output = unused(settings.output.join(layout::archive_name(record.started, &record.run)));
+        let output = settings.output.join(layout::archive_name(record.started, &record.run));
         // Everything that was received must fit, whatever limit the operator sets. The other half
         // is for the documents of the run.
         let entries = ARCHIVE_ENTRIES.max(settings.receive.run_entries.saturating_mul(2));
@@ -105,15 +108,6 @@ async fn remove(work: WorkDir) {
         Ok(Err(error)) => tracing::warn!("{error}"),
         Err(error) => tracing::warn!("failed to remove the working directory: {error}"),
     }
-}
-
-/// Returns `archive`, or the first unused name `…-2.tar.gz`, `…-3.tar.gz`. An existing archive is
-/// never overwritten.
-fn unused(archive: PathBuf) -> PathBuf {
-    let name = archive.to_string_lossy().into_owned();
-    let stem = name.strip_suffix(".tar.gz").unwrap_or(&name);
-    let others = (2..).map(|n| PathBuf::from(format!("{stem}-{n}.tar.gz")));
-    std::iter::once(archive).chain(others).find(|path| !path.exists()).unwrap_or_default()
 }
 
 /// Returns the additional documents of the archive: their paths in the tree, and their contents.

@@ -20,9 +20,10 @@ use serde_json::{Map, Value};
 use crate::dispatcher::{DispatchError, Vault};
 use crate::journal::JournalError;
 use crate::judging::JudgeError;
-use crate::plan::{LimitPolicy, PlanError, Provenance};
+use crate::plan::Provenance;
 use crate::postprocess::{Outcome, PostProcessError};
 use crate::server::ServerError;
+use crate::source::{LimitPolicy, PlanError};
 use crate::state::ApplyError;
 use crate::workdir::WorkDirError;
 

@@ -68,22 +68,7 @@ impl Run {
         let mut driving = true;
         let mut cancelled = false;
         let mut processing: JoinSet<Processed> = JoinSet::new();
-        let mut left: BTreeSet<PluginName> = self.plugins.iter().map(|plugin| plugin.name().clone()).collect();
-
-        // In a resumed run, the last process may have recorded errors without writing them, and
-        // plugins may wait for post-processing.
-        for (key, error) in self.recorded_errors() {
-            if !self.work.tree().join(layout::error_file(&key.plugin, &key.node)).exists() {
-                self.write_error(&key, &error, cancel).await?;
-            }
-        }
-        for plugin in &self.plugins {
-            if self.state.read(|ledger| ledger.skipped(plugin.name()).is_some()) {
-                left.remove(plugin.name());
-            } else if self.state.read(|ledger| ledger.is_plugin_complete(plugin.name(), self.state.now())) {
-                self.process(plugin.name(), &mut processing, cancel);
-            }
-        }
+        let mut left = self.resume(&mut processing, cancel).await?;
 
         let mut health = tokio::time::interval(HEALTH);
         while !left.is_empty() {
@@ -120,7 +105,38 @@ impl Run {
                 }
             }
         }
-        // The archive does not contain plugins that were skipped.
+        self.remove_skipped();
+        Ok(())
+    }
+
+    /// Continues the work of the last process, in a resumed run. It may have recorded errors
+    /// without writing them, and plugins may wait for post-processing. Returns the plugins that
+    /// are left.
+    async fn resume(
+        &self,
+        processing: &mut JoinSet<Processed>,
+        cancel: &CancellationToken,
+    ) -> Result<BTreeSet<PluginName>, RunError> {
+        for (key, error) in self.recorded_errors() {
+            if !self.work.tree().join(layout::error_file(&key.plugin, &key.node)).exists() {
+                self.write_error(&key, &error, cancel).await?;
+            }
+        }
+        let mut left = BTreeSet::new();
+        for name in self.plugins.iter().map(|plugin| plugin.name()) {
+            if self.state.read(|ledger| ledger.skipped(name).is_some()) {
+                continue;
+            }
+            left.insert(name.clone());
+            if self.state.read(|ledger| ledger.is_plugin_complete(name, self.state.now())) {
+                self.process(name, processing, cancel);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Removes skipped plugins, which the archive does not contain.
+    fn remove_skipped(&mut self) {
         let state = self.state.clone();
         let is_there = |name: &PluginName| state.read(|ledger| ledger.skipped(name).is_none());
         self.plugins.retain(|plugin| is_there(plugin.name()));
@@ -128,7 +144,6 @@ impl Run {
             let name = |plugin: &Value| plugin.get("plugin")?.as_str()?.parse().ok();
             told.retain(|plugin| name(plugin).is_none_or(|name| is_there(&name)));
         }
-        Ok(())
     }
 
     fn take(&self, report: Report) {

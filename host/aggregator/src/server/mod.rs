@@ -2,6 +2,7 @@
 
 mod listener;
 mod receive;
+mod response;
 mod router;
 mod store;
 

@@ -19,7 +19,7 @@ use plumbline_phonehome::{HEADER_ERROR, disposition_file_name, is_archive};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::router::{line, refused};
+use super::response::{line, refused};
 use super::store::{Shape, Slot, Store, StoreError, Unpacked};
 use crate::state::{ApplyError, State};
 

@@ -1,25 +1,22 @@
-//! Dispatch of requests to handlers, and the responses. Workers use the status code, and the line of
-//! text is for people.
+//! Dispatch of requests to handlers.
 
 use std::net::SocketAddr;
 
 use axum::body::Body;
-use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderValue, Request, StatusCode};
+use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION};
+use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use plumbline_core::ResultKey;
-use plumbline_core::ledger::{Event, Refusal};
+use plumbline_core::ledger::Event;
 use plumbline_core::progress::ProgressUpdate;
 use plumbline_phonehome::{
     CONTENT_TYPE_JSON, Heartbeat, HeartbeatAnswer, Hello, PeerIdentity, Route, RouteError, RouteKind,
 };
 
 use super::receive::{Receiver, read_message, refuse};
+use super::response::{line, refused};
 use crate::state::ApplyError;
-
-/// Delay in seconds before a worker may retry an upload that is rejected temporarily.
-const RETRY_SECONDS: u32 = 5;
 
 /// Handles a request of the worker `peer`.
 pub(super) async fn handle(
@@ -89,26 +86,5 @@ async fn message(receiver: &Receiver, kind: RouteKind, key: ResultKey, address: 
         Ok(()) => StatusCode::OK.into_response(),
         Err(ApplyError::Refused(refusal)) => refused(&key, &refusal),
         Err(error) => line(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
-    }
-}
-
-/// Returns a response with one line of text.
-pub(super) fn line(status: StatusCode, text: &str) -> Response {
-    let headers = [(CONTENT_TYPE, "text/plain; charset=utf-8"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
-    (status, headers, format!("{text}\n")).into_response()
-}
-
-/// Returns the response for an event that the ledger rejected.
-pub(super) fn refused(key: &ResultKey, refusal: &Refusal) -> Response {
-    match refusal {
-        Refusal::Unexpected(_) => line(StatusCode::FORBIDDEN, &format!("result {key} is not expected in this run")),
-        Refusal::AlreadyReceived(_) => line(StatusCode::CONFLICT, &format!("result {key} was already received")),
-        Refusal::Busy(_) => {
-            let text = format!("another upload of result {key} is under way: try again");
-            let mut response = line(StatusCode::SERVICE_UNAVAILABLE, &text);
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
-            response
-        }
-        other => line(StatusCode::INTERNAL_SERVER_ERROR, &format!("result {key}: {other}")),
     }
 }

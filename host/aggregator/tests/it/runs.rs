@@ -365,7 +365,7 @@ async fn a_run_without_plugins_does_not_begin() {
 /// Writes the built-in module named `module` to `file` in `dir`.
 fn bundle(dir: &Path, module: &str, file: &str) {
     let built_in = plumbline_bundle::built_in::embedded().iter().find(|built_in| built_in.name == module).unwrap();
-    std::fs::write(dir.join(file), built_in.wasm).unwrap();
+    std::fs::write(dir.join(file), built_in.wasm()).unwrap();
 }
 
 #[tokio::test]

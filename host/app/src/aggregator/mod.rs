@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bundles::BundleDirs;
 use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_record, upload};
-use plumbline_aggregator::{OnArchived, Run, RunError, Settings, Source, WorkDir};
+use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source, WorkDir};
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::{RunFailure, RunId, RunStatus};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
@@ -91,15 +91,7 @@ pub async fn aggregate(
         };
         match ended {
             Ok(()) => AggregatorEnd::Finished,
-            Err(failed) => {
-                tracing::error!("{failed}");
-                publish_end(&publishing, &failed.status()).await;
-                if !options.no_exit {
-                    return Err(failed.error);
-                }
-                context.reporter.error(&failed.error);
-                AggregatorEnd::Failed
-            }
+            Err(failed) => fail(context, options, &publishing, failed).await?,
         }
     };
     if options.no_exit {
@@ -108,6 +100,23 @@ pub async fn aggregate(
     }
     signals.abort();
     Ok(end)
+}
+
+/// Publishes the failure of the run, and returns it as the error of this process. With `--no-exit`,
+/// reports it instead, because the pod stays.
+async fn fail(
+    context: &Context,
+    options: &AggregatorOptions,
+    publishing: &PublishOptions,
+    failed: FailedRun,
+) -> Result<AggregatorEnd, AppError> {
+    tracing::error!("{failed}");
+    publish_end(publishing, &failed.status()).await;
+    if !options.no_exit {
+        return Err(failed.error);
+    }
+    context.reporter.error(&failed.error);
+    Ok(AggregatorEnd::Failed)
 }
 
 /// Publishes the error in the status of the run, if the cluster can be reached before this process
@@ -202,24 +211,8 @@ async fn run(
     let early = check_network(run.url(), fail_fast.as_ref()).await;
 
     let stop = CancellationToken::new();
-    let state = run.state();
-    let publisher = tokio::spawn(publish(publishing.clone(), state.clone(), stop.clone()));
-    let finished = Box::pin(run.execute(cancel.clone())).await;
-    let end = async {
-        let mut finished = finished.map_err(|error| {
-            let interrupted = AppError::system("the run was interrupted")
-                .because(&error)
-                .hint("what was received is kept: a restarted container goes on with it");
-            FailedRun::at(state.status(), interrupted)
-        })?;
-        finished.status.failure = early;
-        // Recorded before the upload, which may take minutes: a container that is killed meanwhile
-        // must not repeat the run.
-        update_record(&options.dir, &finished.status);
-        let status = upload(config, &options.dir, finished.status.clone()).await;
-        Ok::<_, FailedRun>((finished, status))
-    };
-    let ended = end.await;
+    let publisher = tokio::spawn(publish(publishing.clone(), run.state(), stop.clone()));
+    let ended = execute(options, config, run, early, cancel).await;
     stop.cancel();
     if let Err(error) = publisher.await {
         tracing::error!("the task that tells the status ended: {error}");
@@ -228,6 +221,29 @@ async fn run(
     publish_end(publishing, &status).await;
     tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
     Ok(())
+}
+
+/// Executes the run, and uploads its archive. Returns the last status.
+async fn execute(
+    options: &AggregatorOptions,
+    config: &Config,
+    run: Run,
+    early: Option<RunFailure>,
+    cancel: &CancellationToken,
+) -> Result<(Finished, RunStatus), FailedRun> {
+    let state = run.state();
+    let mut finished = Box::pin(run.execute(cancel.clone())).await.map_err(|error| {
+        let interrupted = AppError::system("the run was interrupted")
+            .because(&error)
+            .hint("what was received is kept: a restarted container goes on with it");
+        FailedRun::at(state.status(), interrupted)
+    })?;
+    finished.status.failure = early;
+    // Recorded before the upload, which may take minutes: a container that is killed meanwhile
+    // must not repeat the run.
+    update_record(&options.dir, &finished.status);
+    let status = upload(config, &options.dir, finished.status.clone()).await;
+    Ok((finished, status))
 }
 
 /// Records the end of the run before its working directory is removed, so that a restarted

@@ -282,11 +282,13 @@ impl Pod {
             progress_port: config.progress_updates_port.clone(),
             progress_ports: progress_ports(
                 sources.iter().map(|source| source.definition.as_ref()),
+                config.namespace_psa_enforce_level,
                 &config.progress_updates_port,
             ),
             job_tolerations: config.plumbline.job_tolerations.clone(),
             owner: self.owner_reference(),
             native_sidecar,
+            pod_security: config.namespace_psa_enforce_level,
             security: match config.security_context_mode {
                 SecurityContextMode::NonRoot => WorkerSecurity::LikePlugin,
                 SecurityContextMode::Platform => WorkerSecurity::Platform,

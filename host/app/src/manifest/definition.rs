@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use plumbline_bundle::built_in::Environment;
+use plumbline_core::config::PodSecurity;
 use plumbline_core::definition::{Definition, DefinitionError, K8S_VERSION_VARIABLE};
 use plumbline_core::{Config, Driver, PluginName};
 use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, default_pod_spec, image_of_run, to_document};
@@ -104,7 +105,7 @@ fn built_in_definition(context: &Context, name: &str, options: &DefinitionOption
     let definition = with_run_options(context, definition, options)?;
     let mut json = definition.to_json();
     if options.show_default_podspec && definition.pod_spec.is_none() {
-        insert(&mut json, "podSpec", default_pod_spec(definition.driver, None));
+        insert(&mut json, "podSpec", default_pod_spec(definition.driver, PodSecurity::Privileged, None));
     }
     let Config { worker_image, image_pull_policy, .. } = Config::default();
     image_of_run(&mut json, options.image.as_deref().unwrap_or(&worker_image), image_pull_policy);
@@ -188,7 +189,7 @@ fn pod_spec(options: &DefinitionOptions) -> Result<Option<Value>, AppError> {
     if selector.is_empty() && !options.show_default_podspec {
         return Ok(None);
     }
-    let mut pod = default_pod_spec(options.driver, None);
+    let mut pod = default_pod_spec(options.driver, PodSecurity::Privileged, None);
     let mut nodes = match pod.get("nodeSelector") {
         Some(Value::Object(nodes)) => nodes.clone(),
         _ => Map::new(),

@@ -2,7 +2,7 @@
 //! and the words for missing, skipped and stalled results.
 
 use jiff::{SignedDuration, Timestamp};
-use plumbline_core::run_status::NEVER;
+use plumbline_core::progress::NEVER;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, PluginName, Verdict};
 use plumbline_kubernetes::names;

@@ -5,6 +5,7 @@
 
 pub(crate) mod named;
 pub mod registry;
+mod resolved;
 pub mod url;
 
 use std::fs::File;
@@ -12,94 +13,19 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumbline_aggregator::Source;
+use plumbline_bundle::DEFINITION_FILES;
 use plumbline_bundle::built_in::Environment;
-use plumbline_bundle::{Bundle, BundleWarning, DEFINITION_FILES, Digest};
 use plumbline_core::PluginName;
-use plumbline_core::definition::{Definition, MAX_YAML_BYTES, Parsed, Warning};
-use plumbline_registry::Reference;
-use plumbline_worker::check_log_progress;
+use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
 
 use crate::context::Context;
 use crate::error::AppError;
+use crate::sources::resolved::parse;
 
 pub use named::{built_in_names, built_in_yaml, is_packed, signatures_beside, sonobuoy, store};
+pub use resolved::{ResolvedPlugin, SourceKind};
 
 pub use crate::error::{bundle_error, cache_error, registry_error, store_error};
-
-/// A plugin with its origin and the warnings about its definition.
-pub struct ResolvedPlugin {
-    /// The definition, and the directory of the bundle.
-    pub source: Source,
-    /// The directory of the definition, if it came from a file. Relative paths in it start there.
-    pub directory: Option<PathBuf>,
-    /// Warnings about the definition.
-    pub warnings: Vec<Warning>,
-    /// The reference, for messages.
-    pub origin: String,
-    /// The digest of the definition as it was read. `None` if it was made of options.
-    pub digest: Option<Digest>,
-    /// The kind of its source.
-    pub kind: SourceKind,
-    /// The signatures that came with it from a registry, a URL or the store, unread.
-    pub signatures: Option<Vec<u8>>,
-    /// The reference with a digest, for a plugin from a registry.
-    pub pinned: Option<Reference>,
-}
-
-/// The kind of source of a plugin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SourceKind {
-    /// This program.
-    BuiltIn,
-    /// A file, a directory, a tar, the URL of a definition, or standard input.
-    Named,
-    /// The URL of a packed bundle.
-    Url,
-    /// A registry.
-    Registry,
-    /// The user's installed bundles.
-    Installed,
-    /// Sonobuoy's directory.
-    Sonobuoy,
-}
-
-impl ResolvedPlugin {
-    pub(crate) fn of_bundle(bundle: Bundle, origin: &str, kind: SourceKind) -> Self {
-        let warnings = bundle.warnings.into_iter().filter_map(|warning| match warning {
-            BundleWarning::Definition(warning) => Some(warning),
-            // The other warnings concern packing.
-            _ => None,
-        });
-        Self {
-            warnings: warnings.collect(),
-            directory: Some(bundle.dir.clone()),
-            source: Source { definition: Arc::new(bundle.definition), bundle: Some(bundle.dir) },
-            origin: origin.to_owned(),
-            digest: Some(bundle.definition_digest),
-            kind,
-            signatures: None,
-            pinned: None,
-        }
-    }
-
-    /// Opens the plugin's bundle. `None` if the plugin is a definition alone.
-    pub fn bundle(&self) -> Result<Option<Bundle>, AppError> {
-        self.source
-            .bundle
-            .as_deref()
-            .map(Bundle::open)
-            .transpose()
-            .map_err(|error| bundle_error(format!("plugin `{}` is not a complete bundle", self.origin), &error))
-    }
-
-    pub(crate) fn with_name(mut self, name: PluginName) -> Self {
-        let mut definition = self.source.definition.as_ref().clone();
-        definition.name = name;
-        self.source.definition = Arc::new(definition);
-        self
-    }
-}
 
 /// Finds the plugin that `reference` names, in this order:
 ///
@@ -240,22 +166,6 @@ pub(super) fn directory_of(path: &Path) -> Option<PathBuf> {
         _ => Path::new("."),
     };
     parent.canonicalize().ok()
-}
-
-pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Result<ResolvedPlugin, AppError> {
-    let Parsed { definition, warnings } = Definition::parse_bytes(&text)
-        .map_err(|error| AppError::usage(format!("invalid definition `{origin}`")).because(&error))?;
-    if let Some(progress) = &definition.plumbline.progress {
-        // Otherwise, a worker would report the mistake hours later, and only in its log.
-        check_log_progress(progress)
-            .map_err(|error| AppError::usage(format!("invalid definition `{origin}`")).because(&error))?;
-    }
-    let directory = bundle.clone();
-    let source = Source { definition: Arc::new(definition), bundle };
-    let digest = Some(Digest::of(&text));
-    let kind = SourceKind::Named;
-    let origin = origin.to_owned();
-    Ok(ResolvedPlugin { source, directory, warnings, origin, digest, kind, signatures: None, pinned: None })
 }
 
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, AppError> {

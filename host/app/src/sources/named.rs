@@ -12,7 +12,7 @@ use plumbline_core::closest;
 
 use crate::error::{AppError, cache_error, store_error};
 use crate::files::read_start;
-use crate::sources::{ResolvedPlugin, SourceKind, parse};
+use crate::sources::resolved::{ResolvedPlugin, SourceKind, parse};
 
 /// The names of the built-in plugins for `place`, quoted and separated by commas, for messages.
 pub fn built_in_names(place: Environment) -> String {

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::{AppError, registry_error};
 use crate::runtime::one_thread;
 use crate::sources::named::unpacked;
-use crate::sources::{ResolvedPlugin, SourceKind};
+use crate::sources::resolved::{ResolvedPlugin, SourceKind};
 
 /// The size of the largest tar of a bundle, in bytes.
 pub const LARGEST_TAR: u64 = MAX_BUNDLE_BYTES + TAR_BYTES;

@@ -17,7 +17,7 @@ use crate::report::text::size;
 use crate::runtime::one_thread;
 use crate::sources::named::{MAGIC_BYTES, SIGNATURES, is_tar, unpacked};
 use crate::sources::registry::LARGEST_TAR;
-use crate::sources::{ResolvedPlugin, SourceKind, parse};
+use crate::sources::resolved::{ResolvedPlugin, SourceKind, parse};
 
 /// How long a server may take to send a definition. Sonobuoy has the same limit.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use plumbline_core::GLOBAL;
 
-use super::archive::{ReadError, ResultsArchive};
+use super::archive::ResultsArchive;
+use super::error::ReadError;
 use crate::extract::{ExtractError, ExtractLimits, Extracted, Sink};
 use crate::layout::{ERRORS_DIR, PLUGINS_DIR, RESULTS_DIR};
 use crate::member::{MemberName, StreamError, shown};

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::archive::{ReadError, ReadLimits};
+use super::error::{ReadError, ReadLimits};
 use crate::layout::{META_CONFIG, META_INFO, PLUGINS_DIR};
 use crate::member::{Kind, MemberName, NameFault, NameLimits, StreamError, each_member};
 use crate::walk::{WalkEntry, WalkError, walk};

@@ -1,10 +1,12 @@
 //! Reads a results archive of any version, file by file, without unpacking it.
 
 mod archive;
+mod error;
 mod extract;
 mod index;
 mod reader;
 
-pub use archive::{ReadError, ReadLimits, ResultsArchive};
+pub use archive::ResultsArchive;
+pub use error::{ReadError, ReadLimits};
 pub use index::ArchiveInfo;
 pub use reader::FileReader;

@@ -53,17 +53,7 @@ pub(super) fn damage(bytes: &[u8], other: &[u8], random: &mut Random) -> Damaged
     let (how, bytes) = match random.below(12) {
         // Twice as likely as the others, because full disks and killed tools leave truncated files.
         0 | 1 => (format!("cut off after {at} bytes"), before.to_vec()),
-        2 | 3 => {
-            let mut bytes = bytes.to_vec();
-            let flips = 1 + random.below(8);
-            for _ in 0..flips {
-                let (at, bit) = (random.below(bytes.len()), random.below(8));
-                if let Some(byte) = bytes.get_mut(at) {
-                    *byte ^= 1 << bit;
-                }
-            }
-            (format!("{flips} bits flipped"), bytes)
-        }
+        2 | 3 => flipped(bytes.to_vec(), random),
         4 => {
             let (_, piece) = piece(random);
             let times = 1 + random.below(REPEATS);
@@ -82,10 +72,8 @@ pub(super) fn damage(bytes: &[u8], other: &[u8], random: &mut Random) -> Damaged
             (format!("a line of {HUGE_LINE} bytes from {at}"), [before, &vec![byte; HUGE_LINE], after].concat())
         }
         7 => {
-            let mut bytes = Vec::new();
-            for _ in 0..random.below(RANDOM_BYTES / 8) {
-                bytes.extend_from_slice(&random.next().to_le_bytes());
-            }
+            let words = random.below(RANDOM_BYTES / 8);
+            let bytes: Vec<u8> = (0..words).flat_map(|_| random.next().to_le_bytes()).collect();
             (format!("{} random bytes", bytes.len()), bytes)
         }
         8 => ("an empty file".to_owned(), Vec::new()),
@@ -109,6 +97,17 @@ pub(super) fn damage(bytes: &[u8], other: &[u8], random: &mut Random) -> Damaged
         }
     };
     Damaged { bytes, how }
+}
+
+fn flipped(mut bytes: Vec<u8>, random: &mut Random) -> (String, Vec<u8>) {
+    let flips = 1 + random.below(8);
+    for _ in 0..flips {
+        let (at, bit) = (random.below(bytes.len()), random.below(8));
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte ^= 1 << bit;
+        }
+    }
+    (format!("{flips} bits flipped"), bytes)
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, fast, and good enough to choose where to damage a

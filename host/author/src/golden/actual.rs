@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use super::case::{
     ARCHIVE, Case, CaseKind, DEFINITION, NODES, OPTIONS, Project, RESULTS, TREE, definition, parse_nodes,
 };
-use super::run::Runner;
+use super::runner::Runner;
 use crate::snapshot::read;
 
 /// The hint for a missing module.

@@ -12,9 +12,11 @@ mod actual;
 mod case;
 mod report;
 mod run;
+mod runner;
 
 pub(crate) use actual::planned;
 pub use case::{Case, CaseKind, Project, find};
 pub(crate) use case::{DEFINITION, FINDINGS_DIR, OPTIONS, TESTS_DIR};
 pub use report::{CaseReport, CaseResult, Diff, DiffLine, Report};
-pub use run::{Bless, DEFAULT_TIMEOUT, Runner, run};
+pub use run::run;
+pub use runner::{Bless, DEFAULT_TIMEOUT, Runner};

@@ -8,52 +8,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use plumbline_aggregator::{LimitPolicy, Modules};
 use plumbline_archive::atomic::AtomicFile;
 
 use super::actual::{Actual, MAX_TREE, actual};
 use super::case::{Case, EXPECTED, Project};
 use super::report::{CaseReport, CaseResult, Report, compare};
+use super::runner::{Bless, Runner};
 use crate::snapshot::read;
 
-/// The default timeout of one call of a module.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time after which a running case is reported as slow.
 const SLOW: Duration = Duration::from_secs(2);
-
-/// The settings of a test run.
-pub struct Runner<'a> {
-    /// The built-in modules, and the sandbox. Modules of bundles are read only once, so a rebuilt
-    /// project needs a new value.
-    pub modules: &'a Modules,
-    /// The limits of modules.
-    pub limits: &'a LimitPolicy,
-    /// The timeout of one call of a module, if its limits do not set a lower one.
-    pub timeout: Duration,
-    /// Which outputs become expectations.
-    pub bless: Bless,
-    /// Called with the name of a case that has been running for two seconds.
-    pub slow: &'a (dyn Fn(&str) + Sync),
-}
-
-impl<'a> Runner<'a> {
-    /// Creates a runner with the default timeout that blesses nothing.
-    pub fn new(modules: &'a Modules, limits: &'a LimitPolicy) -> Self {
-        Self { modules, limits, timeout: DEFAULT_TIMEOUT, bless: Bless::Nothing, slow: &|_| {} }
-    }
-}
-
-/// Which outputs are written to `expected.yaml`. Outputs of crashes and exceeded limits are never
-/// written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bless {
-    /// No output.
-    Nothing,
-    /// Outputs without an error.
-    Results,
-    /// Also outputs in which a module returned an error, such as a caught exception.
-    Errors,
-}
 
 /// Runs the cases, as many at a time as there are cores. The call blocks.
 pub fn run(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Report {

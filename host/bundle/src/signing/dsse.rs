@@ -12,17 +12,12 @@ use serde_json::Value;
 
 use super::error::{EnvelopeError, SigningError};
 use super::key::with_suffix;
+use crate::limits::{MAX_ENVELOPE_FILE, MAX_ENVELOPES};
 
 /// Payload type of the envelopes of this project: an in-toto statement.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 /// Suffix that is appended to the name of a tar.
 const SUFFIX: &str = ".dsse.json";
-/// Maximum size of a file of envelopes, in bytes. The limit for signatures of an installed bundle
-/// is the same.
-pub(super) const MAX_FILE: usize = 1 << 20;
-/// Maximum number of envelopes in one file. Users have few keys, and every envelope costs
-/// verifications.
-pub const MAX_ENVELOPES: usize = 64;
 /// Maximum number of signatures in one envelope.
 const MAX_SIGNATURES: usize = 8;
 /// Maximum size of a payload, in bytes. A statement with a thousand modules is smaller.
@@ -82,7 +77,7 @@ pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
 
 /// Parses envelopes: a JSON array, a single envelope, or one envelope per line.
 pub fn parse_envelopes(text: &[u8]) -> Result<Vec<Envelope>, EnvelopeError> {
-    at_most("bytes", text.len(), MAX_FILE)?;
+    at_most("bytes", text.len(), MAX_ENVELOPE_FILE)?;
     let documents: Result<Vec<Document>, _> = match text.trim_ascii_start().first() {
         Some(b'[') => serde_json::from_slice(text),
         _ => serde_json::Deserializer::from_slice(text).into_iter().take(MAX_ENVELOPES + 1).collect(),
@@ -95,7 +90,7 @@ pub fn parse_envelopes(text: &[u8]) -> Result<Vec<Envelope>, EnvelopeError> {
 /// Parses a JSON array of envelopes to which others may have added anything. Returns the last
 /// [`MAX_ENVELOPES`] entries that can be parsed, and the number of entries left out.
 pub fn readable_envelopes(text: &[u8]) -> Result<(Vec<Envelope>, usize), EnvelopeError> {
-    at_most("bytes", text.len(), MAX_FILE)?;
+    at_most("bytes", text.len(), MAX_ENVELOPE_FILE)?;
     let entries: Vec<Value> = serde_json::from_slice(text).map_err(|error| EnvelopeError::Json(error.to_string()))?;
     let all = entries.len();
     let read = |entry: Value| decode(serde_json::from_value(entry).ok()?).ok();
@@ -178,7 +173,7 @@ impl SignatureFile {
     /// Reads the envelopes in the file. Returns an empty list if the file does not exist.
     pub fn read(&self) -> Result<Vec<Envelope>, SigningError> {
         let mut text = Vec::new();
-        match File::open(&self.0).and_then(|file| file.take(MAX_FILE as u64 + 1).read_to_end(&mut text)) {
+        match File::open(&self.0).and_then(|file| file.take(MAX_ENVELOPE_FILE as u64 + 1).read_to_end(&mut text)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             read => read.map_err(SigningError::read("the signatures", &self.0))?,
         };
@@ -200,7 +195,7 @@ impl SignatureFile {
         let mut envelopes = self.read()?;
         envelopes.push(envelope);
         let text = write_envelopes(&envelopes);
-        if envelopes.len() > MAX_ENVELOPES || text.len() > MAX_FILE {
+        if envelopes.len() > MAX_ENVELOPES || text.len() > MAX_ENVELOPE_FILE {
             return Err(SigningError::Full(self.0.clone()));
         }
         let replace = || {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::dsse::{MAX_ENVELOPES, MAX_FILE};
+use crate::limits::{MAX_ENVELOPE_FILE, MAX_ENVELOPES};
 
 /// Error while reading or writing a file of keys, signatures or rules, or while signing.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub enum SigningError {
     Envelopes(PathBuf, #[source] EnvelopeError),
     /// The file of envelopes is full.
     #[error(
-        "`{0}` is full: no reader takes more than {MAX_ENVELOPES} signatures or {MAX_FILE} bytes; move it away and sign again"
+        "`{0}` is full: no reader takes more than {MAX_ENVELOPES} signatures or {MAX_ENVELOPE_FILE} bytes; move it away and sign again"
     )]
     Full(PathBuf),
     /// The policy is invalid, so none of it is used. The text has the location and description of

@@ -18,9 +18,9 @@ mod policy;
 mod statement;
 mod verify;
 
+pub use crate::limits::MAX_ENVELOPES;
 pub use dsse::{
-    Envelope, MAX_ENVELOPES, PAYLOAD_TYPE, Signature, SignatureFile, pae, parse_envelopes, readable_envelopes,
-    write_envelopes,
+    Envelope, PAYLOAD_TYPE, Signature, SignatureFile, pae, parse_envelopes, readable_envelopes, write_envelopes,
 };
 pub use error::{EnvelopeError, KeyError, SigningError};
 pub use key::{PrivateKey, PublicKey, WrittenPair, is_open_to_others, read_private, read_public, write_pair};

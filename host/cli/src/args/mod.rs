@@ -23,12 +23,13 @@ use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::generate::{self, GenArgs};
 use crate::commands::images::{self, ImagesArgs};
 use crate::commands::logs::{self, GetArgs, GetCommand, LogsArgs};
+use crate::commands::man::{self, ManArgs};
 use crate::commands::node::{self, FactsArgs};
 use crate::commands::plugin::{self, PluginArgs};
 use crate::commands::query::{self, QueryArgs};
 use crate::commands::results::{self, ResultsArgs};
 use crate::commands::retrieve::{self, PieceArgs, RetrieveArgs, SplatArgs};
-use crate::commands::roles::{self, CompileModuleArgs, ReportArgs, TestPluginArgs};
+use crate::commands::roles::{self, CompileModuleArgs, ReportArgs};
 use crate::commands::run::{self, RunArgs};
 use crate::commands::status::{self, StatusArgs};
 use crate::commands::submission::{self, SubmissionArgs};
@@ -172,6 +173,9 @@ pub(crate) enum Command {
         #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
         shell: String,
     },
+    /// Write the man pages, one for each command
+    #[command(hide = true)]
+    Man(ManArgs),
     /// Run the aggregator of a cluster: dispatch plugins and collect their results
     #[command(hide = true)]
     Aggregator(AggregatorOptions),
@@ -180,9 +184,6 @@ pub(crate) enum Command {
     Worker(WorkerArgs),
     /// For pods: report the result of a Job's container as a condition in the Job's status
     Report(ReportArgs),
-    /// Behave as a plugin in a chosen way, for tests
-    #[command(hide = true)]
-    TestPlugin(TestPluginArgs),
     /// Write the finished archives of a directory to standard output, as one stream
     #[command(hide = true)]
     Splat(SplatArgs),
@@ -225,6 +226,7 @@ impl Command {
             Self::Cache(args) => cache::cache(&args),
             Self::Version(args) => version::version(&args),
             Self::Completion { shell } => completion::completion(&shell),
+            Self::Man(args) => man::man(&args),
             Self::Aggregator(options) => roles::aggregator(&options, global),
             Self::Worker(args) => match args.command {
                 WorkerCommand::Global(args) => worker::work(Mode::Global { sleep: args.sleep }, &args.role, global),
@@ -236,7 +238,6 @@ impl Command {
                 WorkerCommand::InRoot(args) => Ok(node::in_root(&args)),
             },
             Self::Report(args) => roles::report(&args, global),
-            Self::TestPlugin(args) => roles::test_plugin(&args),
         }
     }
 
@@ -252,15 +253,15 @@ impl Command {
                 | Self::Splat(_)
                 | Self::ArchivePiece(_)
                 | Self::CompileModule(_)
-                | Self::TestPlugin(_)
                 | Self::Modes(_)
                 | Self::Version(_)
                 | Self::Completion { .. }
+                | Self::Man(_)
         )
     }
 }
 
-/// The command line of a worker, with the same options as [`super::Cli`].
+/// The command line of a worker, with the same options as [`Cli`].
 #[derive(Debug, Parser)]
 #[command(name = "plumbline", version)]
 pub(crate) struct WorkerCli {

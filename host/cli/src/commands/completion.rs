@@ -177,7 +177,7 @@ fn local_runs() -> Vec<CompletionCandidate> {
 
 fn formats() -> Vec<CompletionCandidate> {
     let modules = plumbline_bundle::built_in::embedded().iter().filter_map(|module| {
-        let mut info = plumbline_sandbox::inspect(module.wasm).ok().filter(|info| info.roles.post_processor)?;
+        let mut info = plumbline_sandbox::inspect(module.wasm()).ok().filter(|info| info.roles.post_processor)?;
         if info.formats.is_empty() {
             info.formats.push(module.name.to_owned());
         }

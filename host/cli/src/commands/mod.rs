@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod generate;
 pub(crate) mod images;
 pub(crate) mod logs;
+pub(crate) mod man;
 pub(crate) mod node;
 pub(crate) mod plugin;
 pub(crate) mod query;

@@ -1,18 +1,16 @@
-//! Commands that the program calls in a cluster or for itself: the aggregator, the reporter, the test
-//! plugin, and the compiler of modules.
+//! Commands that the program calls in a cluster or for itself: the aggregator, the reporter, and
+//! the compiler of modules.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use plumbline_app::AppError;
 use plumbline_app::aggregator::{AggregatorEnd, AggregatorOptions, aggregate};
 use plumbline_app::modules::LimitsFile;
 use plumbline_app::process::processor;
 use plumbline_app::runtime::{Termination, one_thread, runtime};
-use plumbline_app::test_plugin::{AttackOptions, FakeSuiteOptions, TestPluginOptions};
-use plumbline_app::{AppError, test_plugin as app};
 use plumbline_kubernetes::ConnectOptions;
 use plumbline_worker::reporter::{Access, Config, LogLevel, Pace, Processor, run};
 
@@ -71,23 +69,6 @@ impl ReportArgs {
     pub(crate) fn connect_options(&self) -> ConnectOptions {
         ConnectOptions { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
     }
-}
-
-/// A plugin that does what it is told: for tests of clusters, and for trying things out.
-#[derive(Debug, Clone, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct TestPluginArgs {
-    #[command(subcommand)]
-    pub(crate) command: Option<TestPluginCommand>,
-    #[command(flatten)]
-    pub(crate) options: TestPluginOptions,
-}
-
-#[derive(Debug, Clone, clap::Subcommand)]
-pub(crate) enum TestPluginCommand {
-    /// Be the image of the conformance suite, as far as can be seen from outside it
-    E2e(Box<FakeSuiteOptions>),
-    Attack(AttackOptions),
 }
 
 /// The exit code after SIGTERM: 128 and the number of the signal, as shells report it.
@@ -156,16 +137,6 @@ fn level(level: LogLevel) -> Level {
         LogLevel::Debug => Level::Debug,
         LogLevel::Trace => Level::Trace,
     }
-}
-
-pub(crate) fn test_plugin(args: &TestPluginArgs) -> Result<ExitCode, AppError> {
-    let context = context(&RegistryArgs::default());
-    let code = match &args.command {
-        Some(TestPluginCommand::E2e(args)) => app::fake_suite(&context, args, &mut io::stdout()),
-        Some(TestPluginCommand::Attack(args)) => app::attack(&context, args),
-        None => app::run(&context, &args.options),
-    };
-    code.map(ExitCode::from)
 }
 
 pub(crate) fn compile_module(args: &CompileModuleArgs) -> Result<ExitCode, AppError> {

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-use plumbline_apidouble::ApiDouble;
+use plumbline_dev::ApiDouble;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 

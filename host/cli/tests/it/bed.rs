@@ -62,7 +62,16 @@ impl Bed {
     /// Returns the binary with `args`, in this directory. It has its own home directory, and none
     /// of the caller's variables that change its behaviour.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plumbline"));
+        self.program(Path::new(env!("CARGO_BIN_EXE_plumbline")), args)
+    }
+
+    /// Returns `plumbline-dev` with `args`, in the same environment.
+    pub(crate) fn dev(&self, args: &[&str]) -> Command {
+        self.program(&dev_program(), args)
+    }
+
+    fn program(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.root()).env("HOME", self.path("home"));
         for (name, dir) in [
             ("XDG_CACHE_HOME", "cache"),
@@ -160,6 +169,17 @@ impl Bed {
         // script reads them.
         Gate(File::options().read(true).write(true).open(path).unwrap())
     }
+}
+
+/// Returns the path of `plumbline-dev`, which cargo builds next to the binary.
+pub(crate) fn dev_program() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_plumbline")).with_file_name("plumbline-dev");
+    assert!(
+        program.is_file(),
+        "`{}` is missing: add `-p plumbline-dev` to `cargo test`, or run `cargo build -p plumbline-dev`",
+        program.display()
+    );
+    program
 }
 
 /// The arguments of [`Bed::run`].

@@ -1,6 +1,6 @@
 //! What `query` and `logs` print, over an in-memory API server.
 
-use plumbline_apidouble::ApiDouble;
+use plumbline_dev::ApiDouble;
 use serde_json::json;
 
 use crate::bed::Bed;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plumbline_bench::simulation::Simulation;
+use plumbline_dev::simulation::Simulation;
 
 const NODES: usize = 50;
 

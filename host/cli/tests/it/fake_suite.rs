@@ -1,5 +1,5 @@
-//! `test-plugin e2e`: its results and its progress messages are those of the conformance suite's
-//! image.
+//! `plumbline-dev suite`: its results and its progress messages are those of the conformance
+//! suite's image.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use plumbline_conformance::lists::{embedded, rerun_focus};
 use serde_json::Value;
 
-use crate::bed::{Bed, Done, wait_for};
+use crate::bed::{Bed, Done, dev_program, wait_for};
 
 /// A quick test: the only one of the mode `quick`.
 const QUICK: &str = "Pods should be submitted and removed";
@@ -22,7 +22,7 @@ const LISTED: &str = "v1.30.14";
 
 /// Returns the command of the stand-in with these variables. Its results go to `results`.
 fn command(bed: &Bed, variables: &[(&str, &str)]) -> Command {
-    let mut command = bed.command(&["test-plugin", "e2e"]);
+    let mut command = bed.dev(&["suite"]);
     for name in ["RESULTS_DIR", "SONOBUOY_K8S_VERSION", "E2E_FOCUS", "E2E_SKIP"] {
         command.env_remove(name);
     }
@@ -232,7 +232,7 @@ fn a_list_of_ones_own_is_played() {
 #[test]
 fn a_run_judges_it_and_names_survive() {
     let bed = Bed::new();
-    symlink(env!("CARGO_BIN_EXE_plumbline"), bed.path("run_e2e.sh")).unwrap();
+    symlink(dev_program(), bed.path("run_e2e.sh")).unwrap();
     let program = bed.path("run_e2e.sh");
     let yaml = format!(
         "sonobuoy-config: {{driver: Process, plugin-name: e2e, result-format: junit}}\n\

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use plumbline_apidouble::{ApiDouble, ExecReply};
+use plumbline_dev::{ApiDouble, ExecReply};
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, Done};

@@ -37,6 +37,7 @@ mod images;
 mod in_cluster;
 mod judging;
 mod kills;
+mod man;
 mod node_logs;
 mod outcome;
 mod plugins;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use plumbline_apidouble::ApiDouble;
+use plumbline_dev::ApiDouble;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, Done};
@@ -65,8 +65,7 @@ async fn what_the_test_plugin_writes_is_reported_and_a_failure_exits_with_0() {
         ("invalid", "False", "InvalidResultFormat"),
     ] {
         let path = job.results_path();
-        job.bed
-            .plumbline(&["test-plugin", "--adapter-result", what, "--results-path", path.to_str().unwrap()])
+        Done::of(job.bed.dev(&["plugin", "--adapter-result", what, "--results-path", path.to_str().unwrap()]))
             .expect(0);
         let done = job.report(&[("CONDITION_TYPE", what), ("RESULT_SETTLE_SECONDS", "1")]).expect(0);
         assert_eq!(done.out, "");

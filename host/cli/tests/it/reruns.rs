@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, entries, wait_for};
+use crate::bed::{Bed, dev_program, entries, wait_for};
 use crate::generate::{documents, of_kind};
 
 /// A suite of three tests with a JUnit report. It records the regular expression for names that it
@@ -146,7 +146,7 @@ fn suite_with_retries(bed: &Bed, variables: &[(&str, &str)], options: &[&str]) -
     let mut files = Vec::new();
     for yaml in of_kind(&documents, "ConfigMap")[1]["data"].as_object().unwrap().values() {
         let mut definition: Value = serde_saphyr::from_str(yaml.as_str().unwrap()).unwrap();
-        definition["spec"]["command"] = json!(["sh", "-c", "exec \"$PLUMBLINE_BIN\" test-plugin e2e"]);
+        definition["spec"]["command"] = json!([dev_program(), "suite"]);
         let name = definition["sonobuoy-config"]["plugin-name"].as_str().unwrap().to_owned();
         bed.write(&format!("{name}.yaml"), &definition.to_string());
         files.push(name);

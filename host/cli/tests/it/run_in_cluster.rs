@@ -1,6 +1,6 @@
 //! `run` over an API server: what it creates, what it rejects, and what it only warns about.
 
-use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
+use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use serde_json::json;
 
 use crate::bed::{Bed, Done};

@@ -1,9 +1,9 @@
 //! The status of a run on 5,000 nodes. What fits into the annotation is written and read, and
 //! `--full` finds the rest.
 
-use plumbline_apidouble::ApiDouble;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{ProgressUpdate, Status};
+use plumbline_dev::ApiDouble;
 use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish_last};
 use plumbline_kubernetes::{Cluster, ConnectOptions};
 use serde_json::{Value, json};

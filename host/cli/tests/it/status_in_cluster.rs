@@ -1,6 +1,6 @@
 //! `status` and `wait` for runs in a cluster, over an API double.
 
-use plumbline_apidouble::ApiDouble;
+use plumbline_dev::ApiDouble;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 

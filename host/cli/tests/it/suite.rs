@@ -4,7 +4,7 @@
 use plumbline_conformance::suite::Mode;
 use serde_json::{Value, json};
 
-use crate::bed::Bed;
+use crate::bed::{Bed, dev_program};
 use crate::generate::{documents, of_kind};
 
 const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
@@ -241,7 +241,7 @@ fn played(bed: &Bed, options: &[&str], more: &[(&str, &str)]) {
     definition["sonobuoy-config"]["driver"] = "Process".into();
     let spec = definition["spec"].as_object_mut().unwrap();
     spec.remove("image");
-    spec.insert("command".to_owned(), json!([env!("CARGO_BIN_EXE_plumbline"), "test-plugin", "e2e"]));
+    spec.insert("command".to_owned(), json!([dev_program(), "suite"]));
     let env = spec["env"].as_array_mut().unwrap();
     // No worker listens at this address here, and a worker of another test must not get the
     // messages.

@@ -1,5 +1,5 @@
-//! `test-plugin`: what it delivers to a worker, and that runs give it the verdict that its options
-//! ask for.
+//! `plumbline-dev plugin`: what it delivers to a worker, and that runs give it the verdict that its
+//! options ask for.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,14 +7,14 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::thread;
 
-use crate::bed::{Bed, wait_for};
+use crate::bed::{Bed, Done, dev_program, wait_for};
 
-/// Writes the definition of a plugin that runs this binary.
+/// Writes the definition of a plugin that runs it.
 fn plugin(bed: &Bed, name: &str, format: &str, args: &str) {
-    let binary = env!("CARGO_BIN_EXE_plumbline");
+    let program = dev_program().display().to_string();
     let yaml = format!(
         "sonobuoy-config: {{driver: Process, plugin-name: {name}, result-format: {format}}}\n\
-         spec: {{name: plugin, command: ['{binary}', test-plugin], args: [{args}]}}\n"
+         spec: {{name: plugin, command: ['{program}', plugin], args: [{args}]}}\n"
     );
     bed.write(&format!("{name}.yaml"), &yaml);
 }
@@ -64,8 +64,8 @@ fn what_ends_without_results_says_nothing_is_done() {
     let dir = bed.path("results");
     let dir = dir.to_str().unwrap();
     let run = |args: &[&str], code: i32| {
-        let all: Vec<&str> = ["test-plugin", "--results-dir", dir].into_iter().chain(args.iter().copied()).collect();
-        bed.plumbline(&all).expect(code);
+        let all: Vec<&str> = ["plugin", "--results-dir", dir].into_iter().chain(args.iter().copied()).collect();
+        Done::of(bed.dev(&all)).expect(code);
     };
     run(&["--outcome", "none"], 0);
     run(&["--outcome", "none", "--exit", "9"], 9);
@@ -84,11 +84,11 @@ fn it_stays_until_it_is_told_to_end() {
     let bed = Bed::new();
     let dir = bed.path("results");
     let dir = dir.to_str().unwrap();
-    let stays = bed.start("stays", &["test-plugin", "--stay", "--results-dir", dir]);
+    let stays = bed.start_command("stays", bed.dev(&["plugin", "--stay", "--results-dir", dir]));
     wait_for("the done file", || bed.path("results/done").exists());
     stays.signal("TERM");
     stays.wait().expect(0);
-    let hangs = bed.start("hangs", &["test-plugin", "--outcome", "hang", "--results-dir", dir]);
+    let hangs = bed.start_command("hangs", bed.dev(&["plugin", "--outcome", "hang", "--results-dir", dir]));
     wait_for("its word", || hangs.err().contains("hangs"));
     hangs.signal("TERM");
     hangs.wait().expect(143);
@@ -120,13 +120,13 @@ fn progress_is_posted_and_a_missing_worker_is_no_harm() {
         }
         bodies
     });
-    let args = ["test-plugin", "--progress", "2", "--items", "4", "--outcome", "fail", "--results-dir", dir];
-    bed.plumbline(&[&args[..], &["--progress-port", &port]].concat()).expect(0);
+    let args = ["plugin", "--progress", "2", "--items", "4", "--outcome", "fail", "--results-dir", dir];
+    Done::of(bed.dev(&[&args[..], &["--progress-port", &port]].concat())).expect(0);
     let bodies: Vec<serde_json::Value> =
         worker.join().unwrap().iter().map(|body| serde_json::from_str(body).unwrap()).collect();
     assert_eq!((&bodies[0]["total"], &bodies[0]["completed"]), (&4.into(), &2.into()));
     assert_eq!((&bodies[1]["completed"], &bodies[1]["failures"][0]), (&3.into(), &"item-0000004".into()));
     // The listener was closed when its thread ended.
-    let done = bed.plumbline(&[&args[..], &["--progress-port", &port]].concat()).expect(0);
+    let done = Done::of(bed.dev(&[&args[..], &["--progress-port", &port]].concat())).expect(0);
     assert!(done.err.contains("could not be posted"), "{}", done.err);
 }

@@ -3,10 +3,9 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::definition::error::DefinitionError;
-use crate::definition::error::Warnings;
-use crate::definition::read::{scalar, wrong_type};
+use crate::definition::error::{DefinitionError, Warnings};
 use crate::definition::schema;
+use crate::definition::section::{scalar, wrong_type};
 
 /// The placeholder in an image reference for the version of the cluster.
 pub const K8S_VERSION_VARIABLE: &str = "$SONOBUOY_K8S_VERSION";

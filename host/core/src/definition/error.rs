@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::definition::model::{MAX_MODULE_NAME, UnknownDriver};
+use crate::definition::driver::UnknownDriver;
+use crate::definition::names::MAX_MODULE_NAME;
 use crate::name::{NameError, PluginName};
 use crate::size::Bytes;
 use crate::text::closest;

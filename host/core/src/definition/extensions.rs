@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use crate::definition::error::{DefinitionError, Warnings, cut};
 use crate::definition::limits::{LimitsRequest, duration};
-use crate::definition::model::is_module_name;
+use crate::definition::names::{is_file_name, is_module_name};
 use crate::definition::permissions::ApiPermissions;
 use crate::definition::progress::LogProgress;
-use crate::definition::read::{Section, is_file_name, wrong_type};
 use crate::definition::schema;
+use crate::definition::section::{Section, wrong_type};
 use crate::duration::format_duration;
 use crate::name::{NameError, PluginName};
 

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::definition::error::{DefinitionError, Warnings};
-use crate::definition::read::{Section, wrong_type};
 use crate::definition::schema;
+use crate::definition::section::{Section, wrong_type};
 use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
 use crate::limits::ModuleLimits;
 use crate::size::{Bytes, parse_size};

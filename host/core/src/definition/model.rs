@@ -1,17 +1,15 @@
 //! The data types of a definition, and the rules for the definitions of one run together.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::definition::container::Container;
+use crate::definition::driver::Driver;
 use crate::definition::error::{DefinitionError, Warning};
 use crate::definition::extensions::Extensions;
-use crate::name::{PluginName, is_label};
-use crate::text::first_chars;
+use crate::definition::names::is_module_name;
+use crate::name::PluginName;
 
 /// The result format, and the name of its module, that accepts any file as is.
 pub const RAW_FORMAT: &str = "raw";
@@ -79,75 +77,6 @@ impl Definition {
             (None, Driver::DaemonSet) => "daemonset",
         }
     }
-}
-
-/// How a plugin runs. Parsing ignores case. The written form matches Kubernetes kinds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum Driver {
-    /// Runs once per cluster.
-    Job,
-    /// Runs once per node.
-    DaemonSet,
-    /// Runs as a process on the machine of the aggregator.
-    Process,
-}
-
-impl Driver {
-    /// Returns the name as written in a definition.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Job => "Job",
-            Self::DaemonSet => "DaemonSet",
-            Self::Process => "Process",
-        }
-    }
-
-    /// Returns whether there is one result per node, with a result set for each, instead of a
-    /// single one.
-    #[must_use]
-    pub fn is_per_node(self) -> bool {
-        matches!(self, Self::DaemonSet)
-    }
-}
-
-/// Error for an unknown driver.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("driver `{0}` is not known: use `Job`, `DaemonSet` or `Process`")]
-pub struct UnknownDriver(pub String);
-
-impl FromStr for Driver {
-    type Err = UnknownDriver;
-    fn from_str(text: &str) -> Result<Self, UnknownDriver> {
-        match text.to_ascii_lowercase().as_str() {
-            "job" => Ok(Self::Job),
-            "daemonset" => Ok(Self::DaemonSet),
-            "process" => Ok(Self::Process),
-            _ => Err(UnknownDriver(first_chars(text, 100).to_owned())),
-        }
-    }
-}
-
-crate::name::serde_text!(Driver, UnknownDriver);
-
-impl fmt::Display for Driver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The maximum length of a module name in bytes.
-pub const MAX_MODULE_NAME: usize = 63;
-
-/// Returns whether `text` is a valid module name: lower-case letters, digits, `-`, `_` and `.`,
-/// with a letter or digit at both ends.
-///
-/// The limit is [`MAX_MODULE_NAME`] bytes. A valid name is safe as the stem of a file name
-/// (`NAME.wasm`).
-#[must_use]
-pub fn is_module_name(text: &str) -> bool {
-    text.len() <= MAX_MODULE_NAME && is_label(text, "-_.")
 }
 
 impl Definition {

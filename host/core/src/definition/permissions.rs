@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::definition::error::{DefinitionError, Warnings};
-use crate::definition::read::Section;
 use crate::definition::schema;
+use crate::definition::section::Section;
 
 /// The maximum number of rules of each kind. More rules indicate a mistake in a generated
 /// definition.

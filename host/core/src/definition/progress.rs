@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::definition::error::DefinitionError;
-use crate::definition::read::Section;
+use crate::definition::section::Section;
 
 /// The environment variable that passes a [`LogProgress`] to the worker, as JSON.
 pub const PROGRESS_VARIABLE: &str = "PLUMBLINE_PROGRESS";

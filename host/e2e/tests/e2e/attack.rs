@@ -8,10 +8,10 @@ use crate::plugin::Plugin;
 /// The plugin that is attacked: a Job that runs until the attackers have seen its worker.
 const VICTIM: &str = "victim";
 
-/// Writes `test-plugin attack` as a plugin with this name.
+/// Writes `plumbline-dev attack` as a plugin with this name.
 fn attacker(bed: &Bed, name: &str, driver: &str, user: u32) -> String {
     let per_node = driver == "DaemonSet";
-    let mut args = vec!["attack", "--victim", VICTIM, "--namespace", bed.namespace()];
+    let mut args = vec!["--victim", VICTIM, "--namespace", bed.namespace()];
     if per_node {
         args.extend(["--host-processes", "--stay"]);
     }
@@ -31,7 +31,7 @@ fn attacker(bed: &Bed, name: &str, driver: &str, user: u32) -> String {
             "name": "plugin",
             "image": bed.image(),
             "imagePullPolicy": "IfNotPresent",
-            "command": ["/sonobuoy", "test-plugin"],
+            "command": ["/plumbline-dev", "attack"],
             "args": args,
             "securityContext": {"runAsUser": user},
             "volumeMounts": [{"name": "results", "mountPath": "/tmp/sonobuoy/results"}],

@@ -1,5 +1,5 @@
 //! Tests of `conformance run` on a cluster with a simulated suite. The image under test replaces
-//! that of the suite (`test-plugin e2e`), and behaves as its variables say.
+//! that of the suite (`plumbline-dev suite`), and behaves as its variables say.
 
 use std::fs;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ contact_email_address: certify@plummet.example
 fn definition(bed: &Bed, more: &[(&str, &str)]) {
     let printed = bed.plumbline(&["gen", "plugin", "e2e"]).expect(0).out;
     let mut definition: Value = serde_saphyr::from_str(&printed).unwrap();
-    definition["spec"]["command"] = json!(["/plumbline", "test-plugin", "e2e"]);
+    definition["spec"]["command"] = json!(["/plumbline-dev", "suite"]);
     let env = definition["spec"]["env"].as_array_mut().unwrap();
     let given = [("FAKE_E2E_LIST_VERSION", VERSION), ("FAKE_E2E_TEST_TIME", "10ms")];
     env.extend(given.iter().chain(more).map(|(name, value)| json!({"name": name, "value": value})));

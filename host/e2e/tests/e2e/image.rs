@@ -1,7 +1,7 @@
 //! Tests of the image: that it starts, with which user, and how its test plugin behaves in a pod.
 
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::bed::{Bed, phase};
 
@@ -41,20 +41,17 @@ fn it_answers_to_both_names() {
 fn its_test_plugin_does_what_it_is_told() {
     let Some(bed) = Bed::new("image-plugin") else { return };
     bed.create_namespace();
-    let pod = bed.pod(
-        "archive",
-        &["test-plugin", "--archive", "--bytes=1MiB", "--progress=1", "--after=100ms"],
-        &Value::Null,
-    );
+    let dev = json!({"command": ["/plumbline-dev", "plugin"]});
+    let pod = bed.pod("archive", &["--archive", "--bytes=1MiB", "--progress=1", "--after=100ms"], &dev);
     let log = bed.logs("archive", "c");
     assert_eq!(phase(&pod), "Succeeded", "{log}");
     assert!(log.contains("/tmp/sonobuoy/results/test-plugin.tar.gz` is done"), "{log}");
     // Nothing listens there, but the name was resolved, which requires files from the kubelet and
     // the image.
     assert!(log.contains("refused"), "{log}");
-    let pod = bed.pod("crash", &["test-plugin", "--outcome=crash", "--exit=7"], &Value::Null);
+    let pod = bed.pod("crash", &["--outcome=crash", "--exit=7"], &dev);
     assert_eq!(ended(&pod).exit_code, 7);
-    let little = json!({"resources": {"limits": {"memory": "64Mi"}}});
-    let pod = bed.pod("oom", &["test-plugin", "--outcome=oom"], &little);
+    let little = json!({"command": ["/plumbline-dev", "plugin"], "resources": {"limits": {"memory": "64Mi"}}});
+    let pod = bed.pod("oom", &["--outcome=oom"], &little);
     assert_eq!(ended(&pod).reason.as_deref(), Some("OOMKilled"));
 }

@@ -1,4 +1,4 @@
-//! Definitions of plugins with configurable behavior: the image's `test-plugin`.
+//! Definitions of plugins with configurable behavior: the image's `plumbline-dev plugin`.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ impl Plugin {
         Self { driver: "DaemonSet", ..Self::job(name) }.args(&["--stay"])
     }
 
-    /// Adds arguments of `test-plugin`.
+    /// Adds arguments of `plumbline-dev plugin`.
     pub(crate) fn args(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(|&arg| arg.to_owned()));
         self
@@ -74,7 +74,7 @@ impl Plugin {
             "name": "plugin",
             "image": self.image.as_deref().unwrap_or(image),
             "imagePullPolicy": "IfNotPresent",
-            "command": ["/sonobuoy", "test-plugin"],
+            "command": ["/plumbline-dev", "plugin"],
             "args": self.args,
             "volumeMounts": [{"name": "results", "mountPath": "/tmp/sonobuoy/results"}],
         });

@@ -5,14 +5,16 @@ use std::fs;
 use std::path::Path;
 
 use k8s_openapi::api::batch::v1::{Job, JobCondition};
-use k8s_openapi::api::core::v1::{Event, Pod, ServiceAccount};
-use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use k8s_openapi::{NamespaceResourceScope, serde::Serialize, serde::de::DeserializeOwned};
-use kube::api::{DeleteParams, ListParams, PostParams};
+use k8s_openapi::api::core::v1::{Event, Node, Pod, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, serde::Serialize, serde::de::DeserializeOwned};
+use kube::api::{DeleteParams, EvictParams, ListParams, PostParams};
 use kube::runtime::wait::await_condition;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, phase};
+use crate::place::Places;
+use crate::settings::loudly;
 
 /// Returns the documents of a file, with its placeholders filled in.
 fn documents(bed: &Bed, name: &str) -> Vec<Value> {
@@ -32,12 +34,25 @@ where
     bed.ask(bed.api::<K>().create(&PostParams::default(), &object));
 }
 
+fn create_in_cluster<K>(bed: &Bed, object: Value)
+where
+    K: kube::Resource<Scope = ClusterResourceScope, DynamicType = ()> + DeserializeOwned + Serialize + Clone,
+    K: std::fmt::Debug,
+{
+    let object: K = serde_json::from_value(object).unwrap();
+    bed.ask(bed.cluster_api::<K>().create(&PostParams::default(), &object));
+}
+
 fn apply(bed: &Bed, file: &str) {
-    for object in documents(bed, file) {
+    for mut object in documents(bed, file) {
+        // By this label, the test removes what is not in its namespace.
+        object["metadata"]["labels"] = json!({"namespace": bed.namespace()});
         match object["kind"].as_str() {
             Some("ServiceAccount") => create::<ServiceAccount>(bed, object),
             Some("Role") => create::<Role>(bed, object),
             Some("RoleBinding") => create::<RoleBinding>(bed, object),
+            Some("ClusterRole") => create_in_cluster::<ClusterRole>(bed, object),
+            Some("ClusterRoleBinding") => create_in_cluster::<ClusterRoleBinding>(bed, object),
             other => panic!("{other:?}"),
         }
     }
@@ -45,11 +60,16 @@ fn apply(bed: &Bed, file: &str) {
 
 /// Starts the Job of `job.yaml` with another name, adapter and some other variables.
 fn start(bed: &Bed, name: &str, adapter: &[&str], variables: &[(&str, &str)]) {
+    start_as(bed, name, adapter, variables, |_| {});
+}
+
+/// The same, with a Job that `change` has changed.
+fn start_as(bed: &Bed, name: &str, adapter: &[&str], variables: &[(&str, &str)], change: impl FnOnce(&mut Value)) {
     let mut job = documents(bed, "job.yaml").remove(0);
     job["metadata"]["name"] = json!(name);
     let containers = &mut job["spec"]["template"]["spec"]["containers"];
     containers[0]["image"] = json!(bed.image());
-    containers[0]["command"] = json!(["/plumbline", "test-plugin", "--results-dir=/results"]);
+    containers[0]["command"] = json!(["/plumbline-dev", "plugin", "--results-dir=/results"]);
     containers[0]["args"] = json!(adapter);
     if adapter.contains(&"--outcome=oom") {
         containers[0]["resources"] = json!({"limits": {"memory": "64Mi"}});
@@ -59,7 +79,20 @@ fn start(bed: &Bed, name: &str, adapter: &[&str], variables: &[(&str, &str)]) {
         env.retain(|variable| variable["name"] != name);
         env.push(json!({"name": name, "value": value}));
     }
+    change(&mut job);
     create::<Job>(bed, job);
+}
+
+/// Waits until both containers of the Job's pod are running. Returns the name of the pod.
+fn running(bed: &Bed, job: &str) -> String {
+    let active = |job: Option<&Job>| job.is_some_and(|job| job.status.as_ref().is_some_and(|s| s.active == Some(1)));
+    bed.ask(await_condition(bed.api::<Job>(), job, active));
+    let name = pods(bed, job).remove(0).metadata.name.unwrap();
+    bed.wait_for_pod(&name, |pod| {
+        let status = pod.status.as_ref().and_then(|status| status.container_statuses.clone()).unwrap_or_default();
+        status.len() == 2 && status.iter().all(|one| one.state.as_ref().is_some_and(|state| state.running.is_some()))
+    });
+    name
 }
 
 fn available(job: &Job) -> Option<JobCondition> {
@@ -158,17 +191,66 @@ fn a_pod_that_is_deleted_is_reported_on_its_way_out() {
     bed.create_namespace();
     apply(&bed, "rbac.yaml");
     start(&bed, "deleted", &["--outcome=hang"], &[]);
-    let some = |job: Option<&Job>| job.is_some_and(|job| job.status.as_ref().is_some_and(|s| s.active == Some(1)));
-    bed.ask(await_condition(bed.api::<Job>(), "deleted", some));
-    let name = pods(&bed, "deleted").remove(0).metadata.name.unwrap();
-    let both = |pod: &Pod| {
-        let status = pod.status.as_ref().and_then(|status| status.container_statuses.clone()).unwrap_or_default();
-        status.len() == 2 && status.iter().all(|one| one.state.as_ref().is_some_and(|state| state.running.is_some()))
-    };
-    bed.wait_for_pod(&name, both);
+    let name = running(&bed, "deleted");
     bed.ask(bed.api::<Pod>().delete(&name, &DeleteParams::default()));
     let (status, reason, message) = condition(&bed, "deleted");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "PodDeleted"), "{message}");
+}
+
+#[test]
+fn a_pod_that_is_evicted_is_reported_on_its_way_out() {
+    let Some(bed) = Bed::new("reporter-evicted") else { return };
+    bed.create_namespace();
+    apply(&bed, "rbac.yaml");
+    start(&bed, "evicted", &["--outcome=hang"], &[]);
+    let name = running(&bed, "evicted");
+    bed.ask(bed.api::<Pod>().evict(&name, &EvictParams::default()));
+    let (status, reason, message) = condition(&bed, "evicted");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "AdapterEvicted"), "{message}");
+}
+
+#[test]
+fn a_pod_that_its_kubelet_evicts_is_reported_in_its_last_second() {
+    let Some(bed) = Bed::new("reporter-full") else { return };
+    bed.create_namespace();
+    apply(&bed, "rbac.yaml");
+    // The kubelet notices within 10 s that the volume has outgrown its limit.
+    start_as(&bed, "full", &["--bytes=8MiB", "--stay"], &[], |job| {
+        job["spec"]["template"]["spec"]["volumes"][0]["emptyDir"] = json!({"sizeLimit": "1Mi"});
+    });
+    let (status, reason, message) = condition(&bed, "full");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "ReporterTerminated"), "{message}");
+    let pod = pods(&bed, "full").remove(0).metadata.name.unwrap();
+    let pod = bed.wait_for_pod(&pod, |pod| phase(pod) == "Failed");
+    assert_eq!(pod.status.unwrap().reason.as_deref(), Some("Evicted"));
+}
+
+#[test]
+fn a_node_that_shuts_down_is_the_reason() {
+    let Some(bed) = Bed::alone("reporter-shutdown") else { return };
+    let Some(places) = Places::of(&bed, "reporter-shutdown") else { return };
+    let logind = |signal: &str| places.run(2, &["sh", "-c", &format!("kill -{signal} $LOGIND")]);
+    if bed.nodes().len() < 2 {
+        loudly("SKIPPED reporter-shutdown: it needs two nodes");
+        return;
+    }
+    bed.create_namespace();
+    apply(&bed, "rbac.yaml");
+    apply(&bed, "rbac-optional.yaml");
+    let node = bed.nodes().remove(1);
+    start_as(&bed, "shutdown", &["--outcome=hang"], &[], |job| {
+        job["spec"]["template"]["spec"]["nodeName"] = json!(node);
+    });
+    running(&bed, "shutdown");
+    logind("USR1");
+    let (status, reason, message) = condition(&bed, "shutdown");
+    logind("USR2");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "NodeShutdown"), "{message}");
+    let ready = |node: Option<&Node>| {
+        let conditions = node.and_then(|node| node.status.as_ref()?.conditions.clone()).unwrap_or_default();
+        conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+    };
+    bed.ask(await_condition(bed.cluster_api::<Node>(), &node, ready));
 }
 
 #[test]

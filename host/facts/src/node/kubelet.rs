@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::configuration::{Processes, flatten, option};
-use super::version;
+use super::programs::version;
 use crate::collector::{Collector, present};
 use crate::program;
 use crate::source::{SMALL, Source, Unreadable};

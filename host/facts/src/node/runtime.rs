@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::configuration::{Processes, flatten, option, parse_toml};
-use super::version;
+use super::programs::version;
 use crate::collector::{Collector, present};
 use crate::source::{Source, TABLE, Unreadable};
 

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use super::ask;
+use super::programs::ask;
 use crate::collector::{Collector, present};
 use crate::program::Bounds;
 use crate::source::Source;

@@ -7,6 +7,7 @@
 mod account;
 mod error;
 mod pod_spec;
+mod restricted;
 mod stage;
 mod worker;
 mod workload;

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plumbline_aggregator::WorkerAccess;
-use plumbline_core::config::Toleration;
+use plumbline_core::config::{PodSecurity, Toleration};
 use plumbline_core::definition::Definition;
 use plumbline_core::{Driver, PluginName};
 use serde_json::{Value, json};
 
 use super::account::{PluginAccount, reserved_secret};
 use super::error::DriverError;
-use super::stage::Stage;
+use super::restricted;
+use super::stage::{Stage, WorkerSecurity};
 use super::worker::{self, PROGRESS_PORT_VARIABLE, RESULTS_VARIABLES};
 use crate::names;
 use crate::parts::{mount, name, put, variable};
@@ -24,16 +25,22 @@ const SIDECAR_GRACE_SECONDS: u64 = 90;
 /// Returns the pod spec of a definition that has none. A Job's pod has these tolerations, if any
 /// are given.
 ///
-/// A DaemonSet's pod uses the node's own namespaces, and runs on every Linux node regardless of
-/// taints. [`Driver::Process`] has no pod and gets the spec of a Job.
+/// A DaemonSet's pod uses the node's own namespaces, unless the namespace of the run admits no such
+/// pods. It runs on every Linux node regardless of taints. [`Driver::Process`] has no pod and gets
+/// the spec of a Job.
 #[must_use]
-pub fn default_pod_spec(driver: Driver, job_tolerations: Option<&[Toleration]>) -> Value {
+pub fn default_pod_spec(driver: Driver, level: PodSecurity, job_tolerations: Option<&[Toleration]>) -> Value {
     match driver {
         Driver::Job | Driver::Process => json!({
             "containers": [],
             "restartPolicy": "Never",
             "nodeSelector": {"kubernetes.io/os": "linux"},
             "tolerations": job_tolerations.map_or_else(default_tolerations, |tolerations| json!(tolerations)),
+        }),
+        Driver::DaemonSet if level != PodSecurity::Privileged => json!({
+            "containers": [],
+            "nodeSelector": {"kubernetes.io/os": "linux"},
+            "tolerations": [{"operator": "Exists"}],
         }),
         Driver::DaemonSet => json!({
             "containers": [],
@@ -68,10 +75,10 @@ pub fn container_name(definition: &Definition) -> &str {
 }
 
 /// Returns true if the plugin's pods use the network of their nodes.
-pub(crate) fn uses_host_network(definition: &Definition) -> bool {
+pub(crate) fn uses_host_network(definition: &Definition, level: PodSecurity) -> bool {
     match &definition.pod_spec {
         Some(spec) => spec.get("hostNetwork").and_then(Value::as_bool).unwrap_or(false),
-        None => definition.driver.is_per_node(),
+        None => definition.driver.is_per_node() && level == PodSecurity::Privileged,
     }
 }
 
@@ -84,11 +91,12 @@ pub(crate) fn uses_host_network(definition: &Definition) -> bool {
 #[must_use]
 pub fn progress_ports<'a>(
     definitions: impl IntoIterator<Item = &'a Definition>,
+    level: PodSecurity,
     first: &str,
 ) -> BTreeMap<PluginName, String> {
     // Any other value is for the worker to reject, or lets the system choose a port.
     let Some(first) = first.parse::<u16>().ok().filter(|port| *port > 0) else { return BTreeMap::new() };
-    let sharing = definitions.into_iter().filter(|definition| uses_host_network(definition));
+    let sharing = definitions.into_iter().filter(|definition| uses_host_network(definition, level));
     let sharing: BTreeSet<&PluginName> = sharing.map(|definition| &definition.name).collect();
     // At the end of the range, plugins share the last port. Nobody has so many plugins.
     let ports = (first..=u16::MAX).chain(std::iter::repeat(u16::MAX));
@@ -100,7 +108,7 @@ pub(super) fn pod_spec(stage: &Stage, definition: &Definition, access: &WorkerAc
     let mut spec = match &definition.pod_spec {
         Some(spec) if spec.is_object() => spec.clone(),
         Some(_) => return Err(wrong_type(definition, "podSpec".to_owned(), "a mapping")),
-        None => default_pod_spec(definition.driver, stage.job_tolerations.as_deref()),
+        None => default_pod_spec(definition.driver, stage.pod_security, stage.job_tolerations.as_deref()),
     };
     if let Some(secret) = reserved_secret(definition) {
         return Err(DriverError::SecretReserved(definition.name.clone(), secret));
@@ -124,6 +132,10 @@ pub(super) fn pod_spec(stage: &Stage, definition: &Definition, access: &WorkerAc
     }
     check_names(definition, init.iter().chain(&containers).chain([&plugin]))?;
 
+    if stage.pod_security == PodSecurity::Restricted {
+        let all = init.iter_mut().chain(&mut containers).chain([&mut plugin]);
+        restricted::complete(&mut spec, all, stage.security == WorkerSecurity::LikePlugin);
+    }
     let env = take_list(definition, &mut plugin.clone(), "spec", "env")?;
     let security = worker::security_context(stage.security, &spec, &plugin);
     let mut worker = worker::container(stage, definition, access, env, security);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_core::PluginName;
-use plumbline_core::config::Toleration;
+use plumbline_core::config::{PodSecurity, Toleration};
 use plumbline_core::definition::Definition;
 
 /// The settings that all plugins of a run share: where they run, and with what worker.
@@ -44,6 +44,9 @@ pub struct Stage {
     ///
     /// Kubernetes supports these since 1.29 (see [`crate::ServerVersion::has_native_sidecars`]).
     pub native_sidecar: bool,
+    /// The Pod Security level that the namespace enforces. Pods of definitions that say nothing
+    /// else comply with it.
+    pub pod_security: PodSecurity,
     /// The user and privileges of the worker.
     pub security: WorkerSecurity,
     /// Whether to keep the results directories of definitions unchanged, for plugins with

@@ -238,7 +238,8 @@ pub(super) fn service(config: &Config) -> Value {
 /// a plugin the port is open to every address, and every other port is closed.
 pub(super) fn network_policy(options: &ManifestOptions) -> Value {
     let config = &options.config;
-    let from_run = !options.plugins.iter().any(|plugin| uses_host_network(&plugin.definition));
+    let from_run =
+        !options.plugins.iter().any(|plugin| uses_host_network(&plugin.definition, config.namespace_psa_enforce_level));
     let rule = json!({
         "ports": [{"port": config.server.bind_port, "protocol": "TCP"}],
         "from": from_run.then(|| json!([{"podSelector": {"matchLabels": labels()}}])),

@@ -65,7 +65,15 @@ pub fn prepare_definition(
     let plugin = &definition.name;
     let mut json = definition.to_json();
     if transform.show_pod_spec && definition.pod_spec.is_none() {
-        put(&mut json, "podSpec", default_pod_spec(definition.driver, config.plumbline.job_tolerations.as_deref()));
+        put(
+            &mut json,
+            "podSpec",
+            default_pod_spec(
+                definition.driver,
+                config.namespace_psa_enforce_level,
+                config.plumbline.job_tolerations.as_deref(),
+            ),
+        );
     }
     if let (Some(image), Some(spec)) = (&transform.image, json.get_mut("spec")) {
         put(spec, "image", json!(image));

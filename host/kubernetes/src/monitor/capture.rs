@@ -221,7 +221,7 @@ mod tests {
     use super::super::samples::{pod_with, running, view};
     use super::*;
     use crate::cluster::ConnectOptions;
-    use plumbline_apidouble::ApiDouble;
+    use plumbline_dev::ApiDouble;
     use serde_json::json;
 
     #[tokio::test]

@@ -7,9 +7,9 @@ mod variants;
 
 use std::sync::Arc;
 
-use plumbline_apidouble::schema;
 use plumbline_core::config::Permissions;
 use plumbline_core::{Config, Definition};
+use plumbline_dev::schema;
 use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin, Transform, manifest, prepare_definition};
 use serde_json::Value;
 

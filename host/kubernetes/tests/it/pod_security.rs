@@ -1,9 +1,9 @@
 //! The created pods comply with the Pod Security level `restricted`.
 
-use plumbline_apidouble::schema::breaches;
-use plumbline_core::config::{Permissions, SecurityContextMode};
+use plumbline_core::config::{Permissions, PodSecurity, SecurityContextMode};
+use plumbline_dev::schema::breaches;
 use plumbline_kubernetes::driver::{Stage, WorkerSecurity, workload};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::dispatch::samples::{SESSION, access, definition, stage};
 use crate::manifest::{DAEMON_SET, made, of_kind, options};
@@ -53,6 +53,50 @@ fn a_worker_needs_no_more_than_its_plugin() {
             assert_eq!(breaches(&each["spec"]["template"]["spec"]), Vec::<String>::new(), "{each:#}");
         }
     }
+}
+
+/// Plugins that say nothing about their security.
+const SILENT: &str = "
+sonobuoy-config: {driver: DRIVER, plugin-name: silent, result-format: raw}
+spec: {name: plugin, image: example/silent:v1}
+";
+
+#[test]
+fn in_a_restricted_namespace_a_silent_plugin_gets_what_the_level_requires() {
+    let pod = |security, yaml: &str| {
+        let stage = Stage { pod_security: PodSecurity::Restricted, native_sidecar: true, security, ..stage() };
+        let object = workload(&stage, &definition(yaml), SESSION, &access()).unwrap();
+        object.pointer("/spec/template/spec").unwrap_or(&object["spec"]).clone()
+    };
+    for driver in ["Job", "DaemonSet"] {
+        let yaml = SILENT.replace("DRIVER", driver);
+        for security in [WorkerSecurity::LikePlugin, WorkerSecurity::Platform] {
+            let pod = pod(security, &yaml);
+            assert_eq!(breaches(&pod), Vec::<String>::new(), "{pod:#}");
+            // A platform chooses the user itself.
+            let user = (security == WorkerSecurity::LikePlugin).then(|| json!(65532));
+            assert_eq!(pod["securityContext"].get("runAsUser"), user.as_ref(), "{pod:#}");
+        }
+    }
+    // What a definition sets stays. The worker has the plugin's user, so it can read its files.
+    let yaml = SILENT.replace("DRIVER", "Job").replace("v1}", "v1, securityContext: {runAsUser: 1000}}");
+    let pod = pod(WorkerSecurity::LikePlugin, &yaml);
+    assert_eq!(breaches(&pod), Vec::<String>::new(), "{pod:#}");
+    let user = |container: &Value| container["securityContext"]["runAsUser"].clone();
+    assert_eq!((user(&pod["containers"][0]), user(&pod["initContainers"][0])), (json!(1000), json!(1000)), "{pod:#}");
+}
+
+#[test]
+fn without_a_privileged_namespace_a_silent_daemon_set_uses_nothing_of_its_nodes() {
+    let each = definition(&SILENT.replace("DRIVER", "DaemonSet"));
+    let pod = |pod_security| {
+        let stage = Stage { pod_security, ..stage() };
+        workload(&stage, &each, SESSION, &access()).unwrap()["spec"]["template"]["spec"].clone()
+    };
+    assert_eq!(pod(PodSecurity::Privileged)["hostNetwork"], true);
+    let baseline = pod(PodSecurity::Baseline);
+    assert!(!breaches(&baseline).iter().any(|what| what.contains("host")), "{baseline:#}");
+    assert!(baseline["containers"][0].get("securityContext").is_none(), "{baseline:#}");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use plumbline_apidouble::{Fault, FaultKind};
 use plumbline_core::Config;
 use plumbline_core::config::Filters;
+use plumbline_dev::{Fault, FaultKind};
 use plumbline_kubernetes::query::{Progress, survey};
 use serde_json::json;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use plumbline_core::Config;
+use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::query::{Summary, survey};
 use plumbline_kubernetes::{Cluster, ConnectOptions};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::Vault as _;
-use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
+use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::{CaSecretStore, names};
 
 use crate::dispatch::bed::cluster;

@@ -9,3 +9,4 @@ pub(crate) mod judgement;
 pub(crate) mod limits;
 pub(crate) mod lines;
 pub(crate) mod state;
+pub(crate) mod wasi;

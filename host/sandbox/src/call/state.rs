@@ -10,9 +10,9 @@ use crate::call::io::{CallStats, Entry, Input, TreeItem};
 use crate::call::judgement::Ruler;
 use crate::call::limits::{Clock, Limiter};
 use crate::call::lines::Lines;
+use crate::call::wasi::WasiState;
 use crate::failure::Stop;
 use crate::generation::v0_1::RawItem;
-use crate::wasi::WasiState;
 
 /// The maximum number of resource handles of a module, besides its files. WASI uses handles for
 /// clocks and streams.

@@ -102,6 +102,8 @@ pub enum Event {
     Processed(Result<Box<AdapterResult>, String>),
     /// The reporter was asked to stop.
     Terminate,
+    /// The node of the pod is being shut down.
+    NodeShutdown,
     /// Time has passed.
     Tick,
 }
@@ -135,6 +137,7 @@ pub struct Machine {
     /// Why the pod cannot be read.
     blind: Option<String>,
     terminated: Option<Duration>,
+    node_shutdown: bool,
 }
 
 impl Machine {
@@ -150,6 +153,7 @@ impl Machine {
             gone: false,
             blind: None,
             terminated: None,
+            node_shutdown: false,
         }
     }
 
@@ -175,6 +179,7 @@ impl Machine {
             Event::Terminate => {
                 self.terminated.get_or_insert(now);
             }
+            Event::NodeShutdown => self.node_shutdown = true,
             Event::Tick => {}
         }
         self.next(now, looked)
@@ -184,6 +189,16 @@ impl Machine {
     #[must_use]
     pub fn pod(&self) -> Option<&PodLook> {
         self.pod.as_deref()
+    }
+
+    /// Returns the outcome if nothing more can be observed.
+    #[must_use]
+    pub fn provisional(&self, now: Duration) -> Outcome {
+        match &self.file {
+            FileLook::Valid(result) => Outcome::of_result(result),
+            FileLook::Invalid { why, .. } => Outcome::invalid(why, self.pod()),
+            FileLook::Absent | FileLook::Pending { .. } => self.without_result(now),
+        }
     }
 
     fn next(&self, now: Duration, looked: bool) -> Next {
@@ -237,6 +252,9 @@ impl Machine {
         }
         if self.pod_ended() {
             return Outcome::pod_ended(self.gone);
+        }
+        if self.node_shutdown {
+            return Outcome::fate(&Disruption::NodeShutdown { why: None }, self.note());
         }
         match self.terminated {
             Some(at) if at < self.rules.max_wait => match self.pod().map(|pod| (pod, &pod.state)) {

@@ -98,6 +98,8 @@ pub struct PodLook {
     pub uid: Option<String>,
     /// Why the pod is not scheduled.
     pub unscheduled: Option<String>,
+    /// The node of the pod.
+    pub node: Option<String>,
 }
 
 /// An observation of the pod.
@@ -134,7 +136,15 @@ pub(crate) fn look(pod: &Value, naming: &Naming, job: &str) -> PodLook {
         job_uid: owner(pod, job),
         uid: told(pod, "/metadata/uid"),
         unscheduled: unscheduled(pod),
+        node: told(pod, "/spec/nodeName"),
     }
+}
+
+/// Returns true if a kubelet shuts down its node gracefully. It says so in the node's condition
+/// `Ready` as soon as it begins, and in its pods only after their containers have ended.
+pub(crate) fn is_shutting_down(node: &Value) -> bool {
+    let ready = list(node, "/status/conditions").iter().find(|condition| text(condition, "/type") == "Ready");
+    ready.is_some_and(|ready| text(ready, "/status") == "False" && text(ready, "/message").contains("shutting down"))
 }
 
 fn owner(pod: &Value, job: &str) -> Option<String> {

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::access::{Access, Verb};
 use super::config::{Config, Pace};
-use super::pod::{Naming, PodNews, look};
+use super::pod::{Naming, PodNews, is_shutting_down, look};
 
 /// Seconds after which a watch is restarted. A connection that broke silently is noticed after this
 /// time.
@@ -54,6 +54,19 @@ impl Subject {
         let pod = access.once(&self.what(), Verb::Get, &path).await.map_err(|refusal| refusal.error)?;
         let version = pod.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
         Ok((self.news(&pod), version))
+    }
+
+    /// Returns true if the node is being shut down. Without the permission to read nodes this is
+    /// unknown.
+    pub(crate) async fn is_node_shutting_down(&self, access: &Access, node: &str) -> bool {
+        let what = format!("look at node `{node}`");
+        match access.once(&what, Verb::Get, &format!("/api/v1/nodes/{node}")).await {
+            Ok(node) => is_shutting_down(&node),
+            Err(refusal) => {
+                tracing::debug!("{}", refusal.error);
+                false
+            }
+        }
     }
 
     fn news(&self, pod: &Value) -> PodNews {

@@ -72,6 +72,7 @@ pub async fn run(
         news: None,
         hurry: watch::Sender::new(false),
         terminated: false,
+        provided: false,
         logged: String::new(),
     };
     let (outcome, owner, mut terminated) = observer.run(terminate.as_mut()).await;
@@ -146,6 +147,8 @@ struct Observer<'a> {
     /// Shortens the intervals at which the pod is read.
     hurry: watch::Sender<bool>,
     terminated: bool,
+    /// Whether a provisional condition was considered.
+    provided: bool,
     /// The last logged state of the pod.
     logged: String,
 }
@@ -169,6 +172,7 @@ impl Observer<'_> {
                     }
                     Event::File(self.file.look().await)
                 }
+                Next::Wait(_) if self.terminated && !self.provided => self.provide().await,
                 Next::Wait(until) => self.wait(until, terminate.as_mut()).await,
             };
         };
@@ -177,6 +181,38 @@ impl Observer<'_> {
         let _ = follower.await;
         let owner = self.machine.pod().and_then(|pod| pod.job_uid.clone());
         (outcome, owner, self.terminated)
+    }
+
+    /// Writes what is known so far, if nothing in the pod explains why the reporter was asked to
+    /// stop.
+    ///
+    /// Then the kubelet stops the pod for reasons of its own: it evicts the pod, or shuts down the
+    /// node. The pod says so only after its containers have ended, and an eviction may leave them a
+    /// single second.
+    async fn provide(&mut self) -> Event {
+        self.provided = true;
+        self.confirm_pod().await;
+        if self.machine.pod().is_none_or(|pod| pod.fate.is_none()) {
+            self.look_at_node().await;
+            let outcome = self.machine.provisional(self.start.elapsed());
+            tracing::info!("provisional: {}: {}", outcome.reason, outcome.message);
+            let owner = self.machine.pod().and_then(|pod| pod.job_uid.clone());
+            let write = write::condition(self.access, self.config, &outcome, owner.as_deref(), self.pace.last_look);
+            match timeout(self.pace.last_look, write).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => tracing::warn!("{error}"),
+                Err(_) => tracing::warn!("the provisional condition was not written within {:?}", self.pace.last_look),
+            }
+        }
+        Event::File(self.file.look().await)
+    }
+
+    async fn look_at_node(&mut self) {
+        let Some(node) = self.machine.pod().and_then(|pod| pod.node.clone()) else { return };
+        let asked = timeout(self.pace.last_look, self.subject.is_node_shutting_down(self.access, &node)).await;
+        if asked == Ok(true) {
+            self.machine.on(self.start.elapsed(), Event::NodeShutdown);
+        }
     }
 
     /// Reads the pod once more before the end.

@@ -62,7 +62,7 @@ fn native(sources: &[PathBuf], world: &str, host: &str, program: &Path) -> Optio
 #[test]
 fn c_reads_the_same_however_the_host_cuts_and_no_sanitizer_complains() {
     let dir = tempfile::tempdir().unwrap();
-    for (project, ending) in [("examples/tap", "tap"), ("host/bench/modules/c", "xml")] {
+    for (project, ending) in [("examples/tap", "tap"), ("host/dev/modules/c", "xml")] {
         let project = root().join(project);
         let program = dir.path().join(ending);
         if native(&with_ending(&project.join("src"), "c"), "post-processor-module", "run.c", &program).is_none() {

@@ -11,7 +11,7 @@ use plumbline_core::{FailedTest, FailedTests, Item, Status, TestId};
 use serde_json::Value;
 
 use crate::report::failures::{Suites, TreeFailures, reason_of};
-use crate::report::html::{Row, class, colour, status, verdict_markup, why};
+use crate::report::html::parts::{Row, class, colour, status, verdict_markup, why};
 use crate::report::text::{name, seconds_of, short_seconds};
 use crate::report::verdict::Rulings;
 

@@ -1,6 +1,6 @@
 //! The Helm chart: its default rendering, the roles of each mode, lint, and its notes.
 
-use plumbline_apidouble::ApiDouble;
+use plumbline_dev::ApiDouble;
 
 use super::objects::{assert_applicable, assert_restricted, assert_same};
 use super::tools::Helm;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumbline_apidouble::schema;
 use plumbline_core::Definition;
+use plumbline_dev::schema;
 use serde_json::{Value, json};
 
 /// Labels that the chart adds and `gen` does not.

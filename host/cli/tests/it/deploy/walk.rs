@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use plumbline_apidouble::schema;
 use plumbline_core::Definition;
+use plumbline_dev::schema;
 use serde_json::Value;
 
 use super::objects::{assert_applicable, assert_restricted};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
+use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Plan, Rbac, plan, remove, wait};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, names, plugin_pods};
 use serde_json::{Value, json};

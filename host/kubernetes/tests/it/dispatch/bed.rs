@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use plumbline_aggregator::{DispatchError, Dispatcher as _, Launch, Report, WorkerContact};
-use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use plumbline_core::{ResultKey, RunId, session_id};
+use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::driver::Stage;
 use plumbline_kubernetes::monitor::GracePeriods;
 use plumbline_kubernetes::status::WorkerPods;
@@ -61,7 +61,7 @@ impl Bed {
     }
 
     /// Returns the requests with this method below this collection.
-    pub(crate) fn asked(&self, method: &str, resource: &str) -> Vec<plumbline_apidouble::Recorded> {
+    pub(crate) fn asked(&self, method: &str, resource: &str) -> Vec<plumbline_dev::Recorded> {
         let below = format!("/{resource}");
         let mut requests = self.double.requests();
         requests.retain(|request| request.method == method && request.path.contains(&below));

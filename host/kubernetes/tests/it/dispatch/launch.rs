@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plumbline_aggregator::Dispatcher as _;
-use plumbline_apidouble::FaultKind;
+use plumbline_dev::FaultKind;
 use plumbline_kubernetes::names;
 use serde_json::{Value, json};
 
@@ -108,6 +108,32 @@ async fn a_missing_permission_is_told_and_nothing_is_left_behind() {
     assert!(error.message.contains("permission to `create` `daemonsets` of `apps` in namespace `checks`"), "{error}");
     assert_eq!(bed.asked("POST", "daemonsets").len(), 1, "asking again would not help");
     assert!(bed.names("daemonsets").is_empty());
+}
+
+#[tokio::test]
+async fn a_daemon_set_whose_pods_are_refused_is_told_at_once() {
+    let bed = Bed::new().await;
+    let message = "pods \"each-x\" is forbidden: violates PodSecurity \"baseline:latest\": host namespaces";
+    bed.fault("POST", "/pods?", refusal(403, message), 1);
+    let error = bed.launch(DAEMON_SET).await.unwrap_err();
+    assert!(error.message.starts_with("failed to create pods of DaemonSet `sonobuoy-each-daemon-set-"), "{error}");
+    assert!(error.message.contains(message) && error.message.contains("--namespace-psa-enforce-level"), "{error}");
+    assert!(bed.names("daemonsets").is_empty() && bed.names("pods").is_empty());
+}
+
+#[tokio::test]
+async fn a_dry_run_that_says_nothing_about_the_pods_stops_no_daemon_set() {
+    let refusals = [
+        (400, "admission webhook \"w\" does not support dry run"),
+        (403, "pods \"p\" is forbidden: exceeded quota: q, requested: pods=1"),
+        (403, "pods is forbidden: User \"u\" cannot create resource \"pods\" in API group \"\" in the namespace \"n\""),
+    ];
+    for (code, message) in refusals {
+        let bed = Bed::new().await;
+        bed.fault("POST", "/pods?", refusal(code, message), 1);
+        bed.launch(DAEMON_SET).await.unwrap();
+        assert_eq!((bed.names("daemonsets").len(), bed.names("pods").len()), (1, 0), "{message}");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The list of nodes.
 
-use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
+use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::list_nodes;
 use serde_json::json;
 

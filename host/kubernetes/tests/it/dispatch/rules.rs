@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::core::v1::Secret;
 use plumbline_core::RunId;
+use plumbline_core::config::PodSecurity;
 use plumbline_kubernetes::driver::{DriverError, Stage, WorkerSecurity, progress_ports, secret, workload};
 use plumbline_phonehome::{RunCa, Timestamp, client_config};
 use proptest::prelude::*;
@@ -169,10 +170,10 @@ fn plugins_on_the_network_of_their_nodes_have_ports_of_their_own() {
     let (first, second, third) = (named("a-logs"), named("b-logs"), named("c-logs"));
     let apart = definition(&job("{}", "{name: plugin, image: i}"));
     // The order of the run does not matter, and a Job has a network of its own.
-    let ports = progress_ports([&*third, &*apart, &*first, &*second], "8099");
+    let ports = progress_ports([&*third, &*apart, &*first, &*second], PodSecurity::Privileged, "8099");
     let told: Vec<String> = ports.iter().map(|(name, port)| format!("{name} {port}")).collect();
     assert_eq!(told, ["a-logs 8099", "b-logs 8100", "c-logs 8101"]);
-    assert!(progress_ports([&*first], "0").is_empty(), "the system chooses");
+    assert!(progress_ports([&*first], PodSecurity::Privileged, "0").is_empty(), "the system chooses");
 
     let stage = Stage { progress_ports: ports, ..stage() };
     let object = workload(&stage, &second, SESSION, &access()).unwrap();
@@ -190,7 +191,8 @@ fn a_port_of_another_plugin_that_is_written_into_a_plugin_is_refused() {
     let yaml = "sonobuoy-config: {driver: DaemonSet, plugin-name: b}\nspec: {name: plugin, image: i, \
                 args: ['--report=http://localhost:8099/progress']}\n";
     let (first, second) = (definition(&yaml.replace("plugin-name: b", "plugin-name: a")), definition(yaml));
-    let stage = Stage { progress_ports: progress_ports([&*first, &*second], "8099"), ..stage() };
+    let stage =
+        Stage { progress_ports: progress_ports([&*first, &*second], PodSecurity::Privileged, "8099"), ..stage() };
     assert!(workload(&stage, &first, SESSION, &access()).is_ok(), "its own");
     let error = workload(&stage, &second, SESSION, &access()).unwrap_err();
     assert_eq!(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::WorkerAccess;
+use plumbline_core::config::PodSecurity;
 use plumbline_core::definition::Definition;
 use plumbline_kubernetes::driver::{Stage, WorkerSecurity};
 use serde_json::{Map, Value};
@@ -83,6 +84,7 @@ pub(crate) fn stage() -> Stage {
             ..OwnerReference::default()
         }),
         native_sidecar: false,
+        pod_security: PodSecurity::Privileged,
         security: WorkerSecurity::LikePlugin,
         disable_reconciliation: false,
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use plumbline_aggregator::{Report, WorkerContact};
-use plumbline_apidouble::ApiDouble;
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{PluginName, ResultKey};
+use plumbline_dev::ApiDouble;
 use plumbline_kubernetes::monitor::{GracePeriods, Monitor, MonitorOptions, Watched};
 use plumbline_kubernetes::status::WorkerPods;
 use plumbline_kubernetes::{Cluster, ConnectOptions};

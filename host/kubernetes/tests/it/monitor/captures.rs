@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use plumbline_aggregator::Exit;
-use plumbline_apidouble::{Fault, FaultKind};
+use plumbline_dev::{Fault, FaultKind};
 use serde_json::json;
 
 use super::bed::{Bed, double, ended, graces, plugin, pod, running, watched};

@@ -1,7 +1,7 @@
 //! The monitor notices changes although its watches are interrupted, and does not rely on their old
 //! state.
 
-use plumbline_apidouble::{Fault, FaultKind};
+use plumbline_dev::{Fault, FaultKind};
 use serde_json::json;
 
 use super::bed::{Bed, double, graces, pod, pulling, running, watched};

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use plumbline_apidouble::{ApiDouble, ExecReply, ExecRequest};
 use plumbline_archive::finished::{copy_piece, list_archives, snapshot};
 use plumbline_archive::gzip::Sha256Writer;
+use plumbline_dev::{ApiDouble, ExecReply, ExecRequest};
 
 use plumbline_archive::splat::splat;
 use plumbline_kubernetes::retrieve::{

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use plumbline_apidouble::{ApiDouble, ExecReply, Fault, FaultKind};
+use plumbline_dev::{ApiDouble, ExecReply, Fault, FaultKind};
 use plumbline_kubernetes::retrieve::{RetrieveError, Stage};
 use serde_json::{Value, json};
 

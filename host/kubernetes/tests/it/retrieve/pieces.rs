@@ -18,7 +18,7 @@ async fn connections_that_drop_anywhere_bring_the_same_bytes() {
     bed.on_exec(move |dir, words| {
         let reply = carry_out(dir, words);
         let cut_after = if words.contains(&"--offset") { cuts.lock().unwrap().pop() } else { None };
-        plumbline_apidouble::ExecReply { cut_after, ..reply }
+        plumbline_dev::ExecReply { cut_after, ..reply }
     });
     let (result, told) = bed.retrieve(&bed.options()).await;
     let retrieved = result.unwrap();
@@ -40,7 +40,7 @@ async fn a_list_that_breaks_off_is_asked_for_again() {
     let cuts = queue(&[0, 20]);
     bed.on_exec(move |dir, words| {
         let cut_after = if words.contains(&"--list") { cuts.lock().unwrap().pop() } else { None };
-        plumbline_apidouble::ExecReply { cut_after, ..carry_out(dir, words) }
+        plumbline_dev::ExecReply { cut_after, ..carry_out(dir, words) }
     });
     bed.retrieve(&bed.options()).await.0.unwrap();
 }
@@ -56,7 +56,7 @@ async fn a_line_that_is_dead_is_given_up_and_gone_on_with_later() {
     bed.on_exec(move |dir, words| {
         let Some(at) = words.iter().position(|word| *word == "--offset") else { return carry_out(dir, words) };
         asked.lock().unwrap().push(words[at + 1].parse().unwrap());
-        plumbline_apidouble::ExecReply { cut_after: cuts.lock().unwrap().pop(), ..carry_out(dir, words) }
+        plumbline_dev::ExecReply { cut_after: cuts.lock().unwrap().pop(), ..carry_out(dir, words) }
     });
     let (result, _) = bed.retrieve(&bed.options()).await;
     let error = result.unwrap_err();

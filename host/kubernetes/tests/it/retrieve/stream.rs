@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use plumbline_apidouble::ExecReply;
+use plumbline_dev::ExecReply;
 use plumbline_kubernetes::retrieve::{RetrieveError, Stage};
 
 use super::bed::{ARCHIVE, Bed, bytes, complete, only_splat, queue};

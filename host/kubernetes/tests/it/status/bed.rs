@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use plumbline_aggregator::State;
 use plumbline_aggregator::journal::Journal;
-use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use plumbline_core::ledger::{Event, Ledger};
 use plumbline_core::{NodeName, ResultKey, RunStatus};
+use plumbline_dev::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::monitor::{GracePeriods, Monitor, MonitorOptions};
 use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish};
 use plumbline_kubernetes::{Cluster, names};

@@ -106,10 +106,10 @@ async fn no_refusal_ends_it() {
 #[tokio::test]
 async fn a_server_that_does_not_answer_is_asked_again() {
     let bed = Bed::running().await;
-    bed.double.fault(plumbline_apidouble::Fault {
+    bed.double.fault(plumbline_dev::Fault {
         method: Some("PATCH"),
         path_contains: format!("/pods/{POD}"),
-        kind: plumbline_apidouble::FaultKind::Stall(Duration::from_secs(3600)),
+        kind: plumbline_dev::FaultKind::Stall(Duration::from_secs(3600)),
         times: 1,
     });
     let ledger = Ledgered::new(&[]);

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use plumbline_apidouble::{Fault, FaultKind};
 use plumbline_core::RunStatus;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase};
+use plumbline_dev::{Fault, FaultKind};
 use plumbline_kubernetes::status::{Pace, full, publish_last};
 
 use super::bed::{Bed, NAMESPACE, POD, pace};

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumbline_apidouble::{ApiDouble, Fault, FaultKind, Recorded};
+use plumbline_dev::{ApiDouble, Fault, FaultKind, Recorded};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions};
 use plumbline_worker::reporter::{Access, Config, Pace, Processor, Reported, run};
 use serde_json::{Value, json};

@@ -24,9 +24,8 @@ async fn a_crash_is_seen_with_the_promised_permissions() {
     bed.promised_permissions();
     bed.beside(async {
         // The reporter reads the pod once initially, and again after the watch was rejected.
-        let asks = |all: &[plumbline_apidouble::Recorded]| {
-            all.iter().filter(|one| one.path.ends_with("/pods/j-1")).count() > 2
-        };
+        let asks =
+            |all: &[plumbline_dev::Recorded]| all.iter().filter(|one| one.path.ends_with("/pods/j-1")).count() > 2;
         bed.double.requested(asks).await;
         bed.ends(137, "OOMKilled");
     })
@@ -163,4 +162,73 @@ async fn told_to_end_it_still_takes_a_result() {
     .await
     .unwrap();
     bed.expect("False", "Interrupted", "told to end");
+}
+
+/// Waits until the reporter has written the condition.
+async fn written(bed: &Bed) {
+    bed.double
+        .requested(|all| all.iter().any(|one| one.method == "PATCH" && one.path.ends_with("/jobs/j/status")))
+        .await;
+}
+
+#[tokio::test]
+async fn told_to_end_for_no_visible_reason_it_writes_before_the_last_wait() {
+    let bed = Bed::new().await;
+    bed.pod(json!({"running": {}}));
+    // An eviction by the kubelet leaves a second of these 20, and the pod does not show it.
+    bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["terminationGracePeriodSeconds"] = json!(20));
+    let (told, terminate) = tokio::sync::oneshot::channel();
+    let terminate = async {
+        terminate.await.unwrap();
+    };
+    bed.try_beside(terminate, async {
+        bed.looked().await;
+        told.send(()).unwrap();
+        written(&bed).await;
+        bed.expect("False", "ReporterTerminated", "Reporter was asked to stop before the adapter produced results");
+        bed.write(r#"{"status":"success","reason":"Done","message":"just in time"}"#);
+    })
+    .await
+    .unwrap();
+    bed.expect("True", "Done", "just in time");
+}
+
+#[tokio::test]
+async fn told_to_end_in_a_pod_that_is_deleted_it_writes_once() {
+    let bed = Bed::new().await;
+    bed.pod(json!({"running": {}}));
+    bed.double.update("pods", "default", "j-1", |pod| {
+        pod["metadata"]["deletionTimestamp"] = json!("2026-11-20T13:00:00Z");
+        pod["metadata"]["deletionGracePeriodSeconds"] = json!(2);
+        // Without one, the object would be gone at once.
+        pod["metadata"]["finalizers"] = json!(["example.com/held"]);
+    });
+    bed.try_beside(ready(()), async {}).await.unwrap();
+    bed.expect("False", "PodDeleted", "Pod was deleted before the adapter produced results");
+    assert_eq!(bed.writes().iter().filter(|one| one.path.ends_with("/status")).count(), 1);
+}
+
+#[tokio::test]
+async fn a_node_that_shuts_down_is_the_reason() {
+    let node = |message: &str| {
+        let ready = json!({"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": message});
+        json!({"metadata": {"name": "n1"}, "status": {"conditions": [ready]}})
+    };
+    for (message, reason) in [("node is shutting down", "NodeShutdown"), ("PLEG is not healthy", "ReporterTerminated")]
+    {
+        let bed = Bed::new().await;
+        bed.double.put("nodes", node(message));
+        bed.pod(json!({"running": {}}));
+        bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["nodeName"] = json!("n1"));
+        bed.try_beside(ready(()), async {}).await.unwrap();
+        assert_eq!(bed.condition().1, reason, "{message}");
+    }
+    // The permission is optional.
+    let bed = Bed::new().await;
+    bed.double.put("nodes", node("node is shutting down"));
+    bed.double.deny("*", "nodes");
+    bed.pod(json!({"running": {}}));
+    bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["nodeName"] = json!("n1"));
+    bed.try_beside(ready(()), async {}).await.unwrap();
+    assert_eq!(bed.condition().1, "ReporterTerminated");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use plumbline_apidouble::FaultKind;
+use plumbline_dev::FaultKind;
 use serde_json::json;
 
 use crate::reporter::bed::Bed;

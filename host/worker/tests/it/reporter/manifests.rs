@@ -7,7 +7,7 @@ use std::path::Path;
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::ServiceAccount;
-use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -76,7 +76,7 @@ fn permissions_are_those_that_were_promised() {
 
 #[test]
 fn what_is_optional_is_apart() {
-    let [role, binding] = &documents("rbac-optional.yaml")[..] else { panic!() };
+    let [role, binding, cluster_role, cluster_binding] = &documents("rbac-optional.yaml")[..] else { panic!() };
     let (role, binding): (Role, RoleBinding) = (strictly(role), strictly(binding));
     assert_eq!(
         verbs(&role),
@@ -88,6 +88,15 @@ fn what_is_optional_is_apart() {
             ("", "configmaps", "patch"),
         ])
     );
+    assert_eq!(Some(binding.role_ref.name), role.metadata.name);
+    let (role, binding): (ClusterRole, ClusterRoleBinding) = (strictly(cluster_role), strictly(cluster_binding));
+    let nodes = PolicyRule {
+        api_groups: Some(vec![String::new()]),
+        resources: Some(vec!["nodes".to_owned()]),
+        verbs: vec!["get".to_owned()],
+        ..PolicyRule::default()
+    };
+    assert_eq!(role.rules, Some(vec![nodes]));
     assert_eq!(Some(binding.role_ref.name), role.metadata.name);
 }
 

@@ -1,0 +1,101 @@
+//! Measures 500 uploads: sequentially, all at once, and all at once next to a client that sends 10
+//! kB/s.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use plumbline_core::ResultKey;
+use plumbline_dev::Result;
+use plumbline_dev::crawl;
+use plumbline_phonehome::{Client, ClientConfig, RetryPolicy, Source, Upload};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+use crate::bench::receiver::Receiver;
+use crate::bench::stats::{median, percentile};
+use crate::bench::table;
+
+/// Number of uploads in one measurement.
+const UPLOADS: usize = 500;
+/// Size of the slow client's result in kilobytes: more than it sends in any measurement.
+const SLOW_PIECES: usize = 1_000_000;
+/// Size of each upload in bytes.
+const BYTES: usize = 256 << 10;
+
+/// Returns the time of one upload in seconds, from its connection to the response.
+async fn upload(config: Arc<ClientConfig>, key: ResultKey, body: Bytes) -> Result<f64> {
+    let start = Instant::now();
+    let client = Client::new(&config)?;
+    let upload = Upload::result(Source::Bytes(body), "application/octet-stream", Some("result.bin".into()));
+    client.put_result(&key, &upload, &RetryPolicy::never()).await?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+struct Crowd {
+    total: f64,
+    each: Vec<f64>,
+}
+
+async fn run(at_once: bool, with_slow: bool) -> Result<Crowd> {
+    let Receiver { dir: _dir, server, mut keys, config, .. } = Receiver::start(UPLOADS + 1).await?;
+    let config = Arc::new(config);
+    let slow = keys.pop().filter(|_| with_slow).map(|key| tokio::spawn(crawl(Arc::clone(&config), key, SLOW_PIECES)));
+    let body = Bytes::from(vec![b'x'; BYTES]);
+    let start = Instant::now();
+    let mut each = Vec::with_capacity(UPLOADS);
+    if at_once {
+        let mut uploads = JoinSet::new();
+        for key in keys {
+            uploads.spawn(upload(Arc::clone(&config), key, body.clone()));
+        }
+        while let Some(done) = uploads.join_next().await {
+            each.push(done??);
+        }
+    } else {
+        for key in keys {
+            each.push(upload(Arc::clone(&config), key, body.clone()).await?);
+        }
+    }
+    let total = start.elapsed().as_secs_f64();
+    if let Some(slow) = slow {
+        if slow.is_finished() {
+            return Err("the slow client was turned away".into());
+        }
+        slow.abort();
+        let _ = slow.await;
+    }
+    server.stop().await;
+    Ok(Crowd { total, each })
+}
+
+pub(crate) fn measure(runs: usize) -> Result<()> {
+    let runtime = Runtime::new()?;
+    let mut measured: [Vec<Crowd>; 3] = Default::default();
+    for _ in 0..runs.max(1) {
+        for ((at_once, slow), to) in [(false, false), (true, false), (true, true)].into_iter().zip(&mut measured) {
+            to.push(runtime.block_on(run(at_once, slow))?);
+        }
+    }
+    let row = |what: &str, runs: &[Crowd]| {
+        let of = |value: &dyn Fn(&Crowd) -> f64| median(&runs.iter().map(value).collect::<Vec<_>>());
+        [
+            what.to_owned(),
+            format!("{:.2} s", of(&|crowd| crowd.total)),
+            format!("{:.0} ms", of(&|crowd| percentile(&crowd.each, 50.0)) * 1e3),
+            format!("{:.0} ms", of(&|crowd| percentile(&crowd.each, 99.0)) * 1e3),
+        ]
+    };
+    let [one, all, beside] = &measured;
+    let rows = [
+        row("one after the other", one),
+        row("all at once", all),
+        row("all at once, beside a client at 10 kB/s", beside),
+    ];
+    let title =
+        format!("{UPLOADS} uploads of {} KiB over mutual TLS, clients included (median of {runs})", BYTES >> 10);
+    table::print(&title, ["what", "all of them", "p50", "p99"], &rows);
+    let p99 = |runs: &[Crowd]| median(&runs.iter().map(|crowd| percentile(&crowd.each, 99.0)).collect::<Vec<_>>());
+    println!("\nthe slow client changes the others' p99 by {:+.1} %", (p99(beside) / p99(all) - 1.0) * 100.0);
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! The benchmarks of docs/benchmarks.md. Each is measured together with its baseline in one run,
+//! and printed as a ratio.
+//!
+//! `cargo xtask bench` builds everything that they need and runs all of them. `cargo xtask bench
+//! junit` runs only one part.
+
+mod call;
+mod child;
+mod cluster;
+mod corpus;
+mod crowd;
+mod go;
+mod handshake;
+mod instance;
+mod junit;
+mod languages;
+mod native;
+mod nodes;
+mod program;
+mod real;
+mod receiver;
+mod start;
+mod stats;
+mod table;
+mod tls_front;
+mod worker;
+
+use std::path::Path;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use plumbline_dev::Result;
+use plumbline_dev::proc::status_kib;
+
+/// Measure Plumbline, and print the results as tables
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchOptions {
+    /// Parts to measure (default: all)
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+    /// Size of the JUnit file in megabytes
+    #[arg(long, default_value_t = 50)]
+    megabytes: u64,
+    /// Number of runs of each measurement; the median is reported
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    #[command(flatten)]
+    cluster: real::ClusterOptions,
+    /// Component to measure instead of the built-in module `junit`
+    #[arg(long, value_name = "FILE.wasm")]
+    module: Option<String>,
+    /// Run one measurement in this process (used by the benchmarks themselves)
+    #[arg(long, hide = true, num_args = 1..)]
+    child: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// JUnit in the sandbox, native, and in Go
+    Junit,
+    /// The same JUnit module in all languages
+    Languages,
+    /// 500 concurrent uploads, with and without a slow client
+    Uploads,
+    /// Start of the aggregator until it accepts results
+    Start,
+    /// One call of a module
+    Instance,
+    /// Memory of a waiting worker
+    Worker,
+    /// Cost of TLS handshakes for the aggregator
+    Handshakes,
+    /// 5,000 nodes with two plugins, without an API server
+    Nodes,
+    /// 5,000 nodes with two plugins, in a simulated cluster
+    Cluster,
+    /// 5,000 nodes with two plugins, with a real API server
+    Scale,
+    /// Uploads to Plumbline's aggregator and to Sonobuoy's, with a real API server
+    Sonobuoy,
+}
+
+/// Runs the benchmarks, or one measurement of them.
+pub(crate) fn run(args: &BenchOptions) -> Result<()> {
+    if let Some(words) = &args.child {
+        return run_child(words);
+    }
+    let parts = if args.parts.is_empty() { Part::value_variants() } else { &args.parts };
+    for part in parts {
+        match part {
+            Part::Junit => junit::measure(args.megabytes, args.runs, args.module.as_deref())?,
+            Part::Languages => languages::measure(args.megabytes, args.runs)?,
+            Part::Uploads => crowd::measure(args.runs)?,
+            Part::Start => start::measure(args.runs)?,
+            Part::Instance => instance::measure(args.runs)?,
+            Part::Worker => worker::measure(args.cluster.program.as_deref())?,
+            Part::Handshakes => handshake::measure(args.runs)?,
+            Part::Nodes => nodes::measure()?,
+            Part::Cluster => cluster::measure(args.cluster.nodes, args.cluster.keep.as_deref())?,
+            Part::Scale => real::scale(&args.cluster)?,
+            Part::Sonobuoy => real::sonobuoy(&args.cluster)?,
+        }
+    }
+    Ok(())
+}
+
+/// Runs one measurement as a child process.
+fn run_child(words: &[String]) -> Result<()> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (seconds, items) = match words.as_slice() {
+        ["sandbox", file] => child::sandbox(Path::new(file), None)?,
+        ["sandbox", file, module] => child::sandbox(Path::new(file), Some(Path::new(module)))?,
+        ["quick-xml", file] => {
+            let start = Instant::now();
+            let items = native::read(Path::new(file))?;
+            (start.elapsed().as_secs_f64(), items)
+        }
+        ["tree", dir] => child::tree(Path::new(dir))?,
+        ["start"] => (start::once()?, 0),
+        other => return Err(format!("no such measurement: {other:?}").into()),
+    };
+    println!("{seconds} {items} {}", status_kib("self", "VmHWM")?);
+    Ok(())
+}

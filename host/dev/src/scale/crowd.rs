@@ -1,0 +1,116 @@
+//! The workers of all pods that kwok runs.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::TryStreamExt as _;
+use k8s_openapi::api::core::v1::Secret;
+use plumbline_phonehome::{Client, Heartbeat, Hello, Outcome, Phase, RetryPolicy, Source, Timestamp, Upload};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::server::ApiServer;
+use super::settings::Scale;
+use crate::pod_worker::{PodWorker, secret_of};
+use crate::process::Kind;
+use crate::{Result, crawl};
+
+/// How long the slow client sends before the others start.
+const AHEAD: Duration = Duration::from_secs(1);
+/// A result with one test.
+const PASSED: &str = "{\"Action\": \"pass\", \"Package\": \"node\", \"Test\": \"is well\"}\n";
+/// Size of the slow client's result in kilobytes, which take 20 s. Sonobuoy accepts nothing else
+/// meanwhile. After a minute, workers would give up an upload and retry, and Sonobuoy rejects the
+/// second attempt.
+const SLOW_PIECES: usize = 200;
+
+pub(super) struct Crowd {
+    /// Times of the uploads in seconds.
+    pub(super) uploads: Vec<f64>,
+    /// Time from the first to the last upload in seconds.
+    pub(super) seconds: f64,
+}
+
+/// Simulates the worker of each running pod, until all results are delivered.
+pub(super) async fn play(scale: &Scale, server: &ApiServer) -> Result<Crowd> {
+    let expected = scale.plugins * scale.nodes;
+    let body = match scale.bytes {
+        Some(bytes) => Bytes::from((0..bytes).map(|_| fastrand::u8(..)).collect::<Vec<_>>()),
+        None => Bytes::from_static(PASSED.as_bytes()),
+    };
+    let slots = Arc::new(Semaphore::new(scale.at_once.max(1)));
+    let (mut seen, mut secrets) = (BTreeSet::new(), HashMap::<String, Value>::new());
+    let mut workers = JoinSet::new();
+    let mut waiting = Vec::new();
+    let mut slow = None;
+    let mut first = None;
+    let mut pods = pin!(server.running());
+    let mut uploads = Vec::with_capacity(expected);
+    while uploads.len() + usize::from(slow.is_some()) < expected {
+        tokio::select! {
+            pod = pods.try_next() => {
+                let pod = pod?.ok_or("the watch of pods has ended")?;
+                let name = pod.metadata.name.clone().unwrap_or_default();
+                if !seen.insert(name) {
+                    continue;
+                }
+                let pod = serde_json::to_value(pod)?;
+                // Plugins may share a Secret, which gets larger with each of them.
+                let owner = pod.pointer("/metadata/ownerReferences/0/name").and_then(Value::as_str).unwrap_or_default();
+                let secret = match secrets.entry(owner.to_owned()) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(unknown) => {
+                        let found = server.api::<Secret>().get(secret_of(&pod)?).await?;
+                        unknown.insert(serde_json::to_value(found)?)
+                    }
+                };
+                let node = pod.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or_default();
+                let worker = PodWorker::of_pod(&pod, node, secret)?;
+                waiting.push(worker);
+                if scale.together && waiting.len() < expected {
+                    continue;
+                }
+                for worker in waiting.drain(..) {
+                    if scale.slow && slow.is_none() {
+                        slow = Some(tokio::spawn(crawl(Arc::new(worker.config), worker.key, SLOW_PIECES)));
+                        // Let its upload start before the others.
+                        tokio::time::sleep(AHEAD).await;
+                        continue;
+                    }
+                    first.get_or_insert_with(Instant::now);
+                    workers.spawn(work(worker, scale.kind, body.clone(), Arc::clone(&slots)));
+                }
+            }
+            Some(done) = workers.join_next() => uploads.push(done??),
+        }
+    }
+    let seconds = first.map_or(0.0, |first| first.elapsed().as_secs_f64());
+    if let Some(slow) = slow {
+        slow.await??;
+    }
+    Ok(Crowd { uploads, seconds })
+}
+
+/// Simulates one worker, and returns the time of its upload in seconds.
+async fn work(worker: PodWorker, kind: Kind, body: Bytes, slots: Arc<Semaphore>) -> Result<f64> {
+    let _slot = slots.acquire_owned().await?;
+    let start = Instant::now();
+    let PodWorker { config, key } = worker;
+    let client = Client::new(&config)?;
+    if kind == Kind::Plumbline {
+        let now = Timestamp::now();
+        let hello = Hello { version: "bench".into(), pid: Some(1), started: now, results_dir: "/tmp/results".into() };
+        client.hello(&key, &hello).await?;
+        client.heartbeat(&key, &Heartbeat { phase: Phase::Uploading, since: now }).await?;
+    }
+    let upload = Upload::result(Source::Bytes(body), "application/octet-stream", Some("result.json".into()));
+    match client.put_result(&key, &upload, &RetryPolicy::default()).await? {
+        Outcome::Stored => Ok(start.elapsed().as_secs_f64()),
+        Outcome::AlreadyReceived => Err(format!("the aggregator had a result or an error of {key} already").into()),
+    }
+}
