@@ -1,6 +1,6 @@
 //! `plumbline doctor`
 
-use plumbline_apidouble::ApiDouble;
+use plumbline_dev::ApiDouble;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, Done};
