@@ -29,7 +29,7 @@ pub enum DurationError {
     #[error("`{0}` is not a duration: write numbers with units, such as `90s`, `1h30m` or `500ms`")]
     Invalid(String),
     /// A number has no unit.
-    #[error("`{0}` is not a duration: its unit is missing, such as in `{0}s`")]
+    #[error("`{0}` has no unit: write `{0}s`, `{0}m` or `{0}h`")]
     NoUnit(String),
     /// The duration is negative.
     #[error("`{0}` is negative: a duration must not be")]

@@ -252,7 +252,7 @@ impl Puller {
         if digest != one.digest.to_string() {
             return Err(not_fetched(one, reference)
                 .cause(format!("it has the digest {digest}, and the configuration wants {}", one.digest))
-                .hint("the digest is the bundle's, the one in the reference that of its manifest: `plumbline plugin push --json` prints both. If they were right, somebody changed it: do not use it"));
+                .hint("the digest is the bundle's, the one in the reference that of its manifest: `plumbline plugin push -o json` prints both. If they were right, somebody changed it: do not use it"));
         }
         let _alone = self.unpacking.lock().await;
         let dir = self.dir.clone();

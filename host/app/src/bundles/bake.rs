@@ -33,12 +33,12 @@ pub struct BakeOptions {
     pub platform: Option<Platform>,
     /// Write the image to this file, as an OCI archive that nodes and container engines import
     #[arg(short, long, value_name = "FILE.tar", required_unless_present = "push")]
-    pub output: Option<PathBuf>,
+    pub file: Option<PathBuf>,
     /// Name of the image in the archive
-    #[arg(long, value_name = "NAME", default_value = "localhost/plumbline:baked", requires = "output")]
+    #[arg(long, value_name = "NAME", default_value = "localhost/plumbline:baked", requires = "file")]
     pub tag: ImageName,
     /// Push the image to a registry: `oci://HOST[:PORT]/NAME[:TAG]`
-    #[arg(long, value_name = "OCI", conflicts_with = "output")]
+    #[arg(long, value_name = "OCI", conflicts_with = "file")]
     pub push: Option<String>,
 }
 
@@ -130,7 +130,7 @@ async fn extended(
         client.put_manifest(&named, &image).await?;
         return Ok((image, 0));
     }
-    let Some(output) = &options.output else { return Err(AppError::usage("nothing says where the image is to go")) };
+    let Some(output) = &options.file else { return Err(AppError::usage("nothing says where the image is to go")) };
     let scratch = tempfile::tempdir().map_err(|error| AppError::system("nothing can be baked").because(&error))?;
     let failed = |cause: Cause| AppError::from(cause.of(format!("write the image `{}`", output.display())));
     let layout = Layout::create(scratch.path()).map_err(failed)?;

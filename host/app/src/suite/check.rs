@@ -107,7 +107,7 @@ async fn check_tests(
             };
             Err(AppError::usage("no test would run")
                 .because(&error)
-                .hint(format!("{near}`plumbline e2e` lists the tests, and what a focus selects of them")))
+                .hint(format!("{near}`plumbline conformance tests` lists the tests, and what a focus selects of them")))
         }
     }
 }
