@@ -25,7 +25,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, 
     if !names_output(args) {
         let output = root.join("target/run");
         fs::create_dir_all(&output).map_err(Error::io("create", &output))?;
-        command.arg("--output").arg(output);
+        command.arg("--dir").arg(output);
     }
     command.args(args);
 
@@ -42,7 +42,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, 
 fn names_output(args: &[OsString]) -> bool {
     args.iter().any(|arg| {
         let arg = arg.to_string_lossy();
-        arg == "--output" || arg.starts_with("--output=")
+        arg == "-d" || arg == "--dir" || arg.starts_with("--dir=")
     })
 }
 
@@ -67,10 +67,10 @@ mod tests {
     #[test]
     fn an_output_of_ones_own_replaces_ours() {
         let names = |line: &str| names_output(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
-        assert!(names("--output there"));
-        assert!(names("--timeout 5s --output=there"));
+        assert!(names("--dir there") && names("-d there"));
+        assert!(names("--timeout 5s --dir=there"));
         assert!(!names("-o json"));
-        assert!(!names("--output-format json"));
+        assert!(!names("--output json"));
     }
 
     #[test]

@@ -23,11 +23,8 @@ pub(crate) fn in_cache(
 ) -> Result<PathBuf, Error> {
     let tools = paths::cache()?.join("tools");
     let root = tools.join(name);
-    if root.join(marker).exists() {
-        return Ok(root);
-    }
+    // Another process may be installing it, and its marker may be there before the rest.
     let _lock = Lock::take(&tools)?;
-    // Another process may have installed it while this one waited.
     if !root.join(marker).exists() {
         say(format_args!("{doing} into {}", root.display()));
         let start = Instant::now();

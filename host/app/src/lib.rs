@@ -17,6 +17,7 @@
 //!   runs.
 //! * [`report`]: renders results as text, Markdown, HTML, JUnit XML, JSON and YAML.
 //! * [`images`], [`submission`]: the images of a run, and submissions of conformance results.
+//! * [`doctor`], [`cache`]: what this machine and the cluster offer, and what is cached here.
 //!
 //! ```no_run
 //! use plumbline_app::context::Silent;
@@ -40,9 +41,11 @@
 
 pub mod aggregator;
 pub mod bundles;
+pub mod cache;
 pub mod cluster_run;
 pub mod context;
 pub mod difference;
+pub mod doctor;
 mod error;
 mod files;
 pub mod images;

@@ -10,11 +10,12 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use crate::args::{Cli, Command, Level, WorkerCli, WorkerRole, with_examples};
+use crate::args::tree::{HELP_ALL, as_plumbline, as_sonobuoy};
+use crate::args::{Cli, Command, Level, WorkerCli, WorkerRole};
 use crate::error;
 
 /// Sonobuoy's name. In images, the binary has this name.
-const SONOBUOY: &str = "sonobuoy";
+pub(crate) const SONOBUOY: &str = "sonobuoy";
 
 /// The command with the roles of a worker.
 const WORKER: &str = "worker";
@@ -56,7 +57,7 @@ impl Name {
         let args: Vec<OsString> = args.into_iter().collect();
         let mut cli = match self.worker(&args) {
             Some(cli) => cli,
-            None => self.read(self.help(Cli::command()), &args)?,
+            None => self.read(self.commands(&args), &args)?,
         };
         if cli.global.ignored.debug() && cli.global.level != Level::Trace {
             cli.global.level = Level::Debug;
@@ -72,20 +73,32 @@ impl Name {
         if !args.iter().any(|arg| arg == WORKER) {
             return None;
         }
-        let WorkerCli { global, command: WorkerRole::Worker(args) } = self.read(WorkerCli::command(), args).ok()?;
+        let command = match self {
+            Self::Plumbline => WorkerCli::command(),
+            Self::Sonobuoy => as_sonobuoy(WorkerCli::command()),
+        };
+        let WorkerCli { global, command: WorkerRole::Worker(args) } = self.read(command, args).ok()?;
         Some(Cli { global, command: Command::Worker(args) })
     }
 
-    /// Adds examples and groups to the help, which are written for Plumbline's name only.
-    fn help(self, command: clap::Command) -> clap::Command {
-        if self == Self::Plumbline { with_examples(command) } else { command }
+    /// Returns all commands. Examples and short help are written for Plumbline's name only. Errors
+    /// show the usage of all options.
+    fn commands(self, args: &[OsString]) -> clap::Command {
+        let has = |names: &[&str]| {
+            let mut options = args.iter().take_while(|arg| *arg != "--");
+            options.any(|arg| names.iter().any(|name| arg == name))
+        };
+        match self {
+            Self::Plumbline => as_plumbline(has(&[HELP_ALL]) || !has(&["-h", "--help", "help"])),
+            Self::Sonobuoy => as_sonobuoy(Cli::command()),
+        }
     }
 
+    /// Parses `args` as `command`. For a suggestion, options count as hidden if [`Cli`] hides them.
     fn read<T: FromArgMatches>(self, mut command: clap::Command, args: &[OsString]) -> Result<T, clap::Error> {
-        if self == Self::Sonobuoy {
-            command = command.name(SONOBUOY).bin_name(SONOBUOY).mut_arg("exit_code", |arg| arg.default_value("compat"));
-        }
-        let matches = command.try_get_matches_from_mut(args).map_err(|error| without_hidden(error, &command))?;
+        let matches = command
+            .try_get_matches_from_mut(args)
+            .map_err(|error| without_hidden(with_path_hint(error), &Cli::command()))?;
         error::for_command(called(&command, &matches));
         T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
@@ -121,6 +134,19 @@ fn called<'a>(command: &'a clap::Command, matches: &ArgMatches) -> &'a clap::Com
         Some((name, below)) => command.find_subcommand(name).map_or(command, |sub| called(sub, below)),
         None => command,
     }
+}
+
+/// The option `-o` as errors show it.
+const OUTPUT: &str = "--output <FORMAT>";
+
+/// Adds a hint if `-o` names a file, as it did in earlier versions.
+fn with_path_hint(mut error: clap::Error) -> clap::Error {
+    let is_output = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(arg)) if arg == OUTPUT);
+    if is_output && error.kind() == ErrorKind::InvalidValue && error.get(ContextKind::SuggestedValue).is_none() {
+        let hint = "this option names a format; for a file or a directory, use `--file` or `--dir`";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+    error
 }
 
 /// Removes suggestions of hidden options from the error.
@@ -159,6 +185,8 @@ fn without_hidden(mut error: clap::Error, command: &clap::Command) -> clap::Erro
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::args::ExitCodes;
 
@@ -182,6 +210,13 @@ mod tests {
             "/sonobuoy splat /tmp/sonobuoy",
             "/sonobuoy splat /tmp/sonobuoy --level=debug -v=5",
             "sonobuoy version --short -d",
+            "sonobuoy version -v",
+            "sonobuoy run -v --wait=0 --timeout 3600 --wait-output Silent",
+            "sonobuoy wait --wait=90",
+            "sonobuoy retrieve -f x.tar.gz out",
+            "sonobuoy query -o out",
+            "sonobuoy query --output out",
+            "sonobuoy gen plugin -n a -i b -f junit -d",
             "sonobuoy --debug version",
             "sonobuoy version --level=WARNING --stderrthreshold=2 --log_dir /tmp --vmodule a=1",
             "sonobuoy results x.tar.gz --mode=detailed -p e2e --log-file=/dev/null --skip_headers",
@@ -229,7 +264,8 @@ mod tests {
     fn the_old_flag_for_a_talkative_log_still_works() {
         let level = |line: &str| parse(line).unwrap().global.level;
         assert_eq!(level("plumbline version"), Level::Warn);
-        assert_eq!(level("plumbline version -d"), Level::Debug);
+        assert_eq!(level("sonobuoy version -d"), Level::Debug);
+        assert_eq!(level("plumbline version --debug"), Level::Debug);
         assert_eq!(level("plumbline --debug=false version"), Level::Warn);
         assert_eq!(level("plumbline version --debug --level trace"), Level::Trace);
     }
@@ -246,6 +282,39 @@ mod tests {
         assert_eq!(Name::Sonobuoy.error(ExitCode::from(error::SYSTEM)), ExitCode::from(1));
         assert_eq!(Name::Sonobuoy.error(ExitCode::from(error::PIPE_CLOSED)), ExitCode::from(error::PIPE_CLOSED));
         assert_eq!(Name::Plumbline.error(ExitCode::from(error::SYSTEM)), ExitCode::from(error::SYSTEM));
+    }
+
+    #[test]
+    fn the_name_decides_about_plain_numbers() {
+        let wait = |line: &str| match parse(line).map(|cli| cli.command) {
+            Ok(Command::Run(args)) => Ok((args.options.wait, args.options.timeout)),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error.to_string()),
+        };
+        let (minutes, seconds) = (|n: u64| Some(Duration::from_secs(60 * n)), |n: u64| Some(Duration::from_secs(n)));
+        assert_eq!(wait("sonobuoy run --wait=0 --timeout 30"), Ok((minutes(0), seconds(30))));
+        assert_eq!(wait("sonobuoy run --wait"), Ok((minutes(1440), None)));
+        assert_eq!(wait("plumbline run --wait --timeout 90m"), Ok((minutes(1440), minutes(90))));
+        assert_eq!(wait("plumbline run --wait=10m --timeout 0"), Ok((minutes(10), seconds(0))));
+        let error = wait("plumbline run --wait=90").unwrap_err();
+        assert!(error.contains("`90` has no unit: write `90s`, `90m` or `90h`"), "{error}");
+    }
+
+    #[test]
+    fn a_file_for_the_format_of_the_output_is_explained() {
+        for line in ["plumbline images save -o images.tar", "plumbline run --local --output runs/ -p x"] {
+            let error = parse(line).unwrap_err().to_string();
+            assert!(error.contains("use `--file` or `--dir`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn all_options_are_shown_on_request_only() {
+        let help = |line: &str| parse(line).unwrap_err().to_string();
+        let (short, all) = (help("plumbline run --help"), help("plumbline run --help-all"));
+        assert!(short.contains("--help-all") && !short.contains("--native-sidecar"), "{short}");
+        assert!(all.contains("--native-sidecar") && all.contains("--wait"), "{all}");
+        assert!(parse("plumbline run --native-sidecar never").is_ok(), "hidden options work");
     }
 
     #[test]
@@ -278,7 +347,7 @@ mod tests {
             if let Some(cli) = read {
                 assert_eq!(
                     format!("{cli:?}"),
-                    format!("{:?}", name.read::<Cli>(Cli::command(), &words).unwrap()),
+                    format!("{:?}", name.read::<Cli>(name.commands(&words), &words).unwrap()),
                     "{line}"
                 );
             }

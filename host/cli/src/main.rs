@@ -28,6 +28,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return name.refuse(&error),
     };
+    if cli.global.quiet {
+        ui::be_quiet();
+    }
     match cli.global.color {
         Color::Auto => {}
         Color::Always => anstream::ColorChoice::Always.write_global(),

@@ -29,7 +29,7 @@ pub enum DurationError {
     #[error("invalid duration `{0}`: write numbers with units, such as `90s`, `1h30m` or `500ms`")]
     Invalid(String),
     /// A number has no unit.
-    #[error("invalid duration `{0}`: the unit is missing, as in `{0}s`")]
+    #[error("invalid duration `{0}`: the unit is missing: write `{0}s`, `{0}m` or `{0}h`")]
     NoUnit(String),
     /// The duration is negative.
     #[error("invalid duration `{0}`: it is negative")]

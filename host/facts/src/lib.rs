@@ -1,4 +1,4 @@
-//! Gathers facts about a machine, for `plumbline worker facts` and the plugin `host-facts`.
+//! Gathers facts about a machine, for `plumbline facts` and the plugin `host-facts`.
 //!
 //! [`gather`] takes the root of a file tree: `/` for this machine, or the directory where another
 //! root is mounted. It never fails as a whole. A fact that cannot be read is left out, and

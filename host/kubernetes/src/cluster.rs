@@ -1,10 +1,12 @@
 //! Connects to the API server with a kubeconfig and context, or with a pod's service account.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kube::Client;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::ListParams;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
 
 use crate::error::{ClusterError, chain};
 
@@ -94,6 +96,35 @@ impl Cluster {
             ClusterError::new("read the API server's version", format!("invalid version `{}`", info.git_version))
         })
     }
+
+    /// Returns the names of the namespaces, at most `limit`.
+    ///
+    /// # Errors
+    /// Returns an error if the request fails.
+    pub async fn namespaces(&self, limit: u32) -> Result<Vec<String>, ClusterError> {
+        let found = Api::<Namespace>::all(self.client()).list_metadata(&ListParams::default().limit(limit)).await;
+        let found = found.map_err(|error| ClusterError::api("list the namespaces", &error))?;
+        Ok(found.items.into_iter().filter_map(|namespace| namespace.metadata.name).collect())
+    }
+}
+
+/// Returns the names of the contexts in the kubeconfig, or in the default ones. There are none if it
+/// cannot be read.
+#[must_use]
+pub fn contexts(kubeconfig: Option<&Path>) -> Vec<String> {
+    let read = kubeconfig.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
+    read.map(|read| read.contexts.into_iter().map(|context| context.name).collect()).unwrap_or_default()
+}
+
+/// Returns whether `options` or the environment name a cluster, usable or not.
+#[must_use]
+pub fn has_configuration(options: &ConnectOptions) -> bool {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let file = || set("HOME").is_some_and(|home| Path::new(&home).join(".kube/config").exists());
+    options != &ConnectOptions::default()
+        || set("KUBECONFIG").is_some()
+        || set("KUBERNETES_SERVICE_HOST").is_some()
+        || file()
 }
 
 /// Creates a client. Logs, watches and exec sessions may be silent for a long time, so there is no

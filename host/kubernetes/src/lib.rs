@@ -46,7 +46,7 @@ mod watch;
 
 pub use aggregator_pod::own_pod_uid;
 pub use ask::{Refusal, ask};
-pub use cluster::{Cluster, ConnectOptions, ServerVersion};
+pub use cluster::{Cluster, ConnectOptions, ServerVersion, contexts, has_configuration};
 pub use companions::companions_ended;
 pub use create::{Change, create, plan_creation, title};
 pub use dispatcher::{KubernetesDispatcher, KubernetesOptions};

@@ -114,8 +114,8 @@ pub(crate) async fn create(
 /// The DaemonSet controller retries a refused pod for ever, and only its events say why.
 ///
 /// # Errors
-/// Returns a refusal that stays. Other failures are none: a webhook may not support dry runs, and a
-/// quota may have room when the controller creates the pods.
+/// Returns a refusal that the controller would get too. Other failures are not errors: a quota may
+/// have room later, and a webhook may judge by who asks, or may not support dry runs.
 pub(crate) async fn check_admission(
     cluster: &Cluster,
     namespace: &str,
@@ -131,15 +131,16 @@ pub(crate) async fn check_admission(
     let request = kube::core::Request::new(Kind::Pod.path(namespace)).create(&dry_run, pod.to_string().into_bytes());
     match send_with_retry(cluster, &what, PATIENCE, request).await {
         Err(error) if error.code == Some(422) => Err(error),
-        Err(error) if error.code == Some(403) && !passes(&error.cause) => Err(error),
+        Err(error) if error.code == Some(403) && !is_about_the_request(&error.cause) => Err(error),
         _ => Ok(()),
     }
 }
 
-/// Returns true if a refusal is about a quota, or about the permission to create pods, which the
-/// DaemonSet controller has.
-fn passes(cause: &str) -> bool {
-    cause.contains("exceeded quota") || cause.contains(" cannot create resource ")
+/// Returns true if a refusal may depend on when and by whom the pod is created: a quota, the
+/// permission to create pods, or a policy of the cluster's operator.
+fn is_about_the_request(cause: &str) -> bool {
+    let signs = ["exceeded quota", " cannot create resource ", "admission webhook ", "ValidatingAdmissionPolicy "];
+    signs.iter().any(|sign| cause.contains(sign))
 }
 
 async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object: &Value) -> Result<Created, Obstacle> {

@@ -119,7 +119,7 @@
 //! ```
 //!
 //! **6. The plugin.** Put `verdicts.wasm` next to a `plugin.yaml` with `result-format: verdicts`.
-//! Then try it on a directory of results: `plumbline plugin process --definition plugin.yaml DIR`.
+//! Then try it on a directory of results: `plumbline plugin postprocess --definition plugin.yaml DIR`.
 //! The authors' guide (`docs/authors-guide.md`) leads from an empty directory to a signed bundle in
 //! a registry.
 //!

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::inputs::Program;
 use crate::error::Error;
+use crate::paths::Workspace;
 use crate::process;
 
 /// The shells with completions, and the usual names of the files.
@@ -23,10 +24,10 @@ pub(super) struct Docs {
     pub(super) pages: BTreeMap<String, Vec<u8>>,
 }
 
-/// Reads the files of the repository at `root`, and lets `program` write the others.
-pub(super) fn collect(root: &Path, program: &Program) -> Result<Docs, Error> {
+/// Reads the files of the repository, and lets `program` write the others.
+pub(super) fn collect(workspace: &Workspace, program: &Program) -> Result<Docs, Error> {
     let read = |name: &str| {
-        let path = root.join(name);
+        let path = workspace.root().join(name);
         fs::read(&path).map_err(Error::io("read", &path))
     };
     let mut completions = BTreeMap::new();
@@ -40,23 +41,23 @@ pub(super) fn collect(root: &Path, program: &Program) -> Result<Docs, Error> {
         readme: read("README.md")?,
         changelog: read("CHANGELOG.md")?,
         completions,
-        pages: pages(program)?,
+        pages: pages(program, &workspace.target().join("release-man"))?,
     })
 }
 
-fn pages(program: &Program) -> Result<BTreeMap<String, Vec<u8>>, Error> {
-    let dir = program.path.with_extension("man");
+/// Returns the pages that `program` writes into the directory `dir`, which is removed afterwards.
+fn pages(program: &Program, dir: &Path) -> Result<BTreeMap<String, Vec<u8>>, Error> {
     if dir.exists() {
-        fs::remove_dir_all(&dir).map_err(Error::io("remove", &dir))?;
+        fs::remove_dir_all(dir).map_err(Error::io("remove", dir))?;
     }
     let mut command = program.platform.command(&program.path)?;
-    process::output(command.arg("man").arg(&dir))?;
+    process::output(command.arg("man").arg(dir))?;
     let mut pages = BTreeMap::new();
-    for entry in fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
-        let entry = entry.map_err(Error::io("read", &dir))?;
+    for entry in fs::read_dir(dir).map_err(Error::io("read", dir))? {
+        let entry = entry.map_err(Error::io("read", dir))?;
         let bytes = fs::read(entry.path()).map_err(Error::io("read", &entry.path()))?;
         pages.insert(entry.file_name().to_string_lossy().into_owned(), bytes);
     }
-    fs::remove_dir_all(&dir).map_err(Error::io("remove", &dir))?;
+    fs::remove_dir_all(dir).map_err(Error::io("remove", dir))?;
     Ok(pages)
 }

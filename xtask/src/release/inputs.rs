@@ -50,7 +50,7 @@ impl Inputs {
             return Err(Error::Usage("there is no program to release".to_owned()));
         };
         Ok(Self {
-            docs: docs::collect(workspace.root(), printer)?,
+            docs: docs::collect(workspace, printer)?,
             chart: chart::read(workspace.root())?,
             sbom: sbom::generate(workspace)?,
             source: Source::of(workspace.root())?,

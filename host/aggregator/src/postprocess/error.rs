@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind};
 
-/// Error of this machine, so that there is no tree. Errors in results and modules become items of
+/// An error of this machine that prevents the tree. Errors in results and modules become items of
 /// the tree instead.
 #[derive(Debug, thiserror::Error)]
 pub enum PostProcessError {

@@ -257,7 +257,7 @@ impl Puller {
         if digest != one.digest.to_string() {
             return Err(not_fetched(one, reference)
                 .cause(format!("it has the digest {digest}, but the configuration expects {}", one.digest))
-                .hint("compare it with the digest that `plumbline plugin push --json` prints; if the configuration is right, someone changed the bundle: do not use it"));
+                .hint("compare it with the digest that `plumbline plugin push -o json` prints; if the configuration is right, someone changed the bundle: do not use it"));
         }
         let _alone = self.unpacking.lock().await;
         let dir = self.dir.clone();

@@ -33,12 +33,12 @@ pub struct BakeOptions {
     pub platform: Option<Platform>,
     /// Write the image to this file, as an OCI archive that nodes and container engines import
     #[arg(short, long, value_name = "FILE.tar", required_unless_present = "push")]
-    pub output: Option<PathBuf>,
+    pub file: Option<PathBuf>,
     /// Name of the image in the archive
-    #[arg(long, value_name = "NAME", default_value = "localhost/plumbline:baked", requires = "output")]
+    #[arg(long, value_name = "NAME", default_value = "localhost/plumbline:baked", requires = "file")]
     pub tag: ImageName,
     /// Push the image to a registry: `oci://HOST[:PORT]/NAME[:TAG]`
-    #[arg(long, value_name = "OCI", conflicts_with = "output")]
+    #[arg(long, value_name = "OCI", conflicts_with = "file")]
     pub push: Option<String>,
 }
 
@@ -128,9 +128,9 @@ async fn extended(
         client.put_manifest(&named, &image).await?;
         return Ok((image, 0));
     }
-    let Some(output) = &options.output else {
+    let Some(output) = &options.file else {
         return Err(AppError::usage("the image has no destination")
-            .hint("set a file with `--output`, or a registry with `--push`"));
+            .hint("set a file with `--file`, or a registry with `--push`"));
     };
     let scratch = tempfile::tempdir()
         .map_err(|error| AppError::system("failed to create a directory for temporary files").because(&error))?;

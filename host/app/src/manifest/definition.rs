@@ -34,8 +34,8 @@ pub struct DefinitionOptions {
     #[arg(short = 't', long = "type", default_value = "Job", value_name = "DRIVER")]
     pub driver: Driver,
     /// Format of the results
-    #[arg(short, long, default_value = "raw")]
-    pub format: String,
+    #[arg(long, alias = "format", short_alias = 'f', default_value = "raw", value_name = "FORMAT")]
+    pub result_format: String,
     /// Command of the container; repeatable
     #[arg(short, long, default_value = "./run.sh", allow_hyphen_values = true)]
     pub cmd: Vec<String>,
@@ -149,7 +149,7 @@ fn new_definition(options: &DefinitionOptions) -> Result<Value, AppError> {
     }
     let name = options.name.as_deref().unwrap_or_default();
     name.parse::<PluginName>().map_err(|error| refused(&error.into()))?;
-    let mut config = json!({"driver": options.driver, "plugin-name": name, "result-format": options.format});
+    let mut config = json!({"driver": options.driver, "plugin-name": name, "result-format": options.result_format});
     if let Some(description) = &options.description {
         insert(&mut config, "description", json!(description));
     }

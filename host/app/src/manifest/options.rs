@@ -86,8 +86,8 @@ pub struct ClusterRunOptions {
     /// Use the same pull policy for the images of plugins, overriding their definitions
     #[arg(long)]
     pub force_image_pull_policy: bool,
-    /// Kubernetes version for plugins and in the names of their images: `auto` (the cluster's),
-    /// `latest` (that of the latest build), `ignore`, or one such as `v1.30.2`
+    /// Kubernetes version for plugins and in the names of their images, such as `v1.30.2`. Also
+    /// `auto` (the cluster's), `latest` (that of the latest build) or `ignore`
     #[arg(long, alias = "kube-conformance-image-version", value_name = "VERSION")]
     pub kubernetes_version: Option<String>,
     /// Write out the default pod of each plugin that does not define its own

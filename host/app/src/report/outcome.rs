@@ -19,7 +19,7 @@ use crate::report::text::{name, one_line, shortened, size};
 /// Maximum statuses counted per plugin.
 const MAX_COUNTS: usize = 10;
 
-/// Returns the outcome as data. Keys are never removed or renamed (docs/exit-codes.md).
+/// Returns the outcome as data. Keys are never removed or renamed (docs/output.md).
 pub fn outcome_document(finished: &Finished) -> Value {
     let plugin = |plugin: &PluginOutcome| {
         let mut shown = json!({

@@ -94,18 +94,17 @@ pub struct Trust {
     name: String,
 }
 
+/// The policy in `file`, or else that of the environment, or else that of the user, if it exists.
+pub(crate) fn policy_path(file: Option<&Path>) -> Option<PathBuf> {
+    let own = || default_policy_path(env::var_os("XDG_CONFIG_HOME").as_deref(), env::var_os("HOME").as_deref());
+    file.map(Path::to_owned)
+        .or_else(|| env::var_os(POLICY_VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from))
+        .or_else(|| own().filter(|path| path.exists()))
+}
+
 /// Reads the policy in `file`, or else that of the environment, or else that of the user.
 pub fn policy(file: Option<&Path>) -> Result<Trust, AppError> {
-    let named = file
-        .map(Path::to_owned)
-        .or_else(|| env::var_os(POLICY_VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from));
-    let path = match named {
-        Some(path) => path,
-        None => {
-            let path = default_policy_path(env::var_os("XDG_CONFIG_HOME").as_deref(), env::var_os("HOME").as_deref());
-            path.filter(|path| path.exists()).ok_or_else(no_policy)?
-        }
-    };
+    let path = policy_path(file).ok_or_else(no_policy)?;
     let policy = Policy::load(&path).map_err(|error| {
         key_error(&error).hint("see docs/signing.md for the format; Plumbline never uses a part of a policy")
     })?;

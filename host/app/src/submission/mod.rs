@@ -35,7 +35,7 @@ pub struct AssembleOptions {
     pub product: PathBuf,
     /// Directory for the folder of the version
     #[arg(short, long, value_name = "DIR")]
-    pub output: PathBuf,
+    pub dir: PathBuf,
     /// Plugin that ran the suite
     #[arg(short, long, default_value = "e2e")]
     pub plugin: String,
@@ -107,7 +107,7 @@ pub fn assemble(context: &Context, options: &AssembleOptions) -> Result<Submissi
         LOG => copy(&facts.log, out),
         _ => copy(&facts.junit, out),
     };
-    let written = submission::assemble(&place, &options.output, &mut content).map_err(|error| write_error(&error))?;
+    let written = submission::assemble(&place, &options.dir, &mut content).map_err(|error| write_error(&error))?;
     Ok(Submission { written, place, kubernetes, cases })
 }
 
@@ -115,7 +115,7 @@ fn write_error(error: &SubmissionError) -> AppError {
     let what = "failed to write the submission";
     match error {
         SubmissionError::Exists(_) => {
-            AppError::usage(what).because(error).hint("remove it, or choose another directory with `--output`")
+            AppError::usage(what).because(error).hint("remove it, or choose another directory with `--dir`")
         }
         SubmissionError::Empty(_) => AppError::usage(what).because(error),
         SubmissionError::Write { .. } | SubmissionError::Content { .. } => AppError::system(what).because(error),

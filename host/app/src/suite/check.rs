@@ -107,7 +107,7 @@ async fn check_tests(
             };
             Err(AppError::usage("no test selected")
                 .because(&error)
-                .hint(format!("{near}list the tests that a focus selects with `plumbline e2e`")))
+                .hint(format!("{near}list the tests that a focus selects with `plumbline conformance tests`")))
         }
     }
 }

@@ -37,7 +37,7 @@ const MAX_RETRIES: i64 = 5;
 #[command(next_help_heading = "Conformance suite options")]
 pub struct SuiteOptions {
     /// The mode, which selects tests.
-    #[arg(short, long, value_name = "MODE", help = format!("Select tests: {MODES}; `plumbline modes` describes them [default: that of the definition, `{}`]", Mode::default()))]
+    #[arg(short, long, value_name = "MODE", help = format!("Select tests: {MODES}; `plumbline conformance modes` describes them [default: that of the definition, `{}`]", Mode::default()))]
     pub mode: Option<Mode>,
     /// Run the tests whose names match this Go regular expression; overrides the mode
     #[arg(long, value_name = "REGEX", conflicts_with_all = ["mode", "rerun_failed"])]

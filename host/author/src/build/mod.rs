@@ -188,7 +188,7 @@ fn check_agreement(project: &Project, info: &ModuleInfo) -> Result<(), AuthorErr
 /// Replaces a file atomically: concurrent readers see the old module or the new one. Returns
 /// whether the content changed.
 fn replace(path: &Path, content: &[u8]) -> Result<bool, AuthorError> {
-    // The modification time is the time of the build. `plugin check` compares it with those of the
+    // The modification time is the time of the build. `plugin lint` compares it with those of the
     // sources.
     if fs::read(path).is_ok_and(|old| old == content) {
         let touched = fs::File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));

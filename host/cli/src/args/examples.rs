@@ -8,7 +8,8 @@ use clap::Command;
 const EXAMPLES: &[&str] = &[
     "plumbline run --local -p host-facts -p ./smoke.yaml",
     "plumbline run --local -- pytest -q tests/",
-    "plumbline run -p host-facts --wait --retrieve",
+    "plumbline run -p host-facts --wait=90m --retrieve --dir archives/",
+    "plumbline run --local -p host-facts -o json",
     "plumbline run -p e2e --mode quick --dry-run",
     "plumbline status",
     "plumbline status --watch",
@@ -26,27 +27,28 @@ const EXAMPLES: &[&str] = &[
     "plumbline delete --all --dry-run",
     "plumbline get pod -p e2e",
     "plumbline gen -p host-facts > run.yaml",
-    "plumbline gen -p e2e --mode quick --storage pvc:5Gi > run.yaml",
+    "plumbline gen -p e2e --mode quick --kubernetes-version v1.37.2 --storage pvc:5Gi > run.yaml",
     "plumbline gen config --timeout 12h > config.json",
     "plumbline gen plugin e2e > e2e.yaml",
-    "plumbline gen plugin -n smoke -i r.example/smoke:1 -t daemonset -f junit",
+    "plumbline gen plugin -n smoke -i r.example/smoke:1 -t daemonset --result-format junit",
     "plumbline gen default-image-config --registry r.example/mirror > registries.yaml",
     "plumbline gen schema > definition.schema.json",
     "plumbline gen schema module",
     "plumbline logs --follow",
-    "plumbline logs -p e2e",
-    "plumbline query -o cluster-state/",
+    "plumbline logs -p e2e --tail 20",
+    "plumbline logs --since 10m -o json",
+    "plumbline query --dir cluster-state/",
     "plumbline conformance run --mode quick",
     "plumbline conformance run --retry-failed 2 --e2e-focus 'Pods should'",
     "plumbline conformance run --submission-dir submission/ --product PRODUCT.yaml",
-    "plumbline submission assemble --archive run.tar.gz --product PRODUCT.yaml --output submission/",
-    "plumbline submission check submission/v1.37/example",
-    "plumbline e2e --focus '\\[sig-network\\]' --mode tagCounts",
-    "plumbline e2e --version auto --skip '\\[Serial\\]'",
-    "plumbline modes --verbose",
+    "plumbline conformance submission assemble --archive run.tar.gz --product PRODUCT.yaml --dir submission/",
+    "plumbline conformance submission check submission/v1.37/example",
+    "plumbline conformance tests --focus '\\[sig-network\\]' --mode tagCounts",
+    "plumbline conformance tests --version auto --skip '\\[Serial\\]'",
+    "plumbline conformance modes --verbose",
     "plumbline images list -p e2e --kubernetes-version v1.37.2",
     "plumbline images copy -p e2e --kubernetes-version auto --to r.example/mirror",
-    "plumbline images save -p host-facts --output images.tar",
+    "plumbline images save -p host-facts --file images.tar",
     "plumbline images load images.tar --to r.example/mirror",
     "plumbline images pull -p e2e --kubernetes-version v1.37.2",
     "plumbline images push --to r.example/mirror",
@@ -54,12 +56,12 @@ const EXAMPLES: &[&str] = &[
     "plumbline plugin new tap-lite --lang python",
     "plumbline plugin new strict --lang rust --world judge-module",
     "plumbline plugin build tap-lite/",
-    "plumbline plugin check smoke.yaml",
-    "plumbline plugin check tap-lite/",
+    "plumbline plugin lint smoke.yaml",
+    "plumbline plugin lint tap-lite/",
     "plumbline plugin test tap-lite/",
     "plumbline plugin test tap-lite/ empty --bless",
     "plumbline plugin dev tap-lite/",
-    "plumbline plugin process --definition smoke.yaml unpacked/plugins/smoke",
+    "plumbline plugin postprocess --definition smoke.yaml unpacked/plugins/smoke",
     "plumbline plugin inspect tap-lite/tap-lite.wasm",
     "plumbline plugin inspect oci://r.example/checks/tap-lite:1",
     "plumbline plugin pack tap-lite/",
@@ -68,7 +70,7 @@ const EXAMPLES: &[&str] = &[
     "plumbline plugin verify --key team.pub tap-lite.bundle.tar",
     "plumbline plugin push tap-lite.bundle.tar oci://r.example/checks/tap-lite:1",
     "plumbline plugin pull oci://r.example/checks/tap-lite:1",
-    "plumbline plugin save oci://r.example/checks/tap-lite:1 --output tap-lite.tar",
+    "plumbline plugin save oci://r.example/checks/tap-lite:1 --file tap-lite.tar",
     "plumbline plugin load tap-lite.tar --install",
     "plumbline plugin bake tap-lite.bundle.tar --base r.example/plumbline:1 --push oci://r.example/plumbline-checks:1",
     "plumbline plugin install oci://r.example/checks/tap-lite:1",
@@ -76,7 +78,15 @@ const EXAMPLES: &[&str] = &[
     "plumbline plugin list",
     "plumbline plugin show host-facts",
     "plumbline plugin lock -p tap-lite -p e2e",
+    "plumbline facts",
+    "plumbline facts --run-programs --file facts.json",
+    "plumbline doctor",
+    "plumbline doctor -o json",
+    "plumbline cache list",
+    "plumbline cache clean --dry-run",
+    "plumbline cache clean modules",
     "plumbline version --short",
+    "plumbline version -o json",
     "plumbline completion bash > ~/.local/share/bash-completion/completions/plumbline",
     "plumbline completion fish > ~/.config/fish/completions/plumbline.fish",
     "plumbline report --kubeconfig ~/.kube/config",
@@ -90,18 +100,20 @@ const ROOT_EXAMPLES: &[&str] = &[
 ];
 
 /// A topic with its subcommands.
-type Group = (&'static str, &'static [&'static str]);
+pub(super) type Group = (&'static str, &'static [&'static str]);
 
 /// Subcommands by topic, for commands with many of them.
-const GROUPS: &[(&str, &[Group])] = &[
+pub(super) const GROUPS: &[(&str, &[Group])] = &[
     (
         "",
         &[
             ("Runs", &["run", "status", "wait", "logs", "retrieve", "delete"]),
             ("Results", &["results"]),
-            ("Conformance", &["conformance", "submission", "e2e", "modes"]),
+            ("Conformance", &["conformance"]),
             ("Preparation", &["plugin", "images", "gen"]),
-            ("Cluster", &["query", "get", "report"]),
+            ("Cluster", &["query", "get"]),
+            ("Machine", &["doctor", "facts", "cache"]),
+            ("Pods", &["report"]),
             ("Other", &["completion", "version", "help"]),
         ],
     ),
@@ -109,7 +121,7 @@ const GROUPS: &[(&str, &[Group])] = &[
         "plugin",
         &[
             ("Use plugins", &["list", "show", "install", "uninstall"]),
-            ("Write plugins", &["new", "build", "check", "test", "dev", "process", "inspect"]),
+            ("Write plugins", &["new", "build", "test", "lint", "dev", "postprocess", "inspect"]),
             (
                 "Distribute plugins",
                 &["pack", "push", "pull", "save", "load", "sign", "verify", "keygen", "lock", "bake"],
@@ -136,7 +148,7 @@ fn complete(command: Command, path: &str) -> Command {
 }
 
 /// Returns the examples of the command at `path`, without those of its subcommands.
-fn examples_of(command: &Command, path: &str) -> Vec<&'static str> {
+pub(super) fn examples_of(command: &Command, path: &str) -> Vec<&'static str> {
     if path.is_empty() {
         return ROOT_EXAMPLES.to_vec();
     }
@@ -150,9 +162,25 @@ fn examples_of(command: &Command, path: &str) -> Vec<&'static str> {
     EXAMPLES.iter().filter(calls).copied().collect()
 }
 
+/// Maximum examples in the help of a command that only has subcommands.
+const MAX_BELOW: usize = 5;
+
+/// Returns the first example of each of the first subcommands, for a command that only has
+/// subcommands.
+fn examples_below(command: &Command, path: &str) -> Vec<&'static str> {
+    let first = |sub: &Command| {
+        let path = format!("{path} {}", sub.get_name());
+        examples_of(sub, path.trim()).first().copied()
+    };
+    command.get_subcommands().filter(|sub| !sub.is_hide_set()).filter_map(first).take(MAX_BELOW).collect()
+}
+
 /// Puts the examples before what else follows the options.
 fn add_examples(command: Command, path: &str) -> Command {
-    let examples = examples_of(&command, path);
+    let mut examples = examples_of(&command, path);
+    if examples.is_empty() {
+        examples = examples_below(&command, path);
+    }
     if examples.is_empty() {
         return command;
     }
@@ -191,10 +219,8 @@ fn group(command: Command, groups: &[Group]) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory, Parser};
-
     use super::*;
-    use crate::args::Cli;
+    use crate::args::tree::as_plumbline;
 
     /// Every visible command with its path, the root first.
     fn visible(command: &Command, path: &str, all: &mut Vec<(String, Command)>) {
@@ -206,7 +232,7 @@ mod tests {
 
     fn commands() -> Vec<(String, Command)> {
         let mut all = Vec::new();
-        visible(&with_examples(Cli::command()), "", &mut all);
+        visible(&as_plumbline(false), "", &mut all);
         all
     }
 
@@ -225,10 +251,12 @@ mod tests {
     }
 
     #[test]
-    fn every_command_without_subcommands_has_examples() {
+    fn every_command_has_examples() {
         for (path, command) in commands() {
             let leaf = command.get_subcommands().next().is_none();
             assert!(!examples_of(&command, &path).is_empty() || !leaf, "`{path}` has no example");
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:"), "`{path}` shows no example");
         }
     }
 
@@ -239,7 +267,7 @@ mod tests {
         for example in EXAMPLES {
             let called = commands.iter().any(|(path, command)| examples_of(command, path).contains(example));
             assert!(called, "`{example}` calls no visible command");
-            if let Err(error) = Cli::try_parse_from(words(example)) {
+            if let Err(error) = as_plumbline(false).try_get_matches_from(words(example)) {
                 wrong.push(format!("{example}: {error}"));
             }
         }
@@ -271,7 +299,7 @@ mod tests {
         for (path, _) in commands() {
             let name = if path.is_empty() { "plumbline".to_owned() } else { path.replace(' ', "-") };
             let args = ["plumbline"].into_iter().chain(path.split_whitespace()).chain(["--help"]);
-            let command = with_examples(Cli::command()).term_width(100);
+            let command = as_plumbline(false).term_width(100);
             let help = command.try_get_matches_from(args).unwrap_err().render().to_string();
             insta::assert_snapshot!(name, help);
         }

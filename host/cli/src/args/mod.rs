@@ -1,7 +1,12 @@
 //! The command line.
 
 mod examples;
+#[cfg(test)]
+mod prose;
+#[cfg(test)]
+mod reference;
 pub(crate) mod shared;
+pub(crate) mod tree;
 
 use std::process::ExitCode;
 
@@ -10,12 +15,16 @@ use plumbline_app::AppError;
 use plumbline_app::aggregator::AggregatorOptions;
 use plumbline_worker::Mode;
 
-use crate::commands::conformance::{self, ConformanceArgs, ConformanceCommand};
+use crate::commands::cache::{self, CacheArgs};
+use crate::commands::completion;
+use crate::commands::conformance::{self, ConformanceArgs};
 use crate::commands::delete::{self, DeleteArgs};
+use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::generate::{self, GenArgs};
 use crate::commands::images::{self, ImagesArgs};
 use crate::commands::logs::{self, GetArgs, GetCommand, LogsArgs};
 use crate::commands::man::{self, ManArgs};
+use crate::commands::node::{self, FactsArgs};
 use crate::commands::plugin::{self, PluginArgs};
 use crate::commands::query::{self, QueryArgs};
 use crate::commands::results::{self, ResultsArgs};
@@ -28,10 +37,7 @@ use crate::commands::suite::{self, E2eArgs, ModesArgs};
 use crate::commands::version::{self, VersionArgs};
 use crate::commands::wait::{self, WaitArgs};
 use crate::commands::worker::{self, WorkerArgs, WorkerCommand};
-use crate::commands::{completion, node};
 use crate::logging;
-
-pub(crate) use examples::with_examples;
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
 #[derive(Debug, Parser)]
@@ -48,14 +54,18 @@ const GLOBAL: &str = "Global options";
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Global {
-    /// Verbosity of the log on standard error
-    #[arg(long, global = true, value_enum, ignore_case = true, default_value_t = Level::Warn, value_name = "LEVEL", help_heading = GLOBAL)]
+    /// Print only results, warnings and errors
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
+    pub(crate) quiet: bool,
+    /// Verbosity of the log on standard error: `error`, `warn`, `info`, `debug` or `trace`
+    #[arg(long, global = true, value_enum, ignore_case = true, default_value_t = Level::Warn, value_name = "LEVEL", hide_possible_values = true, help_heading = GLOBAL)]
     pub(crate) level: Level,
-    /// When to colour output
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = GLOBAL)]
+    /// When to colour output: `auto` (on a terminal, unless `NO_COLOR` is set), `always` or `never`
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", hide_possible_values = true, help_heading = GLOBAL)]
     pub(crate) color: Color,
-    /// Exit-code convention for commands that produce a verdict
-    #[arg(long, global = true, value_enum, default_value_t = ExitCodes::Strict, value_name = "KIND", help_heading = GLOBAL)]
+    /// Exit codes of verdicts: `strict`, or `compat` (0 unless Plumbline itself failed, as with
+    /// Sonobuoy)
+    #[arg(long, global = true, value_enum, default_value_t = ExitCodes::Strict, value_name = "KIND", hide_possible_values = true, help_heading = GLOBAL)]
     pub(crate) exit_code: ExitCodes,
     #[command(flatten)]
     pub(crate) ignored: Ignored,
@@ -133,18 +143,28 @@ pub(crate) enum Command {
     Logs(LogsArgs),
     /// Record the state of a cluster: resources, host data, pod logs, versions, health
     Query(QueryArgs),
-    /// Run the Kubernetes conformance suite
+    /// Run the Kubernetes conformance suite, list its tests, and make a submission
     Conformance(ConformanceArgs),
-    /// Assemble and check a conformance submission
-    Submission(SubmissionArgs),
+    // The names before `conformance` had them. The first two are also Sonobuoy's.
     /// List the tests of the suite, and which of them a focus selects
+    #[command(hide = true)]
     E2e(E2eArgs),
     /// List the modes of the suite
+    #[command(hide = true)]
     Modes(ModesArgs),
+    /// Assemble and check a conformance submission
+    #[command(hide = true)]
+    Submission(SubmissionArgs),
     /// List, copy and check the images that a run needs
     Images(ImagesArgs),
-    /// Write, share and use plugins
+    /// Use, write and distribute plugins
     Plugin(PluginArgs),
+    /// Print facts of this machine as JSON
+    Facts(FactsArgs),
+    /// Check what is set up on this machine, what is reachable, and in which versions
+    Doctor(DoctorArgs),
+    /// List or remove what is cached on this machine
+    Cache(CacheArgs),
     /// Print the version
     Version(VersionArgs),
     /// Print the completion script for a shell
@@ -162,8 +182,7 @@ pub(crate) enum Command {
     /// Run next to a plugin: wait for its results and upload them
     #[command(hide = true)]
     Worker(WorkerArgs),
-    /// Report the result of a Job's container as a condition in the Job's status; runs in the Job's
-    /// pod
+    /// For pods: report the result of a Job's container as a condition in the Job's status
     Report(ReportArgs),
     /// Write the finished archives of a directory to standard output, as one stream
     #[command(hide = true)]
@@ -196,14 +215,15 @@ impl Command {
             Self::Gen(args) => generate::generate(&args, global),
             Self::Logs(args) => logs::logs(&args),
             Self::Query(args) => query::query(&args),
-            Self::Conformance(ConformanceArgs { command: ConformanceCommand::Run(args) }) => {
-                conformance::run(*args, global)
-            }
+            Self::Conformance(args) => conformance::conformance(args, global),
             Self::Submission(args) => submission::submission(&args, global),
             Self::E2e(args) => suite::e2e(&args),
             Self::Modes(args) => suite::modes(&args),
             Self::Images(args) => images::images(&args),
             Self::Plugin(args) => plugin::plugin(&args, global),
+            Self::Facts(args) => node::facts(&args),
+            Self::Doctor(args) => doctor::doctor(&args),
+            Self::Cache(args) => cache::cache(&args),
             Self::Version(args) => version::version(&args),
             Self::Completion { shell } => completion::completion(&shell),
             Self::Man(args) => man::man(&args),
@@ -213,7 +233,7 @@ impl Command {
                 WorkerCommand::SingleNode(args) => {
                     worker::work(Mode::SingleNode { sleep: args.sleep }, &args.role, global)
                 }
-                WorkerCommand::Facts(args) => node::facts(&args),
+                WorkerCommand::Facts(args) => node::facts_role(&args),
                 WorkerCommand::NodeLogs(args) => node::node_logs(&args, global),
                 WorkerCommand::InRoot(args) => Ok(node::in_root(&args)),
             },
@@ -261,8 +281,8 @@ pub(crate) enum WorkerRole {
 /// `--level` alone controls the log. Flags may repeat.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Ignored {
-    /// Same as `--level debug`
-    #[arg(short = 'd', long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    /// Same as `--level debug`; Sonobuoy's name has `-d` too
+    #[arg(long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     debug: Vec<bool>,
     #[arg(short, long = "v", global = true, hide = true, action = ArgAction::Append, allow_negative_numbers = true)]
     v: Vec<String>,

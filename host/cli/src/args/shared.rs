@@ -1,17 +1,16 @@
-//! Options that several commands share: registries, durations, formats.
+//! Options that several commands share: registries, time limits, formats.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use plumbline_app::report::{print_json, print_yaml};
 use plumbline_app::{AppError, Context, Reporter};
-use plumbline_core::duration::parse_duration;
 use plumbline_registry::Settings;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::PrintError as _;
 use crate::ui::say;
@@ -82,66 +81,63 @@ pub(crate) fn context(registry: &RegistryArgs) -> Context {
     Context { registries: registry.settings(), reporter: Arc::new(Stderr) }
 }
 
-/// Seconds as a number, or a duration such as `90m`. Zero stands for no limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Time(Duration);
+/// The exit codes of commands that give a verdict, for `--help`. docs/exit-codes.md explains them.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0    complete, and passed
+  1    complete, and something failed
+  2    the command line or an input file is invalid
+  3    incomplete: a timeout, or results are missing or unknown
+  4    the system failed: the cluster, a permission or the disk
+  5    nothing to judge: no results, or only unknown or skipped ones
+  130  interrupted";
 
-impl Time {
-    /// The duration; zero means no limit.
-    pub(crate) fn span(self) -> Duration {
-        self.0
-    }
+/// What `--wait` without a value means.
+pub(crate) const DAY: &str = "24h";
 
-    /// The span; `None` for no limit.
-    pub(crate) fn limit(self) -> Option<Duration> {
-        (!self.0.is_zero()).then_some(self.0)
+/// The time limit of plugins whose definition has none.
+pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(6 * 3600);
+
+/// The limit that an option sets: zero stands for no limit.
+pub(crate) fn limit(span: Duration) -> Option<Duration> {
+    (!span.is_zero()).then_some(span)
+}
+
+/// Adds a key to a document.
+pub(crate) fn insert(document: &mut Value, key: &str, value: Value) {
+    if let Some(fields) = document.as_object_mut() {
+        fields.insert(key.to_owned(), value);
     }
 }
 
-/// What each plugin has if nothing else is said: six hours.
-impl Default for Time {
-    fn default() -> Self {
-        Self(Duration::from_secs(6 * 3600))
-    }
+/// The option `-o` of commands that print text or one JSON document.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct OutputArgs {
+    /// Print the result in this format
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, default_value_t, value_name = "FORMAT")]
+    format: DataFormat,
+    /// Same as `-o json`
+    #[arg(long, hide = true, conflicts_with = "format")]
+    json: bool,
 }
 
-impl FromStr for Time {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(seconds) = text.parse::<u32>() {
-            return Ok(Self(Duration::from_secs(seconds.into())));
-        }
-        parse_duration(text).map(Self).map_err(|error| error.to_string())
+impl OutputArgs {
+    /// The format.
+    pub(crate) fn format(self) -> DataFormat {
+        if self.json { DataFormat::Json } else { self.format }
     }
-}
 
-/// Minutes as a number, or a duration such as `90s`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Minutes(Duration);
-
-impl Minutes {
-    /// The span.
-    pub(crate) fn span(self) -> Duration {
-        self.0
-    }
-}
-
-impl FromStr for Minutes {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(minutes) = text.parse::<u32>() {
-            return Ok(Self(Duration::from_secs(60 * u64::from(minutes))));
-        }
-        parse_duration(text).map(Self).map_err(|error| error.to_string())
+    /// Whether the command prints JSON.
+    pub(crate) fn is_json(self) -> bool {
+        self.format() == DataFormat::Json
     }
 }
 
 /// Output formats with a text form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum DataFormat {
     /// Text for people
+    #[default]
     Text,
     /// One JSON document
     Json,

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{
@@ -10,14 +11,18 @@ use clap_complete::engine::{
 };
 use clap_complete::env::{CompleteEnv, Shells};
 use plumbline_app::AppError;
+use plumbline_app::runtime::one_thread;
 use plumbline_app::sources::sonobuoy;
 use plumbline_bundle::Store;
 use plumbline_conformance::suite::Mode;
 use plumbline_core::Driver;
 use plumbline_core::config::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode};
 use plumbline_kubernetes::preflight::Check;
+use plumbline_kubernetes::{Cluster, ConnectOptions, contexts};
 
 use crate::args::Cli;
+use crate::args::tree::{as_plumbline, as_sonobuoy};
+use crate::compat::Name;
 use crate::error::USAGE;
 use crate::output::print_raw;
 
@@ -41,7 +46,11 @@ pub(crate) fn complete(args: &[OsString]) -> Option<ExitCode> {
     std::env::var_os(VARIABLE)?;
     let program = program(args.first().map(OsString::as_os_str));
     let here = std::env::current_dir().ok();
-    let command = || completed(&Cli::command().name(program.clone()), "");
+    let commands = match Name::of(args.first().map(OsString::as_os_str)) {
+        Name::Plumbline => as_plumbline(true),
+        Name::Sonobuoy => as_sonobuoy(Cli::command()),
+    };
+    let command = || completed(&commands.clone().name(program.clone()), "");
     match CompleteEnv::with_factory(command).var(VARIABLE).try_complete(args, here.as_deref()) {
         Ok(true) => Some(ExitCode::SUCCESS),
         Ok(false) => None,
@@ -88,6 +97,13 @@ fn with_values(arg: Arg, path: &str) -> Arg {
         (Some("plugin"), _) | (None, " plugin show" | " plugin inspect" | " plugin sign" | " plugin verify") => {
             return arg.add(ArgValueCompleter::new(plugins_and_paths));
         }
+        (Some("baseline" | "rerun-failed" | "archive"), _) | (None, " results diff") => {
+            return arg.add(ArgValueCompleter::new(PathCompleter::any().filter(is_archive)));
+        }
+        (Some("namespace"), _) => namespaces,
+        (Some("context"), _) => || listed(&contexts(None)),
+        (Some("continue"), _) | (None, " status") => local_runs,
+        (None, " cache clean") => || listed(&["bundles", "downloads", "modules", "programs"]),
         (None, " plugin uninstall") => installed,
         (None, " gen plugin") => built_in,
         (Some("result-format"), _) => formats,
@@ -131,6 +147,32 @@ fn plugins_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
     let typed_text = typed.to_string_lossy();
     let named = plugins().into_iter().filter(|name| name.get_value().to_string_lossy().starts_with(&*typed_text));
     named.chain(PathCompleter::any().complete(typed)).collect()
+}
+
+/// Whether a path may be an archive, or a directory that contains one.
+fn is_archive(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.is_dir() || [".tar.gz", ".tgz", ".tar"].iter().any(|end| name.ends_with(end))
+}
+
+/// How long the cluster may take to answer before a completion has no candidates.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum namespaces to offer.
+const MAX_NAMESPACES: u32 = 500;
+
+/// Asks the cluster of the current context. Errors are ignored, because a completion must not print
+/// any.
+fn namespaces() -> Vec<CompletionCandidate> {
+    let Ok(runtime) = one_thread() else { return Vec::new() };
+    let asked = runtime.block_on(tokio::time::timeout(TIMEOUT, async {
+        Cluster::connect(&ConnectOptions::default()).await.ok()?.namespaces(MAX_NAMESPACES).await.ok()
+    }));
+    listed(&asked.ok().flatten().unwrap_or_default())
+}
+
+fn local_runs() -> Vec<CompletionCandidate> {
+    let runs = plumbline_app::local_runs::list().unwrap_or_default();
+    runs.iter().map(|run| CompletionCandidate::new(run.run.short())).collect()
 }
 
 fn formats() -> Vec<CompletionCandidate> {

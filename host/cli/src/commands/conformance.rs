@@ -1,19 +1,21 @@
-//! `plumbline conformance`: runs the conformance suite, and assembles a submission.
+//! `plumbline conformance`: runs the conformance suite, lists its tests, and assembles a submission.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
 use plumbline_app::AppError;
-use plumbline_app::submission::{AssembleOptions, RequiredFrom};
+use plumbline_app::submission::{AssembleOptions, RequiredFrom, assemble};
 use plumbline_app::suite::Submitted;
 use plumbline_conformance::suite::{self, Mode};
 
 use crate::args::Global;
-use crate::args::shared::DataFormat;
-use crate::commands::run::{RunOptions, in_cluster};
-use crate::commands::submission::{self, SubmissionAssembleArgs, SubmissionCheckArgs};
+use crate::args::shared::{DataFormat, EXIT_CODES, context, insert, limit};
+use crate::commands::run::{Follow, RunOptions, in_cluster};
+use crate::commands::submission::{self, Checked, SubmissionArgs};
+use crate::commands::suite::{self as tests, E2eArgs, ModesArgs};
 use crate::error::PrintError as _;
+use crate::output::print_raw;
 use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
@@ -26,9 +28,25 @@ pub(crate) struct ConformanceArgs {
 pub(crate) enum ConformanceCommand {
     /// Check the cluster, run the suite, wait, download the archive, and print the verdict
     Run(Box<ConformanceRunArgs>),
+    /// List the tests of the suite, and which of them a focus selects
+    Tests(E2eArgs),
+    /// List the modes, which are named sets of tests
+    Modes(ModesArgs),
+    /// Assemble and check a submission to the CNCF
+    Submission(SubmissionArgs),
+}
+
+pub(crate) fn conformance(args: ConformanceArgs, global: &Global) -> Result<ExitCode, AppError> {
+    match args.command {
+        ConformanceCommand::Run(args) => run(*args, global),
+        ConformanceCommand::Tests(args) => tests::e2e(&args),
+        ConformanceCommand::Modes(args) => tests::modes(&args),
+        ConformanceCommand::Submission(args) => submission::submission(&args, global),
+    }
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct ConformanceRunArgs {
     /// Assemble and check a submission in this directory; selects the mode `certified-conformance`
     /// unless other options select tests
@@ -46,7 +64,7 @@ pub(crate) struct ConformanceRunArgs {
 }
 
 /// Runs the suite to its verdict, and assembles a submission.
-pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
+fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, AppError> {
     let args = whole(args)?;
     if let Some(product) = &args.product {
         // Checked before the run, which takes hours.
@@ -57,20 +75,33 @@ pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
                 .map_err(|error| AppError::usage(format!("failed to read `{}`", list.display())).because(&error))?;
         }
     }
-    let ended = in_cluster(&args.run, global)?;
-    let (Some(dir), Some(product)) = (&args.submission_dir, &args.product) else { return Ok(ended.code) };
-    let Some(archive) = ended.archives.first() else {
-        if !args.run.dry_run {
+    // Without a time limit by default, because each plugin has one.
+    let mut ended = in_cluster(&args.run, Follow::UntilEnd(args.run.wait.and_then(limit)), global)?;
+    let submitted = match (&args.submission_dir, &args.product, ended.archives.first()) {
+        (Some(dir), Some(product), Some(archive)) => Some(submit(&args, archive, dir, product)),
+        (Some(_), Some(_), None) if !args.run.dry_run => {
             say("there is no archive, and so nothing to submit");
+            None
         }
-        return Ok(ended.code);
+        _ => None,
     };
-    match submit(&args, archive, dir, product, global) {
-        // The verdict of the run matters more, because its failures prevent the submission.
-        Ok(code) if ended.code == ExitCode::SUCCESS => Ok(code),
-        Ok(_) => Ok(ended.code),
-        Err(error) if ended.code == ExitCode::SUCCESS => Err(error),
-        Err(error) => {
+    if let (Some(Ok(checked)), Some(document)) = (&submitted, &mut ended.document) {
+        insert(document, "submission", checked.document());
+    }
+    if let (Some(format), Some(document)) = (args.run.format, &ended.document) {
+        print_raw("failed to print the outcome", |out| format.write(document, out))?;
+    }
+    match submitted {
+        None => Ok(ended.code),
+        Some(Ok(checked)) => {
+            if args.run.format.is_none() {
+                checked.print(DataFormat::Text)?;
+            }
+            // The verdict of the run matters more, because its failures prevent the submission.
+            Ok(if ended.code == ExitCode::SUCCESS { checked.code(global) } else { ended.code })
+        }
+        Some(Err(error)) if ended.code == ExitCode::SUCCESS => Err(error),
+        Some(Err(error)) => {
             error.print();
             Ok(ended.code)
         }
@@ -78,13 +109,7 @@ pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
 }
 
 /// Assembles a submission, and checks it.
-fn submit(
-    args: &ConformanceRunArgs,
-    archive: &Path,
-    dir: &Path,
-    product: &Path,
-    global: &Global,
-) -> Result<ExitCode, AppError> {
+fn submit(args: &ConformanceRunArgs, archive: &Path, dir: &Path, product: &Path) -> Result<Checked, AppError> {
     let run = &args.run;
     let required = match (&args.required, &run.suite.kube_conformance_image) {
         // The image that ran has the list of required tests.
@@ -95,7 +120,7 @@ fn submit(
     let options = AssembleOptions {
         archive: archive.to_owned(),
         product: product.to_owned(),
-        output: dir.to_owned(),
+        dir: dir.to_owned(),
         plugin: suite::PLUGIN.to_owned(),
         folder: None,
         kubernetes_version: version,
@@ -103,9 +128,12 @@ fn submit(
         anyway: false,
         required: required.clone(),
     };
-    let registry = run.registry.clone();
-    let dir = submission::assemble(&SubmissionAssembleArgs { options, registry: registry.clone() })?;
-    submission::check(&SubmissionCheckArgs { dir, format: DataFormat::Text, required, registry }, global)
+    let context = context(&run.registry);
+    let assembled = assemble(&context, &options)?;
+    if run.format.is_none() {
+        submission::print_assembled(&assembled, DataFormat::Text)?;
+    }
+    Checked::read(&context, &assembled.written.folder, required.as_ref())
 }
 
 /// Adds the settings of a complete conformance run.
@@ -114,8 +142,6 @@ fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, AppError> {
     if run.plugins.is_empty() && run.manifest.is_none() {
         run.plugins = vec![suite::PLUGIN.to_owned()];
     }
-    // Without a time limit, because each plugin has one.
-    run.wait.get_or_insert(0);
     run.retrieve = true;
     if args.submission_dir.is_some() && !run.suite.selects() && run.manifest.is_none() {
         run.suite.mode = Some(Mode::CertifiedConformance);

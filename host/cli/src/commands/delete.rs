@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use plumbline_app::AppError;
+use plumbline_app::report::print_json;
 use plumbline_app::runtime::runtime;
-use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Plan, Rbac, Removed, plan, remove, wait};
+use plumbline_core::duration::parse_duration;
+use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Object, Plan, Rbac, Removed, plan, remove, wait};
 use plumbline_kubernetes::{Cluster, ClusterError};
+use serde_json::{Value, json};
 
 use crate::args::Global;
-use crate::args::shared::{Minutes, WaitOutput};
+use crate::args::shared::{DataFormat, OutputArgs, WaitOutput, insert, limit};
 use crate::commands::cluster::{ClusterArgs, connect, fail, fail_cluster};
 use crate::compat::Name;
 use crate::error::{PrintError as _, SYSTEM};
@@ -27,10 +30,9 @@ pub(crate) struct DeleteArgs {
     /// Whether to delete cluster roles and their bindings
     #[arg(long, value_enum, ignore_case = true, default_value_t = RbacArg::Detect, value_name = "KIND")]
     pub(crate) rbac: RbacArg,
-    /// Wait until everything is gone: minutes, or a duration such as `90s`; without a value, an
-    /// hour
-    #[arg(long, value_name = "MIN", num_args = 0..=1, require_equals = true, default_missing_value = "60")]
-    pub(crate) wait: Option<Minutes>,
+    /// Wait until everything is gone, at most this long; without a value, 1h
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "1h", value_parser = parse_duration)]
+    pub(crate) wait: Option<Duration>,
     /// What to show while waiting
     #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
     pub(crate) wait_output: WaitOutput,
@@ -40,6 +42,8 @@ pub(crate) struct DeleteArgs {
     /// Do not ask for confirmation (without a terminal, nothing asks)
     #[arg(short, long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }
@@ -80,7 +84,10 @@ pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, App
         Err(error) => return Ok(fail_cluster(&error, global)),
     };
     if args.dry_run {
-        print("what would be removed cannot be printed", |out| show(&plan, &cluster, out))?;
+        print("failed to print what would be deleted", |out| match args.output.format() {
+            DataFormat::Json => print_json(&document(&cluster, &plan, &Outcomes::default()), out),
+            DataFormat::Text => show(&plan, &cluster, out),
+        })?;
         return Ok(after(&plan.problems, global));
     }
     // If nobody reads stderr, the deletion still continues, because it was requested.
@@ -91,21 +98,71 @@ pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, App
         say("nothing was removed");
         return Ok(ExitCode::from(DECLINED));
     }
-    Ok(runtime.block_on(carry_out(args, global, &cluster, &plan)))
+    let mut outcomes = Outcomes::default();
+    let code = runtime.block_on(carry_out(args, global, &cluster, &plan, &mut outcomes));
+    if args.output.is_json() {
+        print("failed to print what was deleted", |out| print_json(&document(&cluster, &plan, &outcomes), out))?;
+    }
+    Ok(code)
 }
 
-async fn carry_out(args: &DeleteArgs, global: &Global, cluster: &Cluster, plan: &Plan) -> ExitCode {
-    let mut told = |removed: &Removed<'_>| match removed {
-        Removed::Started(object) if object.terminating => say(&format!("is being removed already: {object}")),
-        Removed::Started(object) => say(&format!("removed: {object}")),
-        Removed::WasGone(object) => say(&format!("was gone: {object}")),
-        Removed::Failed(..) => {}
+/// What happened to the objects of a plan.
+#[derive(Default)]
+struct Outcomes {
+    /// The outcome of each object, in the order of the plan; empty if nothing was deleted.
+    objects: Vec<&'static str>,
+    /// What was left when the time was up.
+    left: Vec<String>,
+    /// Errors, without those of the plan.
+    failed: Vec<String>,
+}
+
+/// Returns the plan and its outcome as data. Keys are never removed or renamed (docs/output.md).
+fn document(cluster: &Cluster, plan: &Plan, outcomes: &Outcomes) -> Value {
+    let object = |(at, object): (usize, &Object)| {
+        let mut document = json!(object);
+        let outcome = outcomes.objects.get(at).copied().unwrap_or("planned");
+        insert(&mut document, "outcome", outcome.into());
+        document
+    };
+    let problems: Vec<String> =
+        plan.problems.iter().map(ToString::to_string).chain(outcomes.failed.iter().cloned()).collect();
+    json!({
+        "cluster": cluster.name(),
+        "objects": plan.objects.iter().enumerate().map(object).collect::<Vec<_>>(),
+        "contents": plan.contents,
+        "foreign": plan.foreign,
+        "notes": plan.notes,
+        "problems": problems,
+        "left": outcomes.left,
+    })
+}
+
+async fn carry_out(
+    args: &DeleteArgs,
+    global: &Global,
+    cluster: &Cluster,
+    plan: &Plan,
+    outcomes: &mut Outcomes,
+) -> ExitCode {
+    let mut told = |removed: &Removed<'_>| {
+        let (text, outcome) = match removed {
+            Removed::Started(object) if object.terminating => ("is being removed already", (object, "deleted")),
+            Removed::Started(object) => ("removed", (object, "deleted")),
+            Removed::WasGone(object) => ("was gone", (object, "was-gone")),
+            Removed::Failed(object, _) => ("", (object, "failed")),
+        };
+        if !text.is_empty() {
+            say(&format!("{text}: {}", outcome.0));
+        }
+        outcomes.objects.push(outcome.1);
     };
     let failed = remove(cluster, plan, &mut told).await;
     if !failed.is_empty() {
+        outcomes.failed = failed.iter().map(ToString::to_string).collect();
         return after(&failed, global);
     }
-    if let Some(limit) = args.wait.filter(|limit| !limit.span().is_zero()) {
+    if let Some(limit) = args.wait.and_then(limit) {
         let mut shown = Vec::new();
         let mut tell = |blockers: &[Blocker]| {
             if args.wait_output != WaitOutput::Silent && shown != blockers {
@@ -115,10 +172,16 @@ async fn carry_out(args: &DeleteArgs, global: &Global, cluster: &Cluster, plan: 
                 shown = blockers.to_vec();
             }
         };
-        match wait(cluster, plan, Some(limit.span()), LOOK, &mut tell).await {
+        match wait(cluster, plan, Some(limit), LOOK, &mut tell).await {
             Ok(left) if left.is_empty() => say("everything is gone"),
-            Ok(left) => return timed_out(&left, limit.span(), global),
-            Err(error) => return fail_cluster(&error, global),
+            Ok(left) => {
+                outcomes.left = left.iter().map(ToString::to_string).collect();
+                return timed_out(&outcomes.left, limit, global);
+            }
+            Err(error) => {
+                outcomes.failed.push(error.to_string());
+                return fail_cluster(&error, global);
+            }
         }
     }
     after(&plan.problems, global)
@@ -133,10 +196,9 @@ fn after(problems: &[ClusterError], global: &Global) -> ExitCode {
     fail(&AppError::cluster(last), global, SYSTEM, COMPAT)
 }
 
-fn timed_out(left: &[Blocker], limit: Duration, global: &Global) -> ExitCode {
-    let lines: Vec<_> = left.iter().map(ToString::to_string).collect();
+fn timed_out(left: &[String], limit: Duration, global: &Global) -> ExitCode {
     let error = AppError::system(format!("after {} s not everything is gone", limit.as_secs()))
-        .cause(lines.join("\n"))
+        .cause(left.join("\n"))
         .hint("the cluster goes on removing it; run the same command again to wait longer");
     fail(&error, global, TIMEOUT, COMPAT)
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
 use plumbline_app::judges::{self, JudgeOptions};
@@ -9,17 +10,19 @@ use plumbline_app::manifest::{
     self, Answers, Circumstances, ClusterRunOptions, DefinitionOptions, SuiteChecks, definition_text,
 };
 use plumbline_app::modules::Limits;
+use plumbline_app::report::print_json;
 use plumbline_app::runtime::runtime;
 use plumbline_app::suite::{DEFAULT_PLUGINS, SuiteOptions};
 use plumbline_app::{AppError, sources};
 use plumbline_bundle::built_in::Environment;
 use plumbline_conformance::images::{self, Prefix};
 use plumbline_core::definition::{definition_schema_text, module_schema_text};
+use plumbline_core::duration::parse_duration;
 use plumbline_kubernetes::manifest::{ManifestOptions, rbac, to_yaml};
 use plumbline_kubernetes::names;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::args::shared::{RegistryArgs, Time, context};
+use crate::args::shared::{RegistryArgs, RunFormat, context};
 use crate::args::{Global, Level};
 use crate::commands::cluster::ClusterArgs;
 use crate::output::print_raw;
@@ -39,7 +42,7 @@ pub(crate) enum GenCommand {
     /// Print the configuration: the defaults with the changes that options make
     Config(Box<GenConfigArgs>),
     /// Print the definition of a built-in plugin, or of a new one
-    Plugin(Box<DefinitionOptions>),
+    Plugin(Box<GenPluginArgs>),
     /// Print the registries of the suite's images, for `plumbline run --e2e-repo-config`
     DefaultImageConfig(GenImageConfigArgs),
     /// Print the JSON Schema of definitions or of `module.yaml`, for editors
@@ -53,10 +56,12 @@ pub(crate) struct GenManifestArgs {
     /// repeatable
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL")]
     pub(crate) plugins: Vec<String>,
-    /// Time limit of plugins whose definition has none: seconds, or a duration such as `90m`; 0 for
-    /// no limit
-    #[arg(long, value_name = "TIME")]
-    pub(crate) timeout: Option<Time>,
+    /// Time limit of plugins whose definition has none, such as `90m`; `0` for no limit
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Print the manifest in this format; JSON is one list
+    #[arg(short = 'o', long = "output", value_enum, default_value = "yaml", value_name = "FORMAT")]
+    pub(crate) format: RunFormat,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
@@ -74,11 +79,23 @@ pub(crate) struct GenConfigArgs {
     /// Namespace of the run
     #[arg(short, long, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
-    /// Time limit of each plugin: seconds, or a duration such as `90m`; 0 for no limit
-    #[arg(long, value_name = "TIME")]
-    pub(crate) timeout: Option<Time>,
+    /// Time limit of each plugin, such as `90m`; `0` for no limit
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Print the configuration in this format
+    #[arg(short = 'o', long = "output", value_enum, default_value = "json", value_name = "FORMAT")]
+    pub(crate) format: RunFormat,
     #[command(flatten)]
     pub(crate) run: ClusterRunOptions,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct GenPluginArgs {
+    #[command(flatten)]
+    pub(crate) options: DefinitionOptions,
+    /// Print the definition in this format
+    #[arg(short = 'o', long = "output", value_enum, default_value = "yaml", value_name = "FORMAT")]
+    pub(crate) output: RunFormat,
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -86,6 +103,9 @@ pub(crate) struct GenImageConfigArgs {
     /// Registry or path that has the images
     #[arg(long = "registry", value_name = "PREFIX")]
     pub(crate) prefix: Option<Prefix>,
+    /// Print the registries in this format
+    #[arg(short = 'o', long = "output", value_enum, default_value = "yaml", value_name = "FORMAT")]
+    pub(crate) format: RunFormat,
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -122,7 +142,7 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, A
     let mut plugins = sources::find_all(&context, &args.plugins, &DEFAULT_PLUGINS, Environment::Cluster)?;
     judges::apply(&context, &args.judge, &mut plugins, &Limits::default())?;
     let run = &args.run;
-    let config = run.config(&args.cluster.namespace, args.timeout.map(Time::span))?;
+    let config = run.config(&args.cluster.namespace, args.timeout)?;
     manifest::check_modules(&plugins, &config)?;
     let questions = run.questions(&config, false);
     let runtime = runtime()?;
@@ -147,7 +167,10 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, A
             "warning: the version of the cluster is not known, and plugins are not told it: name it with `--kubernetes-version`\n  {why}"
         ));
     }
-    print_raw("failed to print the manifest", |out| writeln!(out, "{}", to_yaml(&objects)))?;
+    print_raw("failed to print the manifest", |out| match args.format {
+        RunFormat::Yaml => writeln!(out, "{}", to_yaml(&objects)),
+        RunFormat::Json => print_json(&json!({"apiVersion": "v1", "kind": "List", "items": objects}), out),
+    })?;
     advise(&options, &objects);
     Ok(ExitCode::SUCCESS)
 }
@@ -181,10 +204,8 @@ fn advise(options: &ManifestOptions, objects: &[Value]) {
 /// Prints the configuration: the defaults with the changes that options make.
 pub(crate) fn config(args: &GenConfigArgs) -> Result<ExitCode, AppError> {
     let namespace = args.namespace.as_deref().unwrap_or(names::DEFAULT_NAMESPACE);
-    let config = args.run.config(namespace, args.timeout.map(Time::span))?;
-    let text = serde_json::to_string_pretty(&config)
-        .map_err(|error| AppError::system("failed to write the configuration").because(&error))?;
-    print_raw("failed to print the configuration", |out| writeln!(out, "{text}"))
+    let config = args.run.config(namespace, args.timeout)?;
+    print_raw("failed to print the configuration", |out| args.format.write(&config, out))
 }
 
 /// Prints a JSON Schema, as it is in the documentation.
@@ -199,11 +220,23 @@ pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, AppError> {
 /// Prints the file of registries.
 pub(crate) fn image_config(args: &GenImageConfigArgs) -> Result<ExitCode, AppError> {
     let text = args.prefix.as_ref().map_or_else(images::defaults, images::repo_config);
-    print_raw("failed to print the file of registries", |out| write!(out, "{text}"))
+    print_text(&text, args.format, "failed to print the file of registries")
 }
 
 /// Prints the definition of a built-in plugin, or of a new one.
-fn plugin(options: &DefinitionOptions) -> Result<ExitCode, AppError> {
-    let text = definition_text(&context(&RegistryArgs::default()), options)?;
-    print_raw("failed to print the definition", |out| write!(out, "{text}"))
+fn plugin(args: &GenPluginArgs) -> Result<ExitCode, AppError> {
+    let text = definition_text(&context(&RegistryArgs::default()), &args.options)?;
+    print_text(&text, args.output, "failed to print the definition")
+}
+
+/// Prints a YAML document, as it is or as JSON. `failed` is the summary of errors.
+fn print_text(yaml: &str, format: RunFormat, failed: &str) -> Result<ExitCode, AppError> {
+    match format {
+        RunFormat::Yaml => print_raw(failed, |out| write!(out, "{yaml}")),
+        RunFormat::Json => {
+            let document: Value =
+                serde_saphyr::from_str(yaml).map_err(|error| AppError::system(failed).because(&error))?;
+            print_raw(failed, |out| print_json(&document, out))
+        }
+    }
 }

@@ -13,7 +13,7 @@ use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Digest, Platform, RegistryError};
 use serde_json::{Value, json};
 
-use crate::args::shared::{DataFormat, RegistryArgs, context};
+use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
 use crate::error::SYSTEM;
 use crate::output::print;
 use crate::ui::say;
@@ -54,13 +54,6 @@ pub(crate) struct ImageSetArgs {
 }
 
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct ImagesOutput {
-    /// Print the result in this format
-    #[arg(id = "format", short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: DataFormat,
-}
-
-#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ImagesOut {
     #[command(flatten)]
     pub(crate) set: ImageSetArgs,
@@ -76,7 +69,7 @@ pub(crate) struct ImagesOut {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ImagesIn {
     #[command(flatten)]
-    pub(crate) output: ImagesOutput,
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
     /// Print what would be copied, and exit
@@ -89,7 +82,7 @@ pub(crate) struct ImagesListArgs {
     #[command(flatten)]
     pub(crate) set: ImageSetArgs,
     #[command(flatten)]
-    pub(crate) output: ImagesOutput,
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -100,7 +93,7 @@ pub(crate) struct ImagesCopyArgs {
     #[command(flatten)]
     pub(crate) out: ImagesOut,
     #[command(flatten)]
-    pub(crate) output: ImagesOutput,
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -108,12 +101,11 @@ pub(crate) struct ImagesSaveArgs {
     /// Target: an archive if the name ends in `.tar`, otherwise a directory, which is created, or
     /// extended if it is an OCI layout
     #[arg(short, long, value_name = "FILE.tar|DIR")]
-    pub(crate) output: PathBuf,
+    pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) out: ImagesOut,
-    /// Print the result in this format
-    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -133,7 +125,7 @@ pub(crate) struct ImagesPullArgs {
     #[command(flatten)]
     pub(crate) out: ImagesOut,
     #[command(flatten)]
-    pub(crate) output: ImagesOutput,
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -159,7 +151,7 @@ pub(crate) struct ImagesCheckArgs {
     #[arg(long, conflicts_with = "from", requires = "prefix")]
     pub(crate) offline: bool,
     #[command(flatten)]
-    pub(crate) output: ImagesOutput,
+    pub(crate) output: OutputArgs,
 }
 
 pub(crate) fn images(args: &ImagesArgs) -> Result<ExitCode, AppError> {
@@ -169,14 +161,14 @@ pub(crate) fn images(args: &ImagesArgs) -> Result<ExitCode, AppError> {
             let context = context(&args.out.set.registry);
             let jobs = images::copy_jobs(&context, &args.out.set.options, &args.to)?;
             if args.out.dry_run {
-                return print_planned(&jobs, args.output.format);
+                return print_planned(&jobs, args.output.format());
             }
-            print_moved(&images::copy(&context, jobs, args.out.platform.as_ref())?, args.output.format, None)
+            print_moved(&images::copy(&context, jobs, args.out.platform.as_ref())?, args.output.format(), None)
         }
-        ImagesCommand::Save(args) => save(&args.out, args.format, |context, options| {
-            images::save(context, options, &args.output, args.out.platform.as_ref())
+        ImagesCommand::Save(args) => save(&args.out, args.output.format(), |context, options| {
+            images::save(context, options, &args.file, args.out.platform.as_ref())
         }),
-        ImagesCommand::Pull(args) => save(&args.out, args.output.format, |context, options| {
+        ImagesCommand::Pull(args) => save(&args.out, args.output.format(), |context, options| {
             images::pull(context, options, args.out.platform.as_ref())
         }),
         ImagesCommand::Load(args) => load(&args.how, |context| images::load_jobs(context, &args.from, &args.to)),
@@ -197,7 +189,7 @@ pub(crate) fn images(args: &ImagesArgs) -> Result<ExitCode, AppError> {
 fn list(args: &ImagesListArgs) -> Result<ExitCode, AppError> {
     let selected = images::list(&context(&args.set.registry), &args.set.options)?;
     let images = selected.set.images();
-    print("failed to print the images", |out| match args.output.format {
+    print("failed to print the images", |out| match args.output.format() {
         DataFormat::Json => print_json(
             &json!({
                 "kubernetesVersion": selected.version,
@@ -208,7 +200,7 @@ fn list(args: &ImagesListArgs) -> Result<ExitCode, AppError> {
         ),
         DataFormat::Text => images.iter().try_for_each(|one| writeln!(out, "{}", one.image)),
     })?;
-    if args.output.format == DataFormat::Text {
+    if args.output.format() == DataFormat::Text {
         for one in selected.set.left_out() {
             say(&format!("left out: {}: {}", one.image, one.reason));
         }
@@ -238,9 +230,9 @@ fn load(
     let context = context(&args.registry);
     let mut load = jobs(&context)?;
     if args.dry_run {
-        return print_planned(&load.jobs, args.output.format);
+        return print_planned(&load.jobs, args.output.format());
     }
-    print_moved(&images::copy(&context, std::mem::take(&mut load.jobs), None)?, args.output.format, None)
+    print_moved(&images::copy(&context, std::mem::take(&mut load.jobs), None)?, args.output.format(), None)
 }
 
 /// Prints the planned copies.
@@ -349,7 +341,7 @@ fn print_checked(args: &ImagesCheckArgs, found: &[CheckedImage]) -> Result<ExitC
     let count = |wanted: &str| found.iter().filter(|one| one.describe().0 == wanted).count();
     let [same, there, missing, differs, unknown] = ["same", "there", "missing", "differs", "unknown"].map(count);
     print("what was found cannot be printed", |out| {
-        match args.output.format {
+        match args.output.format() {
         DataFormat::Json => print_json(
             &json!({
                 "images": found.iter().map(checked_data).collect::<Vec<_>>(),

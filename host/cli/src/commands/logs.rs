@@ -3,15 +3,20 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Subcommand;
 use plumbline_app::AppError;
+use plumbline_app::report::{print_json, print_json_line};
 use plumbline_app::runtime::runtime;
+use plumbline_core::duration::parse_duration;
 use plumbline_core::text::coloured_line;
 use plumbline_kubernetes::logs::{LogEvent, LogOptions, LogSource, LogSummary, LogsError, follow, show};
 use plumbline_kubernetes::{Cluster, plugin_pods};
+use serde_json::json;
 
 use crate::args::Global;
+use crate::args::shared::{DataFormat, OutputArgs};
 use crate::commands::cluster::{ClusterArgs, connect, fail_cluster};
 use crate::commands::query::cluster_error;
 use crate::output::print_raw;
@@ -27,6 +32,15 @@ pub(crate) struct LogsArgs {
     /// Show only the pods of this plugin; `sonobuoy` is the aggregator
     #[arg(short, long, value_name = "NAME")]
     pub(crate) plugin: Option<String>,
+    /// Start with the last N lines of each log
+    #[arg(long, value_name = "N")]
+    pub(crate) tail: Option<u32>,
+    /// Start with lines that are at most this old, such as `10m`
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) since: Option<Duration>,
+    /// Print the lines in this format; JSON is one object per line
+    #[arg(short = 'o', long = "output", value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
 }
 
 #[derive(Debug, clap::Args)]
@@ -47,6 +61,8 @@ pub(crate) struct GetPodArgs {
     /// Show only the pods of this plugin
     #[arg(short, long, value_name = "NAME")]
     pub(crate) plugin: Option<plumbline_core::PluginName>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }
@@ -69,9 +85,19 @@ async fn print_logs(args: &LogsArgs) -> Result<Option<LogSummary>, AppError> {
     let cluster = Cluster::connect(&args.cluster.connect_options())
         .await
         .map_err(|error| cluster_error("the cluster cannot be asked", &error))?;
-    let options = LogOptions { namespace: args.cluster.namespace.clone(), plugin: args.plugin.clone() };
+    let options = LogOptions {
+        namespace: args.cluster.namespace.clone(),
+        plugin: args.plugin.clone(),
+        tail: args.tail,
+        since: args.since,
+    };
     let stdout = io::stdout();
-    let mut printer = Printer { safe: stdout.is_terminal(), ..Printer::new(stdout, args.follow) };
+    let form = match (args.format, args.follow) {
+        (DataFormat::Json, _) => Form::Json,
+        (DataFormat::Text, true) => Form::Prefix,
+        (DataFormat::Text, false) => Form::Header,
+    };
+    let mut printer = Printer { safe: stdout.is_terminal(), ..Printer::new(stdout, form) };
     let mut tell = |event: LogEvent| printer.take(&event);
     let done = if args.follow {
         tokio::select! {
@@ -90,19 +116,29 @@ async fn print_logs(args: &LogsArgs) -> Result<Option<LogSummary>, AppError> {
     })
 }
 
+/// How the source of a line is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// A header where the source changes.
+    Header,
+    /// A prefix of each line.
+    Prefix,
+    /// Keys of an object. They are never removed or renamed (docs/output.md).
+    Json,
+}
+
 /// Prints log lines with their source.
 struct Printer<W> {
     out: W,
-    /// Whether each line has a prefix, instead of a header before the first.
-    prefix: bool,
+    form: Form,
     /// Whether control characters are replaced, because the output is a terminal.
     safe: bool,
     last: Option<Arc<LogSource>>,
 }
 
 impl<W: Write> Printer<W> {
-    fn new(out: W, prefix: bool) -> Self {
-        Self { out, prefix, safe: false, last: None }
+    fn new(out: W, form: Form) -> Self {
+        Self { out, form, safe: false, last: None }
     }
 
     fn take(&mut self, event: &LogEvent) -> io::Result<()> {
@@ -113,11 +149,19 @@ impl<W: Write> Printer<W> {
                 return Ok(());
             }
         };
-        if self.prefix {
-            write!(self.out, "[{}/{}] ", source.pod, source.container)?;
-        } else if self.last.as_ref() != Some(source) {
-            self.last = Some(Arc::clone(source));
-            writeln!(self.out, "{source}")?;
+        match self.form {
+            Form::Json => {
+                let LogSource { namespace, pod, container } = &**source;
+                let line = String::from_utf8_lossy(line);
+                let document = json!({"namespace": namespace, "pod": pod, "container": container, "line": line});
+                return print_json_line(&document, &mut self.out);
+            }
+            Form::Prefix => write!(self.out, "[{}/{}] ", source.pod, source.container)?,
+            Form::Header if self.last.as_ref() != Some(source) => {
+                self.last = Some(Arc::clone(source));
+                writeln!(self.out, "{source}")?;
+            }
+            Form::Header => {}
         }
         match self.safe {
             true => self.out.write_all(coloured_line(&String::from_utf8_lossy(line)).as_bytes())?,
@@ -137,19 +181,22 @@ pub(crate) fn pod(args: &GetPodArgs, global: &Global) -> Result<ExitCode, AppErr
         Ok(names) => names,
         Err(error) => return Ok(fail_cluster(&error, global)),
     };
-    print_raw("failed to print the names of pods", |out| names.iter().try_for_each(|name| writeln!(out, "{name}")))
+    print_raw("failed to print the names of pods", |out| match args.output.format() {
+        DataFormat::Json => print_json(&json!({"pods": names}), out),
+        DataFormat::Text => names.iter().try_for_each(|name| writeln!(out, "{name}")),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn printed(prefix: bool) -> String {
+    fn printed(form: Form) -> String {
         let source = |container: &str| {
             Arc::new(LogSource { namespace: "n".to_owned(), pod: "p".to_owned(), container: container.to_owned() })
         };
         let mut out = Vec::new();
-        let mut printer = Printer::new(&mut out, prefix);
+        let mut printer = Printer::new(&mut out, form);
         for (container, line) in [("a", "1"), ("a", "2"), ("b", "3"), ("a", "")] {
             printer.take(&LogEvent::Line { source: source(container), line: line.into() }).unwrap();
         }
@@ -159,7 +206,7 @@ mod tests {
     #[test]
     fn a_header_stands_where_the_source_changes() {
         let header = |container: &str| format!("namespace=\"n\" pod=\"p\" container=\"{container}\"\n");
-        assert_eq!(printed(false), format!("{}1\n2\n{}3\n{}\n", header("a"), header("b"), header("a")));
+        assert_eq!(printed(Form::Header), format!("{}1\n2\n{}3\n{}\n", header("a"), header("b"), header("a")));
     }
 
     #[test]
@@ -168,7 +215,7 @@ mod tests {
         let line = LogEvent::Line { source, line: b"\x1b[31mred\x1b[2J\xff".to_vec() };
         let printed = |safe: bool| {
             let mut out = Vec::new();
-            Printer { safe, ..Printer::new(&mut out, true) }.take(&line).unwrap();
+            Printer { safe, ..Printer::new(&mut out, Form::Prefix) }.take(&line).unwrap();
             out
         };
         assert_eq!(String::from_utf8(printed(true)).unwrap(), "[p/c] \u{1b}[31mred\u{fffd}[2J\u{fffd}\n");
@@ -176,7 +223,14 @@ mod tests {
     }
 
     #[test]
+    fn as_data_every_line_is_an_object_with_its_source() {
+        let printed = printed(Form::Json);
+        assert_eq!(printed.lines().next(), Some(r#"{"container":"a","line":"1","namespace":"n","pod":"p"}"#));
+        assert_eq!(printed.lines().count(), 4);
+    }
+
+    #[test]
     fn a_prefix_stands_before_every_followed_line() {
-        assert_eq!(printed(true), "[p/a] 1\n[p/a] 2\n[p/b] 3\n[p/a] \n");
+        assert_eq!(printed(Form::Prefix), "[p/a] 1\n[p/a] 2\n[p/b] 3\n[p/a] \n");
     }
 }

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use plumbline_app::AppError;
 
-use crate::args::{Cli, with_examples};
+use crate::args::tree::as_plumbline;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
@@ -25,7 +25,7 @@ pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, AppError> {
         AppError::system(format!("failed to write the man pages to `{}`", args.dir.display())).because(&error)
     };
     fs::create_dir_all(&args.dir).map_err(failed)?;
-    let mut command = with_examples(Cli::command()).disable_help_subcommand(true);
+    let mut command = as_plumbline(true).disable_help_subcommand(true);
     command.build();
     pages(&command, &args.dir).map_err(failed)?;
     Ok(ExitCode::SUCCESS)

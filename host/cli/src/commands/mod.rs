@@ -1,9 +1,11 @@
 //! The commands, each with its arguments. [`crate::args::Command`] lists and runs them.
 
+pub(crate) mod cache;
 mod cluster;
 pub(crate) mod completion;
 pub(crate) mod conformance;
 pub(crate) mod delete;
+pub(crate) mod doctor;
 pub(crate) mod generate;
 pub(crate) mod images;
 pub(crate) mod logs;

@@ -1,7 +1,7 @@
-//! `plumbline worker facts`, `node-logs` and `in-root`: roles that are plugins themselves and read the
-//! machine.
+//! `plumbline facts`, and the roles `worker facts`, `worker node-logs` and `worker in-root`, which are
+//! plugins themselves and read the machine.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use plumbline_app::AppError;
 use plumbline_app::runtime::Termination;
+use plumbline_archive::atomic::write_atomic;
 use plumbline_core::size::parse_size;
 use plumbline_facts::node_logs::{self, CollectError, Summary, WriteError, write_logs};
 use plumbline_facts::{Document, Options, gather, gather_via_ansible};
@@ -16,8 +17,10 @@ use plumbline_worker::write_done;
 use tokio::runtime::Runtime;
 
 use crate::args::Global;
+use crate::args::shared::RunFormat;
 use crate::error::PrintError as _;
 use crate::logging;
+use crate::output::print_raw;
 use crate::ui::say;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -44,15 +47,12 @@ pub(crate) struct DoneArgs {
     pub(crate) stay: bool,
 }
 
+/// Which facts are gathered.
 #[derive(Debug, clap::Args)]
-pub(crate) struct FactsArgs {
+pub(crate) struct FactsOptions {
     /// Directory where the machine's file system is mounted
     #[arg(long, env = "CHROOT_DIR", default_value = "/", value_name = "DIR")]
     pub(crate) root: PathBuf,
-    /// Write to this file instead of standard output; with `--done`, a file name in the results
-    /// directory [default with `--done`: host-facts.json]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
     /// Source of the facts
     #[arg(long, value_enum, default_value_t)]
     pub(crate) via: Via,
@@ -65,6 +65,30 @@ pub(crate) struct FactsArgs {
     /// Also run the machine's kubelet, container runtime and chronyc for facts that no file has
     #[arg(long)]
     pub(crate) run_programs: bool,
+}
+
+/// `plumbline facts`
+#[derive(Debug, clap::Args)]
+pub(crate) struct FactsArgs {
+    #[command(flatten)]
+    pub(crate) options: FactsOptions,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Print the facts in this format
+    #[arg(short = 'o', long = "output", value_enum, default_value = "json", value_name = "FORMAT")]
+    pub(crate) format: RunFormat,
+}
+
+/// `plumbline worker facts`, the plugin `host-facts`
+#[derive(Debug, clap::Args)]
+pub(crate) struct FactsRoleArgs {
+    #[command(flatten)]
+    pub(crate) options: FactsOptions,
+    /// Write to this file instead of standard output; with `--done`, a file name in the results
+    /// directory [default with `--done`: host-facts.json]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) done: DoneArgs,
 }
@@ -102,20 +126,30 @@ pub(crate) struct InRootArgs {
 /// Default name of the file in the results directory.
 const FACTS_FILE: &str = "host-facts.json";
 
-/// Gathers facts about this machine and prints them as JSON. Facts that cannot be read are listed
-/// in the document, and are not an error.
+/// Gathers facts about this machine. Facts that cannot be read are listed in the document, and are
+/// not an error.
 pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, AppError> {
+    let document = document(&args.options)?;
+    let Some(path) = &args.file else {
+        return print_raw(PRINTING, |out| args.format.write(&document, out));
+    };
+    let mut text = Vec::new();
+    let written = args.format.write(&document, &mut text).and_then(|()| write_atomic(path, &text));
+    written.map_err(|error| unwritten(path, &error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Gathers facts about this machine as a plugin, or as a program in a pod.
+pub(crate) fn facts_role(args: &FactsRoleArgs) -> Result<ExitCode, AppError> {
     let ending = args.done.prepare()?;
-    let document = document(args)?;
+    let document = document(&args.options)?;
     let output = args.output.as_deref().or(args.done.done.then_some(Path::new(FACTS_FILE)));
     let output = output.map(|path| args.done.place(path));
     match &output {
-        Some(path) => document.write_to(path).map_err(|error| {
-            AppError::system(format!("failed to write the facts into `{}`", path.display())).because(&error)
-        })?,
-        None => io::stdout()
-            .write_all(document.to_json().as_bytes())
-            .map_err(|error| AppError::printing("failed to write the facts on standard output".to_owned(), &error))?,
+        Some(path) => document.write_to(path).map_err(|error| unwritten(path, &error))?,
+        None => {
+            print_raw(PRINTING, |out| RunFormat::Json.write(&document, out))?;
+        }
     }
     // The process may stay for hours, and does not need the document.
     drop(document);
@@ -123,7 +157,13 @@ pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, AppError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn document(args: &FactsArgs) -> Result<Document, AppError> {
+const PRINTING: &str = "failed to write the facts on standard output";
+
+fn unwritten(path: &Path, error: &dyn std::error::Error) -> AppError {
+    AppError::system(format!("failed to write the facts into `{}`", path.display())).because(error)
+}
+
+fn document(args: &FactsOptions) -> Result<Document, AppError> {
     let options = Options {
         facts_dir: args.facts_dir.clone(),
         run_collectors: args.run_collectors,

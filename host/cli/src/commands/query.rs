@@ -7,11 +7,14 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use plumbline_app::AppError;
+use plumbline_app::report::print_json;
 use plumbline_app::runtime::runtime;
 use plumbline_core::{Config, RunId};
 use plumbline_kubernetes::query::{Progress, Summary, survey};
 use plumbline_kubernetes::{Cluster, ClusterError, names};
+use serde_json::{Value, json};
 
+use crate::args::shared::{DataFormat, OutputArgs};
 use crate::commands::cluster::ClusterArgs;
 use crate::output::print;
 use crate::ui::say;
@@ -26,7 +29,9 @@ pub(crate) struct QueryArgs {
     /// Directory to write to [default: that of the configuration, otherwise a new one named by an
     /// id]
     #[arg(short, long, value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
+    pub(crate) dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Interval between progress messages.
@@ -42,7 +47,7 @@ const INTERRUPTED: u8 = 130;
 pub(crate) fn query(args: &QueryArgs) -> Result<ExitCode, AppError> {
     let config = config(args)?;
     let configured = [&config.query_dir, &config.uuid].into_iter().find(|name| !name.is_empty());
-    let dir = args.output.clone().or_else(|| configured.map(PathBuf::from));
+    let dir = args.dir.clone().or_else(|| configured.map(PathBuf::from));
     let dir = dir.unwrap_or_else(|| PathBuf::from(RunId::random().to_string()));
     let runtime = runtime()?;
     let Some(summary) = runtime.block_on(ask(args, &config, &dir))? else {
@@ -54,7 +59,19 @@ pub(crate) fn query(args: &QueryArgs) -> Result<ExitCode, AppError> {
         return Err(AppError::system("nothing could be collected")
             .hint("the errors above say why; with few permissions, name what may be read under `Resources` in the configuration"));
     }
-    print("failed to print the name of the directory", |out| writeln!(out, "{}", dir.display()))
+    print("failed to print the name of the directory", |out| match args.output.format() {
+        DataFormat::Json => print_json(&document(&dir, &summary), out),
+        DataFormat::Text => writeln!(out, "{}", dir.display()),
+    })
+}
+
+/// Returns the summary as data. Keys are never removed or renamed (docs/output.md).
+fn document(dir: &Path, summary: &Summary) -> Value {
+    let Summary { queries, files, errors, duration } = summary;
+    json!({
+        "directory": dir, "queries": queries, "files": files, "seconds": duration.as_secs_f64(),
+        "errors": errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
 }
 
 fn config(args: &QueryArgs) -> Result<Config, AppError> {

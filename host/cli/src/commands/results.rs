@@ -17,20 +17,19 @@ use plumbline_app::results::{
 use plumbline_core::{Verdict, shell_path, shell_quote};
 
 use crate::args::Global;
-use crate::args::shared::{RegistryArgs, context};
+use crate::args::shared::{EXIT_CODES, RegistryArgs, context};
 use crate::commands::results_text::{Text, printed};
 use crate::error::{FAILED, verdict_code};
 use crate::output::{Foreign, print_raw};
 use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXIT_CODES)]
 pub(crate) struct ResultsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ResultsCommand>,
-    /// An archive (`.tar.gz` or `.tar`), a directory (an unpacked archive, or one that contains
-    /// archives: the newest), a result file such as `junit.xml`, or `-` for standard input;
-    /// repeatable
+    /// An archive (`.tar.gz` or `.tar`), an unpacked archive, a directory with archives (the newest),
+    /// a result file such as `junit.xml`, or `-` for standard input; repeatable
     // There is always one, unless a subcommand is given.
     #[arg(value_name = "ARCHIVE|DIR|FILE", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
@@ -51,7 +50,7 @@ pub(crate) struct ResultsArgs {
     #[arg(short, long)]
     pub(crate) skip_prefix: bool,
     /// Print the result trees in this format
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["mode", "skip_prefix"])]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["mode", "skip_prefix"])]
     pub(crate) format: Option<ResultsFormat>,
     /// Post-process the files of the archive again, with the modules of this version of Plumbline
     #[arg(long)]
@@ -72,7 +71,16 @@ pub(crate) enum ResultsCommand {
     Diff(DiffArgs),
 }
 
+/// The exit codes of `results diff`, for `--help`.
+const DIFF_CODES: &str = "\
+Exit codes:
+  0  no new failures
+  1  new failures
+  2  the archives cannot be compared
+  5  a plugin ran tests in the earlier run and none in the later one";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = DIFF_CODES)]
 pub(crate) struct DiffArgs {
     /// The earlier archive, an unpacked archive, or a directory that contains archives (the newest)
     #[arg(value_name = "BEFORE")]
@@ -84,7 +92,7 @@ pub(crate) struct DiffArgs {
     #[arg(short, long)]
     pub(crate) plugin: Option<String>,
     /// Print the differences in this format
-    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DiffFormat,
     #[command(flatten)]
     pub(crate) limits: LimitsFile,

@@ -5,20 +5,24 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use plumbline_app::AppError;
+use plumbline_app::report::print_json;
 use plumbline_app::runtime::runtime;
 use plumbline_archive::extract::extract_tar_gz;
 use plumbline_archive::finished::{copy_piece, list_archives, snapshot};
 use plumbline_archive::results::ReadLimits;
+use plumbline_core::duration::parse_duration;
 use plumbline_core::shell_path;
 use plumbline_kubernetes::names;
 use plumbline_kubernetes::retrieve::{
     RetrieveError, RetrieveOptions, Retrieved, Stage, Wait, retrieve as bring, retrieve_snapshot,
 };
+use serde_json::{Value, json};
 
 use crate::args::Global;
-use crate::args::shared::Minutes;
+use crate::args::shared::{DAY, OutputArgs, limit};
 use crate::commands::cluster::{ClusterArgs, connect, fail};
 use crate::error::{PrintError as _, SYSTEM};
 use crate::output::print_raw;
@@ -33,17 +37,19 @@ pub(crate) struct RetrieveArgs {
     #[arg(short = 'x', long)]
     pub(crate) extract: bool,
     /// File name of the archive; further archives are numbered
-    #[arg(short = 'f', long = "filename", value_name = "NAME", value_parser = plain_name)]
+    #[arg(short = 'f', long = "file", alias = "filename", value_name = "NAME", value_parser = plain_name)]
     pub(crate) file_name: Option<String>,
     /// Directory of the archive in the aggregator's pod
     #[arg(long, value_name = "DIR", default_value = names::AGGREGATOR_DIR)]
     pub(crate) retrieve_path: String,
-    /// Wait until the run is complete: minutes, or a duration such as `90s`; without a value, a day
-    #[arg(long, value_name = "MIN", num_args = 0..=1, require_equals = true, default_missing_value = "1440")]
-    pub(crate) wait: Option<Minutes>,
+    /// Wait until the run is complete, at most this long; without a value, 24h
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = DAY, value_parser = parse_duration)]
+    pub(crate) wait: Option<Duration>,
     /// Download what an unfinished run has gathered so far
     #[arg(long, conflicts_with = "wait")]
     pub(crate) partial: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }
@@ -98,9 +104,9 @@ pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode,
     let mut options = RetrieveOptions::new(args.cluster.namespace.clone(), args.dir.clone());
     options.file_name.clone_from(&args.file_name);
     options.remote_dir.clone_from(&args.retrieve_path);
-    options.wait = match args.wait {
-        Some(limit) if !limit.span().is_zero() => Wait::AtMost(Some(limit.span())),
-        _ => Wait::No,
+    options.wait = match args.wait.and_then(limit) {
+        Some(limit) => Wait::AtMost(Some(limit)),
+        None => Wait::No,
     };
     let mut view = Transfer::default();
     let result = runtime()?.block_on(async {
@@ -119,7 +125,16 @@ pub(crate) fn retrieve(args: &RetrieveArgs, global: &Global) -> Result<ExitCode,
             return Ok(ExitCode::from(INTERRUPTED));
         }
     };
-    if args.extract { extract(&retrieved, &args.dir, global) } else { print(&retrieved, partial) }
+    let code = match args.extract {
+        true => extract(&retrieved, &args.dir, global)?,
+        false => ExitCode::SUCCESS,
+    };
+    match (args.output.is_json(), args.extract) {
+        _ if code != ExitCode::SUCCESS => Ok(code),
+        (true, _) => print_raw(PRINTING, |out| print_json(&document(&retrieved, args, partial), out)),
+        (false, true) => Ok(code),
+        (false, false) => print(&retrieved, partial),
+    }
 }
 
 /// Downloads the archives. The flag says whether the download is only a snapshot of an unfinished
@@ -156,9 +171,25 @@ fn told(error: &RetrieveError, args: &RetrieveArgs, global: &Global) -> ExitCode
     fail(&explained, global, strict, compat)
 }
 
+/// Returns what was downloaded as data. Keys are never removed or renamed (docs/output.md).
+fn document(retrieved: &[Retrieved], args: &RetrieveArgs, partial: bool) -> Value {
+    let archives: Vec<Value> = retrieved
+        .iter()
+        .map(|archive| {
+            json!({
+                "path": (!args.extract).then_some(&archive.path), "size": archive.size, "sha256": archive.sha256,
+                "verified": archive.as_status_says,
+            })
+        })
+        .collect();
+    json!({"archives": archives, "partial": partial, "directory": args.dir, "extracted": args.extract})
+}
+
+const PRINTING: &str = "failed to print the name of the archive";
+
 fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, AppError> {
     for archive in retrieved {
-        print_raw("failed to print the name of the archive", |out| writeln!(out, "{}", archive.path.display()))?;
+        print_raw(PRINTING, |out| writeln!(out, "{}", archive.path.display()))?;
         let size = plumbline_app::report::text::size(archive.size);
         match (partial, archive.as_status_says) {
             (true, _) => say(&format!("{size}, what the run has gathered so far")),

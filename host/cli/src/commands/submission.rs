@@ -1,7 +1,7 @@
-//! `plumbline submission`
+//! `plumbline conformance submission`
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
@@ -9,13 +9,13 @@ use clap::Subcommand;
 use plumbline_app::report::print_json;
 use plumbline_app::report::text::{name as printable_name, size};
 use plumbline_app::submission::{AssembleOptions, Folder, RequiredFrom, Submission, required};
-use plumbline_app::{AppError, submission as app};
+use plumbline_app::{AppError, Context, submission as app};
 use plumbline_conformance::submission::{self, Contents, Finding, Outcome, Summary};
 use plumbline_core::shell_path;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Global;
-use crate::args::shared::{DataFormat, RegistryArgs, context};
+use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
 use crate::error::{FAILED, INCOMPLETE};
 use crate::output::print;
 
@@ -38,6 +38,8 @@ pub(crate) struct SubmissionAssembleArgs {
     #[command(flatten)]
     pub(crate) options: AssembleOptions,
     #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
 
@@ -46,9 +48,8 @@ pub(crate) struct SubmissionCheckArgs {
     /// The folder `vX.Y/PRODUCT`, or one that contains it
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// Print the findings in this format
-    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// Required tests: a `conformance.yaml`, or `image[:REFERENCE]`, which asks the suite's image
     /// [default: the built-in list of the version]
     #[arg(long, value_name = "FILE|image[:REF]")]
@@ -59,68 +60,104 @@ pub(crate) struct SubmissionCheckArgs {
 
 pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitCode, AppError> {
     match &args.command {
-        SubmissionCommand::Assemble(args) => assemble(args).map(|_| ExitCode::SUCCESS),
-        SubmissionCommand::Check(args) => check(args, global),
+        SubmissionCommand::Assemble(args) => {
+            let submission = app::assemble(&context(&args.registry), &args.options)?;
+            print_assembled(&submission, args.output.format())
+        }
+        SubmissionCommand::Check(args) => {
+            let checked = Checked::read(&context(&args.registry), &args.dir, args.required.as_ref())?;
+            checked.print(args.output.format())?;
+            Ok(checked.code(global))
+        }
     }
 }
 
-/// Assembles a submission, prints what was written, and returns the folder.
-pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<PathBuf, AppError> {
-    let submission = app::assemble(&context(&args.registry), &args.options)?;
-    let Submission { written, place, kubernetes, cases } = &submission;
-    print("what was written cannot be told", |out| {
+/// Prints what was written. Keys of the document are never removed or renamed (docs/output.md).
+pub(crate) fn print_assembled(submission: &Submission, format: DataFormat) -> Result<ExitCode, AppError> {
+    let Submission { written, place, kubernetes, cases } = submission;
+    let counted = cases.problem.is_none();
+    print("failed to print the list of written files", |out| {
+        if format == DataFormat::Json {
+            let files: Vec<_> =
+                written.files.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes})).collect();
+            return print_json(
+                &json!({
+                    "folder": written.folder, "kubernetes": kubernetes, "title": place.title(), "files": files,
+                    "ran": counted.then(|| cases.ran()), "skipped": counted.then(|| cases.skipped()),
+                }),
+                out,
+            );
+        }
         writeln!(out, "submission: {}", written.folder.display())?;
         writeln!(out, "Kubernetes: {kubernetes}")?;
-        if cases.problem.is_none() {
+        if counted {
             writeln!(out, "tests:      {} ran, {} skipped", cases.ran(), cases.skipped())?;
         }
         for (name, bytes) in &written.files {
             writeln!(out, "  {name:14} {}", size(*bytes))?;
         }
         writeln!(out, "title:      {}", place.title())?;
-        writeln!(out, "next:       plumbline submission check {}", shell_path(&written.folder))
-    })?;
-    Ok(submission.written.folder)
+        writeln!(out, "next:       plumbline conformance submission check {}", shell_path(&written.folder))
+    })
 }
 
-/// Checks the folder and prints the findings. Exits with 0 if no rule is broken, 1 if one is, and 3 if the
-/// required tests are not known.
-pub(crate) fn check(args: &SubmissionCheckArgs, global: &Global) -> Result<ExitCode, AppError> {
-    let context = context(&args.registry);
-    let folder = Folder::read(&args.dir)?;
-    let mut contents = Contents {
-        files: &folder.files,
-        product: folder.product.as_deref(),
-        log: &folder.log,
-        cases: folder.cases.as_ref(),
-        required: None,
-    };
-    let release = contents.release();
-    let required = match release {
-        Some(release) => required(&context, args.required.as_ref(), release, folder.log.suite.as_deref())?,
-        None => None,
-    };
-    contents.required = required.as_ref();
-    let findings = submission::check(&contents);
-    let summary = Summary::of(&findings);
-    print("failed to print the findings", |out| match args.format {
-        DataFormat::Text => print_findings(&findings, summary, out),
-        // Keys are never removed or renamed (docs/submission.md).
-        DataFormat::Json => print_json(
-            &json!({
-                "folder": args.dir,
-                "release": release.map(|release| release.to_string()),
-                "findings": findings,
-                "summary": summary,
-            }),
-            out,
-        ),
-    })?;
-    Ok(global.code(match summary {
-        Summary { failed: 1.., .. } => ExitCode::from(FAILED),
-        Summary { incomplete: true, .. } => ExitCode::from(INCOMPLETE),
-        _ => ExitCode::SUCCESS,
-    }))
+/// The findings about the folder of a submission.
+pub(crate) struct Checked {
+    folder: PathBuf,
+    release: Option<String>,
+    findings: Vec<Finding>,
+    summary: Summary,
+}
+
+impl Checked {
+    /// Checks the folder against the rules of the verifier.
+    pub(crate) fn read(context: &Context, dir: &Path, source: Option<&RequiredFrom>) -> Result<Self, AppError> {
+        let folder = Folder::read(dir)?;
+        let mut contents = Contents {
+            files: &folder.files,
+            product: folder.product.as_deref(),
+            log: &folder.log,
+            cases: folder.cases.as_ref(),
+            required: None,
+        };
+        let release = contents.release();
+        let required = match release {
+            Some(release) => required(context, source, release, folder.log.suite.as_deref())?,
+            None => None,
+        };
+        contents.required = required.as_ref();
+        let findings = submission::check(&contents);
+        let summary = Summary::of(&findings);
+        Ok(Self { folder: dir.to_owned(), release: release.map(|release| release.to_string()), findings, summary })
+    }
+
+    /// Returns the findings as data. Keys are never removed or renamed (docs/submission.md).
+    pub(crate) fn document(&self) -> Value {
+        json!({
+            "folder": self.folder,
+            "release": self.release,
+            "findings": self.findings,
+            "summary": self.summary,
+        })
+    }
+
+    /// Prints the findings.
+    pub(crate) fn print(&self, format: DataFormat) -> Result<ExitCode, AppError> {
+        print("failed to print the findings", |out| match format {
+            DataFormat::Text => print_findings(&self.findings, self.summary, out),
+            DataFormat::Json => print_json(&self.document(), out),
+        })
+    }
+
+    /// Returns the exit code: 0 if no rule is broken, 1 if one is, and 3 if the required tests are
+    /// unknown.
+    pub(crate) fn code(&self, global: &Global) -> ExitCode {
+        global.code(match self.summary {
+            Summary { failed: 1.., .. } => ExitCode::from(FAILED),
+            Summary { incomplete: true, .. } => ExitCode::from(INCOMPLETE),
+            _ => ExitCode::SUCCESS,
+        })
+    }
 }
 
 /// Maximum names of a finding in the text.

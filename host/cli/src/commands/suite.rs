@@ -1,4 +1,4 @@
-//! `plumbline e2e` and `plumbline modes`: the tests and the modes of the conformance suite.
+//! `plumbline conformance tests` and `conformance modes`: the tests and the modes of the suite.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use plumbline_kubernetes::ConnectOptions;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::args::shared::{DataFormat, RegistryArgs, context};
+use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
 use crate::output::{print, print_raw};
 use crate::ui::say;
 
@@ -38,13 +38,13 @@ pub(crate) struct E2eArgs {
     /// newest known]
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Option<String>,
-    /// Source of the names: `offline` (built-in lists), `online` (those of Sonobuoy's project), `-`
-    /// (standard input), a list, a directory of lists `VERSION.gz`, the URL of either, an archive,
-    /// or `image[:REFERENCE]` (runs the suite's program from its image on this machine)
+    /// Source of the names: `offline` (built-in lists), `online` (those of Sonobuoy's project) or
+    /// `-` (standard input). Also a list, a directory of lists `VERSION.gz`, the URL of either, or
+    /// an archive. `image[:REFERENCE]` runs the suite's program from its image on this machine
     #[arg(short, long, value_name = "SOURCE", default_value = "offline")]
     pub(crate) input: String,
     /// Print the tests in this format
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<E2eFormat>,
     /// With `--version auto`: kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the service
     /// account of this pod]
@@ -82,9 +82,8 @@ pub(crate) struct ModesArgs {
     /// Also show the settings of each mode
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// Print the modes in this format; data always includes the settings
-    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 pub(crate) fn e2e(args: &E2eArgs) -> Result<ExitCode, AppError> {
@@ -124,7 +123,7 @@ fn nothing(args: &E2eArgs, list: &TestList) -> AppError {
         near(focus, list.tests.iter().map(String::as_str)).iter().map(|name| report::text::name(name)).collect();
     match near.is_empty() {
         true => {
-            error.hint("`plumbline e2e` prints all names, `plumbline e2e --mode tags` what stands in brackets in them")
+            error.hint("`plumbline conformance tests` prints all names, and with `--mode tags` the words in brackets")
         }
         false => error.hint(format!("there is:\n{}", near.join("\n"))),
     }
@@ -205,7 +204,7 @@ fn print_tests(args: &E2eArgs, list: &TestList, selected: &[&str], out: &mut imp
 const MAX_LINE: usize = 200;
 
 pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, AppError> {
-    print("failed to print the modes", |out| match args.format {
+    print("failed to print the modes", |out| match args.output.format() {
         DataFormat::Text => write!(out, "{}", Mode::ALL.map(|mode| mode_text(mode, args.verbose)).join("\n")),
         DataFormat::Json => print_json(&json!({"modes": Mode::ALL.map(mode_data)}), out),
     })

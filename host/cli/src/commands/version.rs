@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use plumbline_app::AppError;
 use plumbline_app::runtime::runtime;
 use plumbline_kubernetes::{Cluster, ConnectOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::args::shared::RunFormat;
+use crate::args::shared::{RunFormat, insert};
 use crate::output::print_raw;
 
 #[derive(Debug, clap::Args)]
@@ -21,32 +21,42 @@ pub(crate) struct VersionArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "short")]
     pub(crate) kubeconfig: Option<std::path::PathBuf>,
     /// Print the version in this format
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with = "short")]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT", conflicts_with = "short")]
     pub(crate) format: Option<RunFormat>,
 }
 
 pub(crate) fn version(args: &VersionArgs) -> Result<ExitCode, AppError> {
-    let version = concat!("v", env!("CARGO_PKG_VERSION"));
     let generation = plumbline_sandbox::HOST_GENERATION.to_string();
-    let platform = format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH);
+    let platform = platform();
     let server = args.kubeconfig.as_ref().map(|file| api_server(file)).transpose()?;
-    // Keys are never removed or renamed.
     let document = || {
-        let mut document = json!({"version": version, "module-generation": generation, "platform": platform});
-        if let (Some(server), Some(keys)) = (&server, document.as_object_mut()) {
-            keys.insert("api-server".to_owned(), json!(server));
+        let mut document = version_document();
+        if let Some(server) = &server {
+            insert(&mut document, "api-server", json!(server));
         }
         document
     };
     let api_server = server.as_ref().map(|server| format!("\nAPI Version: {server}")).unwrap_or_default();
     print_raw("failed to print the version", |out| match args.format {
         Some(format) => format.write(&document(), out),
-        None if args.short => writeln!(out, "{version}"),
+        None if args.short => writeln!(out, "{VERSION}"),
         None => writeln!(
             out,
-            "Plumbline Version: {version}\nModule Generation: {generation}\nPlatform: {platform}{api_server}"
+            "Plumbline Version: {VERSION}\nModule Generation: {generation}\nPlatform: {platform}{api_server}"
         ),
     })
+}
+
+const VERSION: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+
+fn platform() -> String {
+    format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH)
+}
+
+/// Returns the version of this program as data. Keys are never removed or renamed (docs/output.md).
+pub(crate) fn version_document() -> Value {
+    let generation = plumbline_sandbox::HOST_GENERATION.to_string();
+    json!({"version": VERSION, "module-generation": generation, "platform": platform()})
 }
 
 /// Returns the version of the API server of `kubeconfig`.

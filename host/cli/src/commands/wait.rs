@@ -3,34 +3,38 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use plumbline_app::AppError;
 use plumbline_app::report::status::period;
 use plumbline_app::runtime::{Termination, runtime};
 use plumbline_core::Verdict;
+use plumbline_core::duration::parse_duration;
 use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::status::Seen;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::shared::{Time, WaitOutput};
+use crate::args::shared::{DAY, EXIT_CODES, RunFormat, WaitOutput, limit};
 use crate::args::{ExitCodes, Global};
 use crate::commands::cluster::{ClusterArgs, connect};
-use crate::commands::status::{code_of_run, explain, print_end, told};
+use crate::commands::status::{code_of_run, explain, print_end, run_document, told};
 use crate::error::{PrintError as _, verdict_code};
+use crate::output::print_raw;
 use crate::ui::{Ended, follow, say};
 
-/// Minutes that `--wait` without a number means: a day.
-const DAY: &str = "1440";
-
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct WaitArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
-    /// How long to wait: seconds, or a duration such as `90m` [default: until the run finishes]
-    #[arg(long, value_name = "TIME", conflicts_with = "wait")]
-    pub(crate) timeout: Option<Time>,
-    /// How long to wait, in minutes, as Sonobuoy has it
-    #[arg(long, value_name = "MINUTES", num_args = 0..=1, require_equals = true, default_missing_value = DAY)]
-    pub(crate) wait: Option<u32>,
+    /// Wait at most this long, such as `90m`; `0` for no limit [default: until the run finishes]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Sonobuoy's name of `--timeout`
+    #[arg(long, hide = true, conflicts_with = "timeout", value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = DAY, value_parser = parse_duration)]
+    pub(crate) wait: Option<Duration>,
+    /// Print the outcome in this format
+    #[arg(short = 'o', long = "output", value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<RunFormat>,
     /// What to show while waiting
     #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
     pub(crate) wait_output: WaitOutput,
@@ -39,35 +43,27 @@ pub(crate) struct WaitArgs {
 impl WaitArgs {
     /// How long to wait; `None` for no limit.
     pub(crate) fn limit(&self) -> Option<Duration> {
-        let minutes = self.wait.filter(|&minutes| minutes > 0);
-        let minutes = minutes.map(|minutes| Duration::from_secs(60 * u64::from(minutes)));
-        self.timeout.and_then(Time::limit).or(minutes)
+        self.timeout.or(self.wait).and_then(limit)
     }
 }
 
 pub(crate) fn wait(args: &WaitArgs, global: &Global) -> Result<ExitCode, AppError> {
     runtime()?.block_on(async {
         let cluster = connect(&args.cluster).await?;
-        wait_for(&cluster, &args.cluster.namespace, args.wait_output, args.limit(), global).await
+        match until_over(&cluster, &args.cluster.namespace, args.wait_output, args.limit(), global).await? {
+            Ok(seen) => {
+                print_outcome(cluster.name(), &seen, args.format)?;
+                Ok(code_of_run(&seen, global))
+            }
+            Err(code) => Ok(code),
+        }
     })
 }
 
-/// Waits at most `limit` until the run in `namespace` ends, and displays it. Then prints the
-/// outcome, and returns the exit code.
-pub(crate) async fn wait_for(
-    cluster: &Cluster,
-    namespace: &str,
-    output: WaitOutput,
-    limit: Option<Duration>,
-    global: &Global,
-) -> Result<ExitCode, AppError> {
-    match until_over(cluster, namespace, output, limit, global).await? {
-        Ok(seen) => {
-            print_end(&seen, false)?;
-            Ok(code_of_run(&seen, global))
-        }
-        Err(code) => Ok(code),
-    }
+fn print_outcome(cluster: &str, seen: &Seen, format: Option<RunFormat>) -> Result<(), AppError> {
+    let Some(format) = format else { return print_end(seen, false) };
+    let document = run_document(cluster, seen, &seen.status, Timestamp::now());
+    print_raw("failed to print the outcome", |out| format.write(&document, out)).map(drop)
 }
 
 /// Returns the finished run. If its end was not seen, prints the reason, and returns the exit code.

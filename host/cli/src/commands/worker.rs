@@ -12,7 +12,7 @@ use plumbline_kubernetes::{Cluster, ConnectOptions, companions_ended};
 use plumbline_worker::{Mode, WorkerConfig, chain, run_worker_process};
 
 use crate::args::{Global, Level};
-use crate::commands::node::{FactsArgs, InRootArgs, NodeLogsArgs};
+use crate::commands::node::{FactsRoleArgs, InRootArgs, NodeLogsArgs};
 use crate::error::PrintError as _;
 use crate::logging;
 
@@ -29,7 +29,7 @@ pub(crate) enum WorkerCommand {
     /// Run next to a plugin that runs once per node
     SingleNode(SleepArgs),
     /// Print facts of this machine as JSON
-    Facts(FactsArgs),
+    Facts(FactsRoleArgs),
     /// Print the logs of this machine's journal as lines of JSON
     NodeLogs(NodeLogsArgs),
     /// Run a program in another root directory

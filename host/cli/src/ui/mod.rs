@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal};
 
 pub(crate) use display::Watch;
 pub(crate) use follow::{Ended, follow};
-pub(crate) use screen::{log_writer, say};
+pub(crate) use screen::{be_quiet, log_writer, say};
 pub(crate) use transfer::Transfer;
 
 /// Whether stderr is redrawn in place. The log of a CI job and the output of `dumb` terminals are

@@ -1,11 +1,27 @@
 //! The terminal behind stderr: permanent lines, and below them a frame that is redrawn in place.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use plumbline_core::text;
 
 use crate::ui::line::{Line, Tone};
+
+/// Whether only warnings are printed.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on, prints only warnings: no messages, events or frames.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// The start of messages that are warnings.
+const WARNING: &str = "warning:";
 
 /// The frame of this process.
 static FRAME: Mutex<Frame> = Mutex::new(Frame::new());
@@ -107,6 +123,9 @@ fn frame() -> MutexGuard<'static, Frame> {
 
 /// Replaces the frame at the end of stderr, which must be a terminal.
 pub(super) fn show(lines: Vec<Line>) {
+    if is_quiet() {
+        return;
+    }
     let text = frame().draw(lines, Size::of_terminal(), Behaviour::of_terminal());
     // An error means that nobody reads stderr.
     let _ = io::stderr().write_all(text.as_bytes());
@@ -115,15 +134,24 @@ pub(super) fn show(lines: Vec<Line>) {
 /// Prints a message on stderr, above the frame if there is one. Foreign text is made safe for a
 /// terminal. Lines after the first are indented, so that they cannot look like separate messages.
 pub(crate) fn say(text: &str) {
+    if is_quiet() && !text.starts_with(WARNING) {
+        return;
+    }
     for part in text::indented(text, "  ").split('\n') {
         let mut line = Line::default();
         line.push(Tone::Plain, part);
-        say_line(&line);
+        print_line(&line);
     }
 }
 
-/// Prints a line on stderr, above the frame if there is one.
+/// Prints a line about an event on stderr, above the frame if there is one.
 pub(super) fn say_line(line: &Line) {
+    if !is_quiet() {
+        print_line(line);
+    }
+}
+
+fn print_line(line: &Line) {
     let text = line.render(colours());
     // An error means that nobody reads stderr.
     let _ = above(|err| writeln!(err, "{text}"));

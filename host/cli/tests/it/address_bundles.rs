@@ -47,7 +47,7 @@ impl Files {
 }
 
 fn run(bed: &Bed, args: &[&str]) -> Done {
-    bed.plumbline(&[&["run", "--local", "--output", "out", "--wait-output", "silent"], args].concat())
+    bed.plumbline(&[&["run", "--local", "--dir", "out", "--wait-output", "silent"], args].concat())
 }
 
 #[test]

@@ -76,8 +76,8 @@ fn a_baked_bundle_is_the_bundle_and_a_newer_one_takes_its_place() {
     base(&bed);
     bundle(&bed, "one", "README.md");
     bundle(&bed, "two", "LICENSE");
-    let first = baked(&bed, &["one", "--base", "base.tar", "-o", "first.tar"]);
-    assert_eq!(baked(&bed, &["one", "--base", "base", "-o", "again.tar"])["digest"], first["digest"]);
+    let first = baked(&bed, &["one", "--base", "base.tar", "-f", "first.tar"]);
+    assert_eq!(baked(&bed, &["one", "--base", "base", "-f", "again.tar"])["digest"], first["digest"]);
     assert_eq!(fs::read(bed.path("first.tar")).unwrap(), fs::read(bed.path("again.tar")).unwrap());
     let config = unpacked(&bed, "first.tar", "first");
     let dir = bed.path("first/usr/share/plumbline/bundles/smoke");
@@ -86,7 +86,7 @@ fn a_baked_bundle_is_the_bundle_and_a_newer_one_takes_its_place() {
     assert_eq!(config["config"]["Labels"]["org.plumbline.bundles"], format!("smoke@{one}"));
 
     let tag = ["--tag", "registry.example.com/plumbline:checks"];
-    baked(&bed, &[&["two", "--base", "first.tar", "-o", "second.tar"], &tag[..]].concat());
+    baked(&bed, &[&["two", "--base", "first.tar", "-f", "second.tar"], &tag[..]].concat());
     let config = unpacked(&bed, "second.tar", "second");
     let dir = bed.path("second/usr/share/plumbline/bundles/smoke");
     let two = digest(&bed, &bed.path("two"));
@@ -105,14 +105,14 @@ fn what_cannot_be_baked_is_named() {
         assert!(words.iter().all(|word| done.err.contains(word)), "{}", done.err);
         assert!(!bed.path("x.tar").exists());
     };
-    wrong(&["one", "one", "--base", "base.tar", "-o", "x.tar"], &["second bundle of the same name"]);
-    wrong(&["host-facts", "--base", "base.tar", "-o", "x.tar"], &["`host-facts` is not a bundle"]);
-    wrong(&["one", "--base", "plumbline:v1", "-o", "x.tar"], &["`plumbline:v1`", "with its registry"]);
-    wrong(&["one", "--base", "base.tar", "--platform", "linux/arm64", "-o", "x.tar"], &["linux/amd64", "linux/arm64"]);
-    wrong(&["one", "--base", "base.tar", "--platform", "linux", "-o", "x.tar"], &["OS/ARCHITECTURE"]);
-    wrong(&["one", "--base", "base.tar"], &["--output"]);
+    wrong(&["one", "one", "--base", "base.tar", "-f", "x.tar"], &["second bundle of the same name"]);
+    wrong(&["host-facts", "--base", "base.tar", "-f", "x.tar"], &["`host-facts` is not a bundle"]);
+    wrong(&["one", "--base", "plumbline:v1", "-f", "x.tar"], &["`plumbline:v1`", "with its registry"]);
+    wrong(&["one", "--base", "base.tar", "--platform", "linux/arm64", "-f", "x.tar"], &["linux/amd64", "linux/arm64"]);
+    wrong(&["one", "--base", "base.tar", "--platform", "linux", "-f", "x.tar"], &["OS/ARCHITECTURE"]);
+    wrong(&["one", "--base", "base.tar"], &["--file"]);
     let mut gz = GzEncoder::new(fs::File::create(bed.path("base.tgz")).unwrap(), Compression::default());
     std::io::copy(&mut fs::File::open(bed.path("base.tar")).unwrap(), &mut gz).unwrap();
     gz.finish().unwrap();
-    wrong(&["one", "--base", "base.tgz", "-o", "x.tar"], &["base.tgz", "gunzip"]);
+    wrong(&["one", "--base", "base.tgz", "-f", "x.tar"], &["base.tgz", "gunzip"]);
 }

@@ -184,7 +184,7 @@ pub(crate) fn dev_program() -> PathBuf {
 
 /// The arguments of [`Bed::run`].
 pub(crate) fn run_args(plugins: &[&str], more: &[&str]) -> Vec<String> {
-    let mut args: Vec<String> = ["run", "--local", "--output", "out"].map(str::to_owned).to_vec();
+    let mut args: Vec<String> = ["run", "--local", "--dir", "out"].map(str::to_owned).to_vec();
     for plugin in plugins {
         args.extend(["-p".to_owned(), format!("{plugin}.yaml")]);
     }

@@ -17,7 +17,7 @@ fn half_done(bed: &Bed) -> Running {
         "",
         &format!("if ! test -e {root}/again; then sleep 600 & echo $$ > {root}/pid; wait; fi\n{done}"),
     );
-    let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "one.yaml", "-p", "two.yaml"]);
+    let run = bed.start("run", &["run", "--local", "--dir", "out", "-p", "one.yaml", "-p", "two.yaml"]);
     wait_for("the result of one", || {
         let status = bed.plumbline(&["status", "--local", "--json"]);
         let status: Value = serde_json::from_str(&status.out).unwrap_or_default();
@@ -54,7 +54,7 @@ fn a_second_interrupt_ends_everything_at_once() {
         "",
         &format!("trap '' TERM; echo $$ > {}/pid; while :; do sleep 600; done", bed.root().display()),
     );
-    let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "deaf.yaml"]);
+    let run = bed.start("run", &["run", "--local", "--dir", "out", "-p", "deaf.yaml"]);
     wait_for("the plugin", || fs::read_to_string(bed.path("pid")).is_ok_and(|pid| pid.ends_with('\n')));
     run.signal("INT");
     wait_for("the first to be heard", || run.err().contains("interrupt again to end at once"));
@@ -119,7 +119,7 @@ fn a_run_that_fails_as_a_whole_says_why_until_somebody_goes_on_with_it() {
         // A directory is in the place of a file that the run writes.
         &format!("cd {root}/out/.plumbline-run-*/tree/meta\nmkdir -p info.json/x\necho hi > $SONOBUOY_RESULTS_DIR/out\nprintf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done"),
     );
-    bed.plumbline(&["run", "--local", "--output", "out", "-p", "wrecker.yaml"]).expect(4);
+    bed.plumbline(&["run", "--local", "--dir", "out", "-p", "wrecker.yaml"]).expect(4);
     let status = bed.plumbline(&["status", "--local"]).expect(4);
     assert!(status.out.contains(" · failed · "), "{}", status.out);
     assert!(status.out.contains("\ncause: the run failed: failed to write `"), "{}", status.out);

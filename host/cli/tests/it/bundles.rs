@@ -30,7 +30,7 @@ fn json(done: &Done) -> Value {
 }
 
 fn run(bed: &Bed, reference: &str) -> Done {
-    bed.plumbline(&["run", "--local", "--output", "out", "-p", reference])
+    bed.plumbline(&["run", "--local", "--dir", "out", "-p", reference])
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn an_example_is_packed_installed_run_by_its_name_and_removed() {
 fn a_tar_runs_as_its_directory_does() {
     let bed = Bed::new();
     sample(&bed, "one");
-    bed.plumbline(&["plugin", "pack", "sample", "-o", "s.tar"]).expect(0);
+    bed.plumbline(&["plugin", "pack", "sample", "-f", "s.tar"]).expect(0);
     run(&bed, "s.tar").expect(0);
     assert_eq!(bed.member("plugins/sample/results/global/out"), "one\n");
     // The tar is unpacked once, into a directory named by its digest. If a file there was changed,
@@ -215,7 +215,7 @@ fn what_is_packed_and_shown_is_what_a_person_reads() {
     insta::assert_snapshot!(packed.out);
     insta::assert_snapshot!(bed.plumbline(&["plugin", "show", "sample.bundle.tar"]).expect(0).out);
     // With `-o -`, the tar goes to standard output.
-    let output = bed.command(&["plugin", "pack", "sample", "-o", "-"]).output().unwrap();
+    let output = bed.command(&["plugin", "pack", "sample", "-f", "-"]).output().unwrap();
     assert_eq!(output.stdout, fs::read(bed.path("sample.bundle.tar")).unwrap());
 }
 
@@ -236,7 +236,7 @@ fn a_lock_names_everything_by_digest() {
         plugins,
         [("host-facts", "host-facts", false), ("other", "alone.yaml@other", false), ("sample", "sample", true)]
     );
-    let printed = bed.plumbline(&["plugin", "lock", "-p", "sample", "-o", "-"]).expect(0).out;
+    let printed = bed.plumbline(&["plugin", "lock", "-p", "sample", "-f", "-"]).expect(0).out;
     assert!(printed.contains("version: 1\nplugins:\n- name: sample\n"), "{printed}");
     let done = bed.plumbline(&["plugin", "lock", "-p", "sample", "-p", "sample"]).expect(2);
     assert!(done.err.contains("is listed twice"), "{}", done.err);

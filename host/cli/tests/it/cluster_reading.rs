@@ -26,7 +26,7 @@ fn query_prints_where_it_is() {
     double.deny("list", "services");
     bed.write("config.json", r#"{"resources": ["services", "namespaces"], "QPS": 1000}"#);
     let done =
-        bed.plumbline(&["query", "--kubeconfig", "kubeconfig", "--config", "config.json", "-o", "out"]).expect(0);
+        bed.plumbline(&["query", "--kubeconfig", "kubeconfig", "--config", "config.json", "-d", "out"]).expect(0);
     assert_eq!(done.out, "out\n");
     assert!(done.err.contains("warning: services in namespace `default`: failed to list services"), "{}", done.err);
     assert!(bed.path("out/resources/cluster/core_v1_namespaces.json").exists());
@@ -55,7 +55,7 @@ fn query_tells_what_is_wrong_with_a_configuration_or_a_cluster() {
     let done = bed.plumbline(&["query", "--kubeconfig", "kubeconfig", "--config", "config.json"]).expect(2);
     assert!(done.err.contains("`Burst` must be a whole number"), "{}", done.err);
     drop(double);
-    let done = bed.plumbline(&["query", "--kubeconfig", "kubeconfig", "-o", "out"]).expect(4);
+    let done = bed.plumbline(&["query", "--kubeconfig", "kubeconfig", "-d", "out"]).expect(4);
     assert!(done.err.contains("error: the cluster cannot be asked"), "{}", done.err);
     assert!(!bed.path("out").exists());
 }

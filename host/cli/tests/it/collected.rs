@@ -77,7 +77,7 @@ fn a_crash_without_results_is_incomplete_and_shows_its_last_lines() {
 fn results_of_a_plugin_that_ran_out_of_time_count_beside_the_timeout() {
     let bed = Bed::new();
     reporting(&bed, FAILS, "exec sleep 600");
-    bed.run(&["suite"], &["--timeout", "5"]).expect(3);
+    bed.run(&["suite"], &["--timeout", "5s"]).expect(3);
     let found = leaves(&bed);
     assert_eq!(found[..2], [leaf("good", "passed"), leaf("bad", "failed")]);
     assert_eq!((found.len(), found[2].1.as_str()), (3, "timeout"));
@@ -87,7 +87,7 @@ fn results_of_a_plugin_that_ran_out_of_time_count_beside_the_timeout() {
 
 fn waiting(bed: &Bed) -> (Running, String) {
     reporting(bed, PASSES, &format!("echo $$ > {}/pid\nsleep 600 & wait", bed.root().display()));
-    let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "suite.yaml"]);
+    let run = bed.start("run", &["run", "--local", "--dir", "out", "-p", "suite.yaml"]);
     wait_for("the plugin", || fs::read_to_string(bed.path("pid")).is_ok_and(|pid| pid.ends_with('\n')));
     let group = fs::read_to_string(bed.path("pid")).unwrap();
     (run, group)
@@ -131,7 +131,7 @@ fn a_run_under_nohup_survives_a_hangup() {
     reporting(&bed, PASSES, &format!("touch {0}/started\nread _ < {0}/gate", bed.root().display()));
     let plain = bed.command(&[]);
     let mut command = Command::new("sh");
-    command.args(["-c", "trap '' HUP; exec \"$0\" run --local --output out -p suite.yaml"]).arg(plain.get_program());
+    command.args(["-c", "trap '' HUP; exec \"$0\" run --local --dir out -p suite.yaml"]).arg(plain.get_program());
     command.current_dir(bed.root());
     for (name, value) in plain.get_envs() {
         match value {
@@ -181,7 +181,7 @@ fn a_run_whose_reader_has_gone_keeps_its_archive_and_says_nothing() {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
         let mut command =
-            bed.command(&["run", "--local", "--output", "out", "-p", "suite.yaml", "--wait-output", "silent"]);
+            bed.command(&["run", "--local", "--dir", "out", "-p", "suite.yaml", "--wait-output", "silent"]);
         command.args(format).stdout(writer).stderr(Stdio::piped());
         let output = command.output().unwrap();
         assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(141), ""));

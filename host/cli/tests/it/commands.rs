@@ -10,7 +10,7 @@ use crate::bed::{Bed, Done};
 
 /// Runs `command` with the archive in `out`.
 fn run(bed: &Bed, options: &[&str], command: &[&str]) -> Done {
-    let mut args = vec!["run", "--local", "--output", "out"];
+    let mut args = vec!["run", "--local", "--dir", "out"];
     args.extend(options);
     args.push("--");
     args.extend(command);
@@ -235,7 +235,7 @@ fn go_prints_events() {
         "package m\n\nimport \"testing\"\n\nfunc TestGood(t *testing.T) {}\nfunc TestBad(t *testing.T) { t.Fatal(\"want 1\") }\n",
     );
     let cache = std::env::temp_dir().join("plumbline-test-go-cache");
-    let mut command = bed.command(&["run", "--local", "--output", "out", "--", "go", "test", "./..."]);
+    let mut command = bed.command(&["run", "--local", "--dir", "out", "--", "go", "test", "./..."]);
     command.env("GOCACHE", cache).env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local");
     let done = Done::of(command).expect(1);
     assert!(done.out.starts_with("detected: Go test JSON (standard output of go-test)\n"), "{}", done.out);
@@ -286,7 +286,7 @@ exit 100
 "#,
     );
     let path = format!("{}:{}", bed.path("bin").display(), std::env::var("PATH").unwrap());
-    let mut command = bed.command(&["run", "--local", "--output", "out", "--", "cargo", "nextest", "run"]);
+    let mut command = bed.command(&["run", "--local", "--dir", "out", "--", "cargo", "nextest", "run"]);
     command.env("PATH", path);
     let done = Done::of(command).expect(1);
     let first = "detected: JUnit (test-results.xml, written by cargo-nextest)\n";

@@ -14,6 +14,7 @@ fn candidates(bed: &Bed, words: &[&str]) -> Vec<String> {
     let mut command = bed.command(&args);
     command
         .env("PLUMBLINE_COMPLETE", "bash")
+        .env("KUBECONFIG", bed.path("kubeconfig"))
         .env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string())
         .env("_CLAP_IFS", "\n");
     let done = Done::of(command).expect(0);
@@ -34,15 +35,28 @@ fn values_and_names_are_completed_and_nothing_hidden() {
     has(&["plumbline", "results", "-m", ""], &["report", "detailed", "dump"]);
     has(&["plumbline", "results", "-o", ""], &["json", "junit", "html"]);
     has(&["plumbline", "results", "--result-format", ""], &["junit", "gojson", "raw"]);
-    has(&["plumbline", "plugin", "process", "--driver", ""], &["Job", "DaemonSet", "Process"]);
+    has(&["plumbline", "plugin", "postprocess", "--driver", ""], &["Job", "DaemonSet", "Process"]);
     has(&["plumbline", "run", "--plugin", ""], &["host-facts", "systemd-logs", "e2e"]);
     has(&["plumbline", "run", "--mode", ""], &["certified-conformance", "quick"]);
     has(&["plumbline", "run", "--aggregator-permissions", ""], &["minimal", "clusterAdmin"]);
     has(&["plumbline", "status", "-o", ""], &["json", "yaml", "wide"]);
     has(&["plumbline", "version", "-o", ""], &["json", "yaml"]);
+    has(&["plumbline", "cache", "clean", ""], &["modules", "downloads"]);
+    bed.write("kubeconfig", "contexts:\n- {name: kind-prod, context: {cluster: c, user: u}}\n");
+    has(&["plumbline", "status", "--context", ""], &["kind-prod"]);
+    bed.write("archives/run.tar.gz", "");
+    bed.write("archives/notes.md", "");
+    has(&["plumbline", "results", "diff", "archives/"], &["archives/run.tar.gz"]);
+    assert_eq!(of(&["plumbline", "results", "--baseline", "archives/n"]), [""; 0], "only archives");
+    bed.plugin("done", "", "exit 0");
+    bed.run(&["done"], &[]);
+    let runs = of(&["plumbline", "run", "--local", "--continue", ""]);
+    assert!(runs.iter().any(|run| !run.is_empty() && !run.starts_with('-')), "{runs:?}");
     for hidden in [
         &["plumbline", "agg"][..],
         &["plumbline", "arch"],
+        &["plumbline", "mod"],
+        &["plumbline", "conformance", "run", "--retri"],
         &["plumbline", "test-"],
         &["plumbline", "version", "--logto"],
         &["plumbline", "run", "--kube-conformance-image-v"],

@@ -97,7 +97,7 @@ impl Ending {
     /// archive agree with it.
     fn check(&self) {
         let bed = Bed::new();
-        let mut args = vec!["run", "--local", "--output", "out", "--wait-output", "silent", "-p"];
+        let mut args = vec!["run", "--local", "--dir", "out", "--wait-output", "silent", "-p"];
         if let Extra::Module(_) = self.extra {
             bed.write("bundle/plugin.yaml", &self.definition());
             std::fs::copy(guest(), bed.path("bundle/misbehave.wasm")).unwrap();

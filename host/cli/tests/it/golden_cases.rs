@@ -31,7 +31,7 @@ fn golden_cases_from_the_first_to_the_diff() {
     assert!(missing.out.contains("--bless") && missing.out.ends_with("1 missing\n"), "{}", missing.out);
     let blessed = bed.plumbline(&["plugin", "test", "p", "--bless"]).expect(0);
     assert!(blessed.out.contains("`expected.yaml` is new"), "{}", blessed.out);
-    // `--bless` writes what `plugin process` prints.
+    // `--bless` writes what `plugin postprocess` prints.
     let printed = bed.plumbline(&["plugin", "process", "p/tests/one", "--definition", "p"]).expect(0).out;
     assert_eq!(std::fs::read_to_string(bed.path("p/tests/one/expected.yaml")).unwrap(), printed);
     let passed = bed.plumbline(&["plugin", "test", "p", "one"]).expect(0);

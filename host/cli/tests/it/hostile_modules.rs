@@ -100,7 +100,7 @@ fn bundle(bed: &Bed, name: &str, module: &str, wasm: &[u8], limits: &str, script
 }
 
 fn run_inside(bed: &Bed, group: &Group, plugins: &[&str]) -> Done {
-    let mut args = vec!["run", "--local", "--output", "out"];
+    let mut args = vec!["run", "--local", "--dir", "out"];
     plugins.iter().for_each(|plugin| args.extend(["-p", *plugin]));
     Done::of(group.inside(&bed.command(&args)))
 }

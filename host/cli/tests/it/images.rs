@@ -115,7 +115,7 @@ fn images_are_copied_whole_and_byte_for_byte() {
 
     let planned = run(&["images", "copy", "--to", &to, "--dry-run"]).expect(0);
     assert!(planned.out.contains(&format!("`registry.k8s.io/pause:3.9` to `{to}/pause:3.9`")), "{}", planned.out);
-    assert!(run(&["images", "save", "-o", "nothing", "--dry-run"]).expect(0).out.contains("pause:3.9"));
+    assert!(run(&["images", "save", "-f", "nothing", "--dry-run"]).expect(0).out.contains("pause:3.9"));
     assert!(!bed.path("nothing").exists());
     // All of them are in their own registries.
     assert!(run(&["images", "check"]).expect(0).out.contains("5 there, 0 missing"));
@@ -155,7 +155,7 @@ fn one_platform_is_chosen_and_what_is_named_by_digest_stays_whole() {
         "save",
         "--platform",
         "linux/arm64",
-        "-o",
+        "-f",
         "one",
         "--format",
         "json",
@@ -189,7 +189,7 @@ fn what_was_broken_off_goes_on_and_all_are_tried() {
     let maker = world(&bed);
     let Some(here) = registry_of_the_world(&bed, &maker) else { return };
     let late = "registry.k8s.io/late:1";
-    let mut args = vec!["images", "save", "-o", "images.tar", "--format", "json", late];
+    let mut args = vec!["images", "save", "-f", "images.tar", "--format", "json", late];
     let names = names();
     args.extend(names.iter().map(String::as_str));
     let first = plumbline(&bed, &here.host, &[], &args).expect(4);
@@ -293,7 +293,7 @@ fn a_digest_leaves_the_tag_to_whoever_has_nothing_else() {
     let (one, two) = (format!("quay.io/team/a@{digest}"), format!("ghcr.io/team/a@{digest}"));
     bed.plumbline(&["images", "copy", "--to", "lan:5000", "--dry-run", &one, &two]).expect(0);
     // If no image is renamed, no other name is printed.
-    let saved = bed.plumbline(&["images", "save", "-o", "x.tar", "--dry-run", "quay.io/team/a:1"]).expect(0).out;
+    let saved = bed.plumbline(&["images", "save", "-f", "x.tar", "--dry-run", "quay.io/team/a:1"]).expect(0).out;
     assert_eq!(saved, "would be copied: `quay.io/team/a:1`\n");
 }
 
@@ -303,7 +303,7 @@ fn two_at_a_time_do_not_write_one_layout_and_what_a_killed_one_left_goes() {
     // Nothing listens there.
     let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let image = format!("{host}/a:1");
-    let save = || plumbline(&bed, &host, &[], &["images", "save", "-o", "out", &image]);
+    let save = || plumbline(&bed, &host, &[], &["images", "save", "-f", "out", &image]);
     Layout::create(&bed.path("out")).unwrap();
     let left = [bed.write("out/.incomplete/piece", "x"), bed.write("out/blobs/sha256/.tmp-piece", "x")];
     let held = fs::File::open(bed.path("out")).unwrap();
@@ -355,7 +355,7 @@ fn a_registry_that_limits_how_often_it_is_asked_is_named() {
     });
     let bed = Bed::new();
     let image = format!("{host}/a:1");
-    let done = plumbline(&bed, &host, &[], &["images", "save", "-o", "out", &image, "--format", "json"]).expect(4);
+    let done = plumbline(&bed, &host, &[], &["images", "save", "-f", "out", &image, "--format", "json"]).expect(4);
     assert!(done.err.contains("429") && done.err.contains("limits requests"), "{}", done.err);
     assert!(json(&done)["images"][0]["error"].as_str().unwrap().contains("429"));
     // Nothing remains that would prevent another attempt.

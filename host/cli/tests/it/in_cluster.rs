@@ -148,8 +148,44 @@ async fn a_run_is_deleted_once_and_for_all() {
     let done = cluster.plumbline(&["delete", "--wait"]).expect(0);
     assert!(done.out.is_empty() && done.err.contains("everything is gone"), "{}", done.err);
     assert!(cluster.double.get("namespaces", "", "sonobuoy").is_none());
-    let done = cluster.plumbline(&["delete", "--wait=1"]).expect(0);
+    let done = cluster.plumbline(&["delete", "--wait=1m"]).expect(0);
     assert!(done.err.contains("nothing to remove from cluster `double`"), "{}", done.err);
+}
+
+/// Runs a command with `-o json`, and expects the exit code `code`.
+fn data(cluster: &Cluster, code: i32, args: &[&str]) -> Value {
+    let done = cluster.plumbline(&[args, &["-o", "json"]].concat()).expect(code);
+    serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_result_is_data_too() {
+    let cluster = Cluster::new(&complete("")).await;
+    assert_eq!(data(&cluster, 0, &["get", "pod"]), json!({"pods": ["sonobuoy-e2e-job-1"]}));
+    let ended = data(&cluster, 5, &["wait"]);
+    assert_eq!((&ended["status"], &ended["namespace"]), (&"complete".into(), &"sonobuoy".into()));
+    assert_eq!(ended["exit-code"], 5, "nothing to judge: {ended}");
+    cluster.archive();
+    let retrieved = data(&cluster, 0, &["retrieve", "home"]);
+    assert_eq!(retrieved["archives"][0]["path"], format!("home/{ARCHIVE}"));
+    assert_eq!((&retrieved["partial"], &retrieved["extracted"]), (&false.into(), &false.into()));
+    let planned = data(&cluster, 0, &["delete", "--dry-run"]);
+    let object =
+        |outcome: &str| json!({"kind": "namespace", "namespace": null, "name": "sonobuoy", "outcome": outcome});
+    assert_eq!(planned["objects"], json!([object("planned")]));
+    let deleted = data(&cluster, 0, &["delete", "--wait"]);
+    assert_eq!((&deleted["objects"], &deleted["left"]), (&json!([object("deleted")]), &json!([])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_lines_are_objects_and_their_end_can_be_selected() {
+    let cluster = Cluster::new(&complete("")).await;
+    cluster.double.set_log("sonobuoy", "sonobuoy", "kube-sonobuoy", "one\ntwo\n");
+    let done = cluster.plumbline(&["logs", "-p", "sonobuoy", "--tail", "1", "-o", "json"]).expect(0);
+    let line: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(line, json!({"namespace": "sonobuoy", "pod": "sonobuoy", "container": "kube-sonobuoy", "line": "two"}));
+    let wrong = cluster.plumbline(&["logs", "--since", "10"]).expect(2);
+    assert!(wrong.err.contains("`10` has no unit"), "{}", wrong.err);
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn what_expires_is_seen_as_of_the_day_on_which_the_run_began() {
         bed.root().display()
     );
     bed.plugin("suite", "result-format: junit", &script);
-    let args = ["run", "--local", "--output", "out", "-p", "suite.yaml", "--known-failures", "known.yaml"];
+    let args = ["run", "--local", "--dir", "out", "-p", "suite.yaml", "--known-failures", "known.yaml"];
     let run = bed.start("run", &args);
     wait_for("the plugin", || std::fs::read_to_string(bed.path("pid")).is_ok_and(|pid| pid.ends_with('\n')));
     run.signal("KILL");

@@ -43,7 +43,7 @@ fn kill_at(length: u64) -> Option<usize> {
             printf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done";
         bed.plugin(plugin, "", script);
     }
-    let mut args = vec!["run", "--local", "--output", "out"];
+    let mut args = vec!["run", "--local", "--dir", "out"];
     let files = PLUGINS.map(|plugin| format!("{plugin}.yaml"));
     args.extend(files.iter().flat_map(|file| ["-p", file.as_str()]));
     let run = bed.start("run", &args);

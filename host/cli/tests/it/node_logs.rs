@@ -26,7 +26,7 @@ fn from_the_lines_of_a_journal_to_the_tree_of_a_run() {
         "logs.yaml",
         "sonobuoy-config: {driver: Process, plugin-name: logs, result-format: systemd-logs}\nspec:\n  name: p\n  command: [/bin/sh, -c, 'cp lines $SONOBUOY_RESULTS_DIR/systemd_logs']\nplumbline: {options: {fail-on: alert}}\n",
     );
-    bed.plumbline(&["run", "--local", "--output", "out", "-p", "logs.yaml"]).expect(1);
+    bed.plumbline(&["run", "--local", "--dir", "out", "-p", "logs.yaml"]).expect(1);
     let tree = bed.tree("logs");
     let file = &tree["items"][0];
     assert_eq!((file["name"].as_str(), file["status"].as_str()), (Some("systemd_logs"), Some("failed")), "{tree}");
@@ -42,7 +42,7 @@ fn the_built_in_plugin_says_what_this_machine_has() {
     let bed = Bed::new();
     // What this machine logged in the last hour is not known. The plugin must deliver a file of
     // JSON lines, and the run a tree.
-    bed.plumbline(&["run", "--local", "--output", "out", "-p", "systemd-logs"]);
+    bed.plumbline(&["run", "--local", "--dir", "out", "-p", "systemd-logs"]);
     let text = bed.member("plugins/systemd-logs/results/global/systemd_logs");
     for line in text.lines() {
         assert!(serde_json::from_str::<Value>(line).unwrap().is_object(), "{line}");

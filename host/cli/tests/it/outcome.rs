@@ -84,7 +84,7 @@ fn sha256(path: &str) -> String {
 fn a_timeout_exits_with_3_and_is_a_leaf() {
     let bed = Bed::new();
     bed.plugin("slow", "", "exec sleep 600");
-    let done = bed.run(&["slow"], &["--timeout", "1"]).expect(3);
+    let done = bed.run(&["slow"], &["--timeout", "1s"]).expect(3);
     assert!(done.out.contains("1 timeout"), "{}", done.out);
     let tree = bed.tree("slow");
     assert_eq!(tree["status"], "failed");
@@ -199,7 +199,7 @@ fn two_runs_at_once_do_not_meet() {
     bed.plugin("two", "", &script("two"));
     let runs: Vec<_> = ["one", "two"]
         .iter()
-        .map(|name| bed.start(name, &["run", "--local", "--output", "out", "-p", &format!("{name}.yaml")]))
+        .map(|name| bed.start(name, &["run", "--local", "--dir", "out", "-p", &format!("{name}.yaml")]))
         .collect();
     for name in ["one", "two"] {
         crate::bed::wait_for(name, || bed.path(&format!("{name}-started")).exists());

@@ -88,7 +88,7 @@ fn progress_is_shown_while_it_goes() {
             bed.root().display()
         ),
     );
-    let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "talkative.yaml"]);
+    let run = bed.start("run", &["run", "--local", "--dir", "out", "-p", "talkative.yaml"]);
     let line = "talkative: 2/4   1 passed or skipped   1 failed   half way";
     wait_for(line, || run.err().contains(line));
     wait_for("the same in the status", || bed.plumbline(&["status", "--local"]).expect(0).out.contains("half way"));
@@ -108,7 +108,7 @@ fn a_directory_brings_its_program_and_its_modules() {
         "#!/bin/sh\npwd > $SONOBUOY_RESULTS_DIR/out\necho $PLUMBLINE_PLUGIN_DIR >> $SONOBUOY_RESULTS_DIR/out\nprintf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done\n",
     );
     std::fs::set_permissions(script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    bed.plumbline(&["run", "--local", "--output", "out", "-p", "bundle"]).expect(0);
+    bed.plumbline(&["run", "--local", "--dir", "out", "-p", "bundle"]).expect(0);
     let here = bed.root().canonicalize().unwrap();
     let dir = here.join("bundle");
     assert_eq!(
@@ -130,7 +130,7 @@ fn plugins_start_where_the_user_is_or_in_their_working_directory() {
     bed.write("conf/data/file", "");
     bed.write("project/file", "");
     let mut command =
-        bed.command(&["run", "--local", "--output", "../out", "-p", "../conf/here.yaml", "-p", "../conf/there.yaml"]);
+        bed.command(&["run", "--local", "--dir", "../out", "-p", "../conf/here.yaml", "-p", "../conf/there.yaml"]);
     command.current_dir(bed.path("project"));
     crate::bed::Done::of(command).expect(0);
     let root = bed.root().canonicalize().unwrap();
@@ -151,7 +151,7 @@ fn a_continued_run_starts_its_plugins_where_it_was_started() {
             "if ! test -e {root}/again; then echo $$ > {root}/pid; sleep 600; fi\npwd > $SONOBUOY_RESULTS_DIR/out"
         ),
     );
-    let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "where.yaml"]);
+    let run = bed.start("run", &["run", "--local", "--dir", "out", "-p", "where.yaml"]);
     wait_for("the plugin", || bed.path("pid").exists());
     run.signal("KILL");
     run.wait();
@@ -167,7 +167,7 @@ fn a_continued_run_starts_its_plugins_where_it_was_started() {
 #[test]
 fn the_facts_of_this_machine_are_facts() {
     let bed = Bed::new();
-    bed.plumbline(&["run", "--local", "--output", "out", "-p", "host-facts"]).expect(0);
+    bed.plumbline(&["run", "--local", "--dir", "out", "-p", "host-facts"]).expect(0);
     let facts: serde_json::Value =
         serde_json::from_str(&bed.member("plugins/host-facts/results/global/host-facts.json")).unwrap();
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
@@ -178,7 +178,7 @@ fn the_facts_of_this_machine_are_facts() {
 fn the_example_checks_this_machine_whatever_it_is() {
     let bed = Bed::new();
     let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/node-check");
-    let done = bed.plumbline(&["run", "--local", "--output", "out", "-p", bundle]);
+    let done = bed.plumbline(&["run", "--local", "--dir", "out", "-p", bundle]);
     // Whether the checks pass depends on this machine. The example must have a verdict on each of
     // them.
     assert!([0, 1].contains(&done.code), "{}", done.err);

@@ -1,4 +1,4 @@
-//! `plugin process`: processes results without a run.
+//! `plugin postprocess`: processes results without a run.
 
 use std::fs;
 use std::path::Path;

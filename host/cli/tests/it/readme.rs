@@ -30,7 +30,7 @@ const SKIPPED: [(&str, &str); 18] = [
     ("plumbline run --local -p smoke.yaml", PYTEST),
     ("plumbline results smoke/", PYTEST),
     ("mkdir unpacked", PYTEST),
-    ("plumbline plugin process --definition smoke.yaml", PYTEST),
+    ("plumbline plugin postprocess --definition smoke.yaml", PYTEST),
 ];
 
 /// Applies only if pytest is not installed.
@@ -110,7 +110,7 @@ fn every_command_works_as_printed() {
     if has_pytest {
         let smoke = text("plumbline run --local -p smoke.yaml").unwrap();
         assert!(smoke.contains("passed: 1 check"), "{smoke}");
-        let again = text("plumbline plugin process --definition smoke.yaml").unwrap();
+        let again = text("plumbline plugin postprocess --definition smoke.yaml").unwrap();
         assert!(again.contains("passed"), "{again}");
     }
 }

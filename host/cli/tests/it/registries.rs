@@ -106,7 +106,7 @@ fn a_bundle_goes_through_a_registry_and_runs_from_there() {
     assert_eq!(pushed["reference"], format!("{name}@{manifest}"));
 
     let exact = format!("oci://{}/team/sample@{manifest}", registry.host);
-    let args = ["run", "--local", "--output", "out", "-p", &exact];
+    let args = ["run", "--local", "--dir", "out", "-p", &exact];
     registry.plumbline(&bed, &args).expect(0);
     assert_eq!(bed.member("plugins/sample/results/global/out"), "one\n");
 
@@ -126,12 +126,12 @@ fn a_bundle_goes_through_a_registry_and_runs_from_there() {
     // Pulled as a tar or into a directory, the bundle keeps its digest when it is pushed again.
     let pulled = json(&registry.plumbline(&bed, &["plugin", "pull", &name, "--json"]).expect(0));
     assert_eq!((&pulled["path"], &pulled["digest"]), (&json!("sample.bundle.tar"), &pushed["digest"]));
-    registry.plumbline(&bed, &["plugin", "pull", &exact, "-o", "copy"]).expect(0);
+    registry.plumbline(&bed, &["plugin", "pull", &exact, "-f", "copy"]).expect(0);
     for what in ["sample.bundle.tar", "copy"] {
         let again = json(&registry.plumbline(&bed, &["plugin", "push", what, &name, "--json"]).expect(0));
         assert_eq!(again["manifest"], manifest, "{what}");
     }
-    let there = registry.plumbline(&bed, &["plugin", "pull", &name, "-o", "copy"]).expect(2);
+    let there = registry.plumbline(&bed, &["plugin", "pull", &name, "-f", "copy"]).expect(2);
     assert!(there.err.contains("copy"), "{}", there.err);
 }
 
@@ -147,7 +147,7 @@ fn signatures_travel_with_their_bundle_over_an_air_gap() {
     let pushed = json(&here.plumbline(&bed, &["plugin", "push", "sample.bundle.tar", &name, "--json"]).expect(0));
     assert_eq!(pushed["signatures"], 2);
     for stick in ["stick.tar", "stick"] {
-        let saved = here.plumbline(&bed, &["plugin", "save", &name, "-o", stick]).expect(0);
+        let saved = here.plumbline(&bed, &["plugin", "save", &name, "-f", stick]).expect(0);
         assert!(saved.out.contains(&format!("is {}, with 2", pushed["manifest"].as_str().unwrap())), "{}", saved.out);
     }
     drop(here);
@@ -247,7 +247,7 @@ fn what_is_named_by_digest_is_fetched_once_and_checked_each_time() {
 }
 
 fn registry_run(host: &str, bed: &Bed, reference: &str) -> Done {
-    let mut command = command(bed, &["run", "--local", "--output", "out", "-p", reference]);
+    let mut command = command(bed, &["run", "--local", "--dir", "out", "-p", reference]);
     command.env("PLUMBLINE_INSECURE_REGISTRIES", host).env("NO_PROXY", "127.0.0.1");
     Done::of(command)
 }

@@ -103,7 +103,7 @@ fn a_killed_run_runs_the_same_tests_again() {
     // The first time, it waits for ten minutes.
     let wait = "if ! test -e \"$ROOT/again\"; then echo $$ > \"$ROOT/pid\"; sleep 600; fi";
     suite(&bed, "retry", 1, "false", wait, &again("suite"));
-    let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "suite.yaml", "-p", "retry.yaml"]);
+    let run = bed.start("run", &["run", "--local", "--dir", "out", "-p", "suite.yaml", "-p", "retry.yaml"]);
     wait_for("the rerun", || fs::read_to_string(bed.path("pid")).is_ok_and(|pid| pid.ends_with('\n')));
     run.signal("KILL");
     run.wait();

@@ -46,6 +46,21 @@ async fn a_run_is_created_once_and_a_second_one_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_not_followed_is_data_too() {
+    let cluster = Cluster::new().await;
+    let done = cluster.plumbline(&["run", "-p", "smoke.yaml", "--wait=0", "-o", "json"]).expect(0);
+    let begun: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!((&begun["namespace"], &begun["verdict"]), (&"sonobuoy".into(), &json!(null)));
+    let refused = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "x", "--wait=0", "--retrieve"]).expect(2);
+    assert!(refused.err.contains("`--wait=0` does not"), "{}", refused.err);
+    assert!(cluster.double.get("pods", "x", "sonobuoy").is_none());
+    let manifest = cluster.plumbline(&["gen", "-p", "smoke.yaml", "-o", "json"]).expect(0).out;
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    assert_eq!(manifest["kind"], "List");
+    assert!(manifest["items"].as_array().unwrap().iter().any(|object| object["kind"] == "Pod"), "{manifest}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_manifest_that_was_printed_is_created() {
     let cluster = Cluster::new().await;
     let manifest = cluster.plumbline(&["gen", "-p", "smoke.yaml", "-n", "audit"]).expect(0).out;

@@ -21,7 +21,7 @@ fn bed() -> (Bed, String) {
 }
 
 fn run(bed: &Bed, args: &[&str]) -> Done {
-    bed.plumbline(&[&["run", "--local", "--output", "out", "--wait-output", "silent"], args].concat())
+    bed.plumbline(&[&["run", "--local", "--dir", "out", "--wait-output", "silent"], args].concat())
 }
 
 fn signed(bed: &Bed, args: &[&str]) -> Done {

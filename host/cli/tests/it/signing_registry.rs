@@ -37,7 +37,7 @@ fn a_bundle_in_a_registry_is_signed_and_verified_there() {
     // A run pulls the bundle and applies the same policy, and so does a run of the installed
     // bundle.
     let run = |plugin: &str, code: i32| {
-        let args = ["run", "--local", "--require-signed", "--policy", "policy.yaml", "--output", "out", "-p", plugin];
+        let args = ["run", "--local", "--require-signed", "--policy", "policy.yaml", "--dir", "out", "-p", plugin];
         registry.plumbline(&bed, &args).expect(code)
     };
     run(&reference, 0);

@@ -17,7 +17,7 @@ fn while_it_goes_and_after_it_ended() {
         &format!("touch {root}/started\nread _ < {root}/gate\necho hi > $SONOBUOY_RESULTS_DIR/out\nprintf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done"),
     );
     assert!(bed.plumbline(&["status", "--local"]).expect(2).err.contains("you have no runs on this machine"));
-    let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "waiting.yaml"]);
+    let run = bed.start("run", &["run", "--local", "--dir", "out", "-p", "waiting.yaml"]);
     wait_for("the plugin", || bed.path("started").exists());
     // The status is published when something changes, so the launch may not be in it yet.
     let mut shown = bed.plumbline(&["status", "--local"]).expect(0);
@@ -63,7 +63,7 @@ fn a_lost_run_is_called_lost() {
     let _gate = bed.gate("gate");
     let root = bed.root().display();
     bed.plugin("waiting", "", &format!("echo $$ > {root}/pid\nread _ < {root}/gate"));
-    let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "waiting.yaml"]);
+    let run = bed.start("run", &["run", "--local", "--dir", "out", "-p", "waiting.yaml"]);
     wait_for("the plugin", || bed.path("pid").exists());
     wait_for("a status", || bed.plumbline(&["status", "--local"]).out.contains("waiting"));
     run.signal("KILL");
@@ -87,7 +87,7 @@ fn all_local_runs_are_listed_and_the_newest_unfinished_one_is_continued() {
     let bed = Bed::new();
     let root = bed.root().display();
     bed.plugin("quick", "", "echo hi > $SONOBUOY_RESULTS_DIR/out");
-    bed.plumbline(&["run", "--local", "--output", "first", "-p", "quick.yaml"]).expect(0);
+    bed.plumbline(&["run", "--local", "--dir", "first", "-p", "quick.yaml"]).expect(0);
     assert!(bed.plumbline(&["run", "--local", "--continue"]).expect(2).err.contains("no run to continue"));
     let _gate = bed.gate("gate");
     let waits = format!(
@@ -96,11 +96,11 @@ fn all_local_runs_are_listed_and_the_newest_unfinished_one_is_continued() {
     for plugin in ["killed", "running"] {
         bed.plugin(plugin, "", &waits);
     }
-    let killed = bed.start("killed", &["run", "--local", "--output", "out", "-p", "killed.yaml"]);
+    let killed = bed.start("killed", &["run", "--local", "--dir", "out", "-p", "killed.yaml"]);
     wait_for("the plugin", || bed.path("killed").exists());
     killed.signal("KILL");
     killed.wait();
-    let running = bed.start("running", &["run", "--local", "--output", "out", "-p", "running.yaml"]);
+    let running = bed.start("running", &["run", "--local", "--dir", "out", "-p", "running.yaml"]);
     wait_for("the plugin", || bed.path("running").exists());
     wait_for("a status", || bed.plumbline(&["status", "--local"]).out.contains("running  global"));
 

@@ -204,7 +204,7 @@ fn a_run_is_waited_for_until_it_ends() {
 fn a_pod_that_goes_is_the_end_of_waiting() {
     let cluster = InCluster::new();
     cluster.aggregator("Running", Some(status("running", json!([suite("running", 0, &[], "")]))));
-    let wait = cluster.bed.start("wait", &cluster.args(&["wait", "--wait=5", "--wait-output", "silent"]));
+    let wait = cluster.bed.start("wait", &cluster.args(&["wait", "--wait=5m", "--wait-output", "silent"]));
     wait_for("the watch", || cluster.double.requests().iter().any(|request| request.query.contains("watch=true")));
     cluster.double.remove("pods", "checks", "sonobuoy");
     let done = wait.wait().expect(4);
@@ -216,15 +216,15 @@ fn waiting_has_its_own_time_and_can_be_interrupted() {
     let cluster = InCluster::new();
     cluster.plumbline(&["wait"]).expect(2);
     cluster.aggregator("Running", Some(status("running", json!([suite("running", 0, &[], "")]))));
-    let done = cluster.plumbline(&["wait", "--timeout", "1"]).expect(3);
+    let done = cluster.plumbline(&["wait", "--timeout", "1s"]).expect(3);
     assert!(done.err.contains("has not ended within 1 s"), "{}", done.err);
-    cluster.plumbline(&["wait", "--timeout", "1", "--exit-code", "compat"]).expect(1);
+    cluster.plumbline(&["wait", "--timeout", "1s", "--exit-code", "compat"]).expect(1);
     // An aggregator that does not answer is reported instead of the timeout, because it is the more
     // serious problem.
     let mut old = status("running", json!([suite("running", 0, &[], "")]));
     old["heartbeat"] = json!(jiff::Timestamp::now() - jiff::SignedDuration::from_mins(10));
     cluster.tell(old);
-    let done = cluster.plumbline(&["wait", "--timeout", "1"]).expect(4);
+    let done = cluster.plumbline(&["wait", "--timeout", "1s"]).expect(4);
     assert!(done.err.contains("its aggregator has not been heard of lately"), "{}", done.err);
     let wait = cluster.bed.start("wait", &cluster.args(&["wait"]));
     wait_for("the view", || wait.err().contains("namespace checks"));

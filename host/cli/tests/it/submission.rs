@@ -56,7 +56,7 @@ const ASSEMBLE: &[&str] = &[
     "run",
     "--product",
     "PRODUCT.yaml",
-    "-o",
+    "-d",
     "out",
     "--required",
     "conformance.yaml",
@@ -178,7 +178,7 @@ fn only_runs_of_the_whole_suite_are_submitted() {
         FAILURES,
         "--product",
         "PRODUCT.yaml",
-        "-o",
+        "-d",
         "real",
         "--required",
         "list.yaml",
@@ -278,7 +278,7 @@ fn without_a_list_of_required_tests_nobody_knows() {
     let bed = Bed::new();
     archive(&bed, GOOD, CERTIFIED);
     bed.write("run/serverversion.json", r#"{"gitVersion": "v1.99.0"}"#);
-    let args = ["submission", "assemble", "--archive", "run", "--product", "PRODUCT.yaml", "-o", "out"];
+    let args = ["submission", "assemble", "--archive", "run", "--product", "PRODUCT.yaml", "-d", "out"];
     let done = bed.plumbline(&args).expect(0);
     assert!(done.err.contains("the required tests of v1.99 are unknown"), "{}", done.err);
     fs::write(bed.path("out/v1.99/my-engine/e2e.log"), "no version").unwrap();
@@ -340,7 +340,7 @@ fn real_results_of_the_whole_suite() {
         let junit = bed.path("run/plugins/e2e/results/global/junit_01.xml");
         fs::remove_file(&junit).unwrap();
         fs::write(&junit, fs::read(Path::new(&data).join(name)).unwrap()).unwrap();
-        bed.plumbline(&["submission", "assemble", "--archive", "run", "--product", "PRODUCT.yaml", "-o", "out"])
+        bed.plumbline(&["submission", "assemble", "--archive", "run", "--product", "PRODUCT.yaml", "-d", "out"])
     };
     let failed = run("v1.30-one-failed-junit_01.xml").expect(1);
     assert!(failed.err.contains("1 conformance test failed"), "{}", failed.err);

@@ -52,7 +52,7 @@ fn a_warning_stays_on_its_line() {
 fn a_command_for_copying_is_quoted_for_a_shell() {
     let bed = Bed::new();
     bed.plugin("good", "result-format: junit", "echo '<testsuite><testcase name=\"t\"/></testsuite>' > \"$SONOBUOY_RESULTS_DIR/r.xml\"\necho \"$SONOBUOY_RESULTS_DIR/r.xml\" > \"$SONOBUOY_RESULTS_DIR/done\"");
-    let done = bed.plumbline(&["run", "--local", "-p", "good.yaml", "--output", "it's a dir"]);
+    let done = bed.plumbline(&["run", "--local", "-p", "good.yaml", "--dir", "it's a dir"]);
     let next = done
         .out
         .lines()

@@ -75,12 +75,12 @@ fn directories_that_cannot_be_processed() {
     bed.write("empty/README", "");
     bed.write("bad.wasm", "no module");
     let cases: &[&[&str]] = &[
-        &["plugin", "process", "dir"],
-        &["plugin", "process", "empty", "--name", "p"],
-        &["plugin", "process", "dir", "--name", "Not a name"],
-        &["plugin", "process", "dir", "--name", "p", "--driver", "Cron"],
-        &["plugin", "process", "dir", "--definition", "nobody.yaml"],
-        &["plugin", "process", "dir", "--name", "p", "--module", "bad.wasm"],
+        &["plugin", "postprocess", "dir"],
+        &["plugin", "postprocess", "empty", "--name", "p"],
+        &["plugin", "postprocess", "dir", "--name", "Not a name"],
+        &["plugin", "postprocess", "dir", "--name", "p", "--driver", "Cron"],
+        &["plugin", "postprocess", "dir", "--definition", "nobody.yaml"],
+        &["plugin", "postprocess", "dir", "--name", "p", "--module", "bad.wasm"],
     ];
     insta::assert_snapshot!(told(&bed, cases));
 }
@@ -90,7 +90,7 @@ fn an_output_directory_that_cannot_be_used_is_the_systems_fault() {
     let bed = Bed::new();
     bed.plugin("good", "", "exit 0");
     bed.write("file", "");
-    let done = bed.plumbline(&["run", "--local", "-p", "good.yaml", "--output", "file/below"]).expect(4);
+    let done = bed.plumbline(&["run", "--local", "-p", "good.yaml", "--dir", "file/below"]).expect(4);
     insta::assert_snapshot!(done.shown(&bed));
 }
 

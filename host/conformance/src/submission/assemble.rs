@@ -157,7 +157,7 @@ pub fn readme(facts: &Facts<'_>) -> String {
         "4. `submission/{}` then holds `e2e.log` and `junit_01.xml` of the run. To check them against the rules again:\n",
         facts.place
     );
-    let _ = writeln!(text, "   ```sh\n   plumbline submission check submission\n   ```");
+    let _ = writeln!(text, "   ```sh\n   plumbline conformance submission check submission\n   ```");
     text
 }
 

@@ -50,7 +50,7 @@ fn required_files(contents: &Contents<'_>) -> Finding {
     let found = |name: &str| FoundFile::find(contents.files, name);
     let missing: Vec<&str> = FILES.into_iter().filter(|name| found(name).is_none()).collect();
     let empty: Vec<&str> = FILES.into_iter().filter(|name| found(name).is_some_and(|file| file.bytes == 0)).collect();
-    let hint = "`plumbline submission assemble` writes all four from the archive of a run";
+    let hint = "`plumbline conformance submission assemble` writes all four from the archive of a run";
     if !missing.is_empty() {
         return Finding::failed(rules::REQUIRED_FILES, format!("missing: {}", missing.join(", "))).hint(hint);
     }

@@ -57,7 +57,7 @@ fn conformance(bed: &Bed, more: &[&str]) -> Done {
         &image,
         "--kubernetes-version",
         VERSION,
-        "--output",
+        "--dir",
         "out",
     ];
     bed.plumbline(&[&args[..], more].concat())

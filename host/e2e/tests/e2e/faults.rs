@@ -78,7 +78,7 @@ fn a_plugin_without_a_done_file_is_sent_and_one_that_ran_out_of_time_leaves_what
     let Some(bed) = Bed::new("late") else { return };
     let plugins =
         [Plugin::job("quiet").format("raw").args(&["--no-done"]), Plugin::job("endless").args(&["--outcome=hang"])];
-    bed.run(&plugins, &["--timeout", "40", "--wait"]).expect(3);
+    bed.run(&plugins, &["--timeout", "40s", "--wait"]).expect(3);
     let archive = retrieve(&bed);
     // No module interprets a raw file.
     assert_eq!(error(&bed, &archive, "quiet")["status"], "not-read");

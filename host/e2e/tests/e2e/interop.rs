@@ -119,7 +119,8 @@ fn our_command_line_with_sonobuoys_aggregator() {
 fn sonobuoys_workers_with_our_aggregator() {
     let Some((bed, sonobuoy, files)) = bed("interop-their-worker") else { return };
     fs::write(bed.path("config.json"), json!({"WorkerImage": sonobuoy.image}).to_string()).unwrap();
-    let more = ["--config", "config.json", "--timeout", TIMEOUT, "--wait"];
+    let limit = format!("{TIMEOUT}s");
+    let more = ["--config", "config.json", "--timeout", limit.as_str(), "--wait"];
     bed.run(&[], &[&strs(&files)[..], &more].concat()).expect(3);
     let archive = sonobuoy.retrieve(&bed);
     assert_verdicts(&bed, &sonobuoy, &archive);

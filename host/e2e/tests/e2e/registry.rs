@@ -112,7 +112,7 @@ fn a_large_module_is_pulled_by_the_aggregator_and_not_carried() {
     let insecure = ["--insecure-registry", &registry.host];
     bed.plumbline(&[&["plugin", "push", "large", &reference], &insecure[..]].concat()).expect(0);
 
-    bed.run(&[], &[&["-p", &reference, "--wait", "--retrieve", "--output", "out"], &insecure[..]].concat()).expect(0);
+    bed.run(&[], &[&["-p", &reference, "--wait", "--retrieve", "--dir", "out"], &insecure[..]].concat()).expect(0);
 
     let maps = bed.ask(bed.api::<ConfigMap>().list(&ListParams::default()));
     let carried: Vec<&ConfigMap> = maps.items.iter().filter(|map| map.binary_data.is_some()).collect();

@@ -80,7 +80,7 @@ fn a_plugin_that_crashes_is_an_error_and_not_a_hang() {
     let Some(bed) = Bed::new("crashes") else { return };
     // The result of a plugin that passes is kept.
     let plugins = [Plugin::job("good"), Plugin::job("bad").args(&["--outcome=crash", "--exit=9"])];
-    let done = bed.run(&plugins, &["--wait", "--timeout", "300"]);
+    let done = bed.run(&plugins, &["--wait", "--timeout", "300s"]);
     assert!([1, 3].contains(&done.code), "{done:?}");
     let status = bed.command("status", &["--json"]).json();
     let results = results(&status);

@@ -60,7 +60,7 @@ fn bed(test: &str) -> Option<(Bed, String)> {
 
 fn conformance(bed: &Bed, more: &[&str]) -> Done {
     let image = bed.image();
-    let place = ["conformance", "run", "-n", bed.namespace(), "--output", "out"];
+    let place = ["conformance", "run", "-n", bed.namespace(), "--dir", "out"];
     let images = ["--image", image, "--image-pull-policy", "IfNotPresent"];
     bed.plumbline(&[&place[..], &images, more].concat())
 }

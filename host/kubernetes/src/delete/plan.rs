@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use kube::api::ObjectMeta;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 use super::kinds::{CLUSTER_WIDE, Kind, NAMESPACE, OF_OTHERS, OF_RUN};
 use crate::cluster::Cluster;
@@ -86,6 +88,17 @@ impl Object {
     #[must_use]
     pub fn is_namespace(&self) -> bool {
         self.kind.word == "namespace"
+    }
+}
+
+/// Writes `kind`, `namespace` (`null` for objects without one) and `name`.
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Object", 3)?;
+        fields.serialize_field("kind", self.kind.word)?;
+        fields.serialize_field("namespace", &self.namespace)?;
+        fields.serialize_field("name", &self.name)?;
+        fields.end()
     }
 }
 

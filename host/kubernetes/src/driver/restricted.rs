@@ -10,9 +10,12 @@ const USER: u32 = 65532;
 /// so the API server may still refuse the pod, and says why.
 ///
 /// With `set_user`, a pod without a user gets one. The worker then has the same user and can read
-/// every file of its plugin.
+/// every file of its plugin. Pods for Windows have none of the fields but one.
 pub(super) fn complete<'a>(pod: &mut Value, containers: impl IntoIterator<Item = &'a mut Value>, set_user: bool) {
     fill(pod, "runAsNonRoot", json!(true));
+    if pod.pointer("/os/name").and_then(Value::as_str) == Some("windows") {
+        return;
+    }
     fill(pod, "seccompProfile", json!({"type": "RuntimeDefault"}));
     if set_user && pod.pointer("/securityContext/runAsUser").is_none_or(Value::is_null) {
         fill(pod, "runAsUser", json!(USER));
@@ -32,7 +35,7 @@ fn fill(of: &mut Value, field: &str, value: Value) {
     if context.is_null() {
         *context = json!({});
     }
-    // The API server rejects a context that is no mapping.
+    // The API server rejects a context that is not a mapping.
     let Some(context) = context.as_object_mut() else { return };
     if context.get(field).is_none_or(Value::is_null) {
         context.insert(field.to_owned(), value);

@@ -185,6 +185,7 @@ impl Followed {
             to: self.to.clone(),
             over: self.over.clone(),
             permits: Arc::clone(&self.permits),
+            start: self.options.start(),
         };
         self.tails.spawn(tail.run());
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::core::subresource::LogParams;
 
@@ -15,16 +16,30 @@ use crate::query::{Fetch, Selection, collect};
 const AGGREGATOR_ALIAS: &str = "sonobuoy";
 
 /// Selects logs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogOptions {
     /// The namespace of the run.
     pub namespace: String,
     /// Only pods of this plugin, where `sonobuoy` means the aggregator. `None` means every pod of
     /// the namespace.
     pub plugin: Option<String>,
+    /// The number of lines at the end of each log to start with. `None` means all.
+    pub tail: Option<u32>,
+    /// Only lines that are at most this old, in whole seconds. `None` means all.
+    pub since: Option<Duration>,
 }
 
 impl LogOptions {
+    /// The parameters of the first request for a log.
+    pub(super) fn start(&self) -> LogParams {
+        LogParams {
+            tail_lines: self.tail.map(i64::from),
+            // The API server rejects 0.
+            since_seconds: self.since.map(|since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX).max(1)),
+            ..LogParams::default()
+        }
+    }
+
     pub(super) fn selects(&self, pod: &PodView) -> bool {
         match self.plugin.as_deref() {
             None => true,
@@ -104,7 +119,7 @@ pub async fn show(cluster: &Cluster, options: &LogOptions, emit: Emit<'_>) -> Re
                 container: container.name.clone(),
             });
             summary.containers += 1;
-            match one(cluster, &source, emit, &mut summary.lines).await {
+            match one(cluster, &source, options.start(), emit, &mut summary.lines).await {
                 Err(LogsError::Cluster(error)) => {
                     summary.failed += 1;
                     emit(LogEvent::Notice(error.to_string())).map_err(LogsError::Output)?;
@@ -130,8 +145,14 @@ pub(super) async fn wanted(cluster: &Cluster, options: &LogOptions) -> Result<Ve
     Ok(pods)
 }
 
-async fn one(cluster: &Cluster, source: &Arc<LogSource>, emit: Emit<'_>, count: &mut u64) -> Result<(), LogsError> {
-    let mut lines = open(&cluster.client(), source, LogParams::default()).await?;
+async fn one(
+    cluster: &Cluster,
+    source: &Arc<LogSource>,
+    params: LogParams,
+    emit: Emit<'_>,
+    count: &mut u64,
+) -> Result<(), LogsError> {
+    let mut lines = open(&cluster.client(), source, params).await?;
     loop {
         let next = tokio::time::timeout(SILENCE, lines.next()).await.map_err(|_| silent(source))?;
         let next = next.map_err(|error| ClusterError::new(what(source), chain(&error)))?;
@@ -150,7 +171,11 @@ mod tests {
     fn plugins_are_told_apart() {
         let pod =
             |labels: Value| PodView::read(&json!({"metadata": {"name": "p", "labels": labels}, "spec": {}})).unwrap();
-        let options = |plugin: &str| LogOptions { namespace: "n".to_owned(), plugin: Some(plugin.to_owned()) };
+        let options = |plugin: &str| LogOptions {
+            namespace: "n".to_owned(),
+            plugin: Some(plugin.to_owned()),
+            ..LogOptions::default()
+        };
         let old = pod(json!({"run": "sonobuoy-master"}));
         assert!(options("sonobuoy").selects(&old) && !options("e2e").selects(&old));
         let plugin = pod(json!({"sonobuoy-plugin": "e2e"}));

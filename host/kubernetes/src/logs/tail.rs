@@ -58,6 +58,8 @@ pub(super) struct Tail {
     pub(super) over: CancellationToken,
     /// Limits the number of open streams.
     pub(super) permits: Arc<Semaphore>,
+    /// The parameters of the first request: where in the log of the first instance to start.
+    pub(super) start: LogParams,
 }
 
 /// Why reading stopped before the end of the log.
@@ -139,6 +141,10 @@ impl Tail {
     /// Reads the rest of the previous instance, and then follows the current one.
     async fn instances(&mut self, resume: &mut Resume, begun: &mut u64, state: State) -> Result<(), Stop> {
         let another = state.instances > *begun;
+        if another && *begun > 0 {
+            // Every line of later instances is new.
+            self.start = LogParams::default();
+        }
         // The instance that was being read may have ended while the connection was down, before the
         // watch reports it. Its last lines are read before those of the next instance. If there is
         // no previous instance, that is not an error.
@@ -171,6 +177,7 @@ impl Tail {
         }
         let Ok(_permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
         if state.instances > begun && begun > 0 {
+            self.start = LogParams::default();
             let _nothing_left = self.read(resume, Part::Previous).await;
             resume.next_instance();
         }
@@ -182,12 +189,14 @@ impl Tail {
     }
 
     async fn read(&self, resume: &mut Resume, part: Part) -> Result<(), Stop> {
+        // Once a line was read, its time tells where to continue.
+        let start = if resume.since().is_none() { self.start.clone() } else { LogParams::default() };
         let params = LogParams {
             follow: part == Part::Growing,
             previous: part == Part::Previous,
             since_time: resume.since(),
             timestamps: true,
-            ..LogParams::default()
+            ..start
         };
         let mut lines = match open(&self.client, &self.source, params).await {
             Ok(lines) => lines,

@@ -14,7 +14,7 @@ const NAMESPACE: &str = "sonobuoy";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn options(plugin: Option<&str>) -> LogOptions {
-    LogOptions { namespace: NAMESPACE.to_owned(), plugin: plugin.map(ToOwned::to_owned) }
+    LogOptions { namespace: NAMESPACE.to_owned(), plugin: plugin.map(ToOwned::to_owned), ..LogOptions::default() }
 }
 
 fn aggregator(bed: &Bed, status: &str) {
@@ -94,13 +94,31 @@ async fn all_logs_come_one_after_the_other() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_log_can_be_selected_also_when_it_is_followed() {
+    let bed = Bed::new().await;
+    aggregator(&bed, "complete");
+    plugin(&bed, "e2e", running("c", 0));
+    log(&bed, "e2e", "one\ntwo\nthree\n");
+    log(&bed, "sonobuoy", "hello\nbye\n");
+    let ends = LogOptions { tail: Some(1), ..options(None) };
+    let mut lines = Vec::new();
+    let mut tell = |event: LogEvent| {
+        lines.push(line(event));
+        Ok(())
+    };
+    show(&bed.cluster, &ends, &mut tell).await.unwrap();
+    follow(&bed.cluster, &LogOptions { tail: Some(2), ..options(Some("e2e")) }, &mut tell).await.unwrap();
+    assert_eq!(lines, ["e2e/c three", "sonobuoy/kube-sonobuoy bye", "e2e/c two", "e2e/c three"]);
+}
+
+#[tokio::test]
 async fn nothing_to_show_is_an_error() {
     let bed = Bed::new().await;
     aggregator(&bed, "running");
     let mut tell = |_| Ok(());
     let error = show(&bed.cluster, &options(Some("ghost")), &mut tell).await.unwrap_err();
     assert_eq!(error.to_string(), "there is no pod of plugin `ghost` in namespace `sonobuoy`");
-    let nowhere = LogOptions { namespace: "nowhere".to_owned(), plugin: None };
+    let nowhere = LogOptions { namespace: "nowhere".to_owned(), ..LogOptions::default() };
     assert!(matches!(follow(&bed.cluster, &nowhere, &mut tell).await, Err(LogsError::NoPods { .. })));
 }
 

@@ -78,6 +78,9 @@ fn in_a_restricted_namespace_a_silent_plugin_gets_what_the_level_requires() {
             assert_eq!(pod["securityContext"].get("runAsUser"), user.as_ref(), "{pod:#}");
         }
     }
+    let windows = SILENT.replace("DRIVER", "Job") + "podSpec: {os: {name: windows}, containers: []}\n";
+    let windows = pod(WorkerSecurity::LikePlugin, &windows);
+    assert_eq!(windows["securityContext"], json!({"runAsNonRoot": true}), "the API has no other field there");
     // What a definition sets stays. The worker has the plugin's user, so it can read its files.
     let yaml = SILENT.replace("DRIVER", "Job").replace("v1}", "v1, securityContext: {runAsUser: 1000}}");
     let pod = pod(WorkerSecurity::LikePlugin, &yaml);

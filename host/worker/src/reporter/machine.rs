@@ -191,13 +191,13 @@ impl Machine {
         self.pod.as_deref()
     }
 
-    /// Returns the outcome if nothing more can be observed.
+    /// Returns the outcome if nothing more can be observed while the machine waits, so that there
+    /// is no valid result.
     #[must_use]
     pub fn provisional(&self, now: Duration) -> Outcome {
         match &self.file {
-            FileLook::Valid(result) => Outcome::of_result(result),
             FileLook::Invalid { why, .. } => Outcome::invalid(why, self.pod()),
-            FileLook::Absent | FileLook::Pending { .. } => self.without_result(now),
+            _ => self.without_result(now),
         }
     }
 

@@ -72,7 +72,7 @@ pub async fn run(
         news: None,
         hurry: watch::Sender::new(false),
         terminated: false,
-        provided: false,
+        anticipated: false,
         logged: String::new(),
     };
     let (outcome, owner, mut terminated) = observer.run(terminate.as_mut()).await;
@@ -144,8 +144,8 @@ struct Observer<'a> {
     /// Shortens the intervals at which the pod is read.
     hurry: watch::Sender<bool>,
     terminated: bool,
-    /// Whether a provisional condition was considered.
-    provided: bool,
+    /// Whether the end of this process was anticipated with a provisional condition.
+    anticipated: bool,
     /// The last logged state of the pod.
     logged: String,
 }
@@ -169,7 +169,7 @@ impl Observer<'_> {
                     }
                     Event::File(self.file.look().await)
                 }
-                Next::Wait(_) if self.terminated && !self.provided => self.provide().await,
+                Next::Wait(_) if self.terminated && !self.anticipated => self.anticipate().await,
                 Next::Wait(until) => self.wait(until, terminate.as_mut()).await,
             };
         };
@@ -186,20 +186,24 @@ impl Observer<'_> {
     /// Then the kubelet stops the pod for reasons of its own: it evicts the pod, or shuts down the
     /// node. The pod says so only after its containers have ended, and an eviction may leave them a
     /// single second.
-    async fn provide(&mut self) -> Event {
-        self.provided = true;
+    async fn anticipate(&mut self) -> Event {
+        self.anticipated = true;
         self.confirm_pod().await;
-        if self.machine.pod().is_none_or(|pod| pod.fate.is_none()) {
-            self.look_at_node().await;
-            let outcome = self.machine.provisional(self.start.elapsed());
-            tracing::info!("provisional: {}: {}", outcome.reason, outcome.message);
-            let owner = self.machine.pod().and_then(|pod| pod.job_uid.clone());
-            let write = write::condition(self.access, self.config, &outcome, owner.as_deref(), self.pace.last_look);
-            match timeout(self.pace.last_look, write).await {
-                Ok(Ok(_)) => {}
-                Ok(Err(error)) => tracing::warn!("{error}"),
-                Err(_) => tracing::warn!("the provisional condition was not written within {:?}", self.pace.last_look),
-            }
+        // A result that is there already decides, and so does an adapter that has ended.
+        let file = Event::File(self.file.look().await);
+        let is_open = matches!(self.machine.on(self.start.elapsed(), file.clone()), Next::Wait(_));
+        if !is_open || self.machine.pod().is_some_and(|pod| pod.fate.is_some()) {
+            return file;
+        }
+        self.look_at_node().await;
+        let outcome = self.machine.provisional(self.start.elapsed());
+        tracing::info!("provisional: {}: {}", outcome.reason, outcome.message);
+        let owner = self.machine.pod().and_then(|pod| pod.job_uid.clone());
+        let write = write::condition(self.access, self.config, &outcome, owner.as_deref(), self.pace.last_look);
+        match timeout(self.pace.last_look, write).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::warn!("{error}"),
+            Err(_) => tracing::warn!("the provisional condition was not written within {:?}", self.pace.last_look),
         }
         Event::File(self.file.look().await)
     }

@@ -1,4 +1,4 @@
-//! The commands with which plugins are written: `new`, `build`, `check` and `process`.
+//! The commands with which plugins are written: `new`, `build`, `lint` and `postprocess`.
 
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use plumbline_app::AppError;
 use plumbline_app::modules::{self, Limits, LimitsFile};
-use plumbline_app::process::{ProcessOptions, process as process_results, verdict_of};
+use plumbline_app::process::{ProcessOptions, process, verdict_of};
 use plumbline_app::report::print_json;
 use plumbline_app::report::text::size;
 use plumbline_app::trees::read_tree;
@@ -17,7 +17,7 @@ use plumbline_core::shell_path;
 use serde::Serialize;
 
 use crate::args::Global;
-use crate::args::shared::{RegistryArgs, RunFormat, context};
+use crate::args::shared::{EXIT_CODES, RegistryArgs, RunFormat, context};
 use crate::error::verdict_code;
 use crate::output::{Out, print, print_raw};
 use crate::ui::say;
@@ -37,7 +37,7 @@ pub(crate) struct NewArgs {
     #[arg(long)]
     pub(crate) world: Option<String>,
     /// Print the list of created files in this format
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
 }
 
@@ -47,28 +47,29 @@ pub(crate) struct BuildArgs {
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
     /// Print what was built in this format
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct CheckArgs {
+pub(crate) struct LintArgs {
     /// A definition, a module (`NAME.wasm`), the directory of a project or bundle, or a packed bundle
     #[arg(default_value = ".")]
     pub(crate) path: PathBuf,
     #[command(flatten)]
     pub(crate) limits: LimitsFile,
     /// Print the findings in this format
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct ProcessArgs {
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct PostprocessArgs {
     #[command(flatten)]
     pub(crate) options: ProcessOptions,
     /// Print the tree in this format
-    #[arg(short = 'o', long = "format", value_enum, default_value = "yaml", value_name = "FORMAT")]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, default_value = "yaml", value_name = "FORMAT")]
     pub(crate) format: RunFormat,
 }
 
@@ -115,7 +116,7 @@ fn print_built(built: &Built, out: &mut Out) -> io::Result<()> {
 const WRONG: u8 = 1;
 
 /// Finds problems that would otherwise appear later.
-pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, AppError> {
+pub(crate) fn lint(args: &LintArgs) -> Result<ExitCode, AppError> {
     let limits = args.limits.load()?;
     let (sandbox, built_in) = modules::sandbox(&limits)?;
     let built_in = built_in.iter().map(|module| module.info()).collect();
@@ -153,8 +154,8 @@ fn print_findings(checked: &Checked, out: &mut Out) -> io::Result<()> {
 }
 
 /// Post-processes a directory and prints the tree. The directory is not changed.
-pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, AppError> {
-    let processed = process_results(&context(&RegistryArgs::default()), &args.options)?;
+pub(crate) fn postprocess(args: &PostprocessArgs, global: &Global) -> Result<ExitCode, AppError> {
+    let processed = process(&context(&RegistryArgs::default()), &args.options)?;
     print_raw("failed to print the result tree", |out| {
         let file = File::open(&processed.tree)?;
         match args.format {

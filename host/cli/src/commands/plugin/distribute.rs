@@ -14,9 +14,9 @@ use plumbline_app::sources::bundle_error;
 use plumbline_archive::atomic::AtomicFile;
 use plumbline_bundle::{Bundle, Packed};
 use plumbline_core::size::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::args::shared::{RegistryArgs, context};
+use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
 use crate::output::print;
 use crate::ui::say;
 
@@ -27,10 +27,9 @@ pub(crate) struct PackArgs {
     pub(crate) dir: PathBuf,
     /// Write the tar to this file, or to standard output with `-` [default: NAME.bundle.tar]
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Print digest, size and files as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -45,9 +44,8 @@ pub(crate) struct PushArgs {
     /// repeatable
     #[arg(long = "annotation", value_name = "KEY=VALUE", value_parser = annotation)]
     pub(crate) annotations: Vec<(String, String)>,
-    /// Print digests and size as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
@@ -67,10 +65,9 @@ pub(crate) struct PullArgs {
     /// Target: a file if the name ends in `.tar`, otherwise a new directory to unpack into
     /// [default: NAME.bundle.tar, or NAME.wasm for a single WebAssembly file]
     #[arg(short, long, value_name = "FILE|DIR")]
-    pub(crate) output: Option<PathBuf>,
-    /// Print digests and size as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
@@ -83,7 +80,9 @@ pub(crate) struct SaveArgs {
     /// Target: an archive if the name ends in `.tar`, otherwise a directory, which is created, or
     /// extended if it is an OCI layout
     #[arg(short, long, value_name = "FILE.tar|DIR")]
-    pub(crate) output: PathBuf,
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
@@ -101,6 +100,8 @@ pub(crate) struct LoadArgs {
     #[arg(long)]
     pub(crate) install: bool,
     #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
 
@@ -108,9 +109,8 @@ pub(crate) struct LoadArgs {
 pub(crate) struct BakeArgs {
     #[command(flatten)]
     pub(crate) options: BakeOptions,
-    /// Print the digest of the image and its bundles as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
@@ -122,7 +122,7 @@ pub(crate) fn pack(args: &PackArgs) -> Result<ExitCode, AppError> {
     for warning in &bundle.warnings {
         say(&format!("warning: {warning}"));
     }
-    if args.output.as_deref() == Some(Path::new("-")) {
+    if args.file.as_deref() == Some(Path::new("-")) {
         let packed = bundle.pack(BufWriter::new(io::stdout().lock())).map_err(|error| match error {
             plumbline_bundle::BundleError::Write(error) => AppError::printing("failed to write the tar", &error),
             error => wrong(error),
@@ -130,12 +130,12 @@ pub(crate) fn pack(args: &PackArgs) -> Result<ExitCode, AppError> {
         say(&format!("digest: {}", packed.digest));
         return Ok(ExitCode::SUCCESS);
     }
-    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(bundle.file_name()));
+    let path = args.file.clone().unwrap_or_else(|| PathBuf::from(bundle.file_name()));
     let packed = write_tar(&bundle, &path).map_err(|error| match error {
         Failure::Bundle(error) => wrong(error),
         Failure::File(error) => AppError::system(format!("failed to write `{}`", path.display())).because(&error),
     })?;
-    print("what was packed cannot be printed", |out| match args.json {
+    print("what was packed cannot be printed", |out| match args.output.is_json() {
         true => {
             let mut data = describe::bundle(&bundle);
             if let Some(fields) = data.as_object_mut() {
@@ -181,7 +181,7 @@ pub(crate) fn push(args: &PushArgs) -> Result<ExitCode, AppError> {
     let annotations = args.annotations.iter().cloned().collect();
     let PushedArtifact { kind, reference, pushed, signatures } =
         push_artifact(&context(&args.registry), &args.what, &args.to, annotations)?;
-    print("what was pushed cannot be printed", |out| match args.json {
+    print("what was pushed cannot be printed", |out| match args.output.is_json() {
         true => print_json(
             &json!({
                 "kind": kind, "reference": reference.to_string(), "manifest": pushed.manifest,
@@ -200,9 +200,9 @@ pub(crate) fn push(args: &PushArgs) -> Result<ExitCode, AppError> {
 
 pub(crate) fn pull(args: &PullArgs) -> Result<ExitCode, AppError> {
     let PulledArtifact { kind, path, artifact } =
-        pull_artifact(&context(&args.registry), &args.reference, args.output.as_deref())?;
+        pull_artifact(&context(&args.registry), &args.reference, args.file.as_deref())?;
     let pulled = &artifact.pulled;
-    print("what was pulled cannot be printed", |out| match args.json {
+    print("what was pulled cannot be printed", |out| match args.output.is_json() {
         true => print_json(
             &json!({
                 "kind": kind, "path": path.display().to_string(), "reference": artifact.reference.to_string(),
@@ -223,61 +223,81 @@ pub(crate) fn pull(args: &PullArgs) -> Result<ExitCode, AppError> {
 }
 
 pub(crate) fn save(args: &SaveArgs) -> Result<ExitCode, AppError> {
-    let size = save_artifacts(
-        &context(&args.registry),
-        &args.references,
-        &args.output,
-        &mut |reference, digest, referrers| {
+    let mut saved = Vec::new();
+    let size =
+        save_artifacts(&context(&args.registry), &args.references, &args.file, &mut |reference, digest, referrers| {
+            if args.output.is_json() {
+                saved.push(json!({"reference": reference.to_string(), "digest": digest, "referrers": referrers}));
+                return Ok(());
+            }
             let signed = match referrers {
                 0 => String::new(),
                 1 => ", with 1 that belongs to it".to_owned(),
                 count => format!(", with {count} that belong to it"),
             };
             print_line(SAVED, &format!("saved: {reference} is {digest}{signed}"))
-        },
-    )?;
+        })?;
+    if args.output.is_json() {
+        let bytes = size.map(|size| size.0);
+        return print(SAVED, |out| print_json(&json!({"path": args.file, "bytes": bytes, "artifacts": saved}), out));
+    }
     let size = size.map(|size| format!(" ({size})")).unwrap_or_default();
-    print_line(SAVED, &format!("written: {}{size}", args.output.display()))?;
+    print_line(SAVED, &format!("written: {}{size}", args.file.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, AppError> {
     let context = context(&args.registry);
     let layout = ArtifactLayout::open(&args.from)?;
+    let mut artifacts = Vec::new();
+    // The line is printed at once, and the data at the end.
+    let mut tell = |line: &str, data: Value| match args.output.format() {
+        DataFormat::Text => print_line(LOADED, line),
+        DataFormat::Json => {
+            artifacts.push(data);
+            Ok(())
+        }
+    };
     if let Some(to) = &args.to {
         layout.copy(&context, to, &mut |reference, there| {
-            print_line(LOADED, &format!("loaded: {reference}{}", if there { " (was there already)" } else { "" }))
+            let line = format!("loaded: {reference}{}", if there { " (was there already)" } else { "" });
+            tell(&line, json!({"reference": reference.to_string(), "there": there}))
         })?;
     } else if args.install {
         layout.install(&context, &mut |from, installed| {
             let bundle = &installed.bundle;
-            print_line(LOADED, &format!("installed: `{}` from {from}: {}", bundle.name(), bundle.digest()))
+            let line = format!("installed: `{}` from {from}: {}", bundle.name(), bundle.digest());
+            tell(&line, json!({"name": bundle.name(), "digest": bundle.digest(), "from": from}))
         })?;
     } else {
         say("next: `--to oci://…` copies it into a registry, `--install` installs it here");
         for entry in &layout.entries {
-            print_line(LOADED, &format!("{} {}", entry.descriptor.digest, name_of(entry)))?;
+            let (digest, name) = (&entry.descriptor.digest, name_of(entry));
+            tell(&format!("{digest} {name}"), json!({"name": name, "digest": digest}))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    match args.output.format() {
+        DataFormat::Text => Ok(ExitCode::SUCCESS),
+        DataFormat::Json => print(LOADED, |out| print_json(&json!({"artifacts": artifacts}), out)),
+    }
 }
 
 pub(crate) fn bake(args: &BakeArgs) -> Result<ExitCode, AppError> {
     let options = &args.options;
     let BakedImage { bundles, image, bytes } = bake_image(&context(&args.registry), options)?;
     let listed: Vec<_> = bundles.iter().map(|bundle| (bundle.name(), bundle.digest().to_string())).collect();
-    print("what was baked cannot be printed", |out| match args.json {
+    print("what was baked cannot be printed", |out| match args.output.is_json() {
         true => {
             let bundles: Vec<_> = listed.iter().map(|(name, digest)| json!({"name": name, "digest": digest})).collect();
             let push = options.push.as_deref();
             print_json(
-                &json!({"digest": image.digest, "path": options.output, "reference": push, "bundles": bundles}),
+                &json!({"digest": image.digest, "path": options.file, "reference": push, "bundles": bundles}),
                 out,
             )
         }
         false => {
             let lines: String = listed.iter().map(|(name, digest)| format!("baked: {name} {digest}\n")).collect();
-            let end = match (&options.output, &options.push) {
+            let end = match (&options.file, &options.push) {
                 (Some(path), _) => format!("written: {} ({})\n", path.display(), Bytes(bytes)),
                 (None, Some(to)) => format!("pushed: {to}@{}\n", image.digest),
                 (None, None) => String::new(),

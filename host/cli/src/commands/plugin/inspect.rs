@@ -13,7 +13,7 @@ use plumbline_bundle::{Installed, Store, StoreError};
 use plumbline_core::size::Bytes;
 use plumbline_registry::Kind as RemoteKind;
 
-use crate::args::shared::{DataFormat, RegistryArgs, context};
+use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
 use crate::output::print;
 
 #[derive(Debug, clap::Args)]
@@ -22,9 +22,8 @@ pub(crate) struct InspectArgs {
     /// name of an installed bundle, or `oci://HOST[:PORT]/NAME[:TAG]`
     #[arg(value_name = "MODULE|DIR|BUNDLE|NAME|OCI")]
     pub(crate) what: String,
-    /// Print the description in this format
-    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
@@ -38,7 +37,7 @@ enum Inspected {
 pub(crate) fn inspect(args: &InspectArgs) -> Result<ExitCode, AppError> {
     let context = context(&args.registry);
     let inspected = look(&context, &args.what)?;
-    print("what it is cannot be printed", |out| match (&inspected, args.format) {
+    print("what it is cannot be printed", |out| match (&inspected, args.output.format()) {
         (Inspected::Module(module), DataFormat::Json) => print_json(module, out),
         (Inspected::Module(module), DataFormat::Text) => print_module(module, out),
         (Inspected::Bundle(bundle), DataFormat::Json) => print_json(bundle, out),

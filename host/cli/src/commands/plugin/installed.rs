@@ -18,16 +18,15 @@ use plumbline_core::size::Bytes;
 use plumbline_core::{Driver, chain};
 use serde_json::{Value, json};
 
-use crate::args::shared::{DataFormat, RegistryArgs, context};
+use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
 use crate::compat::Name;
 use crate::output::print;
 use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {
-    /// Print the list in this format
-    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -36,9 +35,8 @@ pub(crate) struct ShowArgs {
     /// definition
     #[arg(value_name = "NAME|DIR|FILE|URL")]
     pub(crate) reference: String,
-    /// Print the plugin in this format
-    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
@@ -49,6 +47,8 @@ pub(crate) struct InstallArgs {
     /// (`oci://…`); replaces an installed bundle of the same name
     #[arg(required = true, value_name = "DIR|FILE|OCI")]
     pub(crate) references: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
@@ -61,6 +61,8 @@ pub(crate) struct UninstallArgs {
     /// Print what would be removed, and exit
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Lists plugins (built-in, installed, Sonobuoy's) and the built-in modules.
@@ -72,7 +74,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<ExitCode, AppError> {
         Err(_) => Vec::new(),
     };
     let sonobuoy = sources::sonobuoy()?;
-    print("failed to print the list", |out| match args.format {
+    print("failed to print the list", |out| match args.output.format() {
         DataFormat::Json => print_json(&list_data(&modules, &installed, &sonobuoy), out),
         DataFormat::Text => print_list(&modules, &installed, &sonobuoy, out),
     })
@@ -169,7 +171,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<ExitCode, AppError> {
         Some(bundle) => bundle.warnings.iter().for_each(|warning| say(&format!("warning: {warning}"))),
         None => found.warnings.iter().for_each(|warning| say(&format!("warning: {warning}"))),
     }
-    print("failed to print the plugin", |out| match args.format {
+    print("failed to print the plugin", |out| match args.output.format() {
         DataFormat::Json => print_json(&plugin_data(&found, bundle.as_ref(), installed.as_ref()), out),
         DataFormat::Text => print_plugin(&found, bundle.as_ref(), installed.as_ref(), out),
     })
@@ -266,17 +268,19 @@ pub(crate) fn install(args: &InstallArgs) -> Result<ExitCode, AppError> {
         say(&format!("installed `{name}` from {definition}: {}", path.display()));
         return Ok(ExitCode::SUCCESS);
     }
+    let mut plugins = Vec::new();
     for reference in &args.references {
         let installed = install_bundle(&context, reference)?;
         let bundle = &installed.bundle;
         for warning in &bundle.warnings {
             say(&format!("warning: `{reference}`: {warning}"));
         }
+        plugins.push(json!({"name": bundle.name(), "digest": bundle.digest(), "from": reference}));
         say(&format!("installed `{}` from {reference}: {}", bundle.name(), bundle.digest()));
         let local = if bundle.definition.driver == Driver::Process { " --local" } else { "" };
         say(&format!("next: `plumbline run{local} -p {}`", bundle.name()));
     }
-    Ok(ExitCode::SUCCESS)
+    print_plugins(args.output, &plugins)
 }
 
 /// Removes installed bundles. All names are checked before the first is removed, so that a typo
@@ -291,8 +295,10 @@ pub(crate) fn uninstall(args: &UninstallArgs) -> Result<ExitCode, AppError> {
             None => told.hint("`plumbline plugin list` shows what is installed"),
         });
     }
+    let mut plugins = Vec::new();
     for name in &args.names {
         let path = store.dir().join(name);
+        plugins.push(json!({"name": name, "path": path, "removed": !args.dry_run}));
         if args.dry_run {
             say(&format!("would remove `{name}`: {}", path.display()));
             continue;
@@ -302,5 +308,14 @@ pub(crate) fn uninstall(args: &UninstallArgs) -> Result<ExitCode, AppError> {
             .map_err(|error| sources::store_error(format!("failed to remove bundle `{name}`"), &error))?;
         say(&format!("removed `{name}`: {}", path.display()));
     }
-    Ok(ExitCode::SUCCESS)
+    print_plugins(args.output, &plugins)
+}
+
+/// Prints plugins as data, if that is requested. People read the messages on stderr. Keys are never
+/// removed or renamed (docs/output.md).
+fn print_plugins(output: OutputArgs, plugins: &[Value]) -> Result<ExitCode, AppError> {
+    match output.format() {
+        DataFormat::Text => Ok(ExitCode::SUCCESS),
+        DataFormat::Json => print("failed to print the list", |out| print_json(&json!({"plugins": plugins}), out)),
+    }
 }

@@ -13,7 +13,7 @@ use clap::Subcommand;
 use plumbline_app::AppError;
 
 use crate::args::Global;
-use crate::commands::plugin::author::{BuildArgs, CheckArgs, NewArgs, ProcessArgs};
+use crate::commands::plugin::author::{BuildArgs, LintArgs, NewArgs, PostprocessArgs};
 use crate::commands::plugin::distribute::{BakeArgs, LoadArgs, PackArgs, PullArgs, PushArgs, SaveArgs};
 use crate::commands::plugin::inspect::InspectArgs;
 use crate::commands::plugin::installed::{InstallArgs, ListArgs, ShowArgs, UninstallArgs};
@@ -33,13 +33,15 @@ pub(crate) enum PluginCommand {
     /// Build the module of a project
     Build(BuildArgs),
     /// Check a definition, module or bundle for mistakes
-    Check(CheckArgs),
+    #[command(alias = "check")]
+    Lint(LintArgs),
     /// Run the golden cases of a plugin: compare result trees with the expected ones
     Test(TestArgs),
     /// Rebuild and retest a plugin at every change of its directory
     Dev(DevArgs),
     /// Post-process a directory and print the result tree
-    Process(ProcessArgs),
+    #[command(alias = "process")]
+    Postprocess(PostprocessArgs),
     /// Describe a module or bundle without running it
     Inspect(InspectArgs),
     /// Pack the directory of a plugin as a reproducible tar
@@ -76,10 +78,10 @@ pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, App
     match &args.command {
         PluginCommand::New(args) => author::new(args),
         PluginCommand::Build(args) => author::build(args),
-        PluginCommand::Check(args) => author::check(args),
+        PluginCommand::Lint(args) => author::lint(args),
         PluginCommand::Test(args) => test::test(args),
         PluginCommand::Dev(args) => test::dev(args),
-        PluginCommand::Process(args) => author::process(args, global),
+        PluginCommand::Postprocess(args) => author::postprocess(args, global),
         PluginCommand::Inspect(args) => inspect::inspect(args),
         PluginCommand::Pack(args) => distribute::pack(args),
         PluginCommand::Keygen(args) => signing::keygen(args),

@@ -15,7 +15,7 @@ use plumbline_bundle::signing::{Predicate, sign as sign_subject, write_pair};
 use plumbline_bundle::{Bundle, Lock, Subject};
 use serde_json::{Value, json};
 
-use crate::args::shared::{DataFormat, RegistryArgs, context};
+use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
 use crate::output::print;
 use crate::ui::say;
 
@@ -38,9 +38,8 @@ pub(crate) struct SignArgs {
     /// with the installed bundle, or to the manifest in the registry
     #[arg(long, value_name = "FILE")]
     pub(crate) signatures: Option<PathBuf>,
-    /// Print the result in this format
-    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
@@ -60,9 +59,8 @@ pub(crate) struct VerifyArgs {
     /// registry
     #[arg(long, value_name = "FILE")]
     pub(crate) signatures: Option<PathBuf>,
-    /// Print the result in this format
-    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
@@ -76,9 +74,8 @@ pub(crate) struct KeygenArgs {
     /// them
     #[arg(long)]
     pub(crate) force: bool,
-    /// Print the result in this format
-    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -88,7 +85,9 @@ pub(crate) struct LockArgs {
     pub(crate) plugins: Vec<String>,
     /// Write the lock file to this file, or to standard output with `-`
     #[arg(short, long, default_value = plumbline_bundle::LOCK_FILE, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// Lock built-in plugins in their version for `run --local`, not in that for clusters
     #[arg(long)]
     pub(crate) local: bool,
@@ -105,7 +104,7 @@ pub(super) fn keygen(args: &KeygenArgs) -> Result<ExitCode, AppError> {
         "public-key": public.to_string(),
     });
     let text = format!("key:     {}\nprivate: {private}\npublic:  {public}", pair.key.id());
-    print_result(args.format, &text, &data)?;
+    print_result(args.output.format(), &text, &data)?;
     say(&format!(
         "`{private}` is not encrypted: move it to where secrets are kept, and give `{public}` to those who verify"
     ));
@@ -135,7 +134,7 @@ pub(super) fn sign(args: &SignArgs) -> Result<ExitCode, AppError> {
         "signatures": place,
     });
     let text = format!("signed `{name}` {digest}\nkey:        {}\nsignatures: {place}", key.public().id());
-    print_result(args.format, &text, &data)
+    print_result(args.output.format(), &text, &data)
 }
 
 /// Exit code if no signature counts.
@@ -165,7 +164,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<ExitCode, AppError> {
                     text.push_str(&format!("\n{label} {}", said.escape_debug()));
                 }
             }
-            print_result(args.format, &text, &data)
+            print_result(args.output.format(), &text, &data)
         }
         Err(reasons) => {
             let data = json!({"name": name, "digest": digest, "verified": false, "reasons": reasons});
@@ -173,7 +172,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<ExitCode, AppError> {
             for reason in &reasons {
                 text.push_str(&format!("\n  {}", reason.replace(char::is_control, "\u{fffd}")));
             }
-            print_result(args.format, &text, &data)?;
+            print_result(args.output.format(), &text, &data)?;
             Ok(ExitCode::from(NOT_VERIFIED))
         }
     }
@@ -194,16 +193,25 @@ pub(crate) fn lock(args: &LockArgs) -> Result<ExitCode, AppError> {
     let cannot = |error: &dyn std::error::Error| AppError::usage("these plugins cannot be locked").because(error);
     let lock = Lock::of(&subjects).map_err(|error| cannot(&error))?;
     let text = lock.to_yaml().map_err(|error| cannot(&error))?;
-    if args.output == Path::new("-") {
+    if args.file == Path::new("-") {
         return print("failed to print the lock", |out| out.write_all(text.as_bytes()));
     }
-    write_atomic(&args.output, text.as_bytes())
-        .map_err(|error| AppError::system(format!("failed to write `{}`", args.output.display())).because(&error))?;
+    write_atomic(&args.file, text.as_bytes())
+        .map_err(|error| AppError::system(format!("failed to write `{}`", args.file.display())).because(&error))?;
+    if args.output.is_json() {
+        let plugins: Vec<Value> = lock
+            .plugins()
+            .map(|plugin| json!({"name": plugin.name, "bundle": plugin.bundle, "definition": plugin.definition}))
+            .collect();
+        return print("failed to print the result", |out| {
+            print_json(&json!({"path": args.file, "plugins": plugins}), out)
+        });
+    }
     for plugin in lock.plugins() {
         let digest = plugin.bundle.or(plugin.definition).map(|digest| digest.to_string()).unwrap_or_default();
         say(&format!("locked `{}`: {digest}", plugin.name));
     }
-    say(&format!("written: {}", args.output.display()));
+    say(&format!("written: {}", args.file.display()));
     Ok(ExitCode::SUCCESS)
 }
 

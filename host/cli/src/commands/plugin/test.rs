@@ -20,7 +20,7 @@ use plumbline_core::size::Bytes;
 use plumbline_sandbox::Sandbox;
 use serde_json::json;
 
-use crate::args::shared::DataFormat;
+use crate::args::shared::{DataFormat, OutputArgs};
 use crate::commands::plugin::author;
 use crate::output::{print, print_raw};
 use crate::ui::say;
@@ -53,9 +53,8 @@ pub(crate) struct TestArgs {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) limits: LimitsFile,
-    /// Print the report in this format
-    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -88,7 +87,7 @@ pub(crate) fn test(args: &TestArgs) -> Result<ExitCode, AppError> {
     let runner = Runner { timeout: args.timeout, bless, slow: &slow, ..Runner::new(&modules, &limits.modules) };
     let report = golden::run(&project, &cases, &runner);
     const FAILED: &str = "failed to print the report";
-    let text = args.format == DataFormat::Text;
+    let text = args.output.format() == DataFormat::Text;
     if text {
         print(FAILED, |out| print_report(&report, out))?;
     }

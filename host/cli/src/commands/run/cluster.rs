@@ -1,11 +1,12 @@
 //! `plumbline run` in a cluster: creates the run, follows it, downloads its archive, and lists its
 //! failures.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use plumbline_aggregator::Failure;
 use plumbline_app::cluster_run::{PreparedRun, StartOptions, find_plugins, prepare};
 use plumbline_app::report::failures::list_failures;
@@ -21,12 +22,13 @@ use plumbline_core::{Item, Status, shell_path};
 use plumbline_kubernetes::preflight::Check;
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
 use plumbline_kubernetes::{Change, Cluster, names};
+use serde_json::{Value, json};
 
 use crate::args::Global;
-use crate::args::shared::{Time, context};
+use crate::args::shared::{context, insert};
 use crate::commands::generate::aggregator_log_level;
-use crate::commands::run::{RunOptions, SkipPreflight};
-use crate::commands::status::{code_of_run, print_end};
+use crate::commands::run::{Follow, RunOptions, SkipPreflight};
+use crate::commands::status::{code_of_run, print_end, run_document};
 use crate::commands::wait::until_over;
 use crate::compat::Name;
 use crate::error::PrintError as _;
@@ -39,10 +41,19 @@ pub(crate) struct Ended {
     pub(crate) code: ExitCode,
     /// The archives that were downloaded.
     pub(crate) archives: Vec<PathBuf>,
+    /// The outcome as data, if it was requested and there is one (docs/output.md).
+    pub(crate) document: Option<Value>,
 }
 
-/// Starts a run in a cluster, and follows it if someone waits or watches.
-pub(crate) fn run(args: &RunOptions, global: &Global) -> Result<Ended, AppError> {
+impl Ended {
+    /// A run whose end was not seen.
+    fn unseen(code: ExitCode) -> Self {
+        Self { code, archives: Vec::new(), document: None }
+    }
+}
+
+/// Starts a run in a cluster, and follows it.
+pub(crate) fn run(args: &RunOptions, how: Follow, global: &Global) -> Result<Ended, AppError> {
     let (context, options) = (context(&args.registry), options(args, global));
     let plugins = find_plugins(&context, &options)?;
     runtime()?.block_on(Box::pin(async {
@@ -52,7 +63,7 @@ pub(crate) fn run(args: &RunOptions, global: &Global) -> Result<Ended, AppError>
         }
         run.create().await?;
         say(&format!("run begun in namespace `{}` of cluster `{}`", run.namespace, run.cluster.name()));
-        follow(&context, args, global, &run.cluster, &run.namespace).await
+        follow(&context, args, how, global, &run).await
     }))
 }
 
@@ -64,7 +75,7 @@ fn options(args: &RunOptions, global: &Global) -> StartOptions {
         judges: args.judge.clone(),
         limits: args.limits.clone(),
         namespace: args.cluster.namespace.clone(),
-        timeout: args.timeout.map(Time::span),
+        timeout: args.timeout,
         cluster: args.cluster.connect_options(),
         run: args.cluster_run.clone(),
         suite: args.suite.clone(),
@@ -85,44 +96,57 @@ fn options(args: &RunOptions, global: &Global) -> StartOptions {
     }
 }
 
-/// Follows the run if someone waits or watches, and downloads its archive if that is requested.
+/// Follows the run, and downloads its archive if that is requested.
 async fn follow(
     context: &Context,
     args: &RunOptions,
+    how: Follow,
     global: &Global,
-    cluster: &Cluster,
-    namespace: &str,
+    run: &PreparedRun,
 ) -> Result<Ended, AppError> {
-    // `sonobuoy run` returns at once, on a terminal too.
-    let follows = std::io::stderr().is_terminal() && Name::current() == Name::Plumbline;
-    if args.wait.is_none() && !args.retrieve && !follows {
+    let PreparedRun { cluster, namespace, .. } = run;
+    let data = args.format.is_some();
+    let Follow::UntilEnd(limit) = how else {
         let program = Name::current().program();
         say(&format!("next: `{program} wait -n {namespace}`, then `{program} retrieve -n {namespace}`"));
-        return Ok(Ended { code: ExitCode::SUCCESS, archives: Vec::new() });
-    }
-    let minutes = args.wait.filter(|&minutes| minutes > 0);
-    let limit = minutes.map(|minutes| Duration::from_secs(60 * u64::from(minutes)));
+        let document = data.then(|| started(cluster.name(), namespace));
+        return Ok(Ended { document, ..Ended::unseen(ExitCode::SUCCESS) });
+    };
     let seen = match until_over(cluster, namespace, args.wait_output, limit, global).await? {
         Ok(seen) => seen,
-        Err(code) => return Ok(Ended { code, archives: Vec::new() }),
+        Err(code) => return Ok(Ended::unseen(code)),
     };
     // A failed run has no archive, which is printed.
     let fetches = args.retrieve && seen.status.status != RunPhase::Failed;
-    let printed = print_end(&seen, fetches);
+    let printed = if data { Ok(()) } else { print_end(&seen, fetches) };
     let archives = match fetches {
         true => download(args, cluster, namespace).await?,
         false => Vec::new(),
     };
     // The archive is downloaded even if the output was closed.
     printed?;
-    if let Some(archive) = archives.first() {
+    if let Some(archive) = archives.first().filter(|_| !data) {
         if let Err(error) = print_failures(context, archive, &seen.status) {
             // The verdict and the archive are complete.
             error.print();
         }
         say(&format!("next:    plumbline results {}", shell_path(archive)));
     }
-    Ok(Ended { code: code_of_run(&seen, global), archives })
+    let document = data.then(|| {
+        let mut document = run_document(cluster.name(), &seen, &seen.status, Timestamp::now());
+        insert(&mut document, "downloaded", json!(archives));
+        document
+    });
+    Ok(Ended { code: code_of_run(&seen, global), archives, document })
+}
+
+/// Returns what is known of a run that was started and is not followed. The keys are those of its
+/// status.
+fn started(cluster: &str, namespace: &str) -> Value {
+    json!({
+        "run": null, "cluster": cluster, "namespace": namespace, "status": null, "verdict": null,
+        "exit-code": null, "downloaded": [],
+    })
 }
 
 async fn dry_run(run: &PreparedRun) -> Result<Ended, AppError> {
@@ -134,11 +158,11 @@ async fn dry_run(run: &PreparedRun) -> Result<Ended, AppError> {
         };
         say(&format!("{would} {title}"));
     }
-    Ok(Ended { code: ExitCode::SUCCESS, archives: Vec::new() })
+    Ok(Ended::unseen(ExitCode::SUCCESS))
 }
 
 async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, AppError> {
-    let dir = args.output.clone().unwrap_or_else(|| ".".into());
+    let dir = args.dir.clone().unwrap_or_else(|| ".".into());
     let mut options = RetrieveOptions::new(namespace, dir);
     names::AGGREGATOR_DIR.clone_into(&mut options.remote_dir);
     // The status says that the archive exists, but the pod may need a moment.

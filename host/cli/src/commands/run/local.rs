@@ -12,16 +12,15 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Global;
-use crate::args::shared::{RunFormat, context};
+use crate::args::shared::{DEFAULT_TIMEOUT, RunFormat, context, limit};
 use crate::commands::run::RunArgs;
 use crate::error::verdict_code;
 use crate::logging;
 use crate::output::print;
 use crate::ui::{Watch, say};
 
-pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError> {
-    let RunArgs { local, options } = args;
-    let format = local.output_format()?;
+pub(super) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) -> Result<ExitCode, AppError> {
+    let options = &args.options;
     let prepared = prepare(&context(&options.registry), &local_options(args))?;
     runtime()?.block_on(async {
         logging::init_run(global, &prepared.log_file())?;
@@ -65,8 +64,8 @@ fn local_options(args: &RunArgs) -> LocalRunOptions {
         plugins: options.plugins.clone(),
         command: (!local.command.is_empty()).then_some(command),
         resume: local.resume.clone(),
-        output: options.output.clone(),
-        timeout: options.timeout.unwrap_or_default().limit(),
+        output: options.dir.clone(),
+        timeout: limit(options.timeout.unwrap_or(DEFAULT_TIMEOUT)),
         requirements: options.requirements.clone(),
         judges: options.judge.clone(),
         limits: options.limits.clone(),

@@ -3,8 +3,10 @@
 mod cluster;
 mod local;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use plumbline_app::AppError;
@@ -13,21 +15,26 @@ use plumbline_app::manifest::ClusterRunOptions;
 use plumbline_app::modules::LimitsFile;
 use plumbline_app::signing::Requirements;
 use plumbline_app::suite::{self, SuiteOptions};
+use plumbline_core::duration::parse_duration;
 use plumbline_kubernetes::preflight::Check;
 
 use crate::args::Global;
-use crate::args::shared::{RegistryArgs, RunFormat, Time, WaitOutput};
+use crate::args::shared::{DAY, EXIT_CODES, RegistryArgs, RunFormat, WaitOutput};
 use crate::commands::cluster::ClusterArgs;
+use crate::compat::Name;
 use crate::logging;
+use crate::output::print_raw;
 
 pub(crate) use cluster::run as in_cluster;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct RunArgs {
-    #[command(flatten)]
-    pub(crate) local: LocalRunArgs,
+    // First, so that help starts with what to run.
     #[command(flatten)]
     pub(crate) options: RunOptions,
+    #[command(flatten)]
+    pub(crate) local: LocalRunArgs,
 }
 
 /// Options for runs on this machine. They list the options they exclude. [`RunOptions`] does not
@@ -37,16 +44,13 @@ pub(crate) struct LocalRunArgs {
     /// Run on this machine: plugins become processes
     #[arg(long, conflicts_with_all = ["manifest", "retrieve"])]
     pub(crate) local: bool,
-    /// Print the outcome of a local run in this format on standard output
-    #[arg(short = 'o', long = "output-format", value_enum, value_name = "FORMAT", requires = "local")]
-    pub(crate) output_format: Option<RunFormat>,
     /// Run this command on this machine, and detect and read the results it writes. Put options of
     /// plumbline before `--`
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["plugins", "resume", "manifest", "require_signed", "locked"])]
     pub(crate) command: Vec<String>,
     /// Format of the results of COMMAND [default: detected]
-    #[arg(long, value_name = "FORMAT", requires = "local")]
-    format: Option<String>,
+    #[arg(long, alias = "format", value_name = "FORMAT", requires = "local")]
+    result_format: Option<String>,
     /// Name of the plugin that runs COMMAND [default: the name of its program]
     #[arg(long, value_name = "NAME", requires = "command")]
     pub(crate) name: Option<String>,
@@ -59,17 +63,17 @@ pub(crate) struct LocalRunArgs {
 impl LocalRunArgs {
     /// The format of the command's results; `None` to detect it.
     pub(crate) fn result_format(&self) -> Option<&str> {
-        self.format.as_deref().filter(|_| !self.command.is_empty())
+        self.result_format.as_deref().filter(|_| !self.command.is_empty())
     }
 
-    /// The format of the outcome. Without a command, `--format` is the earlier name of `--output-format`.
-    pub(crate) fn output_format(&self) -> Result<Option<RunFormat>, AppError> {
-        let Some(format) = self.format.as_deref().filter(|_| self.command.is_empty()) else {
-            return Ok(self.output_format);
+    /// The format of the outcome. Without a command, `--format` is an earlier name of `--output`.
+    fn output_format(&self, given: Option<RunFormat>) -> Result<Option<RunFormat>, AppError> {
+        let Some(format) = self.result_format.as_deref().filter(|_| self.command.is_empty()) else {
+            return Ok(given);
         };
         RunFormat::from_str(format, true).map(Some).map_err(|_| {
-            AppError::usage(format!("`--format {format}` has no command whose results it could name the format of"))
-                .hint("give the command behind `--`; of a plugin, the definition names the format: `result-format`")
+            AppError::usage(format!("`--result-format {format}` needs a command, which writes results of this format"))
+                .hint("give the command after `--`; for a plugin, set `result-format` in its definition")
         })
     }
 }
@@ -77,18 +81,20 @@ impl LocalRunArgs {
 /// Options for runs on this machine and in a cluster.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunOptions {
-    /// A plugin: the name of a built-in or installed plugin, a definition or packed bundle (file or
-    /// URL), a directory with `plugin.yaml`, or `-` for standard input. `FILE@NAME` names the
-    /// plugin NAME; repeatable
+    /// A plugin: the name of a built-in or installed one, a definition or packed bundle (file or
+    /// URL), a directory, or `-` for standard input. `FILE@NAME` names the plugin NAME; repeatable
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL")]
     pub(crate) plugins: Vec<String>,
-    /// Time limit of plugins whose definition has none: seconds, or a duration such as `90m`; 0 for
-    /// no limit [default: 6h]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) timeout: Option<Time>,
+    /// Time limit of plugins whose definition has none, such as `90m`; `0` for no limit [default:
+    /// 6h]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) timeout: Option<Duration>,
     /// Directory for the archive [default: the current directory, or that of the run to continue]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print the outcome in this format on standard output
+    #[arg(short = 'o', long = "output", alias = "output-format", value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<RunFormat>,
     /// What to show while waiting
     #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
     pub(crate) wait_output: WaitOutput,
@@ -106,10 +112,10 @@ pub(crate) struct RunOptions {
     /// Create the objects of this manifest (`-`: standard input) instead of generating one
     #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with_all = ["plugins", "require_signed", "locked"])]
     pub(crate) manifest: Option<PathBuf>,
-    /// Wait for the run to finish, at most this long; without a value, a day. On a terminal, `run`
-    /// always waits
-    #[arg(long, value_name = "MINUTES", num_args = 0..=1, require_equals = true, default_missing_value = "1440")]
-    pub(crate) wait: Option<u32>,
+    /// Wait for the run to finish, at most this long; without a value, 24h; `0` does not wait. On a
+    /// terminal, `run` waits by default
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = DAY, value_parser = parse_duration)]
+    pub(crate) wait: Option<Duration>,
     /// Download the archive when the run finishes
     #[arg(long)]
     pub(crate) retrieve: bool,
@@ -159,6 +165,7 @@ impl std::str::FromStr for SkipPreflight {
 /// Runs plugins in a cluster, or on this machine.
 pub(crate) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError> {
     let RunArgs { local, options } = args;
+    let format = local.output_format(options.format)?;
     if let (Some(program), false) = (local.command.first(), local.local) {
         return Err(AppError::usage(format!("`{program}` is a command, and commands run on this machine only"))
             .hint(format!("add `--local`: `plumbline run --local -- {}`", local.command.join(" "))));
@@ -172,9 +179,37 @@ pub(crate) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, AppError>
                 "judge its archive with `plumbline results` when it is there",
             )?;
         }
-        local::run(args, global)
+        local::run(args, format, global)
     } else {
         logging::init(global);
-        cluster::run(options, global).map(|ended| ended.code)
+        let ended = cluster::run(options, follows(options)?, global)?;
+        if let (Some(format), Some(document)) = (format, ended.document) {
+            print_raw("failed to print the outcome", |out| format.write(&document, out))?;
+        }
+        Ok(ended.code)
+    }
+}
+
+/// Whether the run is followed after its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Follow {
+    /// Not at all.
+    No,
+    /// Until it ends, or at most this long.
+    UntilEnd(Option<Duration>),
+}
+
+/// Whether someone waits or watches. `sonobuoy run` returns at once, on a terminal too.
+fn follows(args: &RunOptions) -> Result<Follow, AppError> {
+    let watched = || std::io::stderr().is_terminal() && Name::current() == Name::Plumbline;
+    match (args.wait, args.retrieve) {
+        (Some(Duration::ZERO), true) => {
+            Err(AppError::usage("`--retrieve` waits for the end of the run, and `--wait=0` does not")
+                .hint("leave one of them out"))
+        }
+        (Some(Duration::ZERO), false) => Ok(Follow::No),
+        (Some(limit), _) => Ok(Follow::UntilEnd(Some(limit))),
+        (None, true) => Ok(Follow::UntilEnd(None)),
+        (None, false) => Ok(if watched() { Follow::UntilEnd(None) } else { Follow::No }),
     }
 }

@@ -1,5 +1,5 @@
 //! Status of a run in a cluster: for people, or as data whose keys are never removed or renamed
-//! (docs/exit-codes.md).
+//! (docs/output.md).
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -111,7 +111,7 @@ fn print_status(
 }
 
 /// Returns the document. `status` is the full status if it was requested.
-pub(super) fn document(cluster: &str, seen: &Seen, status: &RunStatus, now: Timestamp) -> Value {
+pub(crate) fn document(cluster: &str, seen: &Seen, status: &RunStatus, now: Timestamp) -> Value {
     let verdict = seen.is_over().then(|| Verdict::from_run(&seen.status));
     let tar = &seen.status.tar_info;
     let mut document = json!({

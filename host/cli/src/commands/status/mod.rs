@@ -16,6 +16,7 @@ use plumbline_core::run_status::RunPhase;
 use plumbline_core::{Verdict, text};
 use plumbline_kubernetes::status::{Seen, StatusError};
 
+use crate::args::shared::EXIT_CODES;
 use crate::args::{ExitCodes, Global};
 use crate::commands::cluster::ClusterArgs;
 use crate::compat::Name;
@@ -23,7 +24,10 @@ use crate::error::{PrintError as _, fitting, verdict_code};
 use crate::output::print;
 use crate::ui::say;
 
+pub(crate) use cluster::document as run_document;
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
@@ -40,7 +44,7 @@ pub(crate) struct StatusArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Print data (`json`, `yaml`), or a table with every detail (`wide`)
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "show_all"])]
+    #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "show_all"])]
     pub(crate) format: Option<StatusFormat>,
     /// Fetch every expected result of a run in a cluster, even if the annotation holds only a
     /// summary (not with `--local`)

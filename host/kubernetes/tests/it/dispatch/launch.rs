@@ -125,6 +125,8 @@ async fn a_daemon_set_whose_pods_are_refused_is_told_at_once() {
 async fn a_dry_run_that_says_nothing_about_the_pods_stops_no_daemon_set() {
     let refusals = [
         (400, "admission webhook \"w\" does not support dry run"),
+        (403, "admission webhook \"w\" denied the request: only controllers may create pods"),
+        (403, "pods \"p\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"),
         (403, "pods \"p\" is forbidden: exceeded quota: q, requested: pods=1"),
         (403, "pods is forbidden: User \"u\" cannot create resource \"pods\" in API group \"\" in the namespace \"n\""),
     ];

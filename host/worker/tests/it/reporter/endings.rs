@@ -162,6 +162,8 @@ async fn told_to_end_it_still_takes_a_result() {
     .await
     .unwrap();
     bed.expect("False", "Interrupted", "told to end");
+    // The result was there before the reporter could write anything else.
+    assert_eq!(bed.writes().iter().filter(|one| one.path.ends_with("/status")).count(), 1);
 }
 
 /// Waits until the reporter has written the condition.

@@ -1,0 +1,285 @@
+//! Examines what this machine and the cluster offer: what is set up, what is reachable, and in which
+//! versions.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use plumbline_core::limits::{COMPILE_CPU_SECONDS, COMPILE_MEMORY};
+use plumbline_kubernetes::preflight::Preflight;
+use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, has_configuration};
+use plumbline_registry::Reference;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::files::user_dir;
+use crate::modules::{self, LimitsFile};
+use crate::runtime::runtime;
+use crate::sources::registry;
+use crate::{local_runs, signing, sources};
+
+/// How long the cluster or a registry may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The result of one check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckOutcome {
+    /// It works.
+    Ok,
+    /// It works, and something deserves attention.
+    Warning,
+    /// It does not work.
+    Failed,
+    /// It is not set up, so there is nothing to check.
+    Skipped,
+}
+
+impl fmt::Display for CheckOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        })
+    }
+}
+
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckReport {
+    /// The name of the check.
+    pub name: &'static str,
+    /// Its result.
+    pub outcome: CheckOutcome,
+    /// What was found, in one sentence.
+    pub what: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl CheckReport {
+    fn new(name: &'static str, outcome: CheckOutcome, what: impl Into<String>) -> Self {
+        Self { name, outcome, what: what.into(), hint: None }
+    }
+
+    fn ok(name: &'static str, what: impl Into<String>) -> Self {
+        Self::new(name, CheckOutcome::Ok, what)
+    }
+
+    fn hint(self, hint: Option<impl Into<String>>) -> Self {
+        Self { hint: hint.map(Into::into), ..self }
+    }
+
+    /// A check that failed with `error`.
+    fn failed(name: &'static str, error: &AppError) -> Self {
+        let mut what = error.summary().to_owned();
+        for cause in error.causes() {
+            what.push_str(": ");
+            what.push_str(cause);
+        }
+        Self::new(name, CheckOutcome::Failed, what).hint(error.hint_text())
+    }
+
+    fn of(name: &'static str, result: Result<String, AppError>) -> Self {
+        match result {
+            Ok(what) => Self::ok(name, what),
+            Err(error) => Self::failed(name, &error),
+        }
+    }
+}
+
+/// What is examined.
+#[derive(Debug, Clone, Default)]
+pub struct DoctorOptions {
+    /// The cluster.
+    pub cluster: ConnectOptions,
+    /// The namespace of runs.
+    pub namespace: String,
+    /// Images whose registries must answer.
+    pub images: Vec<String>,
+    /// The file with limits.
+    pub limits: LimitsFile,
+}
+
+/// Examines this machine, then the cluster if one is configured, then the registries of images.
+pub fn examine(context: &Context, options: &DoctorOptions) -> Result<Vec<CheckReport>, AppError> {
+    let mut reports = vec![
+        sandbox(&options.limits),
+        directory("cache", modules::cache_root()),
+        directory("state", user_dir("XDG_STATE_HOME", ".local/state").map(|dir| dir.join("plumbline"))),
+        plugins(),
+        policy(),
+        local_runs_report(),
+    ];
+    let runtime = runtime()?;
+    reports.extend(runtime.block_on(cluster(options)));
+    for image in &options.images {
+        reports.push(runtime.block_on(image_report(context, image)));
+    }
+    Ok(reports)
+}
+
+/// Loads the limits and the built-in modules.
+fn sandbox(limits: &LimitsFile) -> CheckReport {
+    CheckReport::of(
+        "sandbox",
+        (|| {
+            let limits = limits.load()?;
+            let (_, built_in) = modules::sandbox(&limits)?;
+            let memory = COMPILE_MEMORY >> 20;
+            Ok(format!(
+                "{} built-in modules; modules are compiled within {memory} MiB and {COMPILE_CPU_SECONDS} s",
+                built_in.len()
+            ))
+        })(),
+    )
+}
+
+/// Checks that files can be created in a directory of the user, or in its nearest parent that
+/// exists.
+fn directory(name: &'static str, path: Option<PathBuf>) -> CheckReport {
+    let Some(path) = path else {
+        return CheckReport::new(name, CheckOutcome::Warning, "there is no home directory, so nothing is kept")
+            .hint(Some("set `HOME`"));
+    };
+    let existing = path.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("/"));
+    match tempfile::tempfile_in(existing) {
+        Ok(_) => CheckReport::ok(name, path.display().to_string()),
+        Err(error) => {
+            let what = format!("failed to write to `{}`: {error}", existing.display());
+            let variable = if name == "cache" { "XDG_CACHE_HOME" } else { "XDG_STATE_HOME" };
+            CheckReport::new(name, CheckOutcome::Failed, what)
+                .hint(Some(format!("make it writable, or name another directory with `{variable}`")))
+        }
+    }
+}
+
+/// Reads the installed bundles.
+fn plugins() -> CheckReport {
+    const NAME: &str = "plugins";
+    let built_in = plumbline_bundle::built_in::definitions().len();
+    let Ok(store) = sources::store() else { return CheckReport::ok(NAME, format!("{built_in} built-in")) };
+    let entries = match store.list() {
+        Ok(entries) => entries,
+        Err(error) => return CheckReport::failed(NAME, &sources::store_error("failed to list bundles", &error)),
+    };
+    let damaged: Vec<String> =
+        entries.iter().filter(|entry| entry.state.is_err()).map(|entry| format!("`{}`", entry.name)).collect();
+    let what = format!("{built_in} built-in, {} installed", entries.len());
+    match damaged.is_empty() {
+        true => CheckReport::ok(NAME, what),
+        false => CheckReport::new(NAME, CheckOutcome::Failed, format!("{what}; damaged: {}", damaged.join(", ")))
+            .hint(Some("install them again with `plumbline plugin install`")),
+    }
+}
+
+/// Reads the signature policy.
+fn policy() -> CheckReport {
+    const NAME: &str = "policy";
+    if signing::policy_path(None).is_none() {
+        return CheckReport::new(NAME, CheckOutcome::Skipped, "no signature policy, which only signed runs need");
+    }
+    CheckReport::of(NAME, signing::policy(None).map(|trust| trust.name().to_owned()))
+}
+
+/// Looks for local runs that were interrupted.
+fn local_runs_report() -> CheckReport {
+    const NAME: &str = "local runs";
+    let runs = match local_runs::list() {
+        Ok(runs) => runs,
+        Err(error) => {
+            return CheckReport::failed(NAME, &AppError::system("failed to list the runs").because(&error));
+        }
+    };
+    let (running, unfinished): (Vec<_>, Vec<_>) =
+        runs.iter().filter(|run| run.is_unfinished()).partition(|run| run.is_running());
+    let what = format!("{} recorded, {} in progress", runs.len(), running.len());
+    match unfinished.first() {
+        None => CheckReport::ok(NAME, what),
+        Some(run) => {
+            let what = format!("{what}, {} interrupted", unfinished.len());
+            let hint = format!("`plumbline run --local --continue {}` continues the newest", run.run.short());
+            CheckReport::new(NAME, CheckOutcome::Warning, what).hint(Some(hint))
+        }
+    }
+}
+
+/// Asks the cluster, if one is configured.
+async fn cluster(options: &DoctorOptions) -> Vec<CheckReport> {
+    const NAME: &str = "cluster";
+    if !has_configuration(&options.cluster) {
+        let what = "no cluster is configured, which only runs in a cluster need";
+        return vec![
+            CheckReport::new(NAME, CheckOutcome::Skipped, what)
+                .hint(Some("name a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`")),
+        ];
+    }
+    let preflight = Preflight {
+        namespace: options.namespace.clone(),
+        dns_namespace: DNS_NAMESPACE.to_owned(),
+        dns_labels: DNS_LABELS.map(str::to_owned).to_vec(),
+        skip: Vec::new(),
+    };
+    let asked = tokio::time::timeout(TIMEOUT, async {
+        let cluster = Cluster::connect(&options.cluster).await?;
+        let (version, findings) = preflight.run(&cluster).await?;
+        Ok::<_, ClusterError>((cluster.name().to_owned(), version, findings))
+    });
+    match asked.await {
+        Ok(Ok((name, version, findings))) => {
+            let mut reports = vec![CheckReport::ok(NAME, format!("`{name}` answers: {}", version.git_version))];
+            reports.extend(findings.into_iter().map(|finding| {
+                let outcome = if finding.fatal { CheckOutcome::Failed } else { CheckOutcome::Warning };
+                CheckReport::new("preflight", outcome, finding.what).hint(Some(finding.hint))
+            }));
+            reports
+        }
+        Ok(Err(error)) => vec![CheckReport::failed(NAME, &AppError::cluster(&error))],
+        Err(_) => {
+            let what = format!("the API server did not answer within {} s", TIMEOUT.as_secs());
+            vec![
+                CheckReport::new(NAME, CheckOutcome::Failed, what)
+                    .hint(Some("check the network, and the server in the kubeconfig")),
+            ]
+        }
+    }
+}
+
+/// Where the DNS server of most clusters is, as `run` looks for it by default.
+pub const DNS_NAMESPACE: &str = "kube-system";
+/// The labels of its pods.
+pub const DNS_LABELS: [&str; 2] = ["k8s-app=kube-dns", "k8s-app=coredns"];
+
+/// Asks the registry of `image` for its manifest.
+async fn image_report(context: &Context, image: &str) -> CheckReport {
+    const NAME: &str = "image";
+    let asked = async {
+        let reference = Reference::of_image(image)
+            .map_err(|error| AppError::usage(format!("`{image}` is not an image")).because(&error))?;
+        let client = registry::client(context)?;
+        let asked = tokio::time::timeout(TIMEOUT, client.manifest(&reference)).await.map_err(|_| {
+            AppError::system(format!("the registry of `{image}` did not answer within {} s", TIMEOUT.as_secs()))
+        })?;
+        let manifest = asked.map_err(AppError::from)?;
+        Ok(format!("`{image}` is {}", manifest.digest))
+    };
+    CheckReport::of(NAME, asked.await)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_cannot_be_written_is_a_failure_with_a_fix() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(directory("cache", Some(dir.path().join("a/b"))).outcome, CheckOutcome::Ok);
+        let found = directory("cache", Some("/proc/none".into()));
+        assert_eq!(found.outcome, CheckOutcome::Failed);
+        assert!(found.hint.unwrap().contains("XDG_CACHE_HOME"));
+        assert_eq!(directory("state", None).outcome, CheckOutcome::Warning);
+    }
+}

@@ -1,0 +1,217 @@
+//! The tree of commands, as each name of the program has it: Plumbline's with examples and short help,
+//! Sonobuoy's with its meanings of options.
+
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, Command, CommandFactory};
+use plumbline_core::duration::{DurationError, parse_duration};
+
+use crate::args::examples::with_examples;
+use crate::args::{Cli, GLOBAL};
+use crate::compat::SONOBUOY;
+
+/// The option that shows the help with all options.
+pub(crate) const HELP_ALL: &str = "--help-all";
+
+/// Options of one heading in the short help of a command, by id.
+type Section = (&'static str, &'static [&'static str]);
+
+/// The options that most users need, of commands with many. `--help` shows these, and `--help-all`
+/// shows all.
+const ESSENTIAL: &[(&str, &[Section])] = &[
+    (
+        "run",
+        &[
+            ("What to run", &["plugins", "command", "mode", "e2e_focus"]),
+            ("Where to run", &["local", "namespace", "kubeconfig", "context"]),
+            ("How to run", &["timeout", "wait", "retrieve", "dry_run"]),
+            ("Results", &["dir", "format", "known_failures"]),
+        ],
+    ),
+    (
+        "conformance run",
+        &[
+            ("Tests", &["mode", "e2e_focus", "e2e_skip", "retry_failed"]),
+            ("Cluster", &["namespace", "kubeconfig", "context", "registry_prefix"]),
+            ("How to run", &["timeout", "wait", "dry_run"]),
+            ("Results", &["dir", "format", "submission_dir", "product"]),
+        ],
+    ),
+    (
+        "gen",
+        &[
+            ("What to run", &["plugins", "mode", "e2e_focus", "plugin_env", "plugin_image"]),
+            ("Cluster", &["namespace", "kubeconfig", "context", "aggregator_permissions", "registry_prefix"]),
+            ("Settings", &["timeout", "config", "storage"]),
+            ("Manifest", &["format"]),
+        ],
+    ),
+    (
+        "gen config",
+        &[
+            ("Settings", &["namespace", "timeout", "config", "storage", "aggregator_permissions", "registry_prefix"]),
+            ("Format", &["format"]),
+        ],
+    ),
+    (
+        "gen plugin",
+        &[
+            ("Plugin", &["built_in", "name", "image", "driver", "result_format", "cmd", "arg", "env", "description"]),
+            ("Format", &["output"]),
+        ],
+    ),
+];
+
+/// Options that a command shares with another one, and that have no meaning there.
+const MEANINGLESS: &[(&str, &[&str])] = &[("conformance run", &["retrieve", "systemd_logs_image"])];
+
+/// Returns the commands under Plumbline's name. Without `all`, the help of commands with many options
+/// shows only those that most users need.
+pub(crate) fn as_plumbline(all: bool) -> Command {
+    with_examples(shortened(Cli::command(), "", all))
+}
+
+fn shortened(command: Command, path: &str, all: bool) -> Command {
+    let command = command.mut_subcommands(|sub| {
+        let below = format!("{path} {}", sub.get_name());
+        shortened(sub, below.trim(), all)
+    });
+    let of = |(known, _): &&(&str, &[&str])| *known == path;
+    let meaningless = MEANINGLESS.iter().find(of).map_or(&[][..], |(_, ids)| ids);
+    let command = command.mut_args(|arg| {
+        let arg = with_full_stop(arg);
+        if meaningless.contains(&arg.get_id().as_str()) { arg.hide(true) } else { arg }
+    });
+    let Some((_, sections)) = ESSENTIAL.iter().find(|(known, _)| *known == path) else { return command };
+    let in_section = |arg: &Arg| sections.iter().find(|(_, ids)| ids.contains(&arg.get_id().as_str()));
+    let command = command.mut_args(|arg| match in_section(&arg) {
+        Some(_) if arg.is_positional() => arg,
+        Some((heading, _)) => arg.help_heading(*heading),
+        None if all => arg,
+        None => arg.hide(true),
+    });
+    let help = "Print help with all options";
+    command.arg(
+        Arg::new("help_all")
+            .long(HELP_ALL.trim_start_matches('-'))
+            .action(ArgAction::HelpLong)
+            .help_heading(GLOBAL)
+            .help(help),
+    )
+}
+
+/// Adds the last full stop to a help of several sentences. The parser removes it from comments.
+fn with_full_stop(arg: Arg) -> Arg {
+    match arg.get_help().map(ToString::to_string) {
+        Some(help) if help.contains(". ") && !help.ends_with(['.', ']']) => arg.help(format!("{help}.")),
+        _ => arg,
+    }
+}
+
+/// Changes the commands to those of Sonobuoy: plain numbers are seconds or minutes, verdicts do not
+/// change exit codes, and the options of its logging library work as they do there.
+pub(crate) fn as_sonobuoy(command: Command) -> Command {
+    let command = command.name(SONOBUOY).bin_name(SONOBUOY);
+    let command = command
+        .mut_arg("exit_code", |arg| arg.default_value("compat"))
+        .mut_arg("debug", |arg| arg.short('d'))
+        .mut_arg("v", |arg| arg.num_args(0..=1).default_missing_value("0").value_parser(log_level));
+    sonobuoys_options(command)
+}
+
+fn sonobuoys_options(command: Command) -> Command {
+    let command = command.mut_args(|arg| match arg.get_id().as_str() {
+        "wait" => arg.value_parser(minutes).value_name("MINUTES").hide(false),
+        "timeout" => arg.value_parser(seconds).value_name("SECONDS"),
+        // Sonobuoy's `-d` is `--debug`.
+        "dir" if arg.get_short() == Some('d') => arg.short(None),
+        _ => arg,
+    });
+    let command = match command.get_name() {
+        "e2e" | "modes" => command.hide(false),
+        "query" => command
+            .mut_arg("format", |arg| arg.alias(None).short(None).long("format"))
+            .mut_arg("dir", |arg| arg.short('o').long("output").alias("dir")),
+        _ => command,
+    };
+    command.mut_subcommands(sonobuoys_options)
+}
+
+/// Parses minutes as a number, or a duration.
+fn minutes(text: &str) -> Result<Duration, DurationError> {
+    number(text, 60)
+}
+
+/// Parses seconds as a number, or a duration.
+fn seconds(text: &str) -> Result<Duration, DurationError> {
+    number(text, 1)
+}
+
+fn number(text: &str, unit: u64) -> Result<Duration, DurationError> {
+    match text.parse::<u32>() {
+        Ok(number) => Ok(Duration::from_secs(unit * u64::from(number))),
+        Err(_) => parse_duration(text),
+    }
+}
+
+/// Parses a verbosity of Sonobuoy's logging library, which has no effect.
+fn log_level(text: &str) -> Result<String, String> {
+    match text.parse::<i32>() {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err("expected a number".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at<'a>(command: &'a Command, path: &str) -> &'a Command {
+        path.split_whitespace().fold(command, |command, name| command.find_subcommand(name).unwrap())
+    }
+
+    fn visible(command: &Command) -> Vec<&str> {
+        command.get_arguments().filter(|arg| !arg.is_hide_set()).map(|arg| arg.get_id().as_str()).collect()
+    }
+
+    #[test]
+    fn the_short_help_has_the_options_that_most_users_need() {
+        let (short, all) = (as_plumbline(false), as_plumbline(true));
+        for (path, sections) in ESSENTIAL {
+            let mut listed: Vec<&str> = sections.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
+            let mut shown = visible(at(&short, path));
+            shown.retain(|id| *id != "help_all");
+            listed.sort_unstable();
+            shown.sort_unstable();
+            assert_eq!(shown, listed, "{path}: an id is wrong");
+            assert!(shown.len() <= 15, "{path}: {} options", shown.len());
+            assert!(visible(at(&all, path)).len() > shown.len(), "{path}: nothing is left out");
+        }
+    }
+
+    #[test]
+    fn options_without_a_meaning_are_never_shown() {
+        for (path, ids) in MEANINGLESS {
+            for command in [as_plumbline(false), as_plumbline(true)] {
+                let shown = visible(at(&command, path)).join(" ");
+                assert!(ids.iter().all(|id| !shown.contains(id)), "{path}: {shown}");
+                assert!(ids.iter().all(|id| at(&command, path).get_arguments().any(|arg| arg.get_id() == id)));
+            }
+        }
+    }
+
+    #[test]
+    fn all_trees_are_consistent() {
+        as_plumbline(false).debug_assert();
+        as_plumbline(true).debug_assert();
+        as_sonobuoy(Cli::command()).debug_assert();
+    }
+
+    #[test]
+    fn plain_numbers_are_those_of_sonobuoy() {
+        assert_eq!(minutes("90"), Ok(Duration::from_secs(5400)));
+        assert_eq!(seconds("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(minutes("90s"), seconds("90"));
+        assert!(seconds("soon").is_err());
+    }
+}

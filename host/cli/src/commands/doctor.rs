@@ -1,0 +1,90 @@
+//! `plumbline doctor`
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use plumbline_app::AppError;
+use plumbline_app::doctor::{CheckOutcome, CheckReport, DoctorOptions, examine};
+use plumbline_app::modules::LimitsFile;
+use plumbline_app::report::print_json;
+use plumbline_app::report::text::one_line;
+use serde_json::{Value, json};
+
+use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
+use crate::commands::cluster::ClusterArgs;
+use crate::commands::version::version_document;
+use crate::error::FAILED;
+use crate::output::print;
+
+/// The exit codes, for `--help`.
+const CODES: &str = "\
+Exit codes:
+  0  nothing failed; there may be warnings
+  1  a check failed";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = CODES)]
+pub(crate) struct DoctorArgs {
+    /// Also ask the registry of this image for it; repeatable
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitsFile,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+}
+
+pub(crate) fn doctor(args: &DoctorArgs) -> Result<ExitCode, AppError> {
+    let options = DoctorOptions {
+        cluster: args.cluster.connect_options(),
+        namespace: args.cluster.namespace.clone(),
+        images: args.image.clone(),
+        limits: args.limits.clone(),
+    };
+    let reports = examine(&context(&args.registry), &options)?;
+    let failed = reports.iter().any(|report| report.outcome == CheckOutcome::Failed);
+    let version = version_document();
+    print("failed to print the report", |out| match args.output.format() {
+        DataFormat::Json => print_json(&document(version, &reports, !failed), out),
+        DataFormat::Text => print_reports(&version, &reports, out),
+    })?;
+    Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// Returns the reports as data. Keys are never removed or renamed (docs/output.md).
+fn document(mut version: Value, reports: &[CheckReport], healthy: bool) -> Value {
+    if let Some(fields) = version.as_object_mut() {
+        fields.insert("healthy".to_owned(), json!(healthy));
+        fields.insert("checks".to_owned(), json!(reports));
+    }
+    version
+}
+
+fn print_reports(version: &Value, reports: &[CheckReport], out: &mut impl Write) -> io::Result<()> {
+    let text = |key: &str| version.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    writeln!(out, "plumbline {} on {}", text("version"), text("platform"))?;
+    for report in reports {
+        let style = style(report.outcome);
+        writeln!(out, "{style}{:7}{style:#}  {:10}  {}", report.outcome, report.name, one_line(&report.what))?;
+        if let Some(hint) = &report.hint {
+            writeln!(out, "{:21}hint: {}", "", one_line(hint))?;
+        }
+    }
+    let count = |outcome| reports.iter().filter(|report| report.outcome == outcome).count();
+    let (failed, warnings) = (count(CheckOutcome::Failed), count(CheckOutcome::Warning));
+    writeln!(out, "\n{failed} failed, {warnings} warnings, {} checks", reports.len())
+}
+
+fn style(outcome: CheckOutcome) -> Style {
+    let colour = match outcome {
+        CheckOutcome::Ok => AnsiColor::Green,
+        CheckOutcome::Failed => AnsiColor::Red,
+        CheckOutcome::Warning | CheckOutcome::Skipped => AnsiColor::Yellow,
+    };
+    Style::new().fg_color(Some(colour.into()))
+}
