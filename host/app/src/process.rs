@@ -165,7 +165,7 @@ fn plan(
     plugin.ready().map_err(|error| {
         AppError::usage("failed to prepare the plugin")
             .because(&error)
-            .hint("find problems with `plumbline plugin check DIR`")
+            .hint("find problems with `plumbline plugin lint DIR`")
     })?;
     Ok(plugin)
 }
