@@ -19,7 +19,7 @@ use plumbline_core::PluginName;
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
 
 use crate::context::Context;
-use crate::error::AppError;
+use crate::error::{AppError, CHECK_FILE};
 use crate::sources::resolved::parse;
 
 pub use named::{built_in_names, built_in_yaml, is_packed, signatures_beside, sonobuoy, store};
