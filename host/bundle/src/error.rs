@@ -105,7 +105,10 @@ impl BundleError {
                 Some("put large or many files into the plugin's container image")
             }
             Self::Changed(_) => Some("try again when no other process writes to this directory"),
-            _ => None,
+            Self::Read { .. } => Some("check that the file exists and that you can read it"),
+            Self::Definition { .. } | Self::Pattern { .. } => Some("see docs/definition.md for all keys"),
+            Self::TooManyModules(_) => Some("remove modules that the plugin does not use"),
+            Self::Write(_) => None,
         }
     }
 

@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(wait("plumbline run --wait --timeout 90m"), Ok((minutes(1440), minutes(90))));
         assert_eq!(wait("plumbline run --wait=10m --timeout 0"), Ok((minutes(10), seconds(0))));
         let error = wait("plumbline run --wait=90").unwrap_err();
-        assert!(error.contains("`90` has no unit: write `90s`, `90m` or `90h`"), "{error}");
+        assert!(error.contains("invalid duration `90`: the unit is missing: write `90s`, `90m` or `90h`"), "{error}");
     }
 
     #[test]

@@ -151,6 +151,6 @@ mod tests {
         keep(flood, None, path.clone()).await;
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.len() as u64 <= MAX_KEPT + 100);
-        assert_eq!(text.matches("left out").count(), 1);
+        assert_eq!(text.matches("truncated after").count(), 1);
     }
 }

@@ -63,7 +63,7 @@ pub async fn copy_image(
         for blob in blobs(manifest) {
             if is_foreign(blob) {
                 return Err(Cause::Kind(format!(
-                    "layer {} of manifest {} is stored outside of the registry, which is not supported",
+                    "layer {} of manifest {} is stored outside of the registry, which is not supported: choose other platforms (`--platform`)",
                     blob.digest, manifest.digest
                 ))
                 .of(format!("copy {}", root.digest)));

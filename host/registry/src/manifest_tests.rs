@@ -24,7 +24,7 @@ fn the_kind_is_what_the_document_and_the_server_agree_on() {
     assert_eq!(parse(&silent, Some(media::DOCKER_MANIFEST)).unwrap().media_type, media::DOCKER_MANIFEST);
     assert_eq!(parse(&silent, Some("application/json")).unwrap().media_type, media::OCI_MANIFEST);
     let told = parse(&image(), Some(media::OCI_INDEX)).unwrap_err().to_string();
-    assert!(told.contains("it was sent as") && told.contains("calls itself"), "{told}");
+    assert!(told.contains("it was sent as") && told.contains("but its `mediaType` is"), "{told}");
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn rubbish_is_refused_by_name() {
         (b"{}", "missing field"),
         (br#"{"schemaVersion":1}"#, "not a manifest"),
         (br#"{"schemaVersion":2,"mediaType":"text/html"}"#, "`text/html`"),
-        (br#"{"schemaVersion":2,"manifests":[{"mediaType":"x","digest":"sha256:00","size":1}]}"#, "not a digest"),
+        (br#"{"schemaVersion":2,"manifests":[{"mediaType":"x","digest":"sha256:00","size":1}]}"#, "invalid digest"),
         (br#"{"schemaVersion":2,"manifests":[{"mediaType":"x","digest":"x","size":-1}]}"#, "not a manifest"),
     ] {
         let told = RawManifest::parse(Bytes::from_static(bytes), None).unwrap_err().to_string();

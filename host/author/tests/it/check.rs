@@ -44,10 +44,10 @@ fn names_that_lead_nowhere_are_found_with_what_was_meant() {
     for part in [
         "warning: plugin.yaml: `sonobuoy-config.result-fromat` is not a known key and is ignored: did you mean `result-format`?",
         "did you mean `options`?",
-        "error: plugin.yaml: `result-format: taly` names no module",
-        "error: plugin.yaml: `plumbline.expectations: daemonst` names no module",
-        "error: plugin.yaml: `plumbline.summarizer: host-fact` names no module",
-        "warning: tally.wasm: the definition does not name this module",
+        "error: plugin.yaml: `result-format: taly` is not a known module",
+        "error: plugin.yaml: `plumbline.expectations: daemonst` is not a known module",
+        "error: plugin.yaml: `plumbline.summarizer: host-fact` is not a known module",
+        "warning: tally.wasm: the definition does not use this module",
     ] {
         assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
     }
@@ -93,7 +93,7 @@ fn two_that_answer_to_one_name_and_one_that_hides_a_built_in_module_are_found() 
     for part in [
         "warning: junit.wasm: its name is `tally`, but its file is `junit`",
         "error: tally.wasm: `tally` is also a post-processor in `junit.wasm`",
-        "warning: junit.wasm: `junit` is the name of a built-in module",
+        "warning: junit.wasm: `junit` replaces the built-in module of this name",
     ] {
         assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
     }
@@ -145,10 +145,10 @@ fn cases_that_nobody_would_read_are_found() {
     let told = lines(&check(dir.path()).unwrap());
     assert_eq!(told.len(), 5, "{told:#?}");
     assert!(told[0].contains("error: tests/empty: the case has nothing to read"));
-    assert!(told[1].contains("warning: tests/judged: the case does not say what must come out"));
-    assert!(told[2].contains("warning: tests/loose: the case does not say what must come out"));
-    assert!(told[3].contains("error: tests/loose: `results/x.tally` is read by nobody"));
-    assert!(told[4].contains("warning: tests/new: the case does not say"));
+    assert!(told[1].contains("warning: tests/judged: the case has no expected result"));
+    assert!(told[2].contains("warning: tests/loose: the case has no expected result"));
+    assert!(told[3].contains("error: tests/loose: `results/x.tally` is not read"));
+    assert!(told[4].contains("warning: tests/new: the case has no expected result"));
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn what_is_no_module_is_named_and_the_old_one_stays() {
             &wat::parse_str("(module)").unwrap(),
             "it lacks exports that its world requires: plumbline:plugin/post-processor@0.1.0#process",
         ),
-        (&wat::parse_str(sockets).unwrap(), "imports interfaces that modules do not get: wasi:sockets/tcp@0.2.0"),
+        (&wat::parse_str(sockets).unwrap(), "imports interfaces that modules cannot use: wasi:sockets/tcp@0.2.0"),
         (&core(r#"(import "env" "connect" (func))"#), "it imports functions that modules cannot use: `env` (connect)"),
         (&core(command), "it is a program"),
         (&huge, "is larger than 67108864 bytes"),

@@ -381,9 +381,9 @@ mod private_tests {
     fn a_public_key_where_a_private_one_is_needed_and_the_other_way_round_are_named() {
         let (key, text) = PrivateKey::generate().unwrap();
         let error = PrivateKey::from_pem(key.public().to_pem().as_bytes()).unwrap_err();
-        assert_eq!(error.to_string(), "it holds `PUBLIC KEY`, not `PRIVATE KEY`");
+        assert_eq!(error.to_string(), "it has `PUBLIC KEY`, expected `PRIVATE KEY`");
         let error = PublicKey::from_pem(text.as_bytes()).unwrap_err();
-        assert_eq!(error.to_string(), "it holds `PRIVATE KEY`, not `PUBLIC KEY`");
+        assert_eq!(error.to_string(), "it has `PRIVATE KEY`, expected `PUBLIC KEY`");
         assert!(matches!(PublicKey::from_pem(b"no key at all"), Err(KeyError::Pem(_))));
         assert!(matches!(PublicKey::from_pem(&vec![b'-'; 1 << 20]), Err(KeyError::TooLong(_))));
         let two = key.public().to_pem().repeat(2);

@@ -97,7 +97,7 @@ fn why_a_run_failed_as_a_whole_is_told_to_whoever_looks_or_waits() {
     for command in ["status", "wait"] {
         let done = pod.looked_at(&[command]).expect(4);
         assert!(
-            done.out.contains("\ncause: two definitions have the name `smoke`\nhint:  the second is "),
+            done.out.contains("\ncause: two definitions have the name `smoke`\nhint:  rename the second, `"),
             "{}",
             done.out
         );

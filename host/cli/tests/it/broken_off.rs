@@ -123,7 +123,7 @@ fn a_run_that_fails_as_a_whole_says_why_until_somebody_goes_on_with_it() {
     let status = bed.plumbline(&["status", "--local"]).expect(4);
     assert!(status.out.contains(" · failed · "), "{}", status.out);
     assert!(status.out.contains("\ncause: the run failed: failed to write `"), "{}", status.out);
-    assert!(status.out.contains("\nhint:  what was received is kept"), "{}", status.out);
+    assert!(status.out.contains("\nhint:  received results are kept"), "{}", status.out);
     let work = bed.path("out").join(&entries(&bed.path("out"))[0]);
     fs::remove_dir_all(work.join("tree/meta/info.json")).unwrap();
     bed.plumbline(&["run", "--local", "--continue", work.to_str().unwrap()]).expect(0);

@@ -63,5 +63,5 @@ async fn a_cluster_that_answers_is_shown_with_its_version_and_the_run_in_it() {
     double
         .put("pods", json!({"metadata": {"name": "sonobuoy", "namespace": "sonobuoy", "labels": labels}, "spec": {}}));
     let report: Value = serde_json::from_str(&examine(1)).unwrap();
-    assert!(report.to_string().contains("there is a run in namespace `sonobuoy` already"), "{report:#}");
+    assert!(report.to_string().contains("namespace `sonobuoy` already has a run"), "{report:#}");
 }

@@ -202,7 +202,7 @@ fn a_bundle_is_pulled_with_the_pull_secret_and_found_by_the_next_container() {
         log
     };
     let log = launched("the bundle is ready");
-    assert!(log.contains("names plugin `other`, which is not in this run"), "{log}");
+    assert!(log.contains("ignored plugin `other` in `Plumbline.Bundles`: it is not in this run"), "{log}");
     assert!(!log.contains("`mine`"), "the module is known: {log}");
     let dir = pod.bed.path(FETCHED).join(digest.strip_prefix("sha256:").unwrap());
     assert_eq!(fs::read(dir.join("mine.wasm")).unwrap(), fs::read(built_in("raw.wasm")).unwrap());

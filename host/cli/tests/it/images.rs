@@ -86,7 +86,7 @@ fn all_images_of_a_run_are_listed() {
     assert!(unknown.err.contains("--kubernetes-version"), "{}", unknown.err);
     bed.write("bad", "not an image\n");
     let bad = bed.plumbline(&["images", "list", "--list", "bad", "--kubernetes-version", "v1.30.2"]).expect(2);
-    assert!(bad.err.contains("suite names `not an image`"), "{}", bad.err);
+    assert!(bad.err.contains("suite has the invalid image `not an image`"), "{}", bad.err);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn one_platform_is_chosen_and_what_is_named_by_digest_stays_whole() {
     // The image does not have this platform.
     let args = ["images", "copy", "--platform", "linux/s390x", "--to", &to, "registry.k8s.io/pause:3.9"];
     let none = plumbline(&bed, &here.host, &[], &args).expect(4);
-    assert!(none.err.contains("there are: linux/amd64, linux/arm64"), "{}", none.err);
+    assert!(none.err.contains("available platforms: linux/amd64, linux/arm64"), "{}", none.err);
 }
 
 #[test]

@@ -185,7 +185,7 @@ async fn log_lines_are_objects_and_their_end_can_be_selected() {
     let line: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(line, json!({"namespace": "sonobuoy", "pod": "sonobuoy", "container": "kube-sonobuoy", "line": "two"}));
     let wrong = cluster.plumbline(&["logs", "--since", "10"]).expect(2);
-    assert!(wrong.err.contains("`10` has no unit"), "{}", wrong.err);
+    assert!(wrong.err.contains("invalid duration `10`: the unit is missing"), "{}", wrong.err);
 }
 
 #[test]

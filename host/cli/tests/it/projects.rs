@@ -34,7 +34,7 @@ fn a_new_project_says_what_to_do_next_and_is_never_written_over() {
     let done = bed.plumbline(&["plugin", "new", "my-format", "--lang", "rust"]).expect(2);
     assert!(done.err.contains("error: `my-format` already exists"), "{}", done.err);
     let done = bed.plumbline(&["plugin", "new", "x", "--lang", "cobol"]).expect(2);
-    assert!(done.err.contains("`cobol` is not a language"), "{}", done.err);
+    assert!(done.err.contains("unknown language `cobol`"), "{}", done.err);
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn what_is_not_verified_has_its_reason_and_code_1() {
     );
     // The bundle has the same name and other bytes, so the signatures are for another digest.
     packed(&bed, "tap", "changed");
-    assert!(told(&["--key", "release.pub"]).contains("has the digest sha256:"));
+    assert!(told(&["--key", "release.pub"]).contains("signed another bundle: sha256:"));
     let shown = bed.plumbline(&["plugin", "verify", &tar, "--key", "release.pub"]).expect(1).out;
     assert!(shown.starts_with("not verified: `tap` sha256:"), "{shown}");
 }

@@ -286,7 +286,7 @@ fn without_a_list_of_required_tests_nobody_knows() {
     assert!(done.out.contains("not checked  required-tests"), "{}", done.out);
     bed.plumbline(&["submission", "check", "out", "--exit-code", "compat"]).expect(0);
     let image = bed.plumbline(&["submission", "check", "out", "--required", "image"]).expect(2);
-    assert!(image.err.contains("which image has the suite of v1.99"), "{}", image.err);
+    assert!(image.err.contains("the image with the suite of v1.99 is unknown"), "{}", image.err);
     let nobody =
         bed.plumbline(&["submission", "check", "out", "--required", "image:127.0.0.1:1/conformance:v1.31.0"]).expect(4);
     assert!(nobody.err.contains("failed to read the required tests from image"), "{}", nobody.err);

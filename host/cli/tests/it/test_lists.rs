@@ -107,7 +107,7 @@ fn directories_have_a_list_for_each_version() {
     assert_eq!(list(&bed, &["-i", "lists"]).expect(0).out, "three\ntwo\n");
     assert_eq!(list(&bed, &["-i", "lists", "--version", "v1.40.0"]).expect(0).out, "one\ntwo\n");
     assert!(list(&bed, &["-i", "lists", "--version", "v1.40.9"]).expect(0).err.contains("using that of v1.40.1"));
-    assert!(list(&bed, &["-i", "lists", "--version", "v1.41.0"]).expect(2).err.contains("there are v1.40.1, v1.40.0"));
+    assert!(list(&bed, &["-i", "lists", "--version", "v1.41.0"]).expect(2).err.contains("it has v1.40.1, v1.40.0"));
     let nowhere = list(&bed, &["-i", "nowhere"]).expect(2);
     assert!(nowhere.err.contains("it is not a file, a directory or a URL"), "{}", nowhere.err);
 }

@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn what_is_no_image_is_named() {
         let told = ImageSet::default().add_list("Flag --x is deprecated", "the list").unwrap_err().to_string();
-        assert!(told.contains("the list names `Flag --x is deprecated`"), "{told}");
+        assert!(told.contains("the list has the invalid image `Flag --x is deprecated`"), "{told}");
         let many: String = (0..=MAX_IMAGES).map(|at| format!("a.b/c:{at}\n")).collect();
         assert_eq!(ImageSet::default().add_list(&many, "x"), Err(SetError::TooMany));
     }

@@ -206,7 +206,7 @@ mod tests {
     fn what_is_no_such_list_says_why() {
         for (text, reason) in [
             ("a: b", "not a list of tests"),
-            ("- {codename: a, release: soon}", "`soon` is not a version"),
+            ("- {codename: a, release: soon}", "invalid version `soon`"),
             ("- {release: v1.1}", "no `codename`"),
             ("- {codename: a, release: v1.9}", "no test in it is required for v1.2"),
         ] {

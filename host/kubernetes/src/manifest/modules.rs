@@ -323,6 +323,6 @@ mod tests {
         };
         assert!(told("a b.wasm", 1).contains("has a name that ConfigMaps do not allow"));
         assert!(told(&"a".repeat(101), 1).contains("at most 100 characters"));
-        assert!(told("m.wasm", MAX_PACKED_BYTES + 1).contains("at most 32 MiB are carried"));
+        assert!(told("m.wasm", MAX_PACKED_BYTES + 1).contains("ConfigMaps carry at most 32 MiB"));
     }
 }

@@ -230,7 +230,7 @@ async fn bad_filters_are_told_once_and_the_rest_goes_on() {
     let errors = errors(&bed.survey(&options).await);
     assert_eq!(errors.len(), 2, "{errors:#?}");
     assert!(errors[0].starts_with("filters: the label selector is left out"), "{errors:#?}");
-    assert!(errors[1].starts_with("namespaces: only namespace `default` is looked at"), "{errors:#?}");
+    assert!(errors[1].starts_with("namespaces: only namespace `default` is queried"), "{errors:#?}");
     assert_eq!(bed.names("resources/ns/default/core_v1_configmaps.json"), ["a"]);
     assert!(!bed.has("resources/ns/kube-system"));
 }

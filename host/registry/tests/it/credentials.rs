@@ -67,7 +67,7 @@ async fn a_helper_that_has_nothing_leads_on() {
 async fn a_helper_that_fails_is_an_error_and_not_a_stranger() {
     for (script, expected) in [
         ("echo 'the vault is locked' >&2; exit 3", "the vault is locked"),
-        ("echo not json", "not an answer"),
+        ("echo not json", "an invalid response"),
         ("yes | head -c 200000", "more than"),
         ("kill -9 $$", "signal"),
     ] {

@@ -65,7 +65,7 @@ async fn another_manifest_than_was_asked_for_is_refused() {
 #[tokio::test]
 async fn what_is_no_manifest_is_named() {
     let cause = manifest(&[("content-type", media::OCI_INDEX)], manifest_text(&[])).await.to_string();
-    assert!(cause.contains("calls itself"), "{cause}");
+    assert!(cause.contains("but its `mediaType` is"), "{cause}");
     let cause = manifest(&[("content-type", "text/html")], "<html>log in</html>").await.to_string();
     assert!(cause.contains("not a manifest"), "{cause}");
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(50_000), "]".repeat(50_000));

@@ -133,10 +133,10 @@ async fn a_token_server_elsewhere_serves_strangers() {
 #[tokio::test]
 async fn token_servers_that_answer_rubbish_are_named() {
     for (status, body, expected) in [
-        (200, "", "not a token"),
-        (200, "{}", "without a token"),
+        (200, "", "invalid response"),
+        (200, "{}", "sent no token"),
         (200, r#"{"token":"a\nb"}"#, "characters"),
-        (200, r#"{"token":["a"]}"#, "not a token"),
+        (200, r#"{"token":["a"]}"#, "invalid response"),
         (401, r#"{"details":"who are you"}"#, "who are you"),
     ] {
         let server = Double::start(move |seen, host, _| match seen.path.starts_with("/token") {

@@ -161,12 +161,12 @@ fn wrong_values_are_told_with_their_place() {
     let error = load(NODE, None, &env).unwrap_err().to_string();
     for part in [
         "`AGGREGATOR_URL`: `http://10.0.0.1:8080` has the scheme `http`, but aggregators accept only https: write it as `https://HOST:PORT`",
-        "`RESULT_TYPE`: plugin name `Not/AName` is not a valid name",
-        "`NODE_NAME`: node name `../..` is not a valid name",
+        "`RESULT_TYPE`: plugin name `Not/AName` is not valid",
+        "`NODE_NAME`: node name `../..` is not valid",
         "`CA_CERT`: is not a PEM text with a block `CERTIFICATE`",
         "`CLIENT_KEY`: is not a PEM text with a block `EC PRIVATE KEY` or `PRIVATE KEY`",
         "`SONOBUOY_PROGRESS_PORT`: `99999` is not a port",
-        "`SONOBUOY_DONE_FILE_DELAY`: `5 minutes` is not a duration",
+        "`SONOBUOY_DONE_FILE_DELAY`: invalid duration `5 minutes`",
     ] {
         assert!(error.contains(part), "{part}\n{error}");
     }

@@ -100,7 +100,7 @@ fn an_upper_case_digest_is_another_digest() {
     let upper = changed(&key, |statement| statement["subject"][0]["digest"]["sha256"] = json!("AB".repeat(32)));
     let release = trusted("release", key.public());
     let reasons = verify(&[upper], &subject, &[&release], now()).unwrap_err();
-    assert!(matches!(&reasons[..], [reason] if reason.contains("has the digest sha256:ABAB")), "{reasons:?}");
+    assert!(matches!(&reasons[..], [reason] if reason.contains("signed another bundle: sha256:ABAB")), "{reasons:?}");
 }
 
 #[test]

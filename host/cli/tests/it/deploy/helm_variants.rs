@@ -58,7 +58,7 @@ fn settings_mean_what_options_of_gen_mean() {
                 "--image-pull-policy",
                 "Always",
                 "--timeout",
-                "60",
+                "60s",
                 "--force-image-pull-policy",
             ],
         ),

@@ -212,7 +212,7 @@ impl ProgressReporter {
             let parts = target(url);
             if parts.is_none() {
                 say(format_args!(
-                    "test-plugin: progress could not be posted to `{url}`: expected `http://HOST:PORT/PATH`"
+                    "test-plugin: failed to post progress to `{url}`: expected `http://HOST:PORT/PATH`"
                 ));
             }
             parts
@@ -260,7 +260,7 @@ impl ProgressReporter {
             return;
         };
         self.failed += 1;
-        say(format_args!("test-plugin: progress could not be posted to `http://{host}{path}`: {error}"));
+        say(format_args!("test-plugin: failed to post progress to `http://{host}{path}`: {error}"));
         if self.failed >= MAX_FAILED {
             say("test-plugin: no more progress is posted");
             self.target = None;

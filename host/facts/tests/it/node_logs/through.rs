@@ -68,7 +68,7 @@ fn what_it_prints_on_stderr_is_a_note() {
     let bed = Bed::with_journal();
     let (lines, summary) = bed.logs(&bed.through("echo 'Hint: you see only your own messages' >&2"));
     assert_eq!((summary.notes.len(), lines.len()), (2, 2));
-    assert!(message(&lines[0]).contains("only your own") && message(&lines[1]).contains("no entry"));
+    assert!(message(&lines[0]).contains("only your own") && message(&lines[1]).contains("no entries"));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn beyond_the_limit_the_newest_lines_stay_and_the_first_line_says_so() {
     assert_eq!((first[TRUNCATED].as_str(), summary.missing_lines), (Some("1"), missing as u64));
     assert_eq!((&first[MISSING_LINES], &first[LIMIT_BYTES]), (&json!(missing.to_string()), &json!("2000")));
     let bytes: usize = first[MISSING_BYTES].as_str().unwrap().parse().unwrap();
-    assert!(bytes > 1000 && message(first).contains("are left out"), "{first}");
+    assert!(bytes > 1000 && message(first).contains("are omitted"), "{first}");
     assert!(fs::metadata(bed.output()).unwrap().len() < 2_000 + 400);
 }
 

@@ -139,7 +139,7 @@ async fn a_run_is_waited_for() {
 async fn what_was_gathered_so_far_can_be_had() {
     let bed = Bed::new(&running()).await;
     let error = bed.snapshot().await.unwrap_err();
-    assert!(error.to_string().contains("no run is under way"), "{error}");
+    assert!(error.to_string().contains("no active run"), "{error}");
     assert!(bed.at_home().is_empty());
     let tree = bed.pod().join(".plumbline-run-1/tree/plugins/e2e");
     fs::create_dir_all(&tree).unwrap();

@@ -31,7 +31,7 @@ fn a_module_for_another_world_is_told_what_is_missing_and_what_it_has() {
     assert!(told.contains("it exports memory, cabi_realloc, plumbline:plugin/post-processor@0.1.0#process"), "{told}");
     assert!(hint.contains("bindings"), "{hint}");
     let (told, hint) = refused(&core("", "", ""), "no-module");
-    assert!(told.contains("unknown world `no-module` (there: post-processor-module, "), "{told}");
+    assert!(told.contains("unknown world `no-module` (worlds: post-processor-module, "), "{told}");
     assert!(hint.contains("module.yaml"));
 }
 
