@@ -13,6 +13,13 @@ use crate::error::Error;
 pub(crate) fn cargo(dir: &Path) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(dir).stdin(Stdio::null());
+    // `cargo run` sets these for this program. Build scripts that depend on them would run again.
+    let of_this_package = |name: &OsString| {
+        name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+    };
+    for (name, _) in env::vars_os().filter(|(name, _)| of_this_package(name)) {
+        command.env_remove(name);
+    }
     command
 }
 

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 use plumbline_core::duration::{DurationError, parse_duration};
 
 use crate::args::examples::with_examples;
-use crate::args::{Cli, GLOBAL};
+use crate::args::Cli;
 use crate::compat::SONOBUOY;
 
 /// The option that shows the help with all options.
@@ -80,6 +80,8 @@ fn shortened(command: Command, path: &str, all: bool) -> Command {
     let meaningless = MEANINGLESS.iter().find(of).map_or(&[][..], |(_, ids)| ids);
     let command = command.mut_args(|arg| {
         let arg = with_full_stop(arg);
+        // Otherwise, an argument belongs to the heading of the options before it.
+        let arg = if arg.is_positional() { arg.help_heading(None) } else { arg };
         if meaningless.contains(&arg.get_id().as_str()) { arg.hide(true) } else { arg }
     });
     let Some((_, sections)) = ESSENTIAL.iter().find(|(known, _)| *known == path) else { return command };
@@ -95,7 +97,7 @@ fn shortened(command: Command, path: &str, all: bool) -> Command {
         Arg::new("help_all")
             .long(HELP_ALL.trim_start_matches('-'))
             .action(ArgAction::HelpLong)
-            .help_heading(GLOBAL)
+            .help_heading(None)
             .help(help),
     )
 }

@@ -120,7 +120,7 @@ async fn permissions_are_asked_for_what_is_created_and_no_more() {
     assert!(cluster.double.list("serviceaccounts").is_empty());
     cluster.double.deny("create", "networkpolicies");
     let refused = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "two", "--existing-service-account"]).expect(4);
-    assert!(refused.err.contains("may not create networkpolicies in namespace `two`"), "{}", refused.err);
+    assert!(refused.err.contains("no permission to create networkpolicies in namespace `two`"), "{}", refused.err);
 }
 
 /// The name of the aggregator's ClusterRole, and of its binding.

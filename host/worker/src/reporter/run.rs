@@ -176,6 +176,11 @@ impl Observer<'_> {
         follower.abort();
         // The task was just cancelled.
         let _ = follower.await;
+        // A result may be there before the pod was seen. Without the pod's owner, the condition could
+        // go to a later Job of the same name.
+        if self.machine.pod().is_none() {
+            self.confirm_pod().await;
+        }
         let owner = self.machine.pod().and_then(|pod| pod.job_uid.clone());
         (outcome, owner, self.terminated)
     }
