@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use plumbline_core::duration::{DurationError, parse_duration};
 
-use crate::args::examples::with_examples;
 use crate::args::Cli;
+use crate::args::examples::with_examples;
 use crate::compat::SONOBUOY;
 
 /// The option that shows the help with all options.

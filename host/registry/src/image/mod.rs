@@ -236,7 +236,9 @@ mod tests {
         assert_eq!(of("linux/arm64/v9").unwrap(), &all[2]);
         assert!(of("linux/arm64").unwrap_err().contains("several"));
         assert_eq!(of("linux/arm64/v8").unwrap(), &all[1]);
-        assert!(of("linux/s390x").unwrap_err().contains("available platforms: linux/amd64, linux/arm64/v8, linux/arm64/v9"));
+        assert!(
+            of("linux/s390x").unwrap_err().contains("available platforms: linux/amd64, linux/arm64/v8, linux/arm64/v9")
+        );
         assert!(select(&all, None).unwrap_err().to_string().contains("choose a platform"));
         assert_eq!(select(&all[..1], None).unwrap(), &all[0]);
         assert!(select(&[], None).is_err());

@@ -24,8 +24,6 @@ fn messages_say_which_side_is_behind() {
         message("0.2.0"),
         "module `junit` is newer than this host: it uses `plumbline:plugin@0.2.0`, this host `0.1.0`"
     );
-    assert!(
-        message("").starts_with("module `junit` is older than this host: it uses `plumbline:plugin@(no version)`")
-    );
+    assert!(message("").starts_with("module `junit` is older than this host: it uses `plumbline:plugin@(no version)`"));
     assert!(check("junit", &["0.1.0".into()]).is_ok());
 }

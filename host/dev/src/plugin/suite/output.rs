@@ -211,9 +211,7 @@ impl ProgressReporter {
         let target = url.and_then(|url| {
             let parts = target(url);
             if parts.is_none() {
-                say(format_args!(
-                    "test-plugin: failed to post progress to `{url}`: expected `http://HOST:PORT/PATH`"
-                ));
+                say(format_args!("test-plugin: failed to post progress to `{url}`: expected `http://HOST:PORT/PATH`"));
             }
             parts
         });

@@ -22,9 +22,14 @@ async fn a_worker_that_cannot_reach_the_aggregator_says_why_and_ends_a_run_that_
     let mut bed = bed(log).await;
     let (key, error) = bed.failed().await;
     assert_eq!(key, "scan/w1");
-    for part in
-        ["did not reach the aggregator", "`sonobuoy-aggregator`", "network policies", "no such host", "`scan-x`", "`w1`"]
-    {
+    for part in [
+        "did not reach the aggregator",
+        "`sonobuoy-aggregator`",
+        "network policies",
+        "no such host",
+        "`scan-x`",
+        "`w1`",
+    ] {
         assert!(error.error.contains(part), "{part}: {}", error.error);
     }
     bed.fail_fast.cancelled().await;
