@@ -1,6 +1,7 @@
 //! Every text in the source that has at least three words, with what it is for: an error, a hint, a
 //! log line. There is one snapshot per crate, so that one reading of them is a reading of all
 //! messages. Errors with a type are also in the snapshot `messages` of their crate, with values.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
 use std::fs;
