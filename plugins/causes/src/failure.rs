@@ -46,6 +46,8 @@ const MARKERS: [&str; 11] = [
 ];
 /// The starts of lines after which there are only stack traces.
 const STACKS: [&str; 3] = ["goroutine ", "stack backtrace:", "Stack trace:"];
+/// The start of the line that ends a message.
+const ENDS: &str = "In [";
 const CAUSED_BY: &str = "Caused by: ";
 
 /// The parts of a failed item that identify its cause.
@@ -129,6 +131,8 @@ fn ends_with(message: &[String], part: &[String]) -> bool {
 struct Reading {
     message: Vec<String>,
     lines: Vec<Vec<String>>,
+    /// The number of lines of the message, repeated ones included.
+    seen: usize,
     /// The last location on a line of its own that belongs to no library. Ginkgo and pytest write
     /// it below the message.
     place: Option<String>,
@@ -165,6 +169,10 @@ impl Reading {
                     if !is_library(placed.path) && !(in_stack && reading.place.is_some()) {
                         reading.place = Some(placed.path.to_owned());
                     }
+                    // Ginkgo writes this line at the end of the message. A log may follow.
+                    if line.starts_with(ENDS) {
+                        break;
+                    }
                     placed.rest
                 }
                 None => line,
@@ -181,9 +189,10 @@ impl Reading {
     fn add(&mut self, line: &str, name: &str) {
         let room = MAX_WORDS.saturating_sub(self.message.len()).min(MAX_LINE_WORDS);
         let is_diff = line.starts_with(['+', '-']) && !self.lines.is_empty();
-        if room == 0 || self.lines.len() >= MAX_LINES || is_diff {
+        if room == 0 || self.seen >= MAX_LINES || is_diff {
             return;
         }
+        self.seen += 1;
         // What varies at the start, such as a URL, is missing if another client reports the error.
         let found: Vec<String> =
             words(&without_type(line), room + 1).into_iter().skip_while(|word| is_wild(word)).collect();
@@ -214,7 +223,7 @@ fn is_empty(line: &str, name: &str) -> bool {
     let word = line.trim_end_matches('.');
     line == name
         || line.strip_prefix(PREFIX) == Some(name)
-        || line.rsplit_once("::").is_some_and(|(_, last)| is_name(last, name))
+        || line.rsplit_once(':').is_some_and(|(before, last)| before.ends_with(':') && is_name(last, name))
         || MARKERS.iter().any(|marker| line.starts_with(marker))
         || EMPTY.iter().any(|empty| word.eq_ignore_ascii_case(empty))
         || line.chars().all(|c| matches!(c, '-' | '=' | '_' | '*' | '#' | '~' | ' '))
@@ -242,6 +251,8 @@ mod tests {
     #[test]
     fn the_message_is_what_says_more_than_the_name() {
         let place = |path: &str| Some(path.to_owned());
+        let ended = "[FAILED] no space\nIn [It] at: /src/apps/job.go:90 @ 06/30/26 22:11:44.2\nSTEP: clean up";
+        assert_eq!(failed(ended), ("no space".to_owned(), place("apps/job.go")));
         for (text, message, location) in [
             (
                 "/src/test/e2e/framework/framework.go:630\nAug 17 17:08:48.006: no nodes\n/src/vendor/ginkgo/runner.go:113",

@@ -49,7 +49,8 @@ const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Au
 pub(crate) fn words(line: &str, most: usize) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let line = line.get(..line.floor_char_boundary(MAX_LINE)).unwrap_or_default();
-    let line = unquoted(&line.replace("\\\"", "\""), 0);
+    let line = if line.contains('\\') { line.replace("\\\"", "\"") } else { line.to_owned() };
+    let line = unquoted(&line, 0);
     let mut before = "";
     for token in line.split_whitespace() {
         if out.len() >= most {
@@ -102,6 +103,9 @@ fn is_number(token: &str) -> bool {
 /// Returns whether the token is a time of day, or a date with or without a time.
 fn is_time(token: &str) -> bool {
     let token = token.trim_matches(['[', ']', '(', ')', ':', ',']);
+    if !token.starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
     let shape: String = token.chars().take(10).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     shape == "0000-00-00" || shape.starts_with("00:00:00")
 }
@@ -161,6 +165,10 @@ fn quotation(quote: char, before: Option<char>, rest: &str) -> Option<&str> {
 
 /// Replaces the parts of a word that vary.
 pub(crate) fn masked(token: &str) -> String {
+    // Most words are plain ones.
+    if token.trim_end_matches(END).bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return token.to_owned();
+    }
     let is_edge = |c: char| DELIMITERS.contains(&c) || EDGES.contains(&c);
     let (head, rest) = token.split_at(token.len() - token.trim_start_matches(is_edge).len());
     let (core, tail) = rest.split_at(rest.trim_end_matches(is_edge).len());
@@ -228,7 +236,7 @@ fn is_namespaced(piece: &str) -> bool {
 }
 
 fn is_url(core: &str) -> bool {
-    core.split_once("://").is_some_and(|(scheme, _)| !scheme.is_empty())
+    core.contains(':') && core.split_once("://").is_some_and(|(scheme, _)| !scheme.is_empty())
 }
 
 /// Returns whether the word is a path from a root: `/tmp/x`, `./x/y`, `C:\x`.

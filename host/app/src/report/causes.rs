@@ -6,6 +6,7 @@ use plumbline_core::{FailedTest, FailedTests, Item};
 
 use crate::causes::{Cause, for_each_failure};
 use crate::report::failures::{Suites, TreeFailures};
+use crate::report::summary::PREFIX;
 use crate::report::text::{name, one_line};
 
 /// The failures that people see at a glance. Up to this number, reports do not group them.
@@ -55,7 +56,8 @@ pub fn causes_report(root: &Item, causes: &[Cause], out: &mut impl Write) -> io:
         writeln!(out, "{:>width$}  {} (cause {})", cause.count, one_line(&cause.template), name(&cause.id))?;
         for test in tests.iter().take(MAX_LISTED) {
             let label = failed.label(&test.id, Suites::IfAmbiguous) + &failed.nodes(test);
-            writeln!(out, "{:width$}    {}", "", name(&label))?;
+            let label = label.strip_prefix(PREFIX).map_or(&*label, str::trim_start);
+            writeln!(out, "{:width$}    {}", "", name(label))?;
         }
         if tests.len() > MAX_LISTED {
             writeln!(out, "{:width$}    and {} more", "", tests.len() - MAX_LISTED)?;

@@ -78,7 +78,7 @@ fn a_known_cause_excuses_its_failures_in_the_next_run() {
         bed.root().display()
     );
     bed.plugin("suite", "result-format: junit", &script);
-    let run = bed.plumbline(&["run", "--local", "-p", "suite.yaml", "--known-failures", "known.yaml"]).expect(1);
+    let run = bed.run(&["suite"], &["--known-failures", "known.yaml"]).expect(1);
     assert!(run.out.contains("7 known-failure") && run.out.contains("1 failure"), "{}", run.out);
     // Judged later, the archive gets the same verdict.
     let archive = bed.archive();
@@ -103,7 +103,7 @@ fn a_bundle_can_have_its_own_module_for_causes() {
     fs::copy(modules.join("guests/v0-1-0-summarizer.wasm"), bed.path("bundle/causes.wasm")).unwrap();
     bed.write("plain/plugin.yaml", definition);
     bed.write("run/plugins/suite/results/global/junit.xml", &report(1));
-    bed.write("run/meta/info.json", "{}");
+    bed.write("run/meta/info.json", r#"{"plugins": ["suite"]}"#);
     let with = |definition: &str| causes(&bed, &["run", "-p", "suite", "--reprocess", "--definition", definition]);
     assert_eq!(with("plain/plugin.yaml")[0]["count"], 7);
     assert_eq!(with("bundle/plugin.yaml"), Value::Null);
