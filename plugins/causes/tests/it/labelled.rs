@@ -1,6 +1,7 @@
 //! Failures with their true causes, labelled by hand. `source` is the file of this repository that
 //! a failure comes from, or `written` for failures in the form of a tool. The archive and the files
-//! below `golden-junit` and `postprocess` are public test data of vmware-tanzu/sonobuoy, Apache-2.0.
+//! below `golden-junit` and `postprocess` are public test data of vmware-tanzu/sonobuoy,
+//! Apache-2.0.
 
 use std::collections::BTreeMap;
 
