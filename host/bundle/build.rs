@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 /// The built-in modules, in the order in which help texts list them.
-const MODULES: [&str; 13] = [
+const MODULES: [&str; 14] = [
     "junit",
     "gojson",
     "tap",
@@ -24,6 +24,7 @@ const MODULES: [&str; 13] = [
     "systemd-logs",
     "job",
     "daemonset",
+    "causes",
     "known-failures",
     "checks",
 ];

@@ -13,7 +13,7 @@ use crate::report::say;
 use crate::target_std::{Target, TargetStd};
 
 /// The packages of the built-in modules.
-const STOCK: [&str; 13] = [
+const STOCK: [&str; 14] = [
     "plumbline-module-junit",
     "plumbline-module-gojson",
     "plumbline-module-tap",
@@ -25,6 +25,7 @@ const STOCK: [&str; 13] = [
     "plumbline-module-systemd-logs",
     "plumbline-module-job",
     "plumbline-module-daemonset",
+    "plumbline-module-causes",
     "plumbline-module-known-failures",
     "plumbline-module-checks",
 ];
@@ -184,6 +185,7 @@ mod tests {
                 "systemd-logs",
                 "job",
                 "daemonset",
+                "causes",
                 "known-failures",
                 "checks",
                 "misbehave",

@@ -14,6 +14,7 @@
 //!   not know any result format.
 #![forbid(unsafe_code)]
 
+mod causes;
 pub mod deliver;
 mod dispatcher;
 pub mod journal;
@@ -30,6 +31,7 @@ mod source;
 mod state;
 mod workdir;
 
+pub use causes::{CauseError, CauseFinder, CauseGroup, failed_leaf, is_failure};
 pub use dispatcher::{
     BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, Unsent, Vault, WorkerAccess, WorkerContact,
 };

@@ -234,6 +234,9 @@ fn used_modules(plugin: &PlannedPlugin, modules: &Modules) -> Vec<Value> {
     let expectations = plugin.expectations.iter().map(|module| ("expectations", module));
     let readers = readers.iter().map(|module| ("post-processor", module));
     let summarizer = plugin.summarizer().into_iter().map(|module| ("summarizer", module));
+    // Judges see the causes that this module finds.
+    let causes = plugin.judges.first().and_then(|judge| judge.causes.as_ref());
+    let causes = causes.map(|causes| ("summarizer", causes.module()));
     let judges = plugin.judges.iter().map(|judge| ("judge", &judge.module));
     let describe = |(role, module): (&str, &LazyModule)| {
         let info = module.info();
@@ -247,5 +250,5 @@ fn used_modules(plugin: &PlannedPlugin, modules: &Modules) -> Vec<Value> {
             "generation": info.generation,
         })
     };
-    expectations.chain(readers).chain(summarizer).chain(judges).map(describe).collect()
+    expectations.chain(readers).chain(summarizer).chain(causes).chain(judges).map(describe).collect()
 }

@@ -13,8 +13,8 @@
 //! * [`local_run`], [`cluster_run`], [`manifest`], [`suite`]: runs on this machine and in a cluster,
 //!   and the conformance suite in a run.
 //! * [`aggregator`], [`process`]: roles of the program in a cluster.
-//! * [`results`], [`trees`], [`judges`], [`difference`]: reads, judges and compares the results of
-//!   runs.
+//! * [`results`], [`trees`], [`judges`], [`causes`], [`difference`]: reads, judges, groups and compares
+//!   the results of runs.
 //! * [`report`]: renders results as text, Markdown, HTML, JUnit XML, JSON and YAML.
 //! * [`images`], [`submission`]: the images of a run, and submissions of conformance results.
 //! * [`doctor`], [`cache`]: what this machine and the cluster offer, and what is cached here.
@@ -42,6 +42,7 @@
 pub mod aggregator;
 pub mod bundles;
 pub mod cache;
+pub mod causes;
 pub mod cluster_run;
 pub mod context;
 pub mod difference;

@@ -167,6 +167,7 @@ mod modules_tests {
                 ("systemd-logs", true, false, false, false),
                 ("job", false, true, false, false),
                 ("daemonset", false, true, false, false),
+                ("causes", false, false, true, false),
                 ("known-failures", false, false, false, true),
                 ("checks", false, false, false, true)
             ]

@@ -11,15 +11,20 @@ use crate::problems::cut;
 const MAX_TEXT: usize = 3000;
 
 /// The keys of an entry.
-const KEYS: [&str; 5] = ["test", "pattern", "reason", "source", "until"];
+const KEYS: [&str; 6] = ["test", "pattern", "cause", "reason", "source", "until"];
 
-/// The names that an entry applies to.
+/// Maximum length of the id of a cause.
+const MAX_CAUSE: usize = 64;
+
+/// The tests that an entry applies to.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Which {
     /// Exactly this plain name.
     Test(String),
     /// The names that the regular expression matches.
     Pattern(String),
+    /// The failures of the cause with this id, whatever their names are.
+    Cause(String),
 }
 
 /// An entry as written in the list.
@@ -45,12 +50,13 @@ impl Entry {
         if let Some(key) = fields.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(format!("there is no key `{}`: there are `{}`", cut(key, 60), KEYS.join("`, `")));
         }
-        let which = match (text(&fields, "test")?, text(&fields, "pattern")?) {
-            (Some(name), None) => test(name)?,
-            (None, Some(pattern)) if !pattern.is_empty() => Which::Pattern(pattern.to_owned()),
-            (None, Some(_)) => return Err("`pattern` is empty".to_owned()),
-            (None, None) => return Err("it has neither `test` nor `pattern`".to_owned()),
-            (Some(_), Some(_)) => return Err("it has both `test` and `pattern`".to_owned()),
+        let which = match (text(&fields, "test")?, text(&fields, "pattern")?, text(&fields, "cause")?) {
+            (Some(name), None, None) => test(name)?,
+            (None, Some(pattern), None) if !pattern.is_empty() => Which::Pattern(pattern.to_owned()),
+            (None, Some(_), None) => return Err("`pattern` is empty".to_owned()),
+            (None, None, Some(id)) => cause(id)?,
+            (None, None, None) => return Err("it has none of `test`, `pattern` and `cause`".to_owned()),
+            _ => return Err("it has more than one of `test`, `pattern` and `cause`".to_owned()),
         };
         let until = match text(&fields, "until")? {
             None => None,
@@ -68,6 +74,14 @@ fn test(name: &str) -> Result<Which, String> {
     match plain(name) {
         "" => Err("the name is empty".to_owned()),
         name => Ok(Which::Test(name.to_owned())),
+    }
+}
+
+fn cause(id: &str) -> Result<Which, String> {
+    let is_valid = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    match id.trim() {
+        id if (1..=MAX_CAUSE).contains(&id.len()) && id.bytes().all(is_valid) => Ok(Which::Cause(id.to_owned())),
+        other => Err(format!("`cause` is not an id, such as 0a653b4a0a4b, but `{}`", cut(other, 60))),
     }
 }
 
@@ -92,6 +106,7 @@ mod tests {
         let entry = Entry::read(json!({"test": "[sig-a] b ", "reason": " r\n", "until": "2027-03-31"})).unwrap();
         assert_eq!((entry.which, entry.reason.as_str(), entry.until), (name, "r", Date::parse("2027-03-31")));
         assert_eq!(Entry::read(json!({"pattern": "^x"})).unwrap().which, Which::Pattern("^x".to_owned()));
+        assert_eq!(Entry::read(json!({"cause": "0a65 "})).unwrap().which, Which::Cause("0a65".to_owned()));
     }
 
     #[test]
@@ -102,8 +117,11 @@ mod tests {
             (json!({"test": ["sig-a"]}), "in quotes"),
             (json!({"test": 7}), "`test` is not a string"),
             (json!(" "), "name is empty"),
-            (json!({"reason": "r"}), "neither `test` nor `pattern`"),
-            (json!({"test": "a", "pattern": "b"}), "both"),
+            (json!({"reason": "r"}), "none of `test`, `pattern` and `cause`"),
+            (json!({"test": "a", "pattern": "b"}), "more than one"),
+            (json!({"cause": "a", "pattern": "b"}), "more than one"),
+            (json!({"cause": "No space"}), "not an id, such as 0a653b4a0a4b, but `No space`"),
+            (json!({"cause": 12}), "`cause` is not a string"),
             (json!({"pattern": ""}), "`pattern` is empty"),
             (json!({"test": "a", "untill": "2027-03-31"}), "there is no key `untill`: there are `test`"),
             (json!({"test": "a", "until": "next year"}), "not a day such as 2027-03-31, but `next year`"),

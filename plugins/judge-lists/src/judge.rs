@@ -13,6 +13,9 @@ use crate::reruns::Reruns;
 use crate::rules::{Leaf, Listed, Rules, Said};
 use crate::skips::Skips;
 
+/// The metadata key under which the host gives the id of a failure's cause.
+const CAUSE: &str = "cause";
+
 /// The judges for lists.
 #[derive(Debug, Clone, Copy)]
 pub struct Lists;
@@ -28,7 +31,8 @@ impl Judge for Lists {
             };
             let name = plain(&item.item.name);
             let full_name = with_class(name, &item.item.meta);
-            if let Some(said) = rules.say(&Leaf { name, full_name: &full_name, status }) {
+            let cause = item.item.meta.iter().find(|(key, _)| key == CAUSE).map(|(_, id)| id.as_str());
+            if let Some(said) = rules.say(&Leaf { name, full_name: &full_name, cause, status }) {
                 let Said { class, counts, reason, source } = said;
                 let (reason, source) = (shorten(reason), shorten(source));
                 out.rule(item.index, Ruling { class: class.to_owned(), counts, reason, source });
@@ -58,7 +62,11 @@ fn rules(plugin: &PluginInfo, evidence: Vec<InputFile>, problems: &mut Problems)
         "allowed-skips" => {
             let required = options.required.as_deref().map(pattern::compile).transpose();
             let required = required.map_err(|error| format!("option `required`: {error}"))?;
-            Box::new(Skips { list: List::read(evidence, today, problems), required })
+            let list = List::read(evidence, today, problems);
+            if let Some(place) = list.first_cause() {
+                problems.add(place, "`cause` is for failures, and this list is for skipped tests");
+            }
+            Box::new(Skips { list, required })
         }
         "baseline" => {
             let failed =

@@ -33,6 +33,9 @@
 //!   until: 2027-03-31                       # the last day on which the entry applies
 //! ```
 //!
+//! In place of `test` or `pattern`, an entry may have `cause`: the id of a cause, which the host adds
+//! to failures as the metadata key `cause`.
+//!
 //! Errors in an entry are reported with their place, and the judge ends with an error. The other
 //! entries still apply, but the plugin does not pass.
 //!

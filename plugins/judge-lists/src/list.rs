@@ -31,6 +31,7 @@ pub(crate) const DATA: &str = "data/";
 pub(crate) struct List {
     entries: Vec<Placed>,
     tests: HashMap<String, Vec<usize>>,
+    causes: HashMap<String, Vec<usize>>,
     patterns: Vec<(Regex, usize)>,
     today: Option<Date>,
 }
@@ -102,6 +103,7 @@ impl List {
         let at = self.entries.len();
         match entry.which {
             Which::Test(name) => self.tests.entry(name).or_default().push(at),
+            Which::Cause(id) => self.causes.entry(id).or_default().push(at),
             Which::Pattern(_) if self.patterns.len() == MAX_PATTERNS => {
                 return Err(format!("there are more than {MAX_PATTERNS} patterns"));
             }
@@ -112,19 +114,26 @@ impl List {
         Ok(())
     }
 
-    /// Returns the entry for a leaf. Names take precedence over patterns, names with a class over
-    /// names without one, and valid entries over expired ones.
+    /// Returns the place of an entry with a cause.
+    pub(crate) fn first_cause(&self) -> Option<&str> {
+        let first = self.causes.values().flatten().min()?;
+        self.entries.get(*first).map(|entry| entry.place.as_str())
+    }
+
+    /// Returns the entry for a leaf. Names take precedence over causes, causes over patterns, names
+    /// with a class over names without one, and valid entries over expired ones.
     pub(crate) fn find(&mut self, leaf: &Leaf<'_>) -> Option<Found<'_>> {
-        let Leaf { name, full_name, .. } = leaf;
+        let Leaf { name, full_name, cause, .. } = leaf;
         let has_class = name != full_name;
         let by_class = self.tests.get(*full_name).filter(|_| has_class).into_iter().flatten().copied();
         let by_name = by_class.chain(self.tests.get(*name).into_iter().flatten().copied());
+        let by_cause = cause.and_then(|id| self.causes.get(id)).into_iter().flatten().copied();
         let by_pattern = self.patterns.iter().filter(|(pattern, _)| {
             pattern.is_match(name.as_bytes()) || (has_class && pattern.is_match(full_name.as_bytes()))
         });
         let mut expired = None;
         let mut found = None;
-        for at in by_name.chain(by_pattern.map(|(_, at)| *at)) {
+        for at in by_name.chain(by_cause).chain(by_pattern.map(|(_, at)| *at)) {
             let Some(until) = self.entries.get(at).map(|entry| entry.until) else { continue };
             match until.filter(|until| self.today.is_some_and(|today| today > *until)) {
                 Some(until) => expired = expired.or(Some((at, until))),

@@ -1,17 +1,18 @@
 //! The chain of judges: each judge in turn, with the rulings of earlier ones, and then the rules.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use jiff::civil::Date;
 use plumbline_core::judgement::{Check, JudgeRecord, Judging, Leaf, PluginVerdict, Ruling};
-use plumbline_sandbox::{Judge, ModuleFailure, PluginInfo, RulingSink, TreeItem, TreeSource};
+use plumbline_sandbox::{Entry, Judge, ModuleFailure, PluginInfo, RulingSink, TreeItem, TreeSource};
 use serde_json::Value;
 
-use super::items::StoredItems;
+use super::items::{StoredItem, StoredItems};
 use super::plan::{PlannedJudge, set_today};
+use crate::causes::{CAUSE, CauseError, failed_leaf, is_failure};
 use crate::postprocess::{RunLog, Usage, is_of_data};
 
 /// Maximum number of items that the judges of a chain may rule on. No suite has as many tests.
@@ -70,7 +71,7 @@ pub fn judge_measured(judges: &[PlannedJudge], judged: Judged<'_>) -> Result<(Pl
 
 fn chain(judges: &[PlannedJudge], judged: Judged<'_>, usage: &mut Usage) -> io::Result<PluginVerdict> {
     let mut judging = Judging::new(&judged.plugin.name);
-    let mut output = ChainOutput::default();
+    let mut output = ChainOutput { causes: Arc::new(causes(judges, judged)?), ..ChainOutput::default() };
     for (at, judge) in judges.iter().enumerate() {
         output.judge = at;
         let error = call(judge, judged, &mut output, usage)?;
@@ -117,7 +118,13 @@ fn call(
     }
     let plugin =
         PluginInfo { format: judge.entry.judge.clone(), options: Value::Object(options), ..judged.plugin.clone() };
-    let tree = JudgeTree { items: StoredItems::open(judged.items)?, rulings: Arc::clone(&output.rulings), index: 0 };
+    let tree = JudgeTree {
+        items: StoredItems::open(judged.items)?,
+        rulings: Arc::clone(&output.rulings),
+        causes: Arc::clone(&output.causes),
+        index: 0,
+        failures: 0,
+    };
     let call = Judge { plugin: &plugin, tree: Box::new(tree), evidence, limits: &judge.limits };
     let mut log = RunLog::new(&judged.plugin.name, &judge.entry.judge);
     let ended = module.judge(call, output, &mut log).map_err(|failure| log.explain(failure));
@@ -127,6 +134,59 @@ fn call(
         Err(ModuleFailure::Host(error)) if !is_of_data(&error) => Err(error),
         Err(failure) => Ok(Some(failure.to_string())),
     }
+}
+
+/// Returns the ids of the causes of failures, by the number of the failure. Judges do not depend on
+/// them, so a module that fails is only logged.
+fn causes(judges: &[PlannedJudge], judged: Judged<'_>) -> io::Result<Causes> {
+    let Some(finder) = judges.first().and_then(|judge| judge.causes.as_ref()) else { return Ok(Causes::new()) };
+    let mut failures = FailedLeaves(StoredItems::open(judged.items)?).peekable();
+    if failures.peek().is_none() {
+        return Ok(Causes::new());
+    }
+    // The options in the definition are not for this module.
+    let plugin = PluginInfo { options: Value::Null, ..judged.plugin.clone() };
+    let groups = match finder.find(&plugin, failures) {
+        Ok(groups) => groups,
+        Err(CauseError::Call(ModuleFailure::Host(error))) if !is_of_data(&error) => return Err(error),
+        Err(error) => {
+            tracing::warn!(plugin = judged.plugin.name, "failed to find the causes of failures: {error}");
+            return Ok(Causes::new());
+        }
+    };
+    let mut causes = Causes::new();
+    for group in groups {
+        let id: Arc<str> = group.id.into();
+        for failure in group.failures {
+            causes.entry(failure).or_insert_with(|| Arc::clone(&id));
+        }
+    }
+    Ok(causes)
+}
+
+/// The failed leaves of a stored tree.
+struct FailedLeaves(StoredItems);
+
+impl Iterator for FailedLeaves {
+    type Item = io::Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.0.next().transpose()? {
+                Ok(kept) if has_failed(&kept) => {
+                    let StoredItem { set, item, .. } = kept;
+                    let status = item.status.unwrap_or_default();
+                    return Some(Ok(failed_leaf(&set, &item.name, &status, &item.meta, &item.details)));
+                }
+                Ok(_) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+fn has_failed(kept: &StoredItem) -> bool {
+    kept.leaf && !kept.node && is_failure(kept.item.status.as_ref())
 }
 
 /// Adds every leaf, with the last ruling about it.
@@ -159,6 +219,9 @@ fn leaves<'a>(
     Ok(())
 }
 
+/// Ids of causes by the number of the failed leaf.
+type Causes = HashMap<usize, Arc<str>>;
+
 /// Rulings by item number, each with the number of its judge in the chain.
 type Rulings = BTreeMap<u64, (Ruling, usize)>;
 
@@ -167,6 +230,8 @@ type Rulings = BTreeMap<u64, (Ruling, usize)>;
 struct ChainOutput {
     /// Number of the current judge.
     judge: usize,
+    /// Causes of failures.
+    causes: Arc<Causes>,
     /// Rulings of earlier judges.
     rulings: Arc<Rulings>,
     /// Rulings of the current judge.
@@ -210,14 +275,23 @@ impl RulingSink for ChainOutput {
 struct JudgeTree {
     items: StoredItems,
     rulings: Arc<Rulings>,
+    causes: Arc<Causes>,
     index: u64,
+    /// Number of failed leaves so far.
+    failures: usize,
 }
 
 impl TreeSource for JudgeTree {
     fn next(&mut self) -> io::Result<Option<TreeItem>> {
-        while let Some(kept) = self.items.next()? {
+        while let Some(mut kept) = self.items.next()? {
             if kept.node {
                 continue;
+            }
+            if has_failed(&kept) {
+                if let Some(cause) = self.causes.get(&self.failures) {
+                    kept.item.meta.insert(CAUSE.to_owned(), cause.to_string());
+                }
+                self.failures += 1;
             }
             let ruling = self.rulings.get(&self.index).map(|(ruling, _)| ruling.clone());
             self.index += 1;

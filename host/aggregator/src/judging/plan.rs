@@ -16,6 +16,7 @@ use plumbline_sandbox::{InputFile, check_options};
 use rustix::fs::OFlags;
 use serde_json::{Map, Value};
 
+use crate::causes::CauseFinder;
 use crate::modules::{LazyModule, Modules};
 use crate::source::{LimitPolicy, PlanError, Source};
 
@@ -36,6 +37,8 @@ pub struct PlannedJudge {
     pub module: LazyModule,
     /// Limits of one call.
     pub limits: ModuleLimits,
+    /// Finds the causes of failures for all judges of the chain.
+    pub causes: Option<CauseFinder>,
     /// Patterns of archive files that it may read.
     pub evidence: GlobSet,
     /// Whether the judge gets the day, as its option `today`.
@@ -71,6 +74,8 @@ fn plan_judge(
         .judge(source.bundle.as_deref(), &entry.judge)
         .map_err(|source| PlanError::Module { plugin: plugin(), source })?;
     let limits = policy.limits(definition, module.info())?;
+    let causes = CauseFinder::new(modules, source.bundle.as_deref(), &limits)
+        .map_err(|source| PlanError::Module { plugin: plugin(), source })?;
     for name in &entry.data {
         if !definition.config_map.contains_key(name) {
             let known: Vec<&str> = definition.config_map.keys().map(String::as_str).collect();
@@ -100,7 +105,7 @@ fn plan_judge(
         warnings = checked.warnings;
     }
     let evidence = patterns(&entry.evidence).map_err(|error| refused("evidence", error.to_string()))?;
-    Ok(PlannedJudge { entry, module, limits, evidence, sets_today, warnings })
+    Ok(PlannedJudge { entry, module, limits, causes, evidence, sets_today, warnings })
 }
 
 /// Sets the day in the options of a judge, because modules have no clock. Entries of lists can

@@ -3,13 +3,18 @@
 use std::io::{self, Write};
 
 use plumbline_core::text::printable;
-use plumbline_core::{Item, TestId};
+use plumbline_core::{FailedTest, Item, TestId};
 
+use crate::causes::Cause;
+use crate::report::causes::{are_grouped, headline, tests_by_cause};
 use crate::report::failures::{Suites, TreeFailures, reason_of};
 use crate::report::text::{LeafCounts, one_line, seconds_of, short_seconds};
 
 /// The most failed tests in a list. The number of further ones is below it.
 const MAX_LISTED: usize = 50;
+
+/// The most failed tests of a cause, if failures are grouped.
+const MAX_OF_CAUSE: usize = 10;
 
 /// The most slow leaves in a list.
 const MAX_SLOWEST: usize = 5;
@@ -17,40 +22,76 @@ const MAX_SLOWEST: usize = 5;
 /// The seconds from which a leaf is listed as slow.
 const SLOW: f64 = 1.0;
 
-/// Prints a table of plugins, and the failed tests of each below it.
-pub fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
+/// Prints a table of plugins, and the failed tests of each below it: by cause, if there are many. Each
+/// tree has the causes of its failures.
+pub fn markdown(trees: &[(Item, Vec<Cause>)], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "| plugin | status | passed | failed | skipped | other |")?;
     writeln!(out, "|---|---|---:|---:|---:|---:|")?;
-    for root in roots {
+    for (root, _) in trees {
         let counts = LeafCounts::of(root);
         let (passed, failed, skipped, other) = (counts.passed, counts.failed, counts.skipped, counts.other());
         let (name, status) = (escape(&root.name), escape(&root.status.brief()));
         writeln!(out, "| {name} | {status} | {passed} | {failed} | {skipped} | {other} |")?;
     }
-    for root in roots {
+    for (root, causes) in trees {
         let failed = TreeFailures::of(root);
-        if failed.leaves == 0 {
-            continue;
-        }
-        writeln!(out, "\n### {}: {} failed\n", escape(&root.name), failed.leaves)?;
-        let mut listed = 0;
-        for test in failed.tests.iter().take(MAX_LISTED) {
-            let reason = reason_of(&test.data).map(|text| format!(": {}", escape(&text))).unwrap_or_default();
-            // The duration on the slowest node.
-            let seconds = test.data.iter().filter_map(|leaf| seconds_of(leaf)).max_by(f64::total_cmp);
-            let took = seconds.map(|seconds| format!(" ({})", short_seconds(seconds))).unwrap_or_default();
-            let (name, nodes) = (escape(&failed.label(&test.id, Suites::IfSeveral)), escape_line(&failed.nodes(test)));
-            writeln!(out, "- **{name}**{nodes}{took}{reason}")?;
-            listed += test.data.len();
-        }
-        if failed.leaves > listed {
-            writeln!(out, "- and {} more", failed.leaves - listed)?;
+        if are_grouped(failed.leaves, causes) {
+            by_cause(root, &failed, causes, out)?;
+        } else if failed.leaves > 0 {
+            writeln!(out, "\n### {}: {} failed\n", escape(&root.name), failed.leaves)?;
+            let listed = list(&failed, &failed.tests, MAX_LISTED, out)?;
+            rest(failed.leaves, listed, out)?;
         }
     }
-    for root in roots {
+    for (root, _) in trees {
         slowest(root, out)?;
     }
     Ok(())
+}
+
+/// Lists the failed tests of each cause.
+fn by_cause(root: &Item, failed: &TreeFailures<'_>, causes: &[Cause], out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\n### {}: {}", escape(&root.name), headline(failed.leaves, causes))?;
+    let (mut room, mut unlisted) = (MAX_LISTED, failed.leaves);
+    for (cause, tests) in causes.iter().zip(tests_by_cause(root, causes)) {
+        if room == 0 {
+            break;
+        }
+        let most = room.min(MAX_OF_CAUSE);
+        writeln!(out, "\n{} × {} (cause {}):\n", cause.count, escape(&cause.template), escape(&cause.id))?;
+        let listed = list(failed, &tests, most, out)?;
+        rest(cause.count, listed, out)?;
+        room -= tests.len().min(most);
+        unlisted -= cause.count.min(unlisted);
+    }
+    if unlisted > 0 {
+        writeln!(out, "\nFailures with other causes: {unlisted}")?;
+    }
+    Ok(())
+}
+
+/// Lists the first `most` of `tests`. Returns the number of their leaves.
+fn list(
+    failed: &TreeFailures<'_>,
+    tests: &[FailedTest<Vec<&Item>>],
+    most: usize,
+    out: &mut impl Write,
+) -> io::Result<usize> {
+    let mut listed = 0;
+    for test in tests.iter().take(most) {
+        let reason = reason_of(&test.data).map(|text| format!(": {}", escape(&text))).unwrap_or_default();
+        // The duration on the slowest node.
+        let seconds = test.data.iter().filter_map(|leaf| seconds_of(leaf)).max_by(f64::total_cmp);
+        let took = seconds.map(|seconds| format!(" ({})", short_seconds(seconds))).unwrap_or_default();
+        let (name, nodes) = (escape(&failed.label(&test.id, Suites::IfSeveral)), escape_line(&failed.nodes(test)));
+        writeln!(out, "- **{name}**{nodes}{took}{reason}")?;
+        listed += test.data.len();
+    }
+    Ok(listed)
+}
+
+fn rest(all: usize, listed: usize, out: &mut impl Write) -> io::Result<()> {
+    if all > listed { writeln!(out, "- and {} more", all - listed) } else { Ok(()) }
 }
 
 fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
@@ -117,7 +158,7 @@ mod tests {
         };
         let root = Item { name: "p".into(), status: Status::Failed, items: vec![failed], ..Item::default() };
         let mut out = Vec::new();
-        markdown(&[root], &mut out).unwrap();
+        markdown(&[(root, Vec::new())], &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("| p | failed | 0 | 1 | 0 | 0 |"), "{text}");
         assert!(text.contains(r"- **a\|b &lt;script&gt; &#64;you**: \[x\](y)"), "{text}");
@@ -143,8 +184,27 @@ mod tests {
             ],
         );
         let mut out = Vec::new();
-        markdown(&[root], &mut out).unwrap();
+        markdown(&[(root, Vec::new())], &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("### p: 3 failed\n\n- **x (s › tests.a)**: failed on all 2 nodes: n1, n2: why\n- **x (t › tests.a)** on n1: no\n"), "{text}");
+    }
+
+    #[test]
+    fn many_failures_are_grouped_by_cause() {
+        let failed = |name: String| Item { name, status: Status::Failed, ..Item::default() };
+        let root = Item { items: (0..14).map(|n| failed(format!("t{n}"))).collect(), ..failed("p".into()) };
+        let cause = |id: &str, items: std::ops::Range<usize>| Cause {
+            id: id.into(),
+            template: "no <*> left".into(),
+            count: items.len(),
+            items: items.collect(),
+        };
+        let mut out = Vec::new();
+        markdown(&[(root, vec![cause("aa", 0..12), cause("bb", 12..13)])], &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let first = "### p: 14 failures, 2 causes\n\n12 × no &lt;\\*&gt; left (cause aa):\n\n- **t0**\n";
+        assert!(text.contains(first), "{text}");
+        assert!(text.contains("- **t9**\n- and 2 more\n\n1 × no"), "{text}");
+        assert!(text.ends_with("- **t12**\n\nFailures with other causes: 1\n"), "{text}");
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Every function writes to a writer of the caller. Text from results cannot control a terminal.
 
+mod causes;
 pub mod failures;
 pub(crate) mod html;
 mod junit;
@@ -13,6 +14,7 @@ mod summary;
 pub mod text;
 pub(crate) mod verdict;
 
+pub use causes::causes_report;
 pub use html::{Page, PageFacts};
 pub use junit::junit;
 pub use markdown::{escape, markdown};

@@ -14,7 +14,7 @@ use crate::report::failures::{Suites, TreeFailures};
 use crate::report::text::{LeafCounts, name};
 
 /// The prefix that Ginkgo puts before the name of a test.
-const PREFIX: &str = "[It]";
+pub(super) const PREFIX: &str = "[It]";
 
 /// Prints the counts and the failed tests of the tree below `root`.
 pub fn summary(root: &Item, out: &mut impl Write) -> io::Result<()> {

@@ -8,12 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use plumbline_aggregator::is_failure;
 use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Item, Status, Verdict, text};
 
+use crate::causes::{self, Cause};
 use crate::context::Context;
 use crate::difference::{self, Difference, Tests};
 use crate::error::AppError;
@@ -95,7 +97,10 @@ fn one_input(
     let mut unread = 0;
     for plugin in &plugins {
         let tree = match load(&mut input.trees, plugin, options, more.as_ref()) {
-            Ok((item, verdict)) => ResultTree { input: in_name, plugin, item, verdict, is_unreadable: false },
+            Ok((item, verdict)) => {
+                let causes = find_causes(context, &mut input.trees, plugin, &item)?;
+                ResultTree { input: in_name, plugin, item, verdict, causes, is_unreadable: false }
+            }
             Err(error) if plugins.len() > 1 && error.is_usage() => {
                 unread += 1;
                 if unread <= MAX_LISTED {
@@ -106,6 +111,7 @@ fn one_input(
                     plugin,
                     item: unreadable(plugin, &error),
                     verdict: None,
+                    causes: Vec::new(),
                     is_unreadable: true,
                 }
             }
@@ -140,6 +146,19 @@ fn load(
     })?;
     root.dismantle();
     Ok((item, verdict))
+}
+
+/// Finds the causes of the failures below `root`. If the module fails, that is reported, and there are
+/// no causes: the results are complete without them.
+fn find_causes(context: &Context, trees: &mut Trees, plugin: &str, root: &Item) -> Result<Vec<Cause>, AppError> {
+    if !root.leaves().any(|leaf| is_failure(Some(&leaf.status))) {
+        return Ok(Vec::new());
+    }
+    let Some(finder) = trees.cause_finder()? else { return Ok(Vec::new()) };
+    Ok(causes::of(root, plugin, &finder).unwrap_or_else(|error| {
+        context.reporter.warning(&format!("plugin `{plugin}`: failed to find the causes of failures: {error}"));
+        Vec::new()
+    }))
 }
 
 fn unreadable(plugin: &str, error: &AppError) -> Item {
@@ -201,6 +220,8 @@ pub struct ResultTree<'a> {
     pub item: Item,
     /// The verdict over the plugin.
     pub verdict: Option<PluginVerdict>,
+    /// The causes of the failures in `item`, most frequent first.
+    pub causes: Vec<Cause>,
     /// Whether the results cannot be read. The tree then has the reason.
     pub is_unreadable: bool,
 }

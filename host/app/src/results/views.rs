@@ -8,6 +8,7 @@ use plumbline_core::judgement::PluginVerdict;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
+use crate::causes::{Cause, CauseDocument, documents};
 use crate::error::AppError;
 use crate::report;
 use crate::report::html::{Page, PageFacts};
@@ -39,6 +40,8 @@ struct Shown<'a> {
     archive: Option<&'a str>,
     #[serde(flatten)]
     tree: Content,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    causes: Vec<CauseDocument>,
 }
 
 #[derive(Serialize)]
@@ -50,11 +53,12 @@ enum Content {
 
 impl<'a> From<ResultTree<'a>> for Shown<'a> {
     fn from(tree: ResultTree<'a>) -> Self {
+        let causes = documents(&tree.item, &tree.causes);
         let content = match tree.verdict {
             Some(verdict) => Content::Judged(Box::new(JudgedTree { root: tree.item, verdict })),
             None => Content::Tree(tree.item),
         };
-        Shown { archive: tree.input, tree: content }
+        Shown { archive: tree.input, tree: content, causes }
     }
 }
 
@@ -97,12 +101,14 @@ impl<W: Write> View for YamlDocuments<'_, W> {
 /// Collects all trees for formats that need them at once.
 #[derive(Default)]
 pub struct Collected {
-    trees: Vec<(Item, Option<PluginVerdict>)>,
+    trees: Vec<(Item, Vec<Cause>)>,
+    verdicts: Vec<Option<PluginVerdict>>,
 }
 
 impl View for Collected {
     fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
-        self.trees.push((titled(tree.input, tree.item), tree.verdict));
+        self.trees.push((titled(tree.input, tree.item), tree.causes));
+        self.verdicts.push(tree.verdict);
         Ok(())
     }
 }
@@ -110,20 +116,19 @@ impl View for Collected {
 impl Collected {
     /// Prints JUnit XML.
     pub fn junit(self, out: &mut impl Write) -> io::Result<()> {
-        let judged = |(mut root, verdict): (Item, Option<PluginVerdict>)| {
+        let judged = |((mut root, _), verdict): ((Item, Vec<Cause>), Option<PluginVerdict>)| {
             if let Some(verdict) = &verdict {
                 report::judged_leaves(&mut root, verdict);
             }
             root
         };
-        report::junit(&self.trees.into_iter().map(judged).collect::<Vec<_>>(), out)
+        report::junit(&self.trees.into_iter().zip(self.verdicts).map(judged).collect::<Vec<_>>(), out)
     }
 
     /// Prints Markdown.
     pub fn markdown(self, out: &mut impl Write) -> io::Result<()> {
-        let (roots, verdicts): (Vec<_>, Vec<_>) = self.trees.into_iter().unzip();
-        let verdicts: Vec<_> = verdicts.into_iter().flatten().collect();
-        report::markdown(&roots, out).and_then(|()| report::verdict_markdown(&verdicts, report::escape, out))
+        let verdicts: Vec<_> = self.verdicts.into_iter().flatten().collect();
+        report::markdown(&self.trees, out).and_then(|()| report::verdict_markdown(&verdicts, report::escape, out))
     }
 }
 

@@ -8,7 +8,9 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumbline_aggregator::{Detections, LeanLimits, ModuleError, Modules, Source, post_process, prepare, read_lean};
+use plumbline_aggregator::{
+    CauseFinder, Detections, LeanLimits, ModuleError, Modules, Source, post_process, prepare, read_lean,
+};
 use plumbline_archive::layout::PLUGINS_DIR;
 use plumbline_archive::results::{ReadLimits, ResultsArchive};
 use plumbline_core::definition::Definition;
@@ -209,6 +211,17 @@ impl Trees {
         let computed = Computed { file: tree, detections: outcome.detections };
         self.computed.insert(plugin.to_owned(), computed.clone());
         Ok(computed)
+    }
+
+    /// Returns what finds the causes of failures: the module `causes` next to the definition of the
+    /// options, or the built-in one.
+    pub(crate) fn cause_finder(&mut self) -> Result<Option<CauseFinder>, AppError> {
+        let source = self.reprocess.definition.as_deref().map(sources::from_file).transpose()?;
+        let bundle = source.and_then(|resolved| resolved.source.bundle);
+        let modules = self.modules()?;
+        CauseFinder::new(&modules, bundle.as_deref(), &self.reprocess.limits.modules.default).map_err(|error| {
+            AppError::usage("failed to load the module that finds causes").because(&error).hint_if(error.hint())
+        })
     }
 
     fn modules(&mut self) -> Result<Modules, AppError> {

@@ -47,6 +47,7 @@ impl<W: Write> View for Text<'_, W> {
         match args.mode {
             Mode::Report => {
                 printed(report::summary(item, out))?;
+                printed(report::causes_report(item, &tree.causes, out))?;
                 if let Some(verdict) = &tree.verdict {
                     printed(report::verdict_report(verdict, out))?;
                 }

@@ -11,6 +11,7 @@ mod bed;
 mod broken_off;
 mod bundles;
 mod cache;
+mod causes;
 mod cluster_reading;
 mod collected;
 mod command_examples;

@@ -5,6 +5,7 @@
 //! junit` runs only one part.
 
 mod call;
+mod causes;
 mod child;
 mod cluster;
 mod corpus;
@@ -66,6 +67,8 @@ enum Part {
     Start,
     /// One call of a module
     Instance,
+    /// Causes of 10,000 failures
+    Causes,
     /// Memory of a waiting worker
     Worker,
     /// Cost of TLS handshakes for the aggregator
@@ -92,6 +95,7 @@ pub(crate) fn run(args: &BenchOptions) -> Result<()> {
             Part::Languages => languages::measure(args.megabytes, args.runs)?,
             Part::Uploads => crowd::measure(args.runs)?,
             Part::Start => start::measure(args.runs)?,
+            Part::Causes => causes::measure(args.runs)?,
             Part::Instance => instance::measure(args.runs)?,
             Part::Worker => worker::measure(args.cluster.program.as_deref())?,
             Part::Handshakes => handshake::measure(args.runs)?,

@@ -1,10 +1,10 @@
 //! Tests of known failures, flaky tests and allowed skips.
 
 use plumbline_module_known_failures::Lists;
-use plumbline_sdk::Ruling;
 use plumbline_sdk::testing::Case;
+use plumbline_sdk::{Item, Ruling, Status};
 
-use crate::support::{judged, suite};
+use crate::support::{judged, leaf, suite};
 
 const UDP: &str = "[It] [sig-network] Services should serve UDP";
 
@@ -31,6 +31,34 @@ fn failures_in_a_list_do_not_count_and_say_where_it_is_known() {
     ");
     assert_eq!(said.ruling(UDP).unwrap().source, "known.yaml, entry 1 (https://example.org/issues/1)");
     assert_eq!(said.log[0].1, "1 of 3 entries stand for nothing in these results");
+}
+
+#[test]
+fn an_entry_names_the_cause_of_failures_with_any_name() {
+    let failed = |name: &str, cause: &str| leaf(name, Status::Failed).meta("cause", cause);
+    let case = |judge: &str| {
+        let items = [
+            Item::new(0, "f"),
+            failed("a", "0a65"),
+            failed("b", "0a65"),
+            failed("c", "ffff"),
+            leaf("d", Status::Failed),
+        ];
+        Case::new().format(judge).results("global", items)
+    };
+    let list = "- {pattern: a|c, reason: by pattern}\n- {cause: 0a65, reason: the disk is full}\n- {test: b, reason: by name}\n";
+    insta::assert_snapshot!(judged(&case("known-failures").file("data/k.yaml", list)).outline(), @"
+    global/a: known-failure, excused: the disk is full
+    global/b: known-failure, excused: by name
+    global/c: known-failure, excused: by pattern
+    ");
+    let expired = "- {cause: 0a65, until: 2020-01-01}\n";
+    assert_eq!(judged(&case("flaky").file("data/k.yaml", expired).option("today", "2026-11-25")).count("expired"), 2);
+    let skips = case("allowed-skips").file("data/s.yaml", "- a\n- cause: 0a65\n").judge::<Lists>();
+    assert_eq!(
+        skips.outcome,
+        Err("s.yaml, entry 2: `cause` is for failures, and this list is for skipped tests".to_owned())
+    );
 }
 
 #[test]
@@ -94,7 +122,7 @@ fn every_problem_is_named_with_its_place() {
     let list = "- test: a\n  untill: 2027-03-31\n- pattern: '('\n- [sig-apps]\n- fine\n- {test: b, until: soon}\n";
     let said = known(list, "2026-11-21").file("data/other.json", "{}").judge::<Lists>();
     insta::assert_snapshot!(said.outcome.unwrap_err().replace("; ", "\n"), @"
-    known.yaml, entry 1: there is no key `untill`: there are `test`, `pattern`, `reason`, `source`, `until`
+    known.yaml, entry 1: there is no key `untill`: there are `test`, `pattern`, `cause`, `reason`, `source`, `until`
     known.yaml, entry 2: the pattern is not a regular expression: unclosed group
     known.yaml, entry 3: it is a list: put names that begin with `[` in quotes
     known.yaml, entry 5: `until` is not a day such as 2027-03-31, but `soon`
