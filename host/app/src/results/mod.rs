@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
@@ -19,7 +18,7 @@ use crate::difference::{self, Difference, Tests};
 use crate::error::AppError;
 use crate::judges::{JudgeOptions, chain, judged_plugin, rehearse_chain};
 use crate::modules::LimitsFile;
-use crate::trees::{Reprocess, Trees};
+use crate::trees::{Reprocess, TreeFacts, Trees};
 
 pub use input::{Input, open_input};
 pub use views::{Collected, Html, JsonArray, View, YamlDocuments};
@@ -94,30 +93,62 @@ fn one_input(
     view.begin(in_name, &mut input.trees)?;
     let mut unread = 0;
     for plugin in &plugins {
+        // A verdict is before the tree in the archive, which is read forward.
+        if options.node.is_none()
+            && view.takes_items()
+            && stream(&mut input, plugin, in_name, more.as_ref(), seen, view)?
+        {
+            continue;
+        }
         let tree = match load(&mut input.trees, plugin, options, more.as_ref()) {
-            Ok((item, verdict)) => ResultTree { input: in_name, plugin, item, verdict, is_unreadable: false },
+            Ok((item, verdict)) => ResultTree { input: in_name, plugin, item, verdict },
             Err(error) if plugins.len() > 1 && error.is_usage() => {
                 unread += 1;
                 if unread <= MAX_LISTED {
                     context.reporter.error(&error);
                 }
-                ResultTree {
-                    input: in_name,
-                    plugin,
-                    item: unreadable(plugin, &error),
-                    verdict: None,
-                    is_unreadable: true,
-                }
+                let item = unreadable(plugin, &error);
+                seen.missing(&format!("{name}/{plugin}"));
+                view.tree(&mut input.trees, ResultTree { input: in_name, plugin, item, verdict: None })?;
+                continue;
             }
             Err(error) => return Err(error),
         };
-        seen.add(&name, &tree, input.trees.verdict_counts(plugin, &tree.item));
+        let facts = TreeFacts::of(&tree.item);
+        let counts = input.trees.verdict_counts(plugin, &facts);
+        seen.add(&name, plugin, &facts, tree.verdict.as_ref(), counts);
         view.tree(&mut input.trees, tree)?;
     }
     if unread > MAX_LISTED {
         context.reporter.progress(&format!("… {} more plugins are unreadable", unread - MAX_LISTED));
     }
     view.end(&mut input.trees)
+}
+
+/// Sends the items of a plugin to a view that takes them one by one. Returns `false` if the tree
+/// must be read as a whole.
+fn stream(
+    input: &mut Input,
+    plugin: &str,
+    in_name: Option<&str>,
+    more: Option<&(String, Chain)>,
+    seen: &mut ShownResults,
+    view: &mut dyn View,
+) -> Result<bool, AppError> {
+    // An unreadable verdict is reported when the tree is read as a whole.
+    let Ok(verdict) = verdict(&mut input.trees, plugin, more) else { return Ok(false) };
+    let Some(facts) = input.trees.facts_of_items(plugin) else { return Ok(false) };
+    let counts = input.trees.verdict_counts(plugin, &facts);
+    seen.add(&input.name, plugin, &facts, verdict.as_ref(), counts);
+    view.items(&mut input.trees, StreamedTree { input: in_name, plugin, root: facts.root, verdict })?;
+    Ok(true)
+}
+
+fn verdict(trees: &mut Trees, plugin: &str, more: Option<&(String, Chain)>) -> Result<Option<PluginVerdict>, AppError> {
+    match more {
+        Some((judged, chain)) if judged == plugin => trees.verdict(plugin, chain),
+        _ => trees.verdict(plugin, &Chain::default()),
+    }
 }
 
 fn load(
@@ -128,11 +159,7 @@ fn load(
 ) -> Result<(Item, Option<PluginVerdict>), AppError> {
     // The verdict is before the tree in the archive, which is read forward. It is about the whole
     // plugin.
-    let verdict = match (&options.node, more) {
-        (Some(_), _) => None,
-        (None, Some((judged, chain))) if judged == plugin => trees.verdict(plugin, chain)?,
-        (None, _) => trees.verdict(plugin, &Chain::default())?,
-    };
+    let verdict = if options.node.is_some() { None } else { verdict(trees, plugin, more)? };
     let root = trees.item(plugin)?;
     let Some(node) = &options.node else { return Ok((root, verdict)) };
     let item = root.find(node).cloned().ok_or_else(|| {
@@ -201,8 +228,18 @@ pub struct ResultTree<'a> {
     pub item: Item,
     /// The verdict over the plugin.
     pub verdict: Option<PluginVerdict>,
-    /// Whether the results cannot be read. The tree then has the reason.
-    pub is_unreadable: bool,
+}
+
+/// A result tree whose items are read one by one with [`Trees::each_item`].
+pub struct StreamedTree<'a> {
+    /// The input that it comes from, if there are several.
+    pub input: Option<&'a str>,
+    /// The plugin.
+    pub plugin: &'a str,
+    /// The root of the tree, without its children.
+    pub root: Item,
+    /// The verdict over the plugin.
+    pub verdict: Option<PluginVerdict>,
 }
 
 pub(crate) fn printed(result: io::Result<()>) -> Result<(), AppError> {
@@ -217,27 +254,33 @@ pub struct ShownResults {
 }
 
 impl ShownResults {
-    /// Adds a tree of `input`, with the counts of its leaves by status.
-    pub fn add(&mut self, input: &str, tree: &ResultTree<'_>, counts: BTreeMap<String, u64>) {
+    /// Adds the tree of a plugin of `input`, with the counts of its leaves by status.
+    fn add(
+        &mut self,
+        input: &str,
+        plugin: &str,
+        facts: &TreeFacts,
+        verdict: Option<&PluginVerdict>,
+        counts: BTreeMap<String, u64>,
+    ) {
         // Archives of several runs have the same plugins.
-        let plugin = format!("{input}/{}", tree.plugin);
+        let plugin = format!("{input}/{plugin}");
         // Judges cannot excuse a missing result. The run was incomplete, and so is the verdict.
-        let is_incomplete =
-            tree.is_unreadable || (tree.verdict.is_some() && tree.item.leaves().any(stands_for_a_missing_result));
+        let is_incomplete = verdict.is_some() && facts.has_missing;
         self.entries.push(PluginStatus {
             plugin: plugin.clone(),
             node: GLOBAL.to_owned(),
             status: if is_incomplete { EntryStatus::Failed } else { EntryStatus::Complete },
-            result_status: Some(tree.item.status.clone()),
+            result_status: Some(facts.root.status.clone()),
             result_counts: Some(counts),
             ..PluginStatus::default()
         });
-        if let Some(verdict) = &tree.verdict {
+        if let Some(verdict) = verdict {
             self.verdicts.insert(plugin, verdict.summary());
         }
     }
 
-    /// Adds an input that could not be read.
+    /// Adds an input or a plugin that could not be read.
     pub fn missing(&mut self, input: &str) {
         self.entries.push(PluginStatus {
             plugin: input.to_owned(),
@@ -253,19 +296,14 @@ impl ShownResults {
     }
 
     /// The verdict over all results.
-    pub fn verdict(self) -> Verdict {
+    pub fn verdict(&self) -> Verdict {
         Verdict::from_run(&RunStatus {
-            plugins: Some(self.entries),
-            verdicts: Some(self.verdicts),
+            plugins: Some(self.entries.clone()),
+            verdicts: Some(self.verdicts.clone()),
             status: RunPhase::Complete,
             ..RunStatus::default()
         })
     }
-}
-
-fn stands_for_a_missing_result(leaf: &Item) -> bool {
-    let file = leaf.meta.get("file").map(String::as_str).unwrap_or_default();
-    file.starts_with(&format!("{ERRORS_DIR}/")) && file.ends_with(&format!("/{ERROR_FILE}"))
 }
 
 /// Which runs are compared.
