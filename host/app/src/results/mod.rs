@@ -101,15 +101,16 @@ fn one_input(
             continue;
         }
         let tree = match load(&mut input.trees, plugin, options, more.as_ref()) {
-            Ok((item, verdict)) => ResultTree { input: in_name, plugin, item, verdict },
+            Ok((item, verdict)) => ResultTree { input: in_name, plugin, item, verdict, is_unreadable: false },
             Err(error) if plugins.len() > 1 && error.is_usage() => {
                 unread += 1;
                 if unread <= MAX_LISTED {
                     context.reporter.error(&error);
                 }
-                let item = unreadable(plugin, &error);
                 seen.missing(&format!("{name}/{plugin}"));
-                view.tree(&mut input.trees, ResultTree { input: in_name, plugin, item, verdict: None })?;
+                let item = unreadable(plugin, &error);
+                let tree = ResultTree { input: in_name, plugin, item, verdict: None, is_unreadable: true };
+                view.tree(&mut input.trees, tree)?;
                 continue;
             }
             Err(error) => return Err(error),
@@ -228,6 +229,8 @@ pub struct ResultTree<'a> {
     pub item: Item,
     /// The verdict over the plugin.
     pub verdict: Option<PluginVerdict>,
+    /// Whether the results cannot be read. The tree then has the reason.
+    pub is_unreadable: bool,
 }
 
 /// A result tree whose items are read one by one with [`Trees::each_item`].
