@@ -56,6 +56,9 @@ const rows = (page) => page.locator(".grid .body .row");
 /** Waits until a function of the page returns a true value. */
 const until = (page, condition, argument) => page.waitForFunction(condition, argument);
 
+/** Scrolls to a part of the page, which the script then fills. */
+const scrollTo = (page, part) => page.locator(part).evaluate((element) => element.scrollIntoView());
+
 /** The violations of WCAG 2.1 AA that axe finds. */
 async function violations(page) {
   // The page's policy forbids scripts that are not its own, so axe comes over the debugger.
@@ -165,9 +168,8 @@ const tests = {
 
   async "the heat map and the timeline can be used"(browser, { url }) {
     const { page, bad } = await open(browser, url);
+    await scrollTo(page, "#heat");
     const heat = page.locator("#heat canvas").first();
-    await heat.scrollIntoViewIfNeeded();
-    await page.locator("#heat").scrollIntoViewIfNeeded();
     await heat.waitFor();
     await heat.focus();
     for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", ...Array(5).fill("ArrowRight")]) await page.keyboard.press(key);
@@ -182,7 +184,7 @@ const tests = {
     await page.locator("#heat").getByRole("button", { name: "node-5" }).first().click();
     assert.match(await count(page), /^1 of/);
 
-    await page.locator("#lanes").scrollIntoViewIfNeeded();
+    await scrollTo(page, "#lanes");
     const lanes = page.locator("#lanes canvas");
     await lanes.waitFor();
     await lanes.focus();
@@ -217,7 +219,10 @@ const tests = {
     const phone = { viewport: { width: 360, height: 740 } };
     for (const options of [{ colorScheme: "light" }, { colorScheme: "dark" }, phone]) {
       const { page } = await open(browser, url, options);
-      for (const part of ["#heat", "#lanes"]) await page.locator(part).scrollIntoViewIfNeeded();
+      for (const part of ["#heat", "#lanes"]) {
+        await scrollTo(page, part);
+        await page.locator(`${part} canvas`).first().waitFor();
+      }
       await page.evaluate(() => document.querySelectorAll("details").forEach((folded) => { folded.open = true; }));
       assert.deepEqual(await violations(page), [], JSON.stringify(options));
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than the screen");
@@ -252,10 +257,10 @@ async function measured(browser) {
   await page.locator("input[type=search]").pressSequentially("volumes 4711 sig-node");
   const searches = await page.evaluate(() => performance.getEntriesByName("plumbline-search").map((entry) => entry.duration));
   const { page: nodes } = await open(browser, wide.url);
-  await nodes.locator("#heat").scrollIntoViewIfNeeded();
+  await scrollTo(nodes, "#heat");
   await nodes.waitForFunction(() => performance.getEntriesByName("plumbline-heat").length > 0);
   const heat = await nodes.evaluate(() => performance.getEntriesByName("plumbline-heat").map((entry) => entry.duration));
-  await page.locator("#lanes").scrollIntoViewIfNeeded();
+  await scrollTo(page, "#lanes");
   await page.waitForFunction(() => performance.getEntriesByName("plumbline-timeline").length > 0);
   const lanes = await page.evaluate(() => performance.getEntriesByName("plumbline-timeline").map((entry) => entry.duration));
   return [
