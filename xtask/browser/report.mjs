@@ -280,7 +280,7 @@ async function measured(browser) {
 /** Writes pictures of the report of an archive. */
 async function screenshots(browser, dir, source) {
   const { url } = await report(source, "screenshots");
-  const { page } = await open(browser, url, { colorScheme: "light", viewport: { width: 1100, height: 700 } });
+  const { page } = await open(browser, url, { colorScheme: "light", viewport: { width: 1000, height: 520 } });
   await page.screenshot({ path: join(dir, "report.png") });
   await page.locator("#items").evaluate((part) => part.scrollIntoView());
   await page.screenshot({ path: join(dir, "report-table.png") });

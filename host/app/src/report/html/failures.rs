@@ -82,7 +82,9 @@ fn markup(cause: &Cause, groups: &[Group<'_>], is_open: bool) -> Markup {
             }
             @for group in groups.iter().take(MAX_TESTS) { (test(group)) }
             @if groups.len() > MAX_TESTS { p.soft { "and " (groups.len() - MAX_TESTS) " more tests" } }
-            p { a href={ "#cause=" (cause.id) } { "Show all " (cause.count) " in the table" } }
+            p { a href={ "#cause=" (cause.id) } {
+                @if cause.count == 1 { "Show it in the table" } @else { "Show all " (cause.count) " in the table" }
+            } }
         }
         "\n"
     }

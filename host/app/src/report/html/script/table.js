@@ -6,6 +6,9 @@ const EMPTY = { q: "", status: "", group: "", node: "", class: "", plugin: "", m
 /** The columns: the key to sort by, and the title. */
 const COLUMNS = [["status", "status"], ["name", "name"], ["node", "node"], ["plugin", "plugin"], ["took", "took"]];
 
+/** The position of each severity in the default order. */
+const WORST_FIRST = [3, 4, 2, 1, 0];
+
 /** Finds the items that match, and sorts them. */
 class Query {
   constructor(data) {
@@ -76,7 +79,7 @@ class Query {
     const { data } = this;
     const column = by.replace("-", "");
     let rank;
-    if (!column) rank = (item) => SEVERITY.failed - Math.max(data.severity[item], SEVERITY.odd);
+    if (!column) rank = (item) => WORST_FIRST[data.severity[item]];
     else if (column === "took" || column === "plugin") rank = (item) => data[column][item] + 1;
     else {
       const ranks = this.ranks(column);
@@ -111,6 +114,8 @@ class Table {
       class: "grid", role: "grid", tabindex: "0", "aria-label": "All items", "aria-colcount": COLUMNS.length,
       onscroll: () => this.draw(), onkeydown: (event) => this.key(event), onclick: (event) => this.click(event),
     }, make("div", { role: "rowgroup", class: "top" }, this.head), this.body);
+    // A suite that all items share tells nothing.
+    this.hasPlaces = new Set(data.place.filter((place) => place > 0)).size > 1;
     if (data.plugins.length === 1) this.grid.classList.add("one-plugin");
     if (data.node.every((node) => node === 0)) this.grid.classList.add("no-nodes");
     byId("table").append(this.controls(), this.count, this.grid);
@@ -205,7 +210,7 @@ class Table {
     const cell = (key, ...children) => make("div", { role: "gridcell", class: `col-${key}` }, children);
     const reason = text(data.reason[item]);
     const name = [shown(text(data.name[item]))];
-    if (data.place[item]) name.push(make("span", { class: "soft" }, ` ${text(data.place[item])}`));
+    if (this.hasPlaces && data.place[item]) name.push(make("span", { class: "soft" }, ` ${text(data.place[item])}`));
     if (reason) name.push(make("span", { class: "soft" }, ` ${reason}`));
     const row = make("div", { id: `row-${at}`, role: "row", class: at === this.active ? "row active" : "row", "aria-rowindex": at + 2, "data-at": at },
       cell("status", statusOf(data, item)), cell("name", name), cell("node", text(data.node[item])),
