@@ -39,6 +39,10 @@ Work:
   book            make the documentation a book in target/book, with mdBook, which is built if it is missing
   suite-data      regenerate the names of the suite's tests for the newest release of every minor version of Kubernetes
                   from 1.29 on; needs Go and builds the suite of each version it does not know, 4 minutes each
+  browser [--measure | --screenshots DIR ARCHIVE]
+                  set up, then open the HTML report in Chromium and use everything on it, with Playwright and axe.
+                  Without Chromium, it says why it skips that. --measure opens large pages and prints how long they
+                  take; --screenshots writes pictures of the page of an archive
   e2e [--nodes 1|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [-- ARGS…]
                   run the end-to-end tests against a real cluster: the one of PLUMBLINE_E2E_KUBECONFIG, or one that this
                   command starts and, without --keep, stops. Where neither is possible, it says why it skips them.
@@ -62,6 +66,8 @@ Environment:
                     4  use Debian's packaged Rust (rustc-web) with a standard library built from its own source
   PLUMBLINE_HELM, PLUMBLINE_MOTO_SERVER, PLUMBLINE_PYTEST, PLUMBLINE_BATS
                   for test: these programs instead of those that it installs into the cache (with go, python3 and npm)
+  PLUMBLINE_CHROMIUM
+                  for browser: this program instead of the one in PATH, or that it unpacks into the cache
   PLUMBLINE_DOCKER_REGISTRY, PLUMBLINE_SKOPEO
                   for test: these programs instead of those that it unpacks into the cache (Debian's packages)
   PLUMBLINE_E2E_KUBECONFIG, PLUMBLINE_E2E_IMAGE, PLUMBLINE_E2E_BINARY, PLUMBLINE_TESTCLUSTER
@@ -85,6 +91,8 @@ pub(crate) enum Task {
     Deploy,
     Bindings,
     SuiteData,
+    /// Tests the HTML report in a browser.
+    Browser(Vec<OsString>),
     E2e(e2e::Options),
     Book,
     Check,
@@ -104,6 +112,7 @@ impl Task {
             Some("run") => return Ok(Self::Run(without_separator(rest))),
             Some("test") => return Ok(Self::Test(rest)),
             Some("bench") => return Ok(Self::Bench(without_separator(rest))),
+            Some("browser") => return Ok(Self::Browser(rest)),
             Some("fuzz") => return fuzz_options(rest).map(Self::Fuzz),
             Some("image") => return image::Options::parse(rest).map(Self::Image),
             Some("release") => return release::Options::parse(rest).map(Self::Release),

@@ -17,6 +17,8 @@ use crate::tools;
 struct Tool {
     /// The package that contains it.
     package: &'static str,
+    /// Packages with files that it needs next to it.
+    data: &'static [&'static str],
     /// The path of the program in the package.
     program: &'static str,
     /// The variable that passes the program's path to the tests.
@@ -29,6 +31,7 @@ struct Tool {
 const TOOLS: [Tool; 2] = [
     Tool {
         package: "docker-registry",
+        data: &[],
         program: "usr/bin/docker-registry",
         variable: "PLUMBLINE_DOCKER_REGISTRY",
         what: "a registry",
@@ -36,12 +39,23 @@ const TOOLS: [Tool; 2] = [
     },
     Tool {
         package: "skopeo",
+        data: &[],
         program: "usr/bin/skopeo",
         variable: "PLUMBLINE_SKOPEO",
         what: "a tool that copies images",
         tests: "tests that others can read what is pushed",
     },
 ];
+
+/// Not one of the tools of the tests of the workspace: only the tests in a browser need it.
+const CHROMIUM: Tool = Tool {
+    package: "chromium-headless-shell",
+    data: &["chromium-common"],
+    program: "usr/lib/chromium/chromium-headless-shell",
+    variable: "PLUMBLINE_CHROMIUM",
+    what: "a browser",
+    tests: "tests of the HTML report in a browser",
+};
 
 /// The file with the system's Debian release.
 const OS_RELEASE: &str = "/etc/os-release";
@@ -51,6 +65,17 @@ const MAX_ROUNDS: usize = 12;
 /// Returns skopeo, or `None` with the reason printed.
 pub(crate) fn skopeo() -> Option<OsString> {
     TOOLS.iter().find(|tool| tool.package == "skopeo").and_then(Tool::ensure)
+}
+
+/// Returns Chromium: the one of its variable or in `PATH`, or else Debian's. `None` with the reason
+/// printed.
+pub(crate) fn chromium() -> Option<OsString> {
+    tools::program(CHROMIUM.variable, CHROMIUM.what, CHROMIUM.tests, || {
+        ["chromium-headless-shell", "chromium"]
+            .iter()
+            .find_map(|name| tools::in_path(name))
+            .map_or_else(|| CHROMIUM.in_cache(), Ok)
+    })
 }
 
 /// Returns the variables that pass the programs' paths to the tests. A program comes from its
@@ -85,7 +110,7 @@ impl Tool {
         }
         let mirrors = Mirrors::of_this_machine(&apt_dir.join("no-lists"))?;
         let apt = Apt::open(&apt_dir.join("state"), &mirrors, &[suite])?;
-        apt.unpack(&[self.package], &unpacked)?;
+        apt.unpack(&[&[self.package], self.data].concat(), &unpacked)?;
         let program = unpacked.join(self.program);
         if !missing(&program, &libraries)?.is_empty() {
             self.add_libraries(&apt, &program, &root.join("packages"), &libraries)?;

@@ -9,6 +9,7 @@
 mod apt;
 mod args;
 mod book;
+mod browser;
 mod built;
 mod cargo_tool;
 mod check;

@@ -1,6 +1,6 @@
 //! Tools from the npm registry: a component compiler, a bundler and a type checker for modules in
-//! JavaScript and TypeScript, and bats. All dependencies are locked (`xtask/npm/package-lock.json`)
-//! and installed together, once.
+//! JavaScript and TypeScript, and bats; and the libraries of the tests in a browser. All dependencies
+//! are locked (`package-lock.json`), and those of a package are installed together, once.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,9 +13,29 @@ use crate::error::Error;
 use crate::process;
 use crate::tools;
 
-/// The packages to install. The lock file does not name a registry, so npm uses the configured one.
-const PACKAGE: &str = include_str!("../npm/package.json");
-const LOCK: &str = include_str!("../npm/package-lock.json");
+/// What is installed together. The lock file does not name a registry, so npm uses the configured
+/// one.
+struct Package {
+    name: &'static str,
+    package: &'static str,
+    lock: &'static str,
+    /// The tools and their size, for the message before the installation.
+    what: &'static str,
+}
+
+const TOOLS: Package = Package {
+    name: "npm",
+    package: include_str!("../npm/package.json"),
+    lock: include_str!("../npm/package-lock.json"),
+    what: "jco, esbuild, tsc and bats (about 375 MB)",
+};
+
+const BROWSER: Package = Package {
+    name: "npm-browser",
+    package: include_str!("../browser/package.json"),
+    lock: include_str!("../browser/package-lock.json"),
+    what: "Playwright and axe (about 14 MB)",
+};
 
 /// The programs below `node_modules`, each with the variable that passes its path to the tests.
 const PROGRAMS: [(&str, &str); 4] = [
@@ -39,7 +59,7 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
     if known.len() == PROGRAMS.len() {
         return known;
     }
-    match in_cache() {
+    match TOOLS.in_cache() {
         Ok(programs) => {
             let program = |name: &str| programs.join(name).into_os_string();
             PROGRAMS
@@ -54,35 +74,43 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
     }
 }
 
-/// Returns the directory of the programs.
-fn in_cache() -> Result<PathBuf, Error> {
-    let doing = "installing jco, esbuild, tsc and bats (about 375 MB)";
-    Ok(tools::in_cache(&format!("npm-{}", version()), COMPLETE, doing, install)?.join("node_modules"))
+/// Returns the `node_modules` of the tests in a browser, or `None` with the reason printed.
+pub(crate) fn browser() -> Option<PathBuf> {
+    BROWSER.in_cache().inspect_err(|error| tools::tell("tools from npm", "tests in a browser", error)).ok()
 }
 
-/// Returns a version of the installation: the start of the lock file's digest.
-fn version() -> String {
-    Sha256::digest(LOCK).iter().take(6).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
-}
-
-fn install(root: &Path) -> Result<(), Error> {
-    let failed = |source| Error::unexpected(format!("`{}` cannot be written: {source}", root.display()));
-    fs::create_dir_all(root).map_err(failed)?;
-    for (name, text) in [("package.json", PACKAGE), ("package-lock.json", LOCK)] {
-        fs::write(root.join(name), text).map_err(failed)?;
+impl Package {
+    /// Returns the directory of the installed packages.
+    fn in_cache(&self) -> Result<PathBuf, Error> {
+        let doing = format!("installing {}", self.what);
+        let name = format!("{}-{}", self.name, self.version());
+        Ok(tools::in_cache(&name, COMPLETE, doing, |root| self.install(root))?.join("node_modules"))
     }
-    // `npm ci` requires the optional packages of every other platform, and not every registry has
-    // them all. `npm install` uses the locked versions and no others. Install scripts are not
-    // needed: what they would download is in separate packages for each platform.
-    let mut npm = Command::new("npm");
-    npm.current_dir(root).args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"]);
-    process::output(npm.arg("--loglevel=error"))?;
-    // npm may ignore a lock file that it considers invalid, and resolve again.
-    let kept = fs::read_to_string(root.join("package-lock.json")).map_err(failed)?;
-    if kept == LOCK {
-        Ok(())
-    } else {
-        Err(Error::unexpected("npm installed something else than what is locked".to_owned()))
+
+    /// Returns a version of the installation: the start of the lock file's digest.
+    fn version(&self) -> String {
+        Sha256::digest(self.lock).iter().take(6).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+    }
+
+    fn install(&self, root: &Path) -> Result<(), Error> {
+        let failed = |source| Error::unexpected(format!("`{}` cannot be written: {source}", root.display()));
+        fs::create_dir_all(root).map_err(failed)?;
+        for (name, text) in [("package.json", self.package), ("package-lock.json", self.lock)] {
+            fs::write(root.join(name), text).map_err(failed)?;
+        }
+        // `npm ci` requires the optional packages of every other platform, and not every registry has
+        // them all. `npm install` uses the locked versions and no others. Install scripts are not
+        // needed: what they would download is in separate packages for each platform.
+        let mut npm = Command::new("npm");
+        npm.current_dir(root).args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"]);
+        process::output(npm.arg("--loglevel=error"))?;
+        // npm may ignore a lock file that it considers invalid, and resolve again.
+        let kept = fs::read_to_string(root.join("package-lock.json")).map_err(failed)?;
+        if kept == self.lock {
+            Ok(())
+        } else {
+            Err(Error::unexpected("npm installed something else than what is locked".to_owned()))
+        }
     }
 }
 
@@ -93,12 +121,14 @@ mod tests {
     #[test]
     fn what_is_locked_is_what_is_asked_for_and_no_host_is_named() {
         let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
-        let (package, lock) = (parse(PACKAGE), parse(LOCK));
-        assert_eq!(lock["packages"][""]["devDependencies"], package["devDependencies"]);
-        let packages = lock["packages"].as_object().unwrap();
-        assert!(packages.len() > 100);
-        assert!(packages.values().all(|package| package.get("resolved").is_none()));
-        // `npm ci` checks downloads against these digests.
-        assert!(packages.iter().all(|(path, package)| path.is_empty() || package.get("integrity").is_some()));
+        for (tools, least) in [(TOOLS, 100), (BROWSER, 3)] {
+            let (package, lock) = (parse(tools.package), parse(tools.lock));
+            assert_eq!(lock["packages"][""]["devDependencies"], package["devDependencies"]);
+            let packages = lock["packages"].as_object().unwrap();
+            assert!(packages.len() >= least);
+            assert!(packages.values().all(|package| package.get("resolved").is_none()));
+            // `npm ci` checks downloads against these digests.
+            assert!(packages.iter().all(|(path, package)| path.is_empty() || package.get("integrity").is_some()));
+        }
     }
 }

@@ -14,8 +14,8 @@ use crate::report::say;
 use crate::steps::Outcome;
 use crate::target_std::{Target, TargetStd};
 use crate::{
-    book, built, check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, measure, modules, npm_tools,
-    process, program, python_tools, release, steps, suite_data, target_std,
+    book, browser, built, check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, measure, modules,
+    npm_tools, process, program, python_tools, release, steps, suite_data, target_std,
 };
 
 /// Runs a task.
@@ -50,6 +50,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
         }
         Task::Bindings => return bindings(&workspace),
         Task::SuiteData => suite_data::write(&workspace)?,
+        Task::Browser(args) => return browser::run(&workspace, &args),
         Task::E2e(options) => return e2e::e2e(&workspace, &options),
         Task::Book => book::make(&workspace)?,
         Task::Check => check::check(&workspace)?,

@@ -53,6 +53,9 @@ pub enum CauseError {
     /// The module is unusable.
     #[error(transparent)]
     Module(#[from] ModuleError),
+    /// The failures could not be spooled to a temporary file.
+    #[error("failed to keep the failures in a temporary file: {0}")]
+    Spool(#[from] io::Error),
     /// The call of the module failed.
     #[error(transparent)]
     Call(#[from] ModuleFailure),

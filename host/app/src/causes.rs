@@ -1,11 +1,15 @@
 //! Causes of failures: groups the failed leaves of a tree with a module (docs/causes.md).
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
 
 use plumbline_aggregator::{CauseError, CauseFinder, failed_leaf, is_failure};
 use plumbline_core::{GLOBAL, Item, TestId};
-use plumbline_sandbox::PluginInfo;
+use plumbline_sandbox::{Entry, PluginInfo};
 use serde::Serialize;
+
+use crate::trees::bare;
 
 /// Failures with the same cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,31 +27,76 @@ pub struct Cause {
 /// Finds the causes of the failures in the tree below `root`, most frequent first. A failure has at
 /// most one cause.
 pub fn of(root: &Item, plugin: &str, finder: &CauseFinder) -> Result<Vec<Cause>, CauseError> {
-    let (mut failures, mut numbers) = (Vec::new(), Vec::new());
-    for_each_leaf(root, |number, id, leaf| {
-        if is_failure(Some(&leaf.status)) {
-            let set = id().node;
+    let mut failures = Failures::new()?;
+    let mut walk = root.walk();
+    while let Some(item) = walk.next() {
+        failures.item(walk.depth(), item, item.is_leaf())?;
+    }
+    failures.causes(plugin, finder)
+}
+
+/// The failed leaves of a tree whose items come one by one. They are in a temporary file, so that
+/// memory does not grow with their texts.
+pub(crate) struct Failures {
+    file: BufWriter<File>,
+    /// The numbers of the failed leaves.
+    numbers: Vec<usize>,
+    /// The number of the next leaf.
+    next: usize,
+    /// The items above the current one, the root first.
+    above: Vec<Item>,
+}
+
+impl Failures {
+    pub(crate) fn new() -> io::Result<Self> {
+        let file = BufWriter::new(tempfile::tempfile()?);
+        Ok(Self { file, numbers: Vec::new(), next: 0, above: Vec::new() })
+    }
+
+    /// Adds an item, parents before children. The root has depth 0.
+    pub(crate) fn item(&mut self, depth: usize, item: &Item, is_leaf: bool) -> io::Result<()> {
+        self.above.truncate(depth);
+        if !is_leaf {
+            self.above.push(Item { details: serde_json::Map::new(), ..bare(item) });
+            return Ok(());
+        }
+        if is_failure(Some(&item.status)) {
+            let set = TestId::of(self.above.iter(), item).node;
             let set = set.as_deref().unwrap_or(GLOBAL);
-            failures.push(Ok(failed_leaf(set, &leaf.name, &leaf.status, &leaf.meta, &leaf.details)));
-            numbers.push(number);
+            let leaf = failed_leaf(set, &item.name, &item.status, &item.meta, &item.details);
+            serde_json::to_writer(&mut self.file, &(leaf.set, leaf.item))?;
+            self.file.write_all(b"\n")?;
+            self.numbers.push(self.next);
         }
-    });
-    if failures.is_empty() {
-        return Ok(Vec::new());
+        self.next += 1;
+        Ok(())
     }
-    let info = PluginInfo { name: plugin.to_owned(), ..PluginInfo::default() };
-    let groups = finder.find(&info, failures.into_iter())?;
-    let mut causes = Vec::new();
-    let mut free: BTreeMap<usize, usize> = numbers.into_iter().enumerate().collect();
-    for group in groups {
-        let mut items: Vec<usize> = group.failures.iter().filter_map(|failure| free.remove(failure)).collect();
-        items.sort_unstable();
-        if !items.is_empty() {
-            causes.push(Cause { id: group.id, template: group.template, count: items.len(), items });
+
+    /// Finds the causes, most frequent first.
+    pub(crate) fn causes(self, plugin: &str, finder: &CauseFinder) -> Result<Vec<Cause>, CauseError> {
+        if self.numbers.is_empty() {
+            return Ok(Vec::new());
         }
+        let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.rewind()?;
+        let entries = BufReader::new(file).lines().map(|line| {
+            let (set, item) = serde_json::from_str(&line?)?;
+            Ok(Entry { set, item })
+        });
+        let info = PluginInfo { name: plugin.to_owned(), ..PluginInfo::default() };
+        let groups = finder.find(&info, entries)?;
+        let mut causes = Vec::new();
+        let mut free: BTreeMap<usize, usize> = self.numbers.into_iter().enumerate().collect();
+        for group in groups {
+            let mut items: Vec<usize> = group.failures.iter().filter_map(|failure| free.remove(failure)).collect();
+            items.sort_unstable();
+            if !items.is_empty() {
+                causes.push(Cause { id: group.id, template: group.template, count: items.len(), items });
+            }
+        }
+        causes.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.items.first().cmp(&b.items.first())));
+        Ok(causes)
     }
-    causes.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.items.first().cmp(&b.items.first())));
-    Ok(causes)
 }
 
 /// A cause as data.

@@ -28,4 +28,4 @@ pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
 pub use process::post_process;
 pub use subject::Subject;
 pub(crate) use tree_reader::leaves;
-pub use tree_reader::{LeanLimits, LeanTree, read_lean};
+pub use tree_reader::{LeanLimits, LeanTree, read_items, read_lean};

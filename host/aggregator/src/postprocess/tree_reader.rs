@@ -1,5 +1,5 @@
-//! Readers for result trees on disk, line by line: the leaves alone, or a tree without most of its
-//! details. Neither holds a whole tree in memory.
+//! Readers for result trees on disk, line by line: the leaves alone, every item after the other, or a
+//! tree without most of its details. None holds a whole tree in memory.
 //!
 //! They read only trees that this program has written ([`super::yaml`]). In them, every item starts
 //! with a line `- name:`, and every key is on its own line. Indentation determines what a line
@@ -7,7 +7,7 @@
 
 use std::io::{self, BufRead};
 
-use plumbline_core::{Item, Status};
+use plumbline_core::{FlatItem, Item, Status};
 use serde_json::Value;
 
 /// Maximum number of bytes of a line to read for [`leaves`]. Names and statuses are shorter. Details
@@ -50,6 +50,48 @@ pub(crate) fn leaves(from: impl BufRead, mut visit: impl FnMut(Leaf)) -> io::Res
         visit(leaf);
     }
     Ok(())
+}
+
+/// Calls `visit` with every item of the tree in `from`, parents before children. The root has depth
+/// 0. Texts of more than `text_bytes` bytes are left out; returns their number.
+///
+/// # Errors
+/// When it is not readable, was not written by this program, or `visit` fails.
+pub fn read_items(
+    from: impl BufRead,
+    text_bytes: usize,
+    mut visit: impl FnMut(FlatItem) -> io::Result<()>,
+) -> io::Result<u64> {
+    let mut lines = Lines::new(from, text_bytes);
+    let mut open: Option<FlatItem> = None;
+    let mut left_out = 0;
+    while let Some((kind, text, is_whole)) = lines.next()? {
+        if let LineKind::Item(depth) = kind {
+            let name = if is_whole { scalar(text)? } else { LONG_NAME.to_owned() };
+            left_out += u64::from(!is_whole);
+            let depth = u32::try_from(depth).map_err(|_| foreign())?;
+            if let Some(item) = open.replace(FlatItem { depth, name, ..FlatItem::default() }) {
+                visit(item)?;
+            }
+            continue;
+        }
+        let item = open.as_mut().ok_or_else(foreign)?;
+        match kind {
+            LineKind::Item(_) => {}
+            LineKind::Status => item.status = Some(Status::from(scalar(text)?)),
+            LineKind::Meta | LineKind::Detail if !is_whole => left_out += 1,
+            LineKind::Meta => {
+                let (key, value) = key_and_value(text)?;
+                item.meta.insert(key, scalar(value)?);
+            }
+            LineKind::Detail => {
+                let (key, value) = key_and_value(text)?;
+                item.details.insert(key, detail_value(value)?);
+            }
+        }
+    }
+    visit(open.ok_or_else(foreign)?)?;
+    Ok(left_out)
 }
 
 /// Memory limits for a tree.
@@ -154,14 +196,8 @@ impl LeanReader<'_> {
             return Ok(());
         }
         let (key, value) = key_and_value(entry)?;
-        let is_json = matches!(value.first(), Some(b'"' | b'[' | b'{' | b'-' | b'0'..=b'9'))
-            || matches!(value, b"true" | b"false" | b"null");
-        let value = match is_json {
-            true => serde_json::from_slice(value).map_err(|_| foreign())?,
-            false => Value::String(scalar(value)?),
-        };
         self.details += entry.len();
-        item.details.insert(key, value);
+        item.details.insert(key, detail_value(value)?);
         Ok(())
     }
 
@@ -297,6 +333,16 @@ fn key_and_value(entry: &[u8]) -> io::Result<(String, &[u8])> {
     Ok((scalar(key)?, rest.strip_prefix(b": ").ok_or_else(foreign)?))
 }
 
+/// Parses the value of a detail: JSON, or a plain scalar.
+fn detail_value(value: &[u8]) -> io::Result<Value> {
+    let is_json = matches!(value.first(), Some(b'"' | b'[' | b'{' | b'-' | b'0'..=b'9'))
+        || matches!(value, b"true" | b"false" | b"null");
+    match is_json {
+        true => serde_json::from_slice(value).map_err(|_| foreign()),
+        false => scalar(value).map(Value::String),
+    }
+}
+
 /// Parses a scalar as this program writes it: plain, or in double quotes with the escapes that YAML
 /// and JSON share.
 fn scalar(text: &[u8]) -> io::Result<String> {
@@ -394,6 +440,28 @@ mod tests {
         for foreign in ["- a\n", "{}", "name: x\n- name: \"open\n"] {
             assert!(read(foreign).is_err(), "{foreign:?}");
         }
+    }
+
+    #[test]
+    fn items_come_one_after_the_other_as_they_were_written() {
+        let mut test = item(1, "- name: x", Status::Failed);
+        test.meta = [("duration".to_owned(), "1.5".to_owned())].into();
+        test.details = json!({"failure": "a\nb", "n": {"x": [1]}}).as_object().cloned().unwrap();
+        let items = [item(0, "f.xml", Status::Failed), test.clone(), item(0, "last", Status::Passed)];
+        let text = written(&items);
+        let mut found = Vec::new();
+        let left_out = read_items(BufReader::with_capacity(7, text.as_bytes()), 1 << 20, |item| {
+            found.push(item);
+            Ok(())
+        });
+        assert_eq!(left_out.unwrap(), 0);
+        let below = |item: &FlatItem| FlatItem { depth: item.depth + 1, ..item.clone() };
+        assert_eq!((found[0].name.as_str(), found[0].depth), ("e2e", 0));
+        assert_eq!(found[1..], items.iter().map(below).collect::<Vec<_>>());
+        let cut = read_items(text.as_bytes(), 10, |_| Ok(()));
+        assert!(cut.unwrap() > 0);
+        assert!(read_items("- a\n".as_bytes(), 1 << 20, |_| Ok(())).is_err());
+        assert!(read_items("".as_bytes(), 1 << 20, |_| Ok(())).is_err());
     }
 
     fn lean(text: &str, limits: &LeanLimits) -> io::Result<LeanTree> {

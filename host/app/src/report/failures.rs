@@ -93,7 +93,7 @@ impl<'a> TreeFailures<'a> {
     }
 }
 
-fn label(name: &str, place: String, classname: &str) -> String {
+pub(super) fn label(name: &str, place: String, classname: &str) -> String {
     let parts: Vec<&str> = [place.as_str(), classname].into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() { name.to_owned() } else { format!("{name} ({})", parts.join(" › ")) }
 }

@@ -94,6 +94,23 @@ fn rest(all: usize, listed: usize, out: &mut impl Write) -> io::Result<()> {
     if all > listed { writeln!(out, "- and {} more", all - listed) } else { Ok(()) }
 }
 
+/// Prints Markdown of at most `most` bytes: whole lines, and a note if some are left out. Services
+/// reject summaries and comments above their limits.
+pub fn limited(text: &str, most: usize, out: &mut impl Write) -> io::Result<()> {
+    if text.len() <= most {
+        return out.write_all(text.as_bytes());
+    }
+    let note = |lines: usize| format!("\n… {lines} more lines are left out: the limit is {most} bytes\n");
+    let lines = text.lines().count();
+    // The number of lines that are left out is not longer than that of all lines.
+    let room = most.saturating_sub(note(lines).len());
+    let end = text.get(..text.floor_char_boundary(room)).and_then(|head| head.rfind('\n')).map_or(0, |end| end + 1);
+    let head = text.get(..end).unwrap_or_default();
+    let note = note(lines - head.lines().count());
+    out.write_all(head.as_bytes())?;
+    if head.len() + note.len() <= most { out.write_all(note.as_bytes()) } else { Ok(()) }
+}
+
 fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
     let mut slow: Vec<(f64, &Item, TestId)> = Vec::new();
     let mut leaves = root.leaves();
@@ -162,6 +179,25 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("| p | failed | 0 | 1 | 0 | 0 |"), "{text}");
         assert!(text.contains(r"- **a\|b &lt;script&gt; &#64;you**: \[x\](y)"), "{text}");
+    }
+
+    #[test]
+    fn markdown_is_cut_at_a_line_and_says_so() {
+        let text = "| é |\n".repeat(100);
+        let of = |most: usize| {
+            let mut out = Vec::new();
+            limited(&text, most, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(of(text.len()), text);
+        for most in 0..text.len() {
+            let shown = of(most);
+            assert!(shown.len() <= most, "{most}: {}", shown.len());
+        }
+        let shown = of(300);
+        let (rows, note) = shown.split_once("\n\n").unwrap();
+        let rows = rows.lines().count();
+        assert_eq!(note, format!("… {} more lines are left out: the limit is 300 bytes\n", 100 - rows));
     }
 
     #[test]

@@ -15,9 +15,8 @@ pub mod text;
 pub(crate) mod verdict;
 
 pub use causes::causes_report;
-pub use html::{Page, PageFacts};
 pub use junit::junit;
-pub use markdown::{escape, markdown};
+pub use markdown::{escape, limited, markdown};
 pub use summary::{Health, detailed, summary};
 pub use text::{JsonText, print_json, print_json_line, print_yaml};
 pub use verdict::{JudgedTree, judged_leaves, verdict_markdown, verdict_report};

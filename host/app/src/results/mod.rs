@@ -8,20 +8,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plumbline_aggregator::is_failure;
-use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR};
+use plumbline_aggregator::{CauseError, CauseFinder};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Item, Status, Verdict, text};
 
-use crate::causes::{self, Cause};
+use crate::causes::{self, Cause, Failures};
 use crate::context::Context;
 use crate::difference::{self, Difference, Tests};
 use crate::error::AppError;
 use crate::judges::{JudgeOptions, chain, judged_plugin, rehearse_chain};
 use crate::modules::LimitsFile;
-use crate::trees::{Reprocess, Trees};
+use crate::trees::{Reprocess, TreeFacts, Trees};
 
 pub use input::{Input, open_input};
 pub use views::{Collected, Html, JsonArray, View, YamlDocuments};
@@ -96,9 +95,17 @@ fn one_input(
     view.begin(in_name, &mut input.trees)?;
     let mut unread = 0;
     for plugin in &plugins {
+        // A verdict is before the tree in the archive, which is read forward.
+        if options.node.is_none()
+            && view.takes_items()
+            && stream(context, &mut input, plugin, in_name, more.as_ref(), seen, view)?
+        {
+            continue;
+        }
         let tree = match load(&mut input.trees, plugin, options, more.as_ref()) {
             Ok((item, verdict)) => {
-                let causes = find_causes(context, &mut input.trees, plugin, &item)?;
+                let find = |_: &mut Trees, finder: &CauseFinder| Ok(causes::of(&item, plugin, finder));
+                let causes = find_causes(context, &mut input.trees, plugin, &TreeFacts::of(&item), find)?;
                 ResultTree { input: in_name, plugin, item, verdict, causes, is_unreadable: false }
             }
             Err(error) if plugins.len() > 1 && error.is_usage() => {
@@ -106,24 +113,52 @@ fn one_input(
                 if unread <= MAX_LISTED {
                     context.reporter.error(&error);
                 }
-                ResultTree {
-                    input: in_name,
-                    plugin,
-                    item: unreadable(plugin, &error),
-                    verdict: None,
-                    causes: Vec::new(),
-                    is_unreadable: true,
-                }
+                seen.missing(&format!("{name}/{plugin}"));
+                let (item, causes) = (unreadable(plugin, &error), Vec::new());
+                let tree = ResultTree { input: in_name, plugin, item, verdict: None, causes, is_unreadable: true };
+                view.tree(&mut input.trees, tree)?;
+                continue;
             }
             Err(error) => return Err(error),
         };
-        seen.add(&name, &tree, input.trees.verdict_counts(plugin, &tree.item));
+        let facts = TreeFacts::of(&tree.item);
+        let counts = input.trees.verdict_counts(plugin, &facts);
+        seen.add(&name, plugin, &facts, tree.verdict.as_ref(), counts);
         view.tree(&mut input.trees, tree)?;
     }
     if unread > MAX_LISTED {
         context.reporter.progress(&format!("… {} more plugins are unreadable", unread - MAX_LISTED));
     }
     view.end(&mut input.trees)
+}
+
+/// Sends the items of a plugin to a view that takes them one by one. Returns `false` if the tree
+/// must be read as a whole.
+fn stream(
+    context: &Context,
+    input: &mut Input,
+    plugin: &str,
+    in_name: Option<&str>,
+    more: Option<&(String, Chain)>,
+    seen: &mut ShownResults,
+    view: &mut dyn View,
+) -> Result<bool, AppError> {
+    // An unreadable verdict is reported when the tree is read as a whole.
+    let Ok(verdict) = verdict(&mut input.trees, plugin, more) else { return Ok(false) };
+    let Some(facts) = input.trees.facts_of_items(plugin) else { return Ok(false) };
+    let counts = input.trees.verdict_counts(plugin, &facts);
+    seen.add(&input.name, plugin, &facts, verdict.as_ref(), counts);
+    let find = |trees: &mut Trees, finder: &CauseFinder| streamed_causes(trees, plugin, finder);
+    let causes = find_causes(context, &mut input.trees, plugin, &facts, find)?;
+    view.items(&mut input.trees, StreamedTree { input: in_name, plugin, root: facts.root, verdict, causes })?;
+    Ok(true)
+}
+
+fn verdict(trees: &mut Trees, plugin: &str, more: Option<&(String, Chain)>) -> Result<Option<PluginVerdict>, AppError> {
+    match more {
+        Some((judged, chain)) if judged == plugin => trees.verdict(plugin, chain),
+        _ => trees.verdict(plugin, &Chain::default()),
+    }
 }
 
 fn load(
@@ -134,11 +169,7 @@ fn load(
 ) -> Result<(Item, Option<PluginVerdict>), AppError> {
     // The verdict is before the tree in the archive, which is read forward. It is about the whole
     // plugin.
-    let verdict = match (&options.node, more) {
-        (Some(_), _) => None,
-        (None, Some((judged, chain))) if judged == plugin => trees.verdict(plugin, chain)?,
-        (None, _) => trees.verdict(plugin, &Chain::default())?,
-    };
+    let verdict = if options.node.is_some() { None } else { verdict(trees, plugin, more)? };
     let root = trees.item(plugin)?;
     let Some(node) = &options.node else { return Ok((root, verdict)) };
     let item = root.find(node).cloned().ok_or_else(|| {
@@ -148,17 +179,37 @@ fn load(
     Ok((item, verdict))
 }
 
-/// Finds the causes of the failures below `root`. If the module fails, that is reported, and there are
-/// no causes: the results are complete without them.
-fn find_causes(context: &Context, trees: &mut Trees, plugin: &str, root: &Item) -> Result<Vec<Cause>, AppError> {
-    if !root.leaves().any(|leaf| is_failure(Some(&leaf.status))) {
+/// Finds the causes of failures with `find`. If the module fails, that is reported, and there are no
+/// causes: the results are complete without them.
+fn find_causes(
+    context: &Context,
+    trees: &mut Trees,
+    plugin: &str,
+    facts: &TreeFacts,
+    find: impl FnOnce(&mut Trees, &CauseFinder) -> Result<Result<Vec<Cause>, CauseError>, AppError>,
+) -> Result<Vec<Cause>, AppError> {
+    if !facts.has_failures() {
         return Ok(Vec::new());
     }
     let Some(finder) = trees.cause_finder()? else { return Ok(Vec::new()) };
-    Ok(causes::of(root, plugin, &finder).unwrap_or_else(|error| {
+    Ok(find(trees, &finder)?.unwrap_or_else(|error| {
         context.reporter.warning(&format!("plugin `{plugin}`: failed to find the causes of failures: {error}"));
         Vec::new()
     }))
+}
+
+/// Finds the causes of failures in a tree that is read item by item.
+fn streamed_causes(
+    trees: &mut Trees,
+    plugin: &str,
+    finder: &CauseFinder,
+) -> Result<Result<Vec<Cause>, CauseError>, AppError> {
+    let mut failures = match Failures::new() {
+        Ok(failures) => failures,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    trees.each_item(plugin, &mut |depth, item, is_leaf| failures.item(depth, &item, is_leaf))?;
+    Ok(failures.causes(plugin, finder))
 }
 
 fn unreadable(plugin: &str, error: &AppError) -> Item {
@@ -226,6 +277,20 @@ pub struct ResultTree<'a> {
     pub is_unreadable: bool,
 }
 
+/// A result tree whose items are read one by one with [`Trees::each_item`].
+pub struct StreamedTree<'a> {
+    /// The input that it comes from, if there are several.
+    pub input: Option<&'a str>,
+    /// The plugin.
+    pub plugin: &'a str,
+    /// The root of the tree, without its children.
+    pub root: Item,
+    /// The verdict over the plugin.
+    pub verdict: Option<PluginVerdict>,
+    /// The causes of the failures in the tree, most frequent first.
+    pub causes: Vec<Cause>,
+}
+
 pub(crate) fn printed(result: io::Result<()>) -> Result<(), AppError> {
     result.map_err(|error| AppError::printing("failed to print the results", &error))
 }
@@ -238,27 +303,33 @@ pub struct ShownResults {
 }
 
 impl ShownResults {
-    /// Adds a tree of `input`, with the counts of its leaves by status.
-    pub fn add(&mut self, input: &str, tree: &ResultTree<'_>, counts: BTreeMap<String, u64>) {
+    /// Adds the tree of a plugin of `input`, with the counts of its leaves by status.
+    fn add(
+        &mut self,
+        input: &str,
+        plugin: &str,
+        facts: &TreeFacts,
+        verdict: Option<&PluginVerdict>,
+        counts: BTreeMap<String, u64>,
+    ) {
         // Archives of several runs have the same plugins.
-        let plugin = format!("{input}/{}", tree.plugin);
+        let plugin = format!("{input}/{plugin}");
         // Judges cannot excuse a missing result. The run was incomplete, and so is the verdict.
-        let is_incomplete =
-            tree.is_unreadable || (tree.verdict.is_some() && tree.item.leaves().any(stands_for_a_missing_result));
+        let is_incomplete = verdict.is_some() && facts.has_missing;
         self.entries.push(PluginStatus {
             plugin: plugin.clone(),
             node: GLOBAL.to_owned(),
             status: if is_incomplete { EntryStatus::Failed } else { EntryStatus::Complete },
-            result_status: Some(tree.item.status.clone()),
+            result_status: Some(facts.root.status.clone()),
             result_counts: Some(counts),
             ..PluginStatus::default()
         });
-        if let Some(verdict) = &tree.verdict {
+        if let Some(verdict) = verdict {
             self.verdicts.insert(plugin, verdict.summary());
         }
     }
 
-    /// Adds an input that could not be read.
+    /// Adds an input or a plugin that could not be read.
     pub fn missing(&mut self, input: &str) {
         self.entries.push(PluginStatus {
             plugin: input.to_owned(),
@@ -274,19 +345,14 @@ impl ShownResults {
     }
 
     /// The verdict over all results.
-    pub fn verdict(self) -> Verdict {
+    pub fn verdict(&self) -> Verdict {
         Verdict::from_run(&RunStatus {
-            plugins: Some(self.entries),
-            verdicts: Some(self.verdicts),
+            plugins: Some(self.entries.clone()),
+            verdicts: Some(self.verdicts.clone()),
             status: RunPhase::Complete,
             ..RunStatus::default()
         })
     }
-}
-
-fn stands_for_a_missing_result(leaf: &Item) -> bool {
-    let file = leaf.meta.get("file").map(String::as_str).unwrap_or_default();
-    file.starts_with(&format!("{ERRORS_DIR}/")) && file.ends_with(&format!("/{ERROR_FILE}"))
 }
 
 /// Which runs are compared.

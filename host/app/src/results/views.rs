@@ -1,12 +1,15 @@
 //! Views of results: as JSON, YAML, JUnit XML, Markdown and HTML.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
-use plumbline_core::Item;
+use jiff::Timestamp;
+use plumbline_archive::layout::SERVER_VERSION;
+use plumbline_archive::results::ResultsArchive;
 use plumbline_core::judgement::PluginVerdict;
-use serde::Serialize;
+use plumbline_core::{Item, Verdict};
 use serde::ser::{SerializeSeq, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::causes::{Cause, CauseDocument, documents};
 use crate::error::AppError;
@@ -14,8 +17,8 @@ use crate::report;
 use crate::report::html::{Page, PageFacts};
 use crate::report::text::{JsonText, print_yaml};
 use crate::report::verdict::JudgedTree;
-use crate::results::{ResultTree, printed};
-use crate::trees::Trees;
+use crate::results::{ResultTree, StreamedTree, printed};
+use crate::trees::{Trees, bare};
 
 /// Receives result trees one after the other, and renders them.
 pub trait View {
@@ -26,6 +29,16 @@ pub trait View {
 
     /// Renders a tree of the input.
     fn tree(&mut self, trees: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError>;
+
+    /// Whether the view takes the items of a tree one by one, where the tree can be read so.
+    fn takes_items(&self) -> bool {
+        false
+    }
+
+    /// Renders a tree item by item. Only called if [`View::takes_items`] is true.
+    fn items(&mut self, _trees: &mut Trees, _tree: StreamedTree<'_>) -> Result<(), AppError> {
+        Ok(())
+    }
 
     /// The input ends.
     fn end(&mut self, _trees: &mut Trees) -> Result<(), AppError> {
@@ -125,18 +138,29 @@ impl Collected {
         report::junit(&self.trees.into_iter().zip(self.verdicts).map(judged).collect::<Vec<_>>(), out)
     }
 
-    /// Prints Markdown.
-    pub fn markdown(self, out: &mut impl Write) -> io::Result<()> {
+    /// Prints Markdown, of at most `most` bytes.
+    pub fn markdown(self, most: Option<u64>, out: &mut impl Write) -> io::Result<()> {
         let verdicts: Vec<_> = self.verdicts.into_iter().flatten().collect();
-        report::markdown(&self.trees, out).and_then(|()| report::verdict_markdown(&verdicts, report::escape, out))
+        let mut text = Vec::new();
+        report::markdown(&self.trees, &mut text)?;
+        report::verdict_markdown(&verdicts, report::escape, &mut text)?;
+        let most = most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+        report::limited(&String::from_utf8_lossy(&text), most, out)
     }
 }
 
-/// Renders a page of HTML. At most one tree is in memory.
+/// Renders a page of HTML. A tree that Plumbline wrote is never in memory as a whole.
 pub struct Html {
     page: Page,
     facts: Vec<PageFacts>,
 }
+
+/// The list of the cluster's nodes in an archive, and its largest size in bytes.
+const NODES: &str = "resources/cluster/core_v1_nodes.json";
+const MAX_NODES: u64 = 512 << 20;
+
+/// The largest document with the version of the API server, in bytes.
+const MAX_SERVER_VERSION: u64 = 1 << 20;
 
 impl Html {
     /// Starts an empty page.
@@ -144,47 +168,112 @@ impl Html {
         Ok(Self { page: Page::new().map_err(|error| no_room(&error))?, facts: Vec::new() })
     }
 
-    /// Prints the page.
-    pub fn finish(self, out: &mut impl Write) -> io::Result<()> {
-        let facts = match <[PageFacts; 1]>::try_from(self.facts) {
+    /// Prints the page with the verdict over everything on it.
+    pub fn finish(self, verdict: Verdict, out: &mut impl Write) -> io::Result<()> {
+        let mut facts = match <[PageFacts; 1]>::try_from(self.facts) {
             Ok([facts]) => facts,
-            Err(several) => PageFacts { archive: format!("{} archives", several.len()), ..PageFacts::default() },
+            Err(several) => PageFacts::of(format!("{} archives", several.len())),
         };
+        facts.verdict = verdict;
         self.page.finish(&facts, out)
     }
 }
 
 impl View for Html {
     fn begin(&mut self, _: Option<&str>, trees: &mut Trees) -> Result<(), AppError> {
-        let name = trees.name().to_owned();
+        let path = trees.name().to_owned();
         // The page may be published, so it does not have the directories of this machine.
-        let file = Path::new(&name).file_name().map(|file| file.to_string_lossy().into_owned());
-        let info = trees.archive().info();
-        self.facts.push(PageFacts {
-            archive: file.unwrap_or(name),
-            run: info.run.clone(),
-            tool: match (&info.plumbline_version, &info.version) {
-                (Some(version), _) => Some(format!("Plumbline {version}")),
-                (None, version) => version.as_ref().map(|version| format!("Sonobuoy {version}")),
-            },
-        });
+        let file = Path::new(&path).file_name().map(|file| file.to_string_lossy().into_owned());
+        let mut facts = PageFacts::of(file.unwrap_or(path));
+        let archive = trees.archive();
+        // Without these files, the page says less.
+        if archive.size(NODES).is_some_and(|size| size <= MAX_NODES)
+            && let Ok(list) = archive.file(NODES)
+        {
+            facts.nodes = Some(self.page.cluster_nodes(BufReader::new(list)));
+        }
+        let version = archive.read(SERVER_VERSION, MAX_SERVER_VERSION).ok();
+        let version = version.and_then(|text| serde_json::from_slice::<ServerVersion>(&text).ok());
+        facts.kubernetes = version.map(|version| version.git_version).filter(|version| !version.is_empty());
+        let (first, last) = log_times(archive);
+        let info = archive.info();
+        facts.started = info.started.or(first);
+        facts.seconds = facts
+            .started
+            .zip(last)
+            .map(|(start, end)| end.duration_since(start).as_secs_f64())
+            .filter(|seconds| *seconds >= 0.0);
+        facts.run.clone_from(&info.run);
+        facts.tool = match (&info.plumbline_version, &info.version) {
+            (Some(version), _) => Some(format!("Plumbline {version}")),
+            (None, version) => version.as_ref().map(|version| format!("Sonobuoy {version}")),
+        };
+        self.facts.push(facts);
         Ok(())
     }
 
     fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
-        let root = titled(tree.input, tree.item);
-        self.page.plugin(&root, tree.verdict.as_ref()).map_err(|error| no_room(&error))?;
-        root.dismantle();
+        let title = title(tree.input, &tree.item.name);
+        let mut section = self.page.section(&title, tree.plugin, &tree.item, tree.verdict.as_ref(), &tree.causes);
+        let mut walk = tree.item.walk();
+        while let Some(item) = walk.next() {
+            section.item(walk.depth(), bare(item), item.is_leaf()).map_err(|error| no_room(&error))?;
+        }
+        section.finish();
+        tree.item.dismantle();
+        Ok(())
+    }
+
+    fn takes_items(&self) -> bool {
+        true
+    }
+
+    fn items(&mut self, trees: &mut Trees, tree: StreamedTree<'_>) -> Result<(), AppError> {
+        let title = title(tree.input, &tree.root.name);
+        let mut section = self.page.section(&title, tree.plugin, &tree.root, tree.verdict.as_ref(), &tree.causes);
+        trees.each_item(tree.plugin, &mut |depth, item, is_leaf| section.item(depth, item, is_leaf))?;
+        section.finish();
         Ok(())
     }
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ServerVersion {
+    #[serde(default)]
+    git_version: String,
+}
+
+/// The log of the run in an archive.
+const RUN_LOG: &str = "meta/run.log";
+
+/// The largest log of a run from which its times are read, in bytes.
+const MAX_LOG: u64 = 64 << 20;
+
+/// The first and the last time in the log of the run, as far as it can be read.
+fn log_times(archive: &mut ResultsArchive) -> (Option<Timestamp>, Option<Timestamp>) {
+    #[derive(Deserialize)]
+    struct Entry {
+        time: Timestamp,
+    }
+    let mut times = (None, None);
+    let Ok(log) = archive.file(RUN_LOG) else { return times };
+    for line in BufReader::new(log.take(MAX_LOG)).lines().map_while(Result::ok) {
+        if let Ok(Entry { time }) = serde_json::from_str(&line) {
+            times = (times.0.or(Some(time)), Some(time));
+        }
+    }
+    times
+}
+
 /// The tree with the name of its input, if there are several.
 fn titled(input: Option<&str>, mut root: Item) -> Item {
-    if let Some(input) = input {
-        root.name = format!("{input}: {}", root.name);
-    }
+    root.name = title(input, &root.name);
     root
+}
+
+fn title(input: Option<&str>, name: &str) -> String {
+    input.map_or_else(|| name.to_owned(), |input| format!("{input}: {name}"))
 }
 
 fn no_room(error: &io::Error) -> AppError {

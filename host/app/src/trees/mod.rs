@@ -1,5 +1,6 @@
 //! The result trees of an archive: as the archive has them, or processed again.
 
+mod facts;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,9 @@ use crate::error::AppError;
 use crate::modules::{self, Limits};
 use crate::report::text::size;
 use crate::{files, sources};
+
+pub(crate) use facts::bare;
+pub use facts::{ItemVisitor, TreeFacts};
 
 /// The largest `definition.json`, in bytes. Old ones contain the whole view of the aggregator, and
 /// are far larger than a definition.

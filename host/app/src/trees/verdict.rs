@@ -1,7 +1,5 @@
-//! The verdict over a plugin of an archive: as the archive holds it, or judged again; and the
-//! counts that it is made of.
+//! The verdict over a plugin of an archive: as the archive holds it, or judged again.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -18,12 +16,9 @@ use plumbline_aggregator::{
 use plumbline_archive::layout::{PLUGINS_DIR, VERDICT_FILE, parse_archive_name};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::PluginVerdict;
-use plumbline_core::rollup::{self, REASON};
-use plumbline_core::{Item, NOT_READ, Status};
 use plumbline_sandbox::PluginInfo;
 
 use crate::error::AppError;
-use crate::report::text::one_line;
 use crate::trees::Trees;
 
 /// The largest verdict, in bytes.
@@ -139,64 +134,5 @@ impl Trees {
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(())
-    }
-}
-
-impl Trees {
-    /// Counts the leaves below `root`, the tree of `plugin`, by status, as a verdict counts them.
-    ///
-    /// Sonobuoy gives files that it does not read the status `passed`, and plugins without results
-    /// too. For the verdict, such files are `not-read`, and a plugin without results has no leaf. A
-    /// note reports such files.
-    pub fn verdict_counts(&self, plugin: &str, root: &Item) -> BTreeMap<String, u64> {
-        if root.is_leaf() && root.meta.get("type").is_some_and(|kind| kind == "summary") {
-            return BTreeMap::new();
-        }
-        let mut counts = rollup::counts(root);
-        let is_sonobuoys = self.archive.info().plumbline_version.is_none();
-        let unread = if is_sonobuoys { root.leaves().filter(|leaf| is_unread_file(leaf)).count() as u64 } else { 0 };
-        if unread > 0 {
-            let files = if unread == 1 { "1 file was".to_owned() } else { format!("{unread} files were") };
-            self.reporter.note(&format!(
-                "plugin `{plugin}`: {files} collected and not read; they are passed in the archive, and not in the verdict"
-            ));
-            if let Some(passed) = counts.get_mut(Status::Passed.as_str()) {
-                *passed = passed.saturating_sub(unread);
-            }
-            counts.retain(|_, n| *n > 0);
-            *counts.entry(NOT_READ.to_owned()).or_default() += unread;
-        } else if let Some(reason) = root.meta.get(REASON) {
-            self.reporter.note(&format!("plugin `{plugin}`: {}", one_line(reason)));
-        }
-        counts
-    }
-}
-
-/// Whether Sonobuoy made the leaf for a file that it did not read: only such leaves have a file of
-/// the results and no type.
-fn is_unread_file(leaf: &Item) -> bool {
-    let names_a_result = leaf.meta.get("file").is_some_and(|file| file.starts_with("results"));
-    leaf.status == Status::Passed && names_a_result && !leaf.meta.contains_key("type")
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn only_files_that_sonobuoy_did_not_read_are_meant() {
-        for (leaf, unread) in [
-            (json!({"name": "a", "status": "passed", "meta": {"file": "results/n1/a"}}), true),
-            (json!({"name": "a", "status": "passed", "meta": {"file": "results\\n1\\a"}}), true),
-            (json!({"name": "a", "status": "failed", "meta": {"file": "results/n1/a", "error": "gone"}}), false),
-            (json!({"name": "a", "status": "passed", "meta": {"file": "results/n1/a.xml", "type": "file"}}), false),
-            (json!({"name": "a", "status": "passed"}), false),
-            (json!({"name": "a", "status": "failed", "meta": {"file": "errors/n1/error.json"}}), false),
-        ] {
-            let item: Item = serde_json::from_value(leaf.clone()).unwrap();
-            assert_eq!(is_unread_file(&item), unread, "{leaf}");
-        }
     }
 }

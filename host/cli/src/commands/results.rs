@@ -14,6 +14,7 @@ use plumbline_app::results::{
     Collected, CompareOptions, Comparison, HEALTH, Html, JsonArray, ResultsOptions, ShownResults, View, YamlDocuments,
     compare, show,
 };
+use plumbline_core::size::parse_size;
 use plumbline_core::{Verdict, shell_path, shell_quote};
 
 use crate::args::Global;
@@ -52,6 +53,10 @@ pub(crate) struct ResultsArgs {
     /// Print the result trees in this format
     #[arg(short = 'o', long = "output", alias = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["mode", "skip_prefix"])]
     pub(crate) format: Option<ResultsFormat>,
+    /// With `--output markdown`: print at most this much, as whole lines. A job summary of GitHub may
+    /// have 1MiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) max_bytes: Option<u64>,
     /// Post-process the files of the archive again, with the modules of this version of Plumbline
     #[arg(long)]
     pub(crate) reprocess: bool,
@@ -148,7 +153,7 @@ pub(crate) enum ResultsFormat {
     Junit,
     /// Markdown for a job summary or a comment
     Markdown,
-    /// One HTML page that works offline: failures first, slowest tests, classes of the verdict
+    /// One HTML page that works offline: failures by cause, a table to search, nodes, a timeline
     Html,
 }
 
@@ -173,9 +178,13 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, A
 }
 
 fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> Result<(), AppError> {
+    let format = args.format.or_else(|| args.mode.format());
+    if args.max_bytes.is_some() && format != Some(ResultsFormat::Markdown) {
+        return Err(AppError::usage("`--max-bytes` limits Markdown only").hint("add `--output markdown`"));
+    }
     let (context, options) = (context(&RegistryArgs::default()), options(args));
     let mut each = |view: &mut dyn View| show(&context, &options, seen, view);
-    let Some(format) = args.format.or_else(|| args.mode.format()) else {
+    let Some(format) = format else {
         return each(&mut Text::new(args, out));
     };
     match format {
@@ -184,12 +193,16 @@ fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> R
         ResultsFormat::Junit | ResultsFormat::Markdown => {
             let mut collected = Collected::default();
             each(&mut collected)?;
-            printed(if format == ResultsFormat::Junit { collected.junit(out) } else { collected.markdown(out) })
+            printed(if format == ResultsFormat::Junit {
+                collected.junit(out)
+            } else {
+                collected.markdown(args.max_bytes, out)
+            })
         }
         ResultsFormat::Html => {
             let mut page = Html::new()?;
             each(&mut page)?;
-            printed(page.finish(out))
+            printed(page.finish(seen.verdict(), out))
         }
     }
 }

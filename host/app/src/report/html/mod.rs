@@ -1,61 +1,165 @@
-//! Trees as one HTML page without scripts, fonts and other resources.
+//! Trees as one HTML page that works offline: what failed and why without a script, and a table of
+//! everything, a heat map and a timeline with the page's own script.
 
-mod parts;
+mod ansi;
+mod causes;
+mod failures;
+mod nodes;
+mod row;
 mod section;
+mod spool;
+mod summary;
+mod times;
 
-use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, PreEscaped, html};
-use plumbline_core::Item;
 use plumbline_core::judgement::PluginVerdict;
+use plumbline_core::{Digest, Item};
+use serde_json::json;
 
-use crate::report::html::parts::{Row, row, summary};
-use crate::report::html::section::section;
+use crate::causes::Cause;
+use crate::report::html::causes::{PageCause, causes_of};
+use crate::report::html::nodes::{Drift, Nodes};
+use crate::report::html::row::PluginRow;
+pub(crate) use crate::report::html::section::Section;
+use crate::report::html::section::Test;
+use crate::report::html::spool::{Spool, Strings, Texts, element};
+pub(crate) use crate::report::html::summary::PageFacts;
+use crate::report::html::times::Slowest;
 use crate::report::text::name;
+use crate::report::verdict::Rulings;
 
 /// The style sheet.
 const STYLE: &str = include_str!("style.css");
 
-/// The content security policy. Even if markup from results were not escaped, it could not load or
-/// run anything.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// The script, in the order in which its parts depend on each other.
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n",
+    include_str!("script/data.js"),
+    include_str!("script/table.js"),
+    include_str!("script/item.js"),
+    include_str!("script/charts.js"),
+    include_str!("script/start.js"),
+);
 
-/// The head of the page.
-#[derive(Debug, Clone, Default)]
-pub struct PageFacts {
-    /// The archive's name.
-    pub archive: String,
-    /// The ID of the run.
-    pub run: Option<String>,
-    /// The tool that made the archive, with its version.
-    pub tool: Option<String>,
+/// The number columns of strings: node, name, place, status, reason, source. Then the ruling, and
+/// the texts.
+const NUMBERS: [&str; 8] = ["node", "name", "place", "status", "reason", "source", "ruling", "text"];
+
+/// The rows of the page's table, column by column.
+struct Columns {
+    numbers: [Spool; NUMBERS.len()],
+    /// Durations in milliseconds, -1 if there is none.
+    took: Spool,
+    /// Starts in milliseconds since 1970, 0 if they are not known.
+    start: Spool,
 }
 
-/// A page that is being written. The sections of plugins are in a temporary file until the table
-/// above them is known, so at most one tree is in memory.
-pub struct Page {
-    parts: BufWriter<File>,
-    rows: Vec<Row>,
+impl Columns {
+    fn new() -> io::Result<Self> {
+        let mut numbers = Vec::with_capacity(NUMBERS.len());
+        for _ in NUMBERS {
+            numbers.push(Spool::new()?);
+        }
+        let numbers = numbers.try_into().map_err(|_| io::Error::other("a column is missing"))?;
+        Ok(Self { numbers, took: Spool::new()?, start: Spool::new()? })
+    }
+
+    fn len(&self) -> u32 {
+        self.took.len
+    }
+
+    fn push(&mut self, row: [u32; NUMBERS.len()], seconds: Option<f64>, start: Option<i64>) -> io::Result<()> {
+        for (column, number) in self.numbers.iter_mut().zip(row) {
+            column.push(&number)?;
+        }
+        self.took.push(&seconds.map_or(-1, |seconds| (seconds * 1000.0).round() as i64))?;
+        self.start.push(&start.unwrap_or_default())
+    }
+
+    fn finish(self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(b"{\"took\":")?;
+        self.took.finish(out)?;
+        out.write_all(b",\"start\":")?;
+        self.start.finish(out)?;
+        for (title, column) in NUMBERS.iter().zip(self.numbers) {
+            write!(out, ",\"{title}\":")?;
+            column.finish(out)?;
+        }
+        out.write_all(b"}")
+    }
+}
+
+/// Distinct rulings: class, whether it counts, reason, source and judge.
+struct Rules {
+    known: HashMap<(u32, u32, u32, u32, u32), u32>,
+    spool: Spool,
+}
+
+/// A page that is being written. The data of items is in temporary files until the end, so memory
+/// does not grow with the texts of items.
+pub(crate) struct Page {
+    strings: Strings,
+    columns: Columns,
+    texts: Texts,
+    rules: Rules,
+    rows: Vec<PluginRow>,
+    tests: Vec<Test>,
+    slowest: Slowest,
+    nodes: Nodes,
+    drift: Vec<Drift>,
+    /// The bytes of texts that are on the page without a script.
+    samples: usize,
+    /// The number of items for which the table has no room.
+    left_out: u64,
 }
 
 impl Page {
     /// Starts an empty page.
-    pub fn new() -> io::Result<Self> {
-        Ok(Self { parts: BufWriter::new(tempfile::tempfile()?), rows: Vec::new() })
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self {
+            strings: Strings::new()?,
+            columns: Columns::new()?,
+            texts: Texts::new()?,
+            rules: Rules { known: HashMap::new(), spool: Spool::new()? },
+            rows: Vec::new(),
+            tests: Vec::new(),
+            slowest: Slowest::default(),
+            nodes: Nodes::default(),
+            drift: Vec::new(),
+            samples: 0,
+            left_out: 0,
+        })
     }
 
-    /// Adds the section of a plugin: its tree, or a part of it, and its verdict.
-    pub fn plugin(&mut self, root: &Item, verdict: Option<&PluginVerdict>) -> io::Result<()> {
-        let row = row(root, verdict);
-        section(self.rows.len() + 1, &row, root, verdict, &mut self.parts)?;
-        self.rows.push(row);
-        Ok(())
+    /// Adds the nodes of the cluster, as the API server returns them.
+    pub(crate) fn cluster_nodes(&mut self, list: impl Read) -> usize {
+        self.nodes.read(list);
+        self.nodes.len()
+    }
+
+    /// Starts a plugin with the root of its tree, or of a part of it. `plugin` is its name on the
+    /// page, and `directory` that of its directory in the archive.
+    pub(crate) fn section<'a>(
+        &'a mut self,
+        plugin: &str,
+        directory: &str,
+        root: &Item,
+        verdict: Option<&'a PluginVerdict>,
+        causes: &[Cause],
+    ) -> Section<'a> {
+        let row = PluginRow::new(name(plugin), directory, root, self.columns.len(), verdict);
+        Section::new(self, row, Rulings::new(verdict), causes)
     }
 
     /// Writes the page.
-    pub fn finish(self, facts: &PageFacts, out: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn finish(self, facts: &PageFacts, out: &mut impl Write) -> io::Result<()> {
         let title = format!("Results of {}", name(&facts.archive));
+        let causes = causes_of(&self.tests);
         let head = html! {
             (DOCTYPE)
             (PreEscaped("<html lang=\"en\">\n"))
@@ -63,26 +167,77 @@ impl Page {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(policy());
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
             (PreEscaped("\n<body>\n"))
-            header {
-                h1 { (title) }
-                p.soft {
-                    @if let Some(run) = &facts.run { "run " (name(run)) }
-                    @if facts.run.is_some() && facts.tool.is_some() { " · " }
-                    @if let Some(tool) = &facts.tool { (name(tool)) }
-                }
-            }
-            (PreEscaped("\n<main>\n"))
-            (summary(&self.rows))
+            (summary::header(&title, facts, &self.rows))
+            (PreEscaped("<main>\n"))
+            (summary::plugins(&self.rows))
         };
         out.write_all(head.into_string().as_bytes())?;
-        let mut parts = self.parts.into_inner().map_err(io::IntoInnerError::into_error)?;
-        parts.seek(SeekFrom::Start(0))?;
-        io::copy(&mut parts, out)?;
-        writeln!(out, "</main>\n</body>\n</html>")
+        let failures = self.rows.iter().map(|row| row.counting.saturating_add(row.excused)).sum();
+        failures::write(&self.tests, &causes, failures, out)?;
+        let rest = html! {
+            (summary::verdicts(&self.rows))
+            (summary::nodes(&self.rows, &self.nodes))
+            (summary::drift(&self.drift))
+            (summary::script_parts(self.left_out))
+            (summary::slowest(&self.slowest))
+            (PreEscaped("</main>\n"))
+        };
+        out.write_all(rest.into_string().as_bytes())?;
+        self.data(&causes, out)?;
+        writeln!(out, "<script>{SCRIPT}</script>\n</body>\n</html>")
+    }
+
+    /// Writes the data that the script shows.
+    fn data(self, causes: &[PageCause], out: &mut impl Write) -> io::Result<()> {
+        let blocks = self.texts.finish(out)?;
+        let plugins: Vec<_> = self
+            .rows
+            .iter()
+            .map(|row| json!({"name": row.plugin, "first": row.first, "count": row.rows, "nodes": row.nodes.len()}))
+            .collect();
+        let head = json!({"plugins": plugins, "causes": causes, "texts": blocks});
+        let (strings, rulings, columns) = (self.strings, self.rules.spool, self.columns);
+        element("data", out, |mut out| {
+            serde_json::to_writer(&mut out, &head)?;
+            // The last character is the brace that ends the object: the rest goes into a second one.
+            out.write_all(b"\n{\"strings\":")?;
+            strings.finish(&mut out)?;
+            out.write_all(b",\"rulings\":")?;
+            rulings.finish(&mut out)?;
+            out.write_all(b",\"items\":")?;
+            columns.finish(&mut out)?;
+            out.write_all(b"}\n")
+        })
+    }
+}
+
+/// The content security policy. It allows only this style sheet and this script, and nothing from
+/// outside. Even if markup from results were not escaped, it could not load or run anything.
+fn policy() -> String {
+    let hash = |text: &str| BASE64_STANDARD.encode(Digest::of(text.as_bytes()).as_bytes());
+    format!(
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_style_sheet_and_the_script_cannot_end_their_elements() {
+        for text in [STYLE, SCRIPT] {
+            assert!(!text.contains("</") && !text.contains("<!--"));
+        }
+        for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "http"] {
+            assert!(!SCRIPT.contains(forbidden), "{forbidden}");
+        }
     }
 }

@@ -1,256 +1,367 @@
-//! The section of a plugin: failures first, then slow items, then the others.
+//! The items of one plugin: each becomes a row of the page's data, and failures are kept for the
+//! part of the page that needs no script.
 
-use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::rc::Rc;
 
-use maud::{Markup, html};
 use plumbline_core::failures::message_and_body;
-use plumbline_core::judgement::{PluginVerdict, RuledItem};
-use plumbline_core::text::printable;
-use plumbline_core::{FailedTest, FailedTests, Item, Status, TestId};
+use plumbline_core::judgement::RuledItem;
+use plumbline_core::{FailedTests, Item, Status, TestId};
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::report::failures::{Suites, TreeFailures, reason_of};
-use crate::report::html::parts::{Row, class, colour, status, verdict_markup, why};
-use crate::report::text::{name, seconds_of, short_seconds};
+use crate::causes::Cause;
+use crate::report::failures::label;
+use crate::report::html::ansi::{Part, parts};
+use crate::report::html::causes::KnownCause;
+use crate::report::html::nodes::Drift;
+use crate::report::html::row::PluginRow;
+use crate::report::html::times::start_of;
+use crate::report::html::{Page, Rules};
+use crate::report::text::{name, one_line, seconds_of};
 use crate::report::verdict::Rulings;
 
-/// The most failed tests that are shown with their details. More make browsers slow.
-const MAX_FAILURES: usize = 2_000;
+/// The most failed tests of a plugin that are listed without a script. The table has the others.
+const MAX_TESTS: usize = 2_000;
 
-/// The most nodes with details of one failed test.
-const MAX_NODES: usize = 20;
+/// The most failed leaves of a plugin that are grouped by cause.
+const MAX_FAILED: usize = 100_000;
 
-/// The most characters of a detail.
-const MAX_TEXT: usize = 32 << 10;
+/// The most items in the table, and as many failures again. Browsers cannot scroll through more.
+const MAX_ROWS: u32 = 250_000;
 
-/// The most details of a failed leaf.
+/// The most details of an item.
 const MAX_DETAILS: usize = 20;
 
-/// The most slow leaves in the table.
-const MAX_SLOWEST: usize = 20;
+/// The most bytes of texts that are on the page without a script.
+const MAX_SAMPLES: usize = 1 << 20;
 
-/// The most names of leaves of one status.
-const MAX_NAMES: usize = 20_000;
-
-struct Leaf<'a> {
-    item: &'a Item,
-    id: TestId,
-    place: String,
-    ruled: Option<&'a RuledItem>,
+/// The texts of an item, as the script shows them.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(super) struct Texts {
+    /// Each text with its title.
+    pub(super) texts: Vec<(String, Vec<Part>)>,
+    /// The number of details that are left out.
+    pub(super) more: usize,
 }
 
-type Failed<'a> = FailedTest<Vec<&'a Leaf<'a>>>;
-
-impl Leaf<'_> {
-    fn counts(&self) -> bool {
-        self.ruled.map_or(self.failed(), |ruled| ruled.ruling.counts)
-    }
-
-    fn failed(&self) -> bool {
-        matches!(self.item.status, Status::Failed | Status::Timeout)
-    }
+/// A leaf that failed, or that counts as a failure.
+#[derive(Debug, Clone)]
+pub(super) struct FailedLeaf {
+    /// The number of its row.
+    pub(super) item: u32,
+    pub(super) reason: Option<Rc<str>>,
+    /// The cause that the module found.
+    pub(super) cause: Option<Rc<KnownCause>>,
+    pub(super) node: Option<Rc<str>>,
+    /// Whether it counts toward the verdict.
+    pub(super) counts: bool,
 }
 
-pub(super) fn section(
-    at: usize,
-    row: &Row,
-    root: &Item,
-    verdict: Option<&PluginVerdict>,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let mut put = |markup: Markup| out.write_all(markup.into_string().as_bytes());
-    let leaves = leaves(root, Rulings::new(verdict));
-    let labels = TreeFailures::of(root);
-    let (mut bad, rest): (Vec<&Leaf<'_>>, Vec<&Leaf<'_>>) =
-        leaves.iter().partition(|leaf| leaf.failed() || leaf.counts());
-    // Failures that count are first, in the order of the tree.
-    bad.sort_by_key(|leaf| !leaf.counts());
-    put(html! {
-        (maud::PreEscaped(format!("<section id=\"p{at}\" aria-labelledby=\"p{at}-title\">\n")))
-        h2 id={ "p" (at) "-title" } { (name(&row.plugin)) " " (status(&row.status.brief())) }
-        p.soft { (leaves.len()) " items: " (row.passed) " passed, " (row.failed) " failed, " (row.skipped) " skipped"
-            @if row.other > 0 { ", " (row.other) " other" } }
-        @if let Some(text) = root.meta.get("error").or_else(|| root.meta.get("reason")) { p { (name(text)) } }
-        @if let Some(verdict) = verdict { (verdict_markup(verdict)) }
-        "\n"
-    })?;
-    if !bad.is_empty() {
-        put(html! { h3 { "Failures (" (bad.len()) ")" } "\n" })?;
-        let mut shown = 0;
-        for test in grouped(&bad) {
-            put(failure(&test, &labels))?;
-            shown += test.data.len();
-        }
-        if bad.len() > shown {
-            put(
-                html! { p.soft { "and " (bad.len() - shown) " more: " code { "plumbline results -o json" } " has all" } "\n" },
-            )?;
-        }
-    }
-    slowest(&leaves, &labels, &mut put)?;
-    others(&rest, &labels, &mut put)?;
-    put(html! { (maud::PreEscaped("</section>\n")) })
+/// A failed test with its leaves, which are on different nodes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Failed {
+    pub(super) leaves: Vec<FailedLeaf>,
+    pub(super) status: Status,
+    pub(super) seconds: Option<f64>,
+    /// The class of the ruling, its judge, its reason and its source.
+    pub(super) ruled: Option<RuledItem>,
+    /// The texts of the first leaf, if there is room.
+    pub(super) sample: Option<Texts>,
 }
 
-fn leaves<'a>(root: &'a Item, mut rulings: Rulings<'a>) -> Vec<Leaf<'a>> {
-    let mut found = Vec::new();
-    let mut leaves = root.leaves();
-    while let Some(item) = leaves.next() {
-        let path = leaves.walk().path();
-        let above = path.get(1..path.len().saturating_sub(1)).unwrap_or_default();
-        let id = TestId::of(leaves.walk().ancestors(), item);
-        found.push(Leaf {
-            item,
-            id,
-            place: above.join(" › "),
-            ruled: rulings.next(path.iter().skip(1).copied(), &item.status),
-        });
-    }
-    found
+/// A failed test, for the part of the page that needs no script.
+pub(super) struct Test {
+    pub(super) label: String,
+    pub(super) plugin: String,
+    pub(super) failed: Failed,
+    /// The nodes with results of the plugin.
+    pub(super) nodes: u64,
 }
 
-/// Groups leaves by test. A test with different rulings on different nodes is in several groups.
-fn grouped<'a>(leaves: &[&'a Leaf<'a>]) -> Vec<Failed<'a>> {
-    let mut tests = FailedTests::<Vec<&Leaf<'_>>>::new(MAX_FAILURES);
-    for &leaf in leaves {
-        let mut id = leaf.id.clone();
-        id.suites.extend(leaf.ruled.map(|ruled| ruled.ruling.class.clone()));
-        if let Some(test) = tests.entry(id) {
-            test.data.push(leaf);
+/// The items of a plugin that are being added to a page.
+pub(crate) struct Section<'a> {
+    page: &'a mut Page,
+    rulings: Rulings<'a>,
+    row: PluginRow,
+    /// The items above the current one, the root first.
+    above: Vec<Item>,
+    tests: FailedTests<Failed>,
+    failed: usize,
+    reasons: HashSet<Rc<str>>,
+    /// The causes of failures, by the number of the leaf.
+    causes: HashMap<usize, Rc<KnownCause>>,
+    /// The number of leaves so far.
+    leaves: usize,
+    /// The nodes with results, and whether something failed on them.
+    nodes: Vec<(Rc<str>, bool)>,
+    first_place: Option<String>,
+    has_several_places: bool,
+}
+
+impl<'a> Section<'a> {
+    pub(super) fn new(page: &'a mut Page, row: PluginRow, rulings: Rulings<'a>, causes: &[Cause]) -> Self {
+        let of_leaves = |cause: &Cause| {
+            let known = Rc::new(KnownCause { id: cause.id.clone(), template: name(&cause.template) });
+            cause.items.iter().map(move |leaf| (*leaf, Rc::clone(&known))).collect::<Vec<_>>()
+        };
+        Self {
+            causes: causes.iter().flat_map(of_leaves).collect(),
+            leaves: 0,
+            page,
+            rulings,
+            row,
+            above: Vec::new(),
+            tests: FailedTests::new(MAX_TESTS),
+            failed: 0,
+            reasons: HashSet::new(),
+            nodes: Vec::new(),
+            first_place: None,
+            has_several_places: false,
         }
     }
-    tests.into_tests()
-}
 
-fn failure(test: &Failed<'_>, labels: &TreeFailures<'_>) -> Markup {
-    let Some(first) = test.data.first() else { return html! {} };
-    let items: Vec<&Item> = test.data.iter().map(|leaf| leaf.item).collect();
-    let seconds = items.iter().filter_map(|item| seconds_of(item)).max_by(f64::total_cmp);
-    html! {
-        details {
-            summary {
-                (status(first.item.status.as_str())) " " b { (name(&labels.label(&first.id, Suites::IfSeveral))) } (name(&labels.nodes(test)))
-                @if let Some(seconds) = seconds { span.soft { " " (short_seconds(seconds)) } }
-                @if let Some(ruled) = first.ruled { " " (class(ruled)) }
-                @if let Some(reason) = reason_of(&items) { br; span.soft { (reason) } }
+    /// Adds an item, parents before children. The root has depth 0.
+    pub(crate) fn item(&mut self, depth: usize, item: Item, is_leaf: bool) -> io::Result<()> {
+        self.above.truncate(depth);
+        if is_node(&item) && self.nodes.last().is_none_or(|(last, _)| **last != *item.name) {
+            self.nodes.push((name(&item.name).into(), false));
+        }
+        if is_leaf {
+            return self.leaf(&item);
+        }
+        self.page.nodes.group(self.above.iter().find(|item| is_node(item)), &item);
+        self.above.push(item);
+        Ok(())
+    }
+
+    fn leaf(&mut self, item: &Item) -> io::Result<()> {
+        let leaf = self.leaves;
+        self.leaves += 1;
+        let id = TestId::of(self.above.iter(), item);
+        let path = self.above.iter().skip(1).map(|item| item.name.as_str()).chain([item.name.as_str()]);
+        let ruled = self.rulings.next(path, &item.status);
+        let has_failed = matches!(item.status, Status::Failed | Status::Timeout);
+        let counts = ruled.map_or(has_failed, |ruled| ruled.ruling.counts);
+        self.row.add(item);
+        if let Some(drift) = Drift::of(item) {
+            self.page.drift.push(drift);
+        }
+        self.page.nodes.group(self.above.iter().find(|item| is_node(item)), item);
+        self.place(&id);
+        let is_bad = has_failed || counts;
+        if !self.page.has_room(is_bad) {
+            self.page.left_out = self.page.left_out.saturating_add(1);
+            if is_bad {
+                self.row.count(counts);
             }
-            @for leaf in test.data.iter().take(MAX_NODES) { (texts(leaf)) }
-            @if test.data.len() > MAX_NODES { p.soft { "and " (test.data.len() - MAX_NODES) " more nodes" } }
+            return Ok(());
         }
-        "\n"
+        let number = self.page.columns.len();
+        let source = self.source(item);
+        let reason = reason(item, ruled);
+        let texts = (has_failed || counts || ruled.is_some() || needs_texts(&item.status))
+            .then(|| texts_of(item, &source))
+            .filter(|texts| !texts.texts.is_empty());
+        let text = match &texts {
+            Some(texts) => self.page.texts.push(texts)?,
+            None => 0,
+        };
+        let place = shown_place(&id);
+        let page = &mut *self.page;
+        let ruling = page.ruling(ruled)?;
+        let mut number_of = |text: &str| page.strings.number(text);
+        let row = [
+            number_of(&name(id.node.as_deref().unwrap_or_default()))?,
+            number_of(&name(&id.name))?,
+            number_of(&name(&place))?,
+            number_of(&name(item.status.as_str()))?,
+            number_of(reason.as_deref().unwrap_or_default())?,
+            number_of(&name(&source))?,
+            ruling,
+            text,
+        ];
+        page.columns.push(row, seconds_of(item), start_of(item))?;
+        page.slowest.add(seconds_of(item), number, &name(&id.name), id.node.as_deref(), item, &self.row.plugin);
+        if is_bad {
+            let cause = self.causes.remove(&leaf);
+            let failed = FailedLeaf {
+                item: number,
+                reason: reason.map(|reason| self.shared(reason)),
+                cause,
+                node: None,
+                counts,
+            };
+            self.failure(id, item, ruled, failed, texts);
+        }
+        Ok(())
+    }
+
+    fn failure(
+        &mut self,
+        id: TestId,
+        item: &Item,
+        ruled: Option<&RuledItem>,
+        mut leaf: FailedLeaf,
+        texts: Option<Texts>,
+    ) {
+        self.row.count(leaf.counts);
+        if let Some((_, failed)) = self.nodes.last_mut().filter(|_| id.node.is_some()) {
+            *failed |= leaf.counts;
+        }
+        if self.failed >= MAX_FAILED {
+            return;
+        }
+        self.failed += 1;
+        leaf.node = self.nodes.last().filter(|_| id.node.is_some()).map(|(node, _)| Rc::clone(node));
+        // The same test with different rulings on different nodes is in several groups.
+        let mut group = id;
+        group.suites.extend(ruled.map(|ruled| ruled.ruling.class.clone()));
+        let Some(test) = self.tests.entry(group) else { return };
+        let failed = &mut test.data;
+        failed.seconds = failed.seconds.into_iter().chain(seconds_of(item)).max_by(f64::total_cmp);
+        if failed.leaves.is_empty() {
+            failed.status = item.status.clone();
+            failed.ruled = ruled.cloned();
+            let bytes = texts.as_ref().map_or(0, Texts::bytes);
+            if self.page.samples.saturating_add(bytes) <= MAX_SAMPLES {
+                self.page.samples += bytes;
+                failed.sample = texts;
+            }
+        }
+        failed.leaves.push(leaf);
+    }
+
+    fn shared(&mut self, reason: String) -> Rc<str> {
+        if let Some(known) = self.reasons.get(reason.as_str()) {
+            return Rc::clone(known);
+        }
+        let shared: Rc<str> = reason.into();
+        self.reasons.insert(Rc::clone(&shared));
+        shared
+    }
+
+    fn place(&mut self, id: &TestId) {
+        let place = id.place();
+        if !place.is_empty() {
+            self.has_several_places |= *self.first_place.get_or_insert_with(|| place.clone()) != place;
+        }
+    }
+
+    /// The file in the archive that has the item: its own, or that of the file above it.
+    fn source(&self, item: &Item) -> String {
+        let mut near = std::iter::once(item).chain(self.above.iter().rev());
+        let file = near.find_map(|item| item.meta.get("file"));
+        file.map(|file| format!("plugins/{}/{}", self.row.directory, file.replace('\\', "/"))).unwrap_or_default()
+    }
+
+    /// Ends the plugin.
+    pub(crate) fn finish(mut self) {
+        let nodes = self.nodes.len() as u64;
+        for test in self.tests.into_tests() {
+            let mut id = test.id;
+            if test.data.ruled.is_some() {
+                id.suites.pop();
+            }
+            let place = if self.has_several_places { id.place() } else { String::new() };
+            let label = name(&label(&id.name, place, &id.classname));
+            self.page.tests.push(Test { label, plugin: self.row.plugin.clone(), failed: test.data, nodes });
+        }
+        self.row.nodes = std::mem::take(&mut self.nodes);
+        self.row.rows = self.page.columns.len().saturating_sub(self.row.first);
+        self.page.rows.push(self.row);
     }
 }
 
-fn texts(leaf: &Leaf<'_>) -> Markup {
-    let item = leaf.item;
+fn is_node(item: &Item) -> bool {
+    item.meta.get("type").is_some_and(|kind| kind == "node")
+}
+
+/// Whether texts are shown of an item with this status that no judge ruled on.
+fn needs_texts(status: &Status) -> bool {
+    !matches!(status, Status::Passed | Status::Skipped)
+}
+
+fn shown_place(id: &TestId) -> String {
+    let place = id.place();
+    match (place.is_empty(), id.classname.is_empty()) {
+        (_, true) => place,
+        (true, false) => id.classname.clone(),
+        (false, false) => format!("{place} › {}", id.classname),
+    }
+}
+
+/// The line that explains an item: why it failed or was skipped, or else the ruling on it.
+fn reason(item: &Item, ruled: Option<&RuledItem>) -> Option<String> {
+    let own = match item.status {
+        Status::Passed => None,
+        Status::Skipped => item.details.get("skipped").and_then(Value::as_str).map(str::to_owned),
+        _ => plumbline_core::reason(&item.name, &item.details, &item.meta),
+    };
+    let own = own.or_else(|| ruled.map(|ruled| ruled.ruling.reason.clone()));
+    own.map(|reason| one_line(&reason)).filter(|reason| !reason.is_empty())
+}
+
+fn texts_of(item: &Item, source: &str) -> Texts {
     let is_message = |key: &str| key.strip_suffix("-message").is_some_and(|key| item.details.contains_key(key));
-    html! {
-        @if let Some(ruled) = leaf.ruled { (why(ruled)) }
-        @if !leaf.place.is_empty() { p.soft { "in " (name(&leaf.place)) } }
-        @if !leaf.id.classname.is_empty() { p.soft { "class " (name(&leaf.id.classname)) } }
-        @if let Some(file) = item.meta.get("file") { p.soft { "file " (name(file)) } }
-        @if let Some(error) = item.meta.get("error") { pre { (block(error)) } }
-        @for (key, value) in item.details.iter().filter(|(key, _)| !is_message(key)).take(MAX_DETAILS) {
-            p.soft { (name(key)) }
-            @if let (Some(message), Some(body)) = message_and_body(key, &item.details) {
-                pre { (block(message)) }
-                pre { (block(body)) }
-            } @else {
-                pre { (block(&text(value))) }
+    let mut all = Texts::default();
+    if let Some(error) = item.meta.get("error") {
+        all.add("error", error, source);
+    }
+    for (key, value) in item.details.iter().filter(|(key, _)| !is_message(key)) {
+        if all.texts.len() >= MAX_DETAILS {
+            all.more += 1;
+            continue;
+        }
+        match (message_and_body(key, &item.details), value) {
+            ((Some(message), Some(body)), _) => {
+                all.add(key, message, source);
+                all.add("", body, source);
             }
+            (_, Value::String(text)) => all.add(key, text, source),
+            (_, other) => all.add(key, &serde_json::to_string_pretty(other).unwrap_or_default(), source),
         }
-        @if item.details.len() > MAX_DETAILS { p.soft { "and " (item.details.len() - MAX_DETAILS) " more details" } }
     }
+    all
 }
 
-fn label(leaf: &Leaf<'_>, labels: &TreeFailures<'_>) -> String {
-    let label = labels.label(&leaf.id, Suites::IfSeveral);
-    name(&leaf.id.node.as_ref().map(|node| format!("{label} on {node}")).unwrap_or(label))
-}
-
-fn slowest(
-    leaves: &[Leaf<'_>],
-    labels: &TreeFailures<'_>,
-    put: &mut impl FnMut(Markup) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut slow: Vec<(f64, &Leaf<'_>)> = leaves
-        .iter()
-        .filter_map(|leaf| Some((seconds_of(leaf.item)?, leaf)))
-        .filter(|(seconds, _)| *seconds > 0.0)
-        .collect();
-    if slow.is_empty() {
-        return Ok(());
-    }
-    slow.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    slow.truncate(MAX_SLOWEST);
-    put(html! {
-        h3 { "Slowest" }
-        div.scroll { table {
-            thead { tr { th.n scope="col" { "took" } th scope="col" { "status" } th scope="col" { "name" } } }
-            tbody { @for (seconds, leaf) in &slow { tr {
-                td.n { (short_seconds(*seconds)) }
-                td { (status(leaf.item.status.as_str())) }
-                td { (label(leaf, labels)) }
-            } } }
-        } }
-        "\n"
-    })
-}
-
-fn others(
-    rest: &[&Leaf<'_>],
-    labels: &TreeFailures<'_>,
-    put: &mut impl FnMut(Markup) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut by_status: BTreeMap<&str, Vec<&Leaf<'_>>> = BTreeMap::new();
-    for leaf in rest {
-        by_status.entry(leaf.item.status.as_str()).or_default().push(leaf);
-    }
-    if by_status.is_empty() {
-        return Ok(());
-    }
-    put(html! { h3 { "Other items" } "\n" })?;
-    for (word, leaves) in by_status {
-        // Written name by name, so that thousands of names are not in memory twice.
-        put(
-            html! { (maud::PreEscaped("<details><summary>")) span class=(colour(word)) { (leaves.len()) " " (name(word)) } (maud::PreEscaped("</summary><ul>\n")) },
-        )?;
-        for leaf in leaves.iter().take(MAX_NAMES) {
-            let why = (leaf.item.status == Status::Unknown).then(|| leaf.item.meta.get("error")).flatten();
-            put(html! {
-                li {
-                    (label(leaf, labels))
-                    @if let Some(seconds) = seconds_of(leaf.item) { span.soft { " " (short_seconds(seconds)) } }
-                    @if let Some(ruled) = leaf.ruled { " " (class(ruled)) }
-                    @if let Some(why) = why { span.soft { ": " (name(why)) } }
-                }
-                "\n"
-            })?;
+impl Texts {
+    fn add(&mut self, title: &str, text: &str, source: &str) {
+        let parts = parts(text, &name(source));
+        if !parts.is_empty() {
+            self.texts.push((name(title), parts));
         }
-        if leaves.len() > MAX_NAMES {
-            put(html! { li.soft { "and " (leaves.len() - MAX_NAMES) " more" } "\n" })?;
+    }
+
+    fn bytes(&self) -> usize {
+        self.texts.iter().flat_map(|(_, parts)| parts).map(|(_, text)| text.len()).sum()
+    }
+}
+
+impl Page {
+    /// Whether the table has room for another item. Failures have a reserve.
+    fn has_room(&self, is_bad: bool) -> bool {
+        self.columns.len() < if is_bad { MAX_ROWS.saturating_mul(2) } else { MAX_ROWS }
+    }
+
+    /// The number of the ruling in the page's data, counted from 1, or 0 if there is none.
+    fn ruling(&mut self, ruled: Option<&RuledItem>) -> io::Result<u32> {
+        let Some(RuledItem { ruling, judge, .. }) = ruled else { return Ok(0) };
+        let mut number_of = |text: &str| self.strings.number(&name(text));
+        let row = (
+            number_of(&ruling.class)?,
+            u32::from(ruling.counts),
+            number_of(&ruling.reason)?,
+            number_of(&ruling.source)?,
+            number_of(judge)?,
+        );
+        let Rules { known, spool } = &mut self.rules;
+        if let Some(number) = known.get(&row) {
+            return Ok(*number);
         }
-        put(html! { (maud::PreEscaped("</ul></details>\n")) })?;
+        spool.push(&row)?;
+        known.insert(row, spool.len);
+        Ok(spool.len)
     }
-    Ok(())
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => serde_json::to_string_pretty(other).unwrap_or_default(),
-    }
-}
-
-/// A text of several lines, without control characters, shortened so that browsers can show it.
-fn block(text: &str) -> String {
-    let mut characters = text.chars();
-    let mut out: String =
-        characters.by_ref().take(MAX_TEXT).map(|c| if c == '\n' { c } else { printable(c) }).collect();
-    let left = characters.count();
-    if left > 0 {
-        out.push_str(&format!("\n… and {left} more characters: the archive has all"));
-    }
-    out
 }

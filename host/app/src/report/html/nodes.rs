@@ -1,0 +1,252 @@
+//! What distinguishes the nodes on which something failed, and facts that differ between nodes.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::io::Read;
+use std::rc::Rc;
+
+use plumbline_core::Item;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use crate::report::html::row::PluginRow;
+
+/// The most properties of a node.
+const MAX_PROPERTIES: usize = 60;
+
+/// The most nodes whose properties are kept.
+const MAX_NODES: usize = 10_000;
+
+/// The most characters of the value of a property.
+const MAX_VALUE: usize = 120;
+
+/// The most properties in a list of what distinguishes nodes.
+const MAX_LISTED: usize = 5;
+
+/// By how much the share of failed nodes with a property must exceed that of the other nodes.
+const MIN_DIFFERENCE: f64 = 0.5;
+
+/// The file of the machine's facts, whose groups are properties of the node.
+const FACTS_FILE: &str = "host-facts.json";
+
+/// Properties of nodes: labels and versions from the cluster, and facts of the machine.
+#[derive(Default)]
+pub(super) struct Nodes {
+    properties: BTreeMap<Rc<str>, Vec<(Rc<str>, Rc<str>)>>,
+    strings: HashSet<Rc<str>>,
+    is_facts: bool,
+}
+
+/// A property that more of the failed nodes have than of the others.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Distinction {
+    pub(super) key: Rc<str>,
+    pub(super) value: Rc<str>,
+    /// The failed nodes with the property, and all failed nodes.
+    pub(super) failed: (usize, usize),
+    /// The other nodes with the property, and all other nodes.
+    pub(super) others: (usize, usize),
+}
+
+impl Nodes {
+    /// Adds the properties in a list of nodes as the API server returns them. A list that cannot be
+    /// read is ignored: the page then says less.
+    pub(super) fn read(&mut self, list: impl Read) {
+        let mut reader = serde_json::Deserializer::from_reader(list);
+        // The nodes before an error stay.
+        let _ = reader.deserialize_seq(NodeList(self));
+    }
+
+    /// The number of nodes that are known.
+    pub(super) fn len(&self) -> usize {
+        self.properties.len()
+    }
+
+    /// Adds the facts of a group of a host-facts document, if `item` is one.
+    pub(super) fn group(&mut self, node: Option<&Item>, item: &Item) {
+        if item.items.is_empty() && item.meta.get("type").is_some_and(|kind| kind == "file") {
+            self.is_facts = item.name == FACTS_FILE;
+        }
+        let Some(node) = node.filter(|_| self.is_facts) else { return };
+        for (key, value) in &item.details {
+            let value = match value {
+                Value::String(text) => text.clone(),
+                Value::Number(number) => number.to_string(),
+                Value::Bool(is_set) => is_set.to_string(),
+                _ => continue,
+            };
+            self.add(&node.name, &format!("{}: {key}", item.name), &value);
+        }
+    }
+
+    fn add(&mut self, node: &str, key: &str, value: &str) {
+        if value.chars().count() > MAX_VALUE || (self.len() >= MAX_NODES && !self.properties.contains_key(node)) {
+            return;
+        }
+        let (node, key, value) = (self.shared(node), self.shared(key), self.shared(value));
+        let properties = self.properties.entry(node).or_default();
+        if properties.len() < MAX_PROPERTIES && properties.iter().all(|(known, _)| *known != key) {
+            properties.push((key, value));
+        }
+    }
+
+    fn shared(&mut self, text: &str) -> Rc<str> {
+        if let Some(known) = self.strings.get(text) {
+            return Rc::clone(known);
+        }
+        let shared: Rc<str> = text.into();
+        self.strings.insert(Rc::clone(&shared));
+        shared
+    }
+
+    /// The properties that distinguish the failed nodes of a plugin, the best first.
+    pub(super) fn distinctions(&self, row: &PluginRow) -> Vec<Distinction> {
+        let failed = row.nodes.iter().filter(|(_, failed)| *failed).count();
+        let others = row.nodes.len() - failed;
+        if failed == 0 || others == 0 {
+            return Vec::new();
+        }
+        let mut counts: HashMap<(&Rc<str>, &Rc<str>), (usize, usize)> = HashMap::new();
+        let mut values: HashMap<&Rc<str>, HashSet<&Rc<str>>> = HashMap::new();
+        for (node, has_failed) in &row.nodes {
+            for (key, value) in self.properties.get(node).into_iter().flatten() {
+                let (with_failure, without) = counts.entry((key, value)).or_default();
+                *(if *has_failed { with_failure } else { without }) += 1;
+                values.entry(key).or_default().insert(value);
+            }
+        }
+        let share = |n: usize, of: usize| n as f64 / of as f64;
+        // A property that is different on each node is a name.
+        let is_name = |key: &Rc<str>| values.get(key).is_some_and(|values| values.len() == row.nodes.len());
+        let mut found: Vec<(f64, Distinction)> = counts
+            .into_iter()
+            .filter(|((key, _), _)| !is_name(key))
+            .map(|((key, value), (a, b))| {
+                let (key, value) = (Rc::clone(key), Rc::clone(value));
+                let difference = share(a, failed) - share(b, others);
+                (difference, Distinction { key, value, failed: (a, failed), others: (b, others) })
+            })
+            .filter(|(difference, _)| *difference >= MIN_DIFFERENCE)
+            .collect();
+        found.sort_by(|(a, left), (b, right)| {
+            b.total_cmp(a).then_with(|| (&left.key, &left.value).cmp(&(&right.key, &right.value)))
+        });
+        found.into_iter().map(|(_, distinction)| distinction).take(MAX_LISTED).collect()
+    }
+}
+
+struct NodeList<'a>(&'a mut Nodes);
+
+#[derive(Deserialize)]
+struct Node {
+    metadata: Metadata,
+    #[serde(default)]
+    status: NodeStatus,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct NodeStatus {
+    node_info: BTreeMap<String, Value>,
+}
+
+/// Keys of a node's information that are different on each node.
+const NAMES: [&str; 3] = ["machineID", "systemUUID", "bootID"];
+
+impl<'de> Visitor<'de> for NodeList<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of nodes")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(node) = list.next_element::<Node>()? {
+            let name = node.metadata.name;
+            for (key, value) in &node.status.node_info {
+                if let Some(value) = value.as_str().filter(|_| !NAMES.contains(&key.as_str())) {
+                    self.0.add(&name, key, value);
+                }
+            }
+            for (key, value) in &node.metadata.labels {
+                self.0.add(&name, &format!("label {key}"), value);
+            }
+            if self.0.len() >= MAX_NODES {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A fact that differs between nodes, as the module `host-facts` found it.
+pub(super) struct Drift {
+    pub(super) fact: String,
+    /// The value that most nodes have, and their number.
+    pub(super) majority: (String, u64),
+    /// The other values, the number of nodes with each, and the names of some of them.
+    pub(super) differing: Vec<(String, u64, Vec<String>)>,
+}
+
+impl Drift {
+    /// The fact of an item below `drift`.
+    pub(super) fn of(item: &Item) -> Option<Self> {
+        let fact = item.meta.get("fact")?.clone();
+        let majority = item.details.get("majority")?.as_object()?;
+        let differing = item.details.get("differing")?.as_array()?;
+        let text = |of: &Map<String, Value>| of.get("value").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let number = |of: &Map<String, Value>| of.get("nodes").and_then(Value::as_u64).unwrap_or_default();
+        let names = |of: &Map<String, Value>| {
+            let names = of.get("names").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let differing = differing.iter().filter_map(Value::as_object).map(|of| (text(of), number(of), names(of)));
+        Some(Self { fact, majority: (text(majority), number(majority)), differing: differing.collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn properties_of_failed_nodes_are_found() {
+        let list: Vec<_> = (0..10)
+            .map(|n| {
+                let kernel = if n < 4 { "6.1.0-17" } else { "6.1.0-18" };
+                json!({"metadata": {"name": format!("n{n}"), "labels": {"zone": if n % 2 == 0 { "a" } else { "b" }, "host": format!("n{n}")}},
+                    "status": {"nodeInfo": {"kernelVersion": kernel, "machineID": n.to_string()}, "capacity": {"cpu": "8"}}})
+            })
+            .collect();
+        let mut nodes = Nodes::default();
+        nodes.read(serde_json::to_vec(&list).unwrap().as_slice());
+        assert_eq!(nodes.len(), 10);
+        let mut row = PluginRow::new("p".into(), "p", &Item::default(), 0, None);
+        row.nodes = (0..10).map(|n| (format!("n{n}").into(), n < 3)).collect();
+        let found = nodes.distinctions(&row);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((&*found[0].key, &*found[0].value), ("kernelVersion", "6.1.0-17"));
+        assert_eq!((found[0].failed, found[0].others), ((3, 3), (1, 7)));
+        row.nodes.iter_mut().for_each(|(_, failed)| *failed = true);
+        assert!(nodes.distinctions(&row).is_empty());
+    }
+
+    #[test]
+    fn a_damaged_list_of_nodes_is_read_as_far_as_it_goes() {
+        let mut nodes = Nodes::default();
+        nodes.read(r#"[{"metadata": {"name": "n1", "labels": {"a": "b"}}}, {"metadata": 1}]"#.as_bytes());
+        nodes.read("rubbish".as_bytes());
+        assert_eq!(nodes.len(), 1);
+    }
+}

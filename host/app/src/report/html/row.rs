@@ -1,0 +1,96 @@
+//! What the page says about each plugin.
+
+use std::rc::Rc;
+
+use plumbline_core::judgement::PluginVerdict;
+use plumbline_core::{Item, Status};
+
+use crate::report::text::seconds_of;
+
+/// A plugin: its counts, its nodes and its verdict.
+pub(super) struct PluginRow {
+    /// The name, with that of the archive if there are several.
+    pub(super) plugin: String,
+    /// The name of its directory in the archive.
+    pub(super) directory: String,
+    pub(super) status: Status,
+    /// Why the plugin has its status, if its items do not show it.
+    pub(super) reason: Option<String>,
+    pub(super) passed: u64,
+    pub(super) failed: u64,
+    pub(super) skipped: u64,
+    pub(super) other: u64,
+    /// The sum of durations, if items have them.
+    pub(super) seconds: Option<f64>,
+    /// The leaves that count as failures, and the failures that do not count.
+    pub(super) counting: u64,
+    pub(super) excused: u64,
+    pub(super) verdict: Option<PluginVerdict>,
+    /// The number of the first row of its items.
+    pub(super) first: u32,
+    /// The number of its rows.
+    pub(super) rows: u32,
+    /// The nodes with results, and whether something that counts failed on them.
+    pub(super) nodes: Vec<(Rc<str>, bool)>,
+}
+
+impl PluginRow {
+    pub(super) fn new(
+        plugin: String,
+        directory: &str,
+        root: &Item,
+        first: u32,
+        verdict: Option<&PluginVerdict>,
+    ) -> Self {
+        // The page lists failures by cause, so the items of the document are not kept.
+        let verdict = verdict.map(|verdict| PluginVerdict {
+            items: Vec::new(),
+            checks: verdict.checks.clone(),
+            chain: verdict.chain.clone(),
+            classes: verdict.classes.clone(),
+            plugin: verdict.plugin.clone(),
+            ..*verdict
+        });
+        Self {
+            plugin,
+            directory: directory.to_owned(),
+            status: root.status.clone(),
+            reason: root.meta.get("error").or_else(|| root.meta.get("reason")).cloned(),
+            passed: 0,
+            failed: 0,
+            skipped: 0,
+            other: 0,
+            seconds: None,
+            counting: 0,
+            excused: 0,
+            verdict,
+            first,
+            rows: 0,
+            nodes: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, leaf: &Item) {
+        let count = match &leaf.status {
+            Status::Passed => &mut self.passed,
+            Status::Failed | Status::Timeout => &mut self.failed,
+            Status::Skipped => &mut self.skipped,
+            _ => &mut self.other,
+        };
+        *count = count.saturating_add(1);
+        if let Some(seconds) = seconds_of(leaf) {
+            self.seconds = Some(self.seconds.unwrap_or_default() + seconds);
+        }
+    }
+
+    /// Counts a failure.
+    pub(super) fn count(&mut self, counts: bool) {
+        let count = if counts { &mut self.counting } else { &mut self.excused };
+        *count = count.saturating_add(1);
+    }
+
+    /// The number of leaves.
+    pub(super) fn items(&self) -> u64 {
+        self.passed.saturating_add(self.failed).saturating_add(self.skipped).saturating_add(self.other)
+    }
+}

@@ -1,0 +1,273 @@
+//! The parts of the page that need no script: the head, the tables of plugins, verdicts and nodes.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maud::{Markup, html};
+use plumbline_core::Verdict;
+use plumbline_core::judgement::PluginVerdict;
+
+use crate::report::html::nodes::{Drift, Nodes};
+use crate::report::html::row::PluginRow;
+use crate::report::html::times::Slowest;
+use crate::report::text::{name, short_seconds};
+
+/// What the head of the page says about the run.
+#[derive(Debug, Clone)]
+pub(crate) struct PageFacts {
+    /// The archive's name.
+    pub(crate) archive: String,
+    /// The ID of the run.
+    pub(crate) run: Option<String>,
+    /// The tool that made the archive, with its version.
+    pub(crate) tool: Option<String>,
+    /// The verdict over everything on the page.
+    pub(crate) verdict: Verdict,
+    /// The version of Kubernetes.
+    pub(crate) kubernetes: Option<String>,
+    /// The number of nodes of the cluster.
+    pub(crate) nodes: Option<usize>,
+    /// When the run started.
+    pub(crate) started: Option<Timestamp>,
+    /// How long it took, in seconds.
+    pub(crate) seconds: Option<f64>,
+}
+
+impl PageFacts {
+    /// Facts of an archive of which only the name is known.
+    pub(crate) fn of(archive: String) -> Self {
+        Self {
+            archive,
+            run: None,
+            tool: None,
+            verdict: Verdict::NothingToJudge,
+            kubernetes: None,
+            nodes: None,
+            started: None,
+            seconds: None,
+        }
+    }
+}
+
+/// The most checks in a table.
+const MAX_CHECKS: usize = 1_000;
+
+/// The most facts that differ between nodes.
+const MAX_DRIFT: usize = 200;
+
+/// The most values, and the most nodes with a value, in the table of facts.
+const MAX_VALUES: usize = 5;
+
+pub(super) fn header(title: &str, facts: &PageFacts, rows: &[PluginRow]) -> Markup {
+    let counting: u64 = rows.iter().map(|row| row.counting).sum();
+    let excused: u64 = rows.iter().map(|row| row.excused).sum();
+    let items: u64 = rows.iter().map(PluginRow::items).sum();
+    let nodes =
+        facts.nodes.filter(|n| *n > 0).or_else(|| rows.iter().map(|row| row.nodes.len()).max().filter(|n| *n > 0));
+    html! {
+        header {
+            h1 { (title) }
+            p.verdict {
+                span class={ "status " (colour(facts.verdict.as_str())) } { (facts.verdict.as_str()) }
+                " " (counted(counting, "failure counts", "failures count"))
+                @if excused > 0 { ", " (counted(excused, "is excused", "are excused")) }
+                " of " (counted(items, "item", "items"))
+            }
+            dl.facts {
+                @if let Some(version) = &facts.kubernetes { div { dt { "Kubernetes" } dd { (name(version)) } } }
+                @if let Some(nodes) = nodes { div { dt { "nodes" } dd { (nodes) } } }
+                @if let Some(started) = facts.started {
+                    div { dt { "started" } dd { time datetime=(started.to_string()) {
+                        (started.to_zoned(TimeZone::UTC).strftime("%-d %B %Y, %H:%M UTC").to_string())
+                    } } }
+                }
+                @if let Some(seconds) = facts.seconds { div { dt { "duration" } dd { (short_seconds(seconds)) } } }
+                @if let Some(run) = &facts.run { div { dt { "run" } dd { (name(run)) } } }
+                @if let Some(tool) = &facts.tool { div { dt { "made by" } dd { (name(tool)) } } }
+            }
+            nav aria-label="Parts of the page" {
+                a href="#failures" { "Failures" } " " a href="#items" { "All items" } " " a href="#nodes" { "Nodes" } " "
+                a href="#timeline" { "Timeline" } " " a href="#slowest" { "Slowest" }
+            }
+        }
+        "\n"
+    }
+}
+
+fn counted(n: u64, one: &str, several: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { several })
+}
+
+pub(super) fn plugins(rows: &[PluginRow]) -> Markup {
+    let is_judged = rows.iter().any(|row| row.verdict.is_some());
+    let is_timed = rows.iter().any(|row| row.seconds.is_some());
+    html! {
+        section aria-labelledby="plugins" {
+            h2 id="plugins" { "Plugins" }
+            div.scroll tabindex="0" role="region" aria-label="Table of plugins" { table {
+                thead { tr {
+                    th scope="col" { "plugin" }
+                    th scope="col" { "status" }
+                    @if is_judged { th scope="col" { "verdict" } }
+                    @for title in ["passed", "failed", "skipped", "other"] { th.n scope="col" { (title) } }
+                    @if is_timed { th.n scope="col" { "time in tests" } }
+                } }
+                tbody { @for row in rows { tr {
+                    th scope="row" { (row.plugin) }
+                    td { (status(&row.status.brief())) @if let Some(reason) = &row.reason { br; span.soft { (name(reason)) } } }
+                    @if is_judged { td { @if let Some(verdict) = &row.verdict {
+                        (status(verdict.status.as_str())) br; span.soft { (name(&sentence(verdict))) }
+                    } } }
+                    @for count in [row.passed, row.failed, row.skipped, row.other] { td.n { (count) } }
+                    @if is_timed { td.n { @if let Some(seconds) = row.seconds { (short_seconds(seconds)) } } }
+                } } }
+            } }
+        }
+        "\n"
+    }
+}
+
+/// The verdict's sentence without its status, which is before it.
+fn sentence(verdict: &PluginVerdict) -> String {
+    let sentence = verdict.summary().sentence();
+    sentence.split_once(": ").map_or(sentence.clone(), |(_, rest)| rest.to_owned())
+}
+
+pub(super) fn status(text: &str) -> Markup {
+    html! { span class={ "status " (colour(text)) } { (name(text)) } }
+}
+
+pub(super) fn colour(status: &str) -> &'static str {
+    match status {
+        "passed" => "passed",
+        "failed" | "timeout" | "system failure" => "failed",
+        _ => "odd",
+    }
+}
+
+/// The classes and checks of each plugin with judges.
+pub(super) fn verdicts(rows: &[PluginRow]) -> Markup {
+    html! { @for row in rows { @if let Some(verdict) = &row.verdict { (verdict_of(row, verdict)) } } }
+}
+
+fn verdict_of(row: &PluginRow, verdict: &PluginVerdict) -> Markup {
+    html! {
+        section {
+            h2 { "Verdict on " (row.plugin) " " (status(verdict.status.as_str())) }
+            @for judge in verdict.chain.iter().filter(|judge| judge.error.is_some()) {
+                p.failed { "judge " b { (name(&judge.judge)) } " did not finish: " (name(judge.error.as_deref().unwrap_or_default())) }
+            }
+            @if !verdict.classes.is_empty() { div.scroll tabindex="0" role="region" aria-label="Table of classes" { table {
+                thead { tr { th scope="col" { "class" } th.n scope="col" { "items" } th.n scope="col" { "that count" } } }
+                tbody { @for (class, count) in &verdict.classes { tr {
+                    th scope="row" { (name(class)) } td.n { (count.items) } td.n { (count.counting) }
+                } } }
+            } } }
+            @if !verdict.checks.is_empty() { div.scroll tabindex="0" role="region" aria-label="Table of checks" { table {
+                thead { tr { @for title in ["check", "description", "outcome", "wanted", "found", "reason"] { th scope="col" { (title) } } } }
+                tbody { @for check in verdict.checks.iter().take(MAX_CHECKS).map(|judged| &judged.check) { tr {
+                    th scope="row" { (name(&check.id)) }
+                    td { (name(&check.name)) }
+                    td { (status(check.outcome.as_str())) }
+                    td { (name(&check.want)) }
+                    td { (name(&check.got)) }
+                    td { (name(&check.reason)) }
+                } } }
+            } } }
+            @if verdict.checks.len() > MAX_CHECKS { p.soft { "and " (verdict.checks.len() - MAX_CHECKS) " more checks" } }
+            @if verdict.left_out > 0 { p.soft { (verdict.left_out) " rulings are not in the archive: there are too many" } }
+        }
+        "\n"
+    }
+}
+
+/// What distinguishes the nodes on which something failed. The script adds the heat map.
+pub(super) fn nodes(rows: &[PluginRow], nodes: &Nodes) -> Markup {
+    html! {
+        section id="nodes" aria-labelledby="nodes-title" {
+            h2 id="nodes-title" { "Nodes" }
+            @if rows.iter().all(|row| row.nodes.is_empty()) { p.soft { "No plugin has results per node." } }
+            @for row in rows {
+                @let failed = row.nodes.iter().filter(|(_, failed)| *failed).count();
+                @if !row.nodes.is_empty() {
+                    p { b { (row.plugin) } ": failures on " (failed) " of " (row.nodes.len()) " nodes" }
+                    @let found = nodes.distinctions(row);
+                    @if !found.is_empty() { div.scroll tabindex="0" role="region" aria-label="What distinguishes failed nodes" { table {
+                        thead { tr { th scope="col" { "property of failed nodes" } th scope="col" { "value" } th.n scope="col" { "failed nodes" } th.n scope="col" { "other nodes" } } }
+                        tbody { @for it in &found { tr {
+                            th scope="row" { (name(&it.key)) } td { (name(&it.value)) }
+                            td.n { (it.failed.0) " of " (it.failed.1) } td.n { (it.others.0) " of " (it.others.1) }
+                        } } }
+                    } } }
+                }
+            }
+            div id="heat" {}
+        }
+        "\n"
+    }
+}
+
+/// The facts that differ between nodes, with the values side by side.
+pub(super) fn drift(drift: &[Drift]) -> Markup {
+    html! { @if !drift.is_empty() {
+        section {
+            h2 { "Facts that differ between nodes" }
+            div.scroll tabindex="0" role="region" aria-label="Table of facts that differ" { table {
+                thead { tr { th scope="col" { "fact" } th scope="col" { "most nodes" } th scope="col" { "other nodes" } } }
+                tbody { @for it in drift.iter().take(MAX_DRIFT) { tr {
+                    th scope="row" { (name(&it.fact)) }
+                    td { code { (name(&it.majority.0)) } span.soft { " on " (it.majority.1) } }
+                    td { @for (value, nodes, names) in it.differing.iter().take(MAX_VALUES) { div {
+                        code { (name(value)) } span.soft { " on " (nodes) ": " (some_names(names, *nodes)) }
+                    } }
+                    @if it.differing.len() > MAX_VALUES { div.soft { "and " (it.differing.len() - MAX_VALUES) " more values" } } }
+                } } }
+            } }
+            @if drift.len() > MAX_DRIFT { p.soft { "and " (drift.len() - MAX_DRIFT) " more facts" } }
+        }
+        "\n"
+    } }
+}
+
+fn some_names(names: &[String], all: u64) -> String {
+    let shown: Vec<String> = names.iter().take(MAX_VALUES).map(|node| name(node)).collect();
+    let more = all.saturating_sub(shown.len() as u64);
+    shown.join(", ") + &(if more > 0 { format!(", … {more} more") } else { String::new() })
+}
+
+/// The places that the script fills.
+pub(super) fn script_parts(left_out: u64) -> Markup {
+    html! {
+        section id="items" aria-labelledby="items-title" {
+            h2 id="items-title" { "All items" }
+            @if left_out > 0 { p.soft { (left_out) " more items are not on this page: " code { "plumbline results -o json" } " has all" } }
+            noscript { p.soft { "The table, the heat map and the timeline need JavaScript." } }
+            div id="table" {}
+        }
+        "\n"
+        section id="timeline" aria-labelledby="timeline-title" {
+            h2 id="timeline-title" { "Timeline" }
+            div id="lanes" {}
+        }
+        "\n"
+    }
+}
+
+pub(super) fn slowest(slowest: &Slowest) -> Markup {
+    html! {
+        section id="slowest" aria-labelledby="slowest-title" {
+            h2 id="slowest-title" { "Slowest" }
+            @if slowest.0.is_empty() { p.soft { "No item has a duration." } } @else {
+                div.scroll tabindex="0" role="region" aria-label="Table of the slowest items" { table {
+                    thead { tr { th.n scope="col" { "took" } th scope="col" { "status" } th scope="col" { "name" } th scope="col" { "plugin" } } }
+                    tbody { @for slow in &slowest.0 { tr {
+                        td.n { (short_seconds(slow.seconds)) }
+                        td { (status(slow.status.as_str())) }
+                        td { a href={ "#item-" (slow.item) } { (slow.label) } }
+                        td { (slow.plugin) }
+                    } } }
+                } }
+            }
+        }
+        "\n"
+    }
+}

@@ -1,0 +1,181 @@
+//! The facts of a tree that a verdict needs, and the items of a tree one after the other.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader};
+
+use plumbline_aggregator::read_items;
+use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR};
+use plumbline_core::rollup::{REASON, Tally};
+use plumbline_core::{Item, NOT_READ, Status};
+
+use crate::error::AppError;
+use crate::report::text::one_line;
+use crate::trees::Trees;
+
+/// The most bytes of a text of a tree that is read item by item. The archive has longer ones.
+const MAX_TEXT: usize = 1 << 20;
+
+/// Receives the items of a tree, parents before children: the depth (0 for the root), the item
+/// without its children, and whether it has none.
+pub type ItemVisitor<'a> = dyn FnMut(usize, Item, bool) -> io::Result<()> + 'a;
+
+/// The facts of a tree that a verdict needs.
+pub struct TreeFacts {
+    /// The root, without its children.
+    pub root: Item,
+    /// Whether a leaf stands for a missing result.
+    pub has_missing: bool,
+    /// Whether the tree has no items.
+    is_empty: bool,
+    tally: Tally,
+    /// The number of leaves that Sonobuoy made for files that it did not read.
+    unread: u64,
+}
+
+impl TreeFacts {
+    /// Collects the facts of the tree below `root`.
+    #[must_use]
+    pub fn of(root: &Item) -> Self {
+        let mut facts = Self::new(bare(root), root.is_leaf());
+        root.leaves().for_each(|leaf| facts.add(leaf));
+        facts
+    }
+
+    /// Returns whether a leaf failed.
+    pub(crate) fn has_failures(&self) -> bool {
+        let counts = self.tally.counts();
+        [Status::Failed, Status::Timeout].iter().any(|status| counts.contains_key(status.as_str()))
+    }
+
+    fn new(root: Item, is_leaf: bool) -> Self {
+        let is_empty = is_leaf && root.meta.get("type").is_some_and(|kind| kind == "summary");
+        Self { root, has_missing: false, is_empty, tally: Tally::default(), unread: 0 }
+    }
+
+    fn add(&mut self, leaf: &Item) {
+        self.tally.add_leaf(&leaf.status);
+        self.unread = self.unread.saturating_add(u64::from(is_unread_file(leaf)));
+        self.has_missing |= stands_for_a_missing_result(leaf);
+    }
+}
+
+impl Trees {
+    /// Calls `visit` with the items of the tree of `plugin`, without holding the tree in memory.
+    pub fn each_item(&mut self, plugin: &str, visit: &mut ItemVisitor<'_>) -> Result<(), AppError> {
+        let path = self.name.clone();
+        self.with_tree(plugin, |from, _| {
+            let mut last: Option<(usize, Item)> = None;
+            read_items(BufReader::new(from), MAX_TEXT, |flat| {
+                let depth = usize::try_from(flat.depth).unwrap_or(usize::MAX);
+                let (status, meta, details) = (flat.status.unwrap_or_default(), flat.meta, flat.details);
+                let item = Item { name: flat.name, status, meta, details, items: Vec::new() };
+                match last.replace((depth, item)) {
+                    Some((above, item)) => visit(above, item, depth <= above),
+                    None => Ok(()),
+                }
+            })
+            .and_then(|_| last.map_or(Ok(()), |(depth, item)| visit(depth, item, true)))
+            .map_err(|error| {
+                AppError::system(format!("failed to read the result tree of plugin `{plugin}` in `{path}`"))
+                    .because(&error)
+            })
+        })
+    }
+
+    /// The facts of the tree of `plugin`, if it can be read item by item: Plumbline wrote it.
+    /// `None` means that the tree must be read as a whole, which also reports what is wrong with it.
+    pub fn facts_of_items(&mut self, plugin: &str) -> Option<TreeFacts> {
+        let is_own = self.reprocess.always || self.archive.info().plumbline_version.is_some();
+        if !is_own {
+            return None;
+        }
+        let mut facts: Option<TreeFacts> = None;
+        let read = self.each_item(plugin, &mut |depth, item, is_leaf| {
+            match &mut facts {
+                Some(facts) if is_leaf && depth > 0 => facts.add(&item),
+                Some(_) => {}
+                None => {
+                    let facts = facts.insert(TreeFacts::new(bare(&item), is_leaf));
+                    if is_leaf {
+                        facts.add(&item);
+                    }
+                }
+            }
+            Ok(())
+        });
+        read.ok().and(facts)
+    }
+
+    /// The leaves of the tree of `plugin` by status, as a verdict counts them.
+    ///
+    /// Sonobuoy gives files that it does not read the status `passed`, and plugins without results
+    /// too. For the verdict, such files are `not-read`, and a plugin without results has no leaf. A
+    /// note reports such files.
+    pub fn verdict_counts(&self, plugin: &str, facts: &TreeFacts) -> BTreeMap<String, u64> {
+        if facts.is_empty {
+            return BTreeMap::new();
+        }
+        let mut counts = facts.tally.counts();
+        let is_sonobuoys = self.archive.info().plumbline_version.is_none();
+        let unread = if is_sonobuoys { facts.unread } else { 0 };
+        if unread > 0 {
+            let files = if unread == 1 { "1 file was".to_owned() } else { format!("{unread} files were") };
+            self.reporter.note(&format!(
+                "plugin `{plugin}`: {files} collected and not read; they are passed in the archive, and not in the verdict"
+            ));
+            if let Some(passed) = counts.get_mut(Status::Passed.as_str()) {
+                *passed = passed.saturating_sub(unread);
+            }
+            counts.retain(|_, n| *n > 0);
+            *counts.entry(NOT_READ.to_owned()).or_default() += unread;
+        } else if let Some(reason) = facts.root.meta.get(REASON) {
+            self.reporter.note(&format!("plugin `{plugin}`: {}", one_line(reason)));
+        }
+        counts
+    }
+}
+
+/// The item without its children.
+pub(crate) fn bare(item: &Item) -> Item {
+    Item {
+        name: item.name.clone(),
+        status: item.status.clone(),
+        meta: item.meta.clone(),
+        details: item.details.clone(),
+        items: Vec::new(),
+    }
+}
+
+/// Whether Sonobuoy made the leaf for a file that it did not read: only such leaves have a file of
+/// the results and no type.
+fn is_unread_file(leaf: &Item) -> bool {
+    let names_a_result = leaf.meta.get("file").is_some_and(|file| file.starts_with("results"));
+    leaf.status == Status::Passed && names_a_result && !leaf.meta.contains_key("type")
+}
+
+fn stands_for_a_missing_result(leaf: &Item) -> bool {
+    let file = leaf.meta.get("file").map(String::as_str).unwrap_or_default();
+    file.starts_with(&format!("{ERRORS_DIR}/")) && file.ends_with(&format!("/{ERROR_FILE}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_files_that_sonobuoy_did_not_read_are_meant() {
+        for (leaf, unread) in [
+            (json!({"name": "a", "status": "passed", "meta": {"file": "results/n1/a"}}), true),
+            (json!({"name": "a", "status": "passed", "meta": {"file": "results\\n1\\a"}}), true),
+            (json!({"name": "a", "status": "failed", "meta": {"file": "results/n1/a", "error": "gone"}}), false),
+            (json!({"name": "a", "status": "passed", "meta": {"file": "results/n1/a.xml", "type": "file"}}), false),
+            (json!({"name": "a", "status": "passed"}), false),
+            (json!({"name": "a", "status": "failed", "meta": {"file": "errors/n1/error.json"}}), false),
+        ] {
+            let item: Item = serde_json::from_value(leaf.clone()).unwrap();
+            assert_eq!(is_unread_file(&item), unread, "{leaf}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+// Archives with generated results, as directories. Their trees are written as Plumbline writes them.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const quoted = JSON.stringify;
+
+/** Returns the YAML of an item and its children, in the form that Plumbline reads item by item. */
+function yaml(item, level) {
+  const indent = "  ".repeat(Math.max(0, level)), first = level < 0 ? "" : `${indent}- `;
+  const rest = level < 0 ? "" : `${indent}  `;
+  const lines = [`${first}name: ${quoted(item.name)}`, `${rest}status: ${item.status}`];
+  for (const section of ["meta", "details"]) {
+    if (!item[section]) continue;
+    lines.push(`${rest}${section}:`);
+    for (const [key, value] of Object.entries(item[section])) lines.push(`${rest}  ${key}: ${quoted(value)}`);
+  }
+  if (item.items) {
+    lines.push(`${rest}items:`);
+    for (const child of item.items) lines.push(yaml(child, level + 1));
+  }
+  return lines.join("\n");
+}
+
+/** Writes an archive with these files and the result trees of these plugins. */
+export function archive(dir, plugins, files = {}) {
+  const write = (name, text) => {
+    const path = join(dir, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  };
+  write("meta/info.json", JSON.stringify({ plugins: plugins.map(({ name }) => name) }));
+  write("meta/config.json", JSON.stringify({ Version: "v0.57.0", PlumblineVersion: "0.1.0", PlumblineStarted: "2026-11-25T09:00:00Z", UUID: "7f3a9c00-0000-4000-8000-000000000000" }));
+  write("meta/run.log", `{"time":"2026-11-25T09:00:00Z","msg":"start"}\n{"time":"2026-11-25T10:30:00Z","msg":"end"}\n`);
+  for (const [name, value] of Object.entries(files)) write(name, JSON.stringify(value));
+  for (const plugin of plugins) write(`plugins/${plugin.name}/sonobuoy_results.yaml`, `${yaml({ meta: { type: "summary" }, ...plugin }, -1)}\n`);
+  return dir;
+}
+
+/** Numbers that look random and are the same in every run. */
+function* noise() {
+  for (let state = 42; ; ) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    yield state;
+  }
+}
+
+const SIGS = ["sig-apps", "sig-network", "sig-node", "sig-storage", "sig-api-machinery", "sig-auth", "sig-cli"];
+const REASONS = ["timed out waiting for the condition", "dial tcp 10.0.0.1:443: connect: connection refused", "Expected 3 endpoints, got 2", "pod was evicted: node was low on memory"];
+
+/** A plugin like the conformance suite, with `count` tests. Every 50th fails. */
+export function suite(count, more = []) {
+  const next = noise();
+  const tests = Array.from({ length: count }, (_, n) => {
+    const sig = SIGS[next.next().value % SIGS.length], failed = n % 50 === 7, skipped = !failed && n % 5 === 0;
+    const name = `[It] [${sig}] Volumes and services number ${n} should keep their contents when pod ${next.next().value.toString(36)} is replaced by another of the same workload [Conformance]`;
+    if (skipped) return { name, status: "skipped" };
+    const meta = { classname: "Kubernetes e2e suite", duration: String((next.next().value % 60000) / 1000) };
+    if (!failed) return { name, status: "passed", meta };
+    const reason = REASONS[n % REASONS.length];
+    return { name, status: "failed", meta, details: { failure: `/go/src/test.go:${n}\n${reason}\n\n${"  at k8s.io/kubernetes/test/e2e\n".repeat(8)}` } };
+  });
+  const file = { name: "junit_01.xml", status: "failed", meta: { file: "results/global/junit_01.xml", type: "file" }, items: [{ name: "Kubernetes e2e suite", status: "failed", items: [...tests, ...more] }] };
+  return { name: "e2e", status: "failed", items: [file] };
+}
+
+/** A plugin with results of `count` checks per node. Checks fail on nodes with an old kernel. */
+export function sweep(nodes, count) {
+  const items = Array.from({ length: nodes }, (_, n) => {
+    const old = isOld(n);
+    const checks = Array.from({ length: count }, (_, check) => {
+      const failed = old && check % 10 === 3;
+      return { name: `check ${check}: the setting is as the baseline wants it`, status: failed ? "failed" : "passed", ...(failed ? { details: { failure: `the kernel of node-${n} lacks a feature` } } : {}) };
+    });
+    return { name: `node-${n}`, status: old ? "failed" : "passed", meta: { type: "node" }, items: checks };
+  });
+  return { name: "node-check", status: "failed", items };
+}
+
+const isOld = (n) => n % 12 === 5;
+
+/** The nodes of the cluster, as the API server returns them. */
+export const nodeList = (nodes) => Array.from({ length: nodes }, (_, n) => ({
+  metadata: { name: `node-${n}`, labels: { "kubernetes.io/hostname": `node-${n}`, "topology.kubernetes.io/zone": `zone-${n % 3}` } },
+  status: { nodeInfo: { kernelVersion: isOld(n) ? "6.1.0-17-amd64" : "6.1.0-18-amd64", osImage: "Debian GNU/Linux 12 (bookworm)", kubeletVersion: "v1.36.3" } },
+}));
+
+/** Names and texts that try to break out of the page, and a log with colours. */
+export const HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'> [It] \u202e\u001b[31m";
+
+/** An archive with a bit of everything. */
+export function mixed(dir) {
+  const hostile = { name: HOSTILE, status: "failed", meta: { duration: "700" }, details: {
+    "failure-message": HOSTILE, failure: `${HOSTILE} body`, "system-out": `plain \u001b[1;31mred and bold\u001b[0m then \u001b[42mgreen behind\u001b[0m\n${"a line of a long log\n".repeat(4000)}the end`,
+    map: { "</script>": ["<b>"] } } };
+  const excused = { name: "[It] [sig-network] a test that is known to fail", status: "failed", meta: { duration: "3" }, details: { failure: "no UDP" } };
+  const drift = { name: "drift", status: "warning", meta: { type: "summary" }, items: [{ name: "kernel: 1 of 12 nodes differs", status: "warning", meta: { fact: "kernel" },
+    details: { differing: [{ names: ["node-5"], nodes: 1, value: "6.1.0-17-amd64" }], majority: { nodes: 11, value: "6.1.0-18-amd64" }, warning: "node-5: 6.1.0-17-amd64" } }] };
+  const files = {
+    "serverversion.json": { gitVersion: "v1.36.3" }, "resources/cluster/core_v1_nodes.json": nodeList(12),
+    "plugins/e2e/plumbline_verdict.json": { version: 1, plugin: "e2e", status: "failed", failures: 10, excused: 1, counting: 9, chain: [{ judge: "known-failures" }],
+      classes: { "known-failure": { items: 1, counting: 0, failures: 1 } },
+      items: [{ set: "global", path: ["junit_01.xml", "Kubernetes e2e suite", excused.name], status: "failed", class: "known-failure", counts: false, reason: "UDP is off in this network", source: "known.yaml", judge: "known-failures" }],
+      checks: [{ id: "PODS-001", name: "pods are healthy", outcome: "failed", want: ">= 98 %", got: "96 %", judge: "checks" }] },
+  };
+  return archive(dir, [suite(400, [hostile, excused]), sweep(12, 8), { name: "host-facts", status: "warning: 1", items: [drift] }], files);
+}

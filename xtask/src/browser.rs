@@ -1,0 +1,27 @@
+//! `cargo xtask browser`: opens the HTML report in a browser, and uses everything on it.
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
+
+use crate::error::Error;
+use crate::paths::Workspace;
+use crate::program::PROGRAM;
+use crate::{built, debian_tools, npm_tools, process, tasks};
+
+/// Runs the tests, or what `args` ask for. Without a browser, prints the reason and passes.
+pub(crate) fn run(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
+    let (Some(chromium), Some(node_modules)) = (debian_tools::chromium(), npm_tools::browser()) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    tasks::setup(workspace)?;
+    let mut cargo = process::cargo_locked(workspace.root(), "build");
+    // Measurements are of an optimized program.
+    if args.iter().any(|arg| arg == "--measure") {
+        cargo.arg("--release");
+    }
+    let program = built::build(cargo.args(["--workspace", "--bin", PROGRAM]))?.program(PROGRAM)?;
+    let mut node = Command::new("node");
+    node.current_dir(workspace.root()).arg("xtask/browser/report.mjs").args(args);
+    node.env("PLUMBLINE", program).env("CHROMIUM", chromium).env("NODE_MODULES", node_modules);
+    Ok(ExitCode::from(process::exit_code(process::status(&mut node)?)))
+}
