@@ -73,7 +73,7 @@ fn what_is_not_understood_makes_the_whole_policy_useless() {
         @"
         `rule` is not a known key: did you mean `rules`?
         `rules[0].name` is not a known key: did you mean `names`?
-        `rules[0].until` is not a known key: known here: `names`, `keys`
+        `rules[0].until` is not a known key: known keys: `names`, `keys`
         `rules[0].keys` names the key `relaese`, which is not under `keys`: did you mean `release`?
         `rules[0].keys` names the key `nobody`, which is not under `keys` (`ci`, `release`)
         `rules[0].names` is empty: list at least one name

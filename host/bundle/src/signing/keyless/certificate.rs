@@ -102,10 +102,19 @@ pub(super) fn verify_chain(
     for authority in authorities.iter().filter(|authority| authority.validity.contains(at)) {
         match issued_by(leaf, intermediates, authority, usage, at) {
             Ok(()) => return Ok(()),
-            Err(error) => reason = format!("{error} (at {at})"),
+            Err(error) => reason = format!("{} (at {at})", sentence(&error)),
         }
     }
     Err(reason)
+}
+
+fn sentence(error: &webpki::Error) -> String {
+    match error {
+        webpki::Error::CertExpired { .. } => "it had expired".to_owned(),
+        webpki::Error::CertNotValidYet { .. } => "it was not valid yet".to_owned(),
+        webpki::Error::UnknownIssuer => "no authority of the trusted root has issued it".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 fn issued_by(

@@ -51,7 +51,25 @@ fn published_bundles_count_or_have_their_reason() {
         ("public", "dsse-mismatch-sig_fail"),
     ];
     let lines = cases.map(|(root, name)| format!("{name}: {}", look(&attestation(name), &policy(root))));
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(
+        lines.join("\n"),
+        @"
+        intoto-with-custom-trust-root: signed at 2023-02-01T00:00:00Z
+        intoto-expired-certificate_fail: its certificate does not count: it was not valid yet (at 2023-02-01T00:00:00Z)
+        intoto-log-entry-mismatch_fail: its log entry is not valid: it is about another signature
+        intoto-missing-inclusion-proof_fail: its log entry is not valid: the log does not prove that it has it
+        intoto-set-outside-signing-cert-validity_fail: its certificate does not count: it had expired (at 2023-02-02T00:00:00Z)
+        intoto-tsa-timestamp-outside-cert-validity_fail: its certificate does not count: it had expired (at 2023-02-02T00:00:00Z)
+        rekor2-dsse-happy-path: signed at 2026-05-13T19:23:33Z
+        rekor2-dsse-invalid-sig_fail: its log entry is not valid: it is about another signature
+        rekor2-dsse-mismatch-envelope_fail: its log entry is not valid: it is about another signature
+        rekor2-dsse-mismatch-sig_fail: its log entry is not valid: it is about another signature
+        happy-path-intoto-in-dsse-v3: signed at 2024-12-16T18:42:56Z
+        dsse-invalid-sig_fail: its log entry is not valid: it is about another signature
+        dsse-mismatch-envelope_fail: its log entry is not valid: it is about another signature
+        dsse-mismatch-sig_fail: its log entry is not valid: it is about another signature
+        "
+    );
 }
 
 #[test]
