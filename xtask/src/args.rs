@@ -70,6 +70,9 @@ Environment:
                   for browser: this program instead of the one in PATH, or that it unpacks into the cache
   PLUMBLINE_DOCKER_REGISTRY, PLUMBLINE_SKOPEO
                   for test: these programs instead of those that it unpacks into the cache (Debian's packages)
+  PLUMBLINE_COSIGN
+                  for test: cosign, version 3; its tests are skipped without it (`go install
+                  github.com/sigstore/cosign/v3/cmd/cosign@v3.1.3` builds it in some minutes)
   PLUMBLINE_E2E_KUBECONFIG, PLUMBLINE_E2E_IMAGE, PLUMBLINE_E2E_BINARY, PLUMBLINE_TESTCLUSTER
                   for e2e: the cluster, the image it can pull, the program, the scripts of a test cluster (docs/e2e.md)
   XDG_CACHE_HOME  $XDG_CACHE_HOME/plumbline keeps what all checkouts share (default: ~/.cache/plumbline)

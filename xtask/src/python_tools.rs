@@ -26,7 +26,7 @@ struct Tool {
     tests: &'static str,
 }
 
-const TOOLS: [Tool; 5] = [
+const TOOLS: [Tool; 6] = [
     Tool {
         package: "moto[server]",
         name: "moto",
@@ -44,6 +44,15 @@ const TOOLS: [Tool; 5] = [
         variable: "PLUMBLINE_ANSIBLE",
         what: "Ansible",
         tests: "tests that compare facts with Ansible's",
+    },
+    Tool {
+        package: "in-toto-attestation",
+        name: "in-toto-attestation",
+        version: "0.9.3",
+        program: "python",
+        variable: "PLUMBLINE_IN_TOTO_PYTHON",
+        what: "the reference implementation of in-toto's statements",
+        tests: "a test that reads attestations with it",
     },
     Tool {
         package: "componentize-py",

@@ -15,6 +15,7 @@
 //! * [`aggregator`], [`process`]: roles of the program in a cluster.
 //! * [`results`], [`trees`], [`judges`], [`causes`], [`difference`]: reads, judges, groups and compares
 //!   the results of runs.
+//! * [`attest`]: signs, verifies, pushes and pulls statements about the results of runs.
 //! * [`report`]: renders results as text, Markdown, HTML, JUnit XML, JSON and YAML.
 //! * [`images`], [`submission`]: the images of a run, and submissions of conformance results.
 //! * [`doctor`], [`cache`]: what this machine and the cluster offer, and what is cached here.
@@ -40,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregator;
+pub mod attest;
 pub mod bundles;
 pub mod cache;
 pub mod causes;

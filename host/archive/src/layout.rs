@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! meta/config.json                      the effective configuration of the run
-//! meta/info.json                        {"plugins": [names]}
+//! meta/info.json                        {"plugins": [names], "cluster": {"uid", "server-version"}}
 //! meta/modules.json                     the modules that processed the results, by digest
 //! meta/query-time.json                  the duration of each query of the cluster
 //! meta/run.log                          log of the run, one JSON object per line
@@ -23,7 +23,7 @@ use plumbline_core::{NodeName, PluginName, RunId};
 /// The effective configuration of the run.
 pub const META_CONFIG: &str = "meta/config.json";
 
-/// The names of the plugins that ran: `{"plugins": [names]}`.
+/// The names of the plugins that ran, and in which cluster, as JSON.
 pub const META_INFO: &str = "meta/info.json";
 
 /// The sources of the plugins and the digests of their modules, as JSON.

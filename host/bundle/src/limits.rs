@@ -32,10 +32,10 @@ pub const MAX_WARNINGS: usize = 100;
 /// Maximum size of all signatures of one bundle: 1 MiB. A signature has about 1 KiB.
 pub const MAX_SIGNATURE_BYTES: u64 = 1 << 20;
 
-/// Maximum size of a file of envelopes, in bytes. The limit for signatures of an installed bundle
-/// is the same.
-pub(crate) const MAX_ENVELOPE_FILE: usize = 1 << 20;
+/// Maximum size of a file of attestations, in bytes: 32 MiB. The attestation of a run lists its
+/// tests by name.
+pub const MAX_ENVELOPE_FILE: usize = 32 << 20;
 
-/// Maximum number of envelopes in one file. Users have few keys, and every envelope costs
+/// Maximum number of attestations in one file. Users have few keys, and every signature costs
 /// verifications.
 pub const MAX_ENVELOPES: usize = 64;

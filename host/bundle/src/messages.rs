@@ -47,7 +47,7 @@ fn every_error_is_in_the_catalogue() {
         samples!(SigningError {
             Read { what = "key", path, source }, Write { what = "key", path, source }, Key { 0, 1 = KeyError::Sec1 },
             Exists { 0 }, Generate { 0 = KeyError::Random }, Envelopes { 0, 1 = EnvelopeError::Base64("sig") }, Full { 0 },
-            Policy { 0, 1 }, Sign { 0 = KeyError::Random }, Statement { 0 = serde_json::from_str::<u8>("x").unwrap_err() },
+            Policy { 0, 1 }, TrustedRoot { 0, 1 }, Sign { 0 = KeyError::Random }, Statement { 0 = serde_json::from_str::<u8>("x").unwrap_err() },
         }),
         |_| None,
     );
@@ -65,7 +65,10 @@ fn every_error_is_in_the_catalogue() {
         }),
         |_| None,
     );
-    all.add(samples!(EnvelopeError { TooMuch { 0, 1 }, Json { 0 }, Base64 { 0 } }), |_| None);
+    all.add(
+        samples!(EnvelopeError { TooMuch { 0, 1 }, Json { 0 }, MediaType { 0 }, NoEnvelope {}, Signer {}, Base64 { 0 } }),
+        |_| None,
+    );
     all.add(
         samples!(LockError { TooLarge {}, Malformed { 0 }, Version { 0 }, OneDigest { 0 }, Twice { 0 }, Write { 0 } }),
         |_| None,

@@ -5,7 +5,11 @@ use std::process::ExitCode;
 
 use anstream::AutoStream;
 use plumbline_app::AppError;
+use plumbline_app::report::print_json;
 use plumbline_core::text::steers_terminal;
+use serde_json::Value;
+
+use crate::args::shared::DataFormat;
 
 /// Standard output, buffered.
 pub(crate) type Out = BufWriter<AutoStream<StdoutLock<'static>>>;
@@ -14,6 +18,14 @@ pub(crate) type Out = BufWriter<AutoStream<StdoutLock<'static>>>;
 /// summary of the error if that fails.
 pub(crate) fn print(failed: &str, text: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<ExitCode, AppError> {
     print_on(anstream::stdout().lock(), failed, text)
+}
+
+/// Prints a result on standard output, as text or as one JSON document.
+pub(crate) fn print_result(format: DataFormat, text: &str, data: &Value) -> Result<ExitCode, AppError> {
+    print("failed to print the result", |out| match format {
+        DataFormat::Text => writeln!(out, "{text}"),
+        DataFormat::Json => print_json(data, out),
+    })
 }
 
 /// Prints to standard output as [`print()`] does, with every byte.

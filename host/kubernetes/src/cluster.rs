@@ -97,6 +97,17 @@ impl Cluster {
         })
     }
 
+    /// Returns the UID of the namespace `kube-system`, which identifies the cluster: it exists as
+    /// long as the cluster does.
+    ///
+    /// # Errors
+    /// Returns an error if the request fails, for example because the namespace may not be read.
+    pub async fn uid(&self) -> Result<Option<String>, ClusterError> {
+        let found = Api::<Namespace>::all(self.client()).get_metadata("kube-system").await;
+        let found = found.map_err(|error| ClusterError::api("read namespace `kube-system`", &error))?;
+        Ok(found.metadata.uid)
+    }
+
     /// Returns the names of the namespaces, at most `limit`.
     ///
     /// # Errors
@@ -108,8 +119,8 @@ impl Cluster {
     }
 }
 
-/// Returns the names of the contexts in the kubeconfig, or in the default ones. There are none if it
-/// cannot be read.
+/// Returns the names of the contexts in the kubeconfig, or in the default ones. There are none if
+/// it cannot be read.
 #[must_use]
 pub fn contexts(kubeconfig: Option<&Path>) -> Vec<String> {
     let read = kubeconfig.map_or_else(Kubeconfig::read, Kubeconfig::read_from);

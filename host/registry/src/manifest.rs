@@ -15,6 +15,9 @@ use crate::error::Cause;
 use crate::limits::{MAX_INDEX_ENTRIES, MAX_LAYERS, MAX_MANIFEST_BYTES};
 use crate::media;
 
+/// Configuration of an artifact without one.
+pub(crate) const EMPTY: &[u8] = b"{}";
+
 /// Descriptor of a blob or manifest: media type, digest and size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -30,11 +30,24 @@ pub const WASM_CONFIG: &str = "application/vnd.wasm.config.v0+json";
 pub const OLD_WASM: [&str; 2] =
     ["application/vnd.module.wasm.content.layer.v1+wasm", "application/vnd.wasm.content.layer.v1+wasm"];
 
-/// A DSSE envelope with a signature.
+/// Artifact type of the archive of a run.
+pub const RESULTS: &str = "application/vnd.plumbline.results.v1";
+/// The archive of a run.
+pub const RESULTS_TAR: &str = "application/vnd.plumbline.results.v1.tar+gzip";
+
+/// A Sigstore bundle with a signed statement.
+pub const SIGSTORE_BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+/// A DSSE envelope with a signature. Older versions attached it. It is only read.
 pub const DSSE: &str = "application/vnd.dsse.envelope.v1+json";
 
 /// Annotation of an entry in a layout's index: its name.
 pub const REF_NAME: &str = "org.opencontainers.image.ref.name";
+/// Annotation of a manifest: when it was made.
+pub const CREATED: &str = "org.opencontainers.image.created";
+/// Annotation of a Sigstore bundle: what it contains.
+pub const BUNDLE_CONTENT: &str = "dev.sigstore.bundle.content";
+/// Annotation of a Sigstore bundle: the type of the predicate in its statement.
+pub const BUNDLE_PREDICATE: &str = "dev.sigstore.bundle.predicateType";
 /// Annotation of a layer: its file name.
 pub const TITLE: &str = "org.opencontainers.image.title";
 

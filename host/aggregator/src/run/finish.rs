@@ -45,7 +45,7 @@ impl Run {
         server.stop().await;
 
         let (disk, tree) = (work.disk().clone(), work.tree());
-        let documents = documents(settings.config, &record, &url, &plugins, modules);
+        let documents = documents(settings.config, settings.info, &record, &url, &plugins, modules);
         let (writer, root) = (disk.clone(), tree.clone());
         let write = move || {
             documents.into_iter().try_for_each(|(path, document)| {
@@ -113,6 +113,7 @@ async fn remove(work: WorkDir) {
 /// Returns the additional documents of the archive: their paths in the tree, and their contents.
 fn documents(
     mut config: Map<String, Value>,
+    mut info: Map<String, Value>,
     record: &RunRecord,
     url: &str,
     plugins: &[PlannedPlugin],
@@ -131,9 +132,10 @@ fn documents(
     let config = Value::Object(config);
     let mut names: Vec<&str> = plugins.iter().map(|plugin| plugin.name().as_str()).collect();
     names.sort_unstable();
+    info.insert("plugins".into(), json!(names));
     let mut documents = vec![
         (layout::META_CONFIG.to_owned(), config),
-        (layout::META_INFO.to_owned(), json!({"plugins": names})),
+        (layout::META_INFO.to_owned(), Value::Object(info)),
         (layout::META_MODULES.to_owned(), modules),
     ];
     for plugin in plugins {

@@ -43,6 +43,8 @@ pub struct Settings {
     pub id: Option<RunId>,
     /// Additional keys of `meta/config.json`, which say how the run was configured.
     pub config: Map<String, Value>,
+    /// Additional keys of `meta/info.json`, which say where the run took place.
+    pub info: Map<String, Value>,
     /// Timeout of each plugin from its launch to its last result, unless its definition sets one.
     /// `None` means no limit.
     pub timeout: Option<Duration>,
@@ -82,6 +84,7 @@ impl Default for Settings {
             vault: None,
             id: None,
             config: Map::new(),
+            info: Map::new(),
             timeout: Some(Duration::from_secs(21_600)),
             deadline: None,
             collect: Duration::ZERO,

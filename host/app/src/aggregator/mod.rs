@@ -17,8 +17,8 @@ use plumbline_core::{RunFailure, RunId, RunStatus};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
 use plumbline_kubernetes::{CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, inside};
 use start::{
-    Pod, StartError, aliases, as_map, find_plugins, graces, listen, open_work_dir, provenance, read_config, seconds,
-    survey, unpack_modules_of_run, var,
+    Pod, StartError, aliases, as_map, find_plugins, graces, info, listen, open_work_dir, provenance, read_config,
+    seconds, survey, unpack_modules_of_run, var,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -164,6 +164,7 @@ fn settings(
         provenance: provenance(config),
         output: options.dir.clone(),
         on_archived: Some(on_archived(options.dir.clone())),
+        ..Settings::default()
     })
 }
 
@@ -182,6 +183,7 @@ async fn run(
     let places = BundleDirs { fetched: work.root().join(BUNDLES), baked: options.baked.clone() };
     fetch(config, &mut sources, &places, publishing, cancel).await?;
     let settings = settings(options, config, id, pod, cluster, &limits, sources.is_empty())?;
+    let settings = Settings { info: info(cluster).await, ..settings };
     let stage = pod.stage(cluster, config, &sources).await;
     let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
     let dispatcher = KubernetesDispatcher::new(KubernetesOptions {

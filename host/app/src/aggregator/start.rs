@@ -336,6 +336,20 @@ pub(super) fn as_map(config: &Config) -> serde_json::Map<String, serde_json::Val
     }
 }
 
+/// The identity of the cluster and the version of its API server, for the archive, as far as this
+/// process may read them.
+pub(super) async fn info(cluster: &Cluster) -> serde_json::Map<String, serde_json::Value> {
+    let (uid, version) = tokio::join!(cluster.uid(), cluster.version());
+    let uid = uid.unwrap_or_else(|error| {
+        tracing::info!("{error}: the archive does not identify the cluster");
+        None
+    });
+    let version = version.ok().map(|version| version.git_version);
+    let mut info = serde_json::Map::new();
+    info.insert("cluster".to_owned(), serde_json::json!({"uid": uid, "server-version": version}));
+    info
+}
+
 /// The origins of plugins, as the configuration has them.
 pub(super) fn provenance(config: &Config) -> BTreeMap<PluginName, Provenance> {
     let own = &config.plumbline;

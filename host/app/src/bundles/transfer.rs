@@ -1,26 +1,26 @@
 //! Pushes bundles and modules to registries, and pulls them into files.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
 use plumbline_archive::atomic::AtomicFile;
 use plumbline_bundle::limits::MAX_ENTRY_BYTES;
+use plumbline_bundle::signing::SignatureFile;
 use plumbline_bundle::{Bundle, Cache};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{
     BundleConfig, BundleModule, Client, Component, Kind, ModuleFields, Pushed, Reference, media, push_bundle,
     push_module,
 };
-use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use crate::bundles::describe;
 use crate::context::Context;
 use crate::error::{AppError, CHECK_FILE, bundle_error};
 use crate::files::read_start;
+use crate::signing::key_error;
 use crate::sources::registry::{self, Artifact};
 use crate::sources::{self};
 
@@ -143,32 +143,16 @@ fn upload_module(
 
 /// Attaches the signatures next to a tar. Returns their number.
 fn attach_signatures(client: &Client, to: &Reference, tar: &Path, pushed: Pushed) -> Result<usize, AppError> {
-    let Some(text) = sources::signatures_beside(tar)? else { return Ok(0) };
-    let envelopes = envelopes(&text).map_err(|error| {
-        AppError::usage(format!("failed to read the signatures of `{}`", tar.display()))
-            .because(&error)
-            .hint("sign the bundle again, and push again; the bundle itself was pushed")
+    let attestations = SignatureFile::beside(tar).read().map_err(|error| {
+        key_error(&error).hint("sign the bundle again, and push again; the bundle itself was pushed")
     })?;
-    let count = envelopes.len();
     registry::wait(async {
-        for envelope in envelopes {
-            client.attach(to, pushed.manifest, media::DSSE, envelope.to_string().into_bytes().into()).await?;
+        for attestation in &attestations {
+            registry::attach(client, to, pushed.manifest, attestation).await?;
         }
         Ok(())
     })?;
-    Ok(count)
-}
-
-/// The envelopes in a file: one, several on separate lines, or an array.
-fn envelopes(text: &[u8]) -> serde_json::Result<Vec<Value>> {
-    let mut all = Vec::new();
-    for value in serde_json::Deserializer::from_slice(text).into_iter::<Value>() {
-        match value? {
-            Value::Array(several) => all.extend(several),
-            one => all.push(one),
-        }
-    }
-    Ok(all)
+    Ok(attestations.len())
 }
 
 /// An artifact that was pulled into a file or directory.
@@ -216,10 +200,9 @@ fn keep_bundle(context: &Context, artifact: &Artifact, output: Option<&Path>) ->
     let path = output.map_or_else(|| PathBuf::from(bundle.file_name()), Path::to_path_buf);
     write(tar, &path)?;
     if let Some(signatures) = &artifact.signatures {
-        let mut beside: OsString = path.clone().into();
-        beside.push(".dsse.json");
-        fs::write(&beside, signatures).map_err(|error| {
-            AppError::system(format!("failed to write `{}`", beside.to_string_lossy())).because(&error)
+        let beside = SignatureFile::beside(&path);
+        fs::write(beside.path(), signatures).map_err(|error| {
+            AppError::system(format!("failed to write `{}`", beside.path().display())).because(&error)
         })?;
     }
     Ok(path)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::Provenance;
-use plumbline_bundle::signing::{Envelope, SignatureFile};
+use plumbline_bundle::signing::{Attestation, SignatureFile};
 use plumbline_bundle::{Bundle, Digest, Lock, Subject};
 use plumbline_core::PluginName;
 use plumbline_registry::Reference;
@@ -74,16 +74,16 @@ fn proof(context: &Context, found: &ResolvedPlugin) -> Result<Proof, AppError> {
         SourceKind::BuiltIn => Proof::BuiltIn,
         SourceKind::Sonobuoy => Proof::None("a definition that Sonobuoy has installed"),
         SourceKind::Installed => {
-            Proof::Signatures { envelopes: attached(context, found)?, reference: installed_from(&found.origin)? }
+            Proof::Signatures { attestations: attached(context, found)?, reference: installed_from(&found.origin)? }
         }
         SourceKind::Registry => {
-            Proof::Signatures { envelopes: attached(context, found)?, reference: Some(found.origin.clone()) }
+            Proof::Signatures { attestations: attached(context, found)?, reference: Some(found.origin.clone()) }
         }
-        SourceKind::Url => Proof::Signatures { envelopes: attached(context, found)?, reference: None },
+        SourceKind::Url => Proof::Signatures { attestations: attached(context, found)?, reference: None },
         SourceKind::Named if is_tar(found) => {
-            let envelopes =
+            let attestations =
                 SignatureFile::beside(Path::new(&found.origin)).read().map_err(|error| key_error(&error))?;
-            Proof::Signatures { envelopes, reference: None }
+            Proof::Signatures { attestations, reference: None }
         }
         SourceKind::Named if found.source.bundle.is_some() => Proof::None("a directory"),
         SourceKind::Named => Proof::None("a definition alone"),
@@ -97,7 +97,7 @@ fn is_tar(found: &ResolvedPlugin) -> bool {
     found.source.bundle.is_some() && found.source.bundle != parent && origin.is_file() && is_packed(origin)
 }
 
-fn attached(context: &Context, found: &ResolvedPlugin) -> Result<Vec<Envelope>, AppError> {
+fn attached(context: &Context, found: &ResolvedPlugin) -> Result<Vec<Attestation>, AppError> {
     readable(context, found.signatures.as_deref(), &found.origin)
 }
 
@@ -156,7 +156,7 @@ enum Proof {
     /// Signatures, which may count.
     Signatures {
         /// The signatures of the bundle.
-        envelopes: Vec<Envelope>,
+        attestations: Vec<Attestation>,
         /// The reference that it was pulled from, if it was pulled.
         reference: Option<String>,
     },
@@ -169,10 +169,10 @@ fn require_signed(candidates: &[Candidate<'_>], file: Option<&Path>) -> Result<(
     for candidate in candidates {
         let reason = match (&candidate.proof, candidate.bundle) {
             (Proof::BuiltIn, _) => continue,
-            (Proof::Signatures { envelopes, reference }, Some(bundle)) => {
+            (Proof::Signatures { attestations, reference }, Some(bundle)) => {
                 // The name of the bundle; its name in this run is up to the operator.
                 let subject = subject(bundle.name(), bundle.digest());
-                match trust.verify(envelopes, &subject, reference.as_deref()) {
+                match trust.verify(attestations, &subject, reference.as_deref()) {
                     Ok(verified) => {
                         tracing::info!(plugin = candidate.plugin, key = verified.key, "its signature is trusted");
                         continue;
@@ -270,7 +270,7 @@ mod tests {
             Bundle::open(self.at(&format!("{name}-{word}"))).unwrap()
         }
 
-        fn signed(&self, bundle: &Bundle) -> Vec<Envelope> {
+        fn signed(&self, bundle: &Bundle) -> Vec<Attestation> {
             let key = read_private(&self.at("k.key")).unwrap();
             vec![sign(&subject(bundle.name(), bundle.digest()), &Predicate::default(), &key).unwrap()]
         }
@@ -287,8 +287,8 @@ mod tests {
         Candidate { plugin, origin: "ORIGIN", definition, bundle, proof }
     }
 
-    fn signatures(envelopes: Vec<Envelope>) -> Proof {
-        Proof::Signatures { envelopes, reference: None }
+    fn signatures(attestations: Vec<Attestation>) -> Proof {
+        Proof::Signatures { attestations, reference: None }
     }
 
     #[test]

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use plumbline_bundle::signing::{
-    Envelope, ModuleDigest, Policy, PrivateKey, SignatureFile, SigningError, Subject, Verified, default_policy_path,
-    is_open_to_others, read_private, read_public, readable_envelopes, verify,
+    Attestation, ModuleDigest, Policy, PrivateKey, SignatureFile, SigningError, Subject, Trusted, Verified,
+    VerifiedResult, default_policy_path, is_open_to_others, read_private, read_public, readable_attestations, verify,
+    verify_result,
 };
 use plumbline_bundle::{Bundle, Digest, unpack};
 use plumbline_core::shell_path;
-use plumbline_registry::{Kind, Reference, media};
+use plumbline_registry::{Kind, Reference};
 
 use crate::context::Context;
 use crate::error::{AppError, CHECK_FILE, bundle_error, store_error};
@@ -130,17 +131,30 @@ impl Trust {
         &self.name
     }
 
-    /// Verifies `envelopes`, the signatures of `subject`, which was pulled from `reference`.
+    /// Verifies `attestations`, the signatures of `subject`, which was pulled from `reference`.
     pub fn verify(
         &self,
-        envelopes: &[Envelope],
+        attestations: &[Attestation],
         subject: &Subject,
         reference: Option<&str>,
     ) -> Result<Verified, Vec<String>> {
-        let Some(keys) = self.policy.keys_for(&subject.name, reference) else {
-            return Err(vec![format!("no rule of {} matches this name, so no signature is trusted", self.name)]);
-        };
-        verify(envelopes, subject, &keys, Timestamp::now())
+        let keys = self.policy.keys_for(&subject.name, reference).ok_or_else(|| self.no_rule())?;
+        verify(attestations, subject, &keys, Timestamp::now())
+    }
+
+    /// Verifies `attestations` about the results in the archive `name` with the digest `sha256`.
+    pub(crate) fn verify_result(
+        &self,
+        attestations: &[Attestation],
+        name: &str,
+        sha256: [u8; 32],
+    ) -> Result<VerifiedResult, Vec<String>> {
+        let keys = self.policy.keys_for(name, None).ok_or_else(|| self.no_rule())?;
+        verify_result(attestations, sha256, &Trusted::Keys(keys), Timestamp::now())
+    }
+
+    fn no_rule(&self) -> Vec<String> {
+        vec![format!("no rule of {} matches this name, so no signature is trusted", self.name)]
     }
 }
 
@@ -262,7 +276,7 @@ impl Target {
     }
 
     /// Reads the signatures.
-    pub fn envelopes(&self, context: &Context) -> Result<Vec<Envelope>, AppError> {
+    pub fn attestations(&self, context: &Context) -> Result<Vec<Attestation>, AppError> {
         match &self.signatures {
             SignatureStore::File(file) => file.read().map_err(|error| key_error(&error)),
             SignatureStore::Registry { signatures, .. } => readable(context, signatures.as_deref(), &self.shown),
@@ -270,13 +284,12 @@ impl Target {
     }
 
     /// Adds a signature.
-    pub fn add(&self, context: &Context, envelope: Envelope) -> Result<(), AppError> {
+    pub fn add(&self, context: &Context, attestation: Attestation) -> Result<(), AppError> {
         match &self.signatures {
-            SignatureStore::File(file) => file.append(envelope).map(drop).map_err(|error| key_error(&error)),
+            SignatureStore::File(file) => file.append(attestation).map(drop).map_err(|error| key_error(&error)),
             SignatureStore::Registry { reference, manifest, .. } => {
                 let client = registry::client(context)?;
-                let content = envelope.to_json().into_bytes().into();
-                registry::wait(client.attach(reference, *manifest, media::DSSE, content)).map(drop)
+                registry::wait(registry::attach(&client, reference, *manifest, &attestation))
             }
         }
     }
@@ -284,9 +297,9 @@ impl Target {
 
 /// Parses the signatures of `shown`. Unreadable ones are skipped with a warning, because anyone
 /// with write access to a repository can add some.
-pub(super) fn readable(context: &Context, text: Option<&[u8]>, shown: &str) -> Result<Vec<Envelope>, AppError> {
+pub(super) fn readable(context: &Context, text: Option<&[u8]>, shown: &str) -> Result<Vec<Attestation>, AppError> {
     let Some(text) = text else { return Ok(Vec::new()) };
-    let (envelopes, others) = readable_envelopes(text).map_err(|error| {
+    let (attestations, others) = readable_attestations(text).map_err(|error| {
         AppError::usage(format!("invalid signatures of `{shown}`"))
             .because(&error)
             .hint("sign the bundle again with `plumbline plugin sign`")
@@ -294,7 +307,7 @@ pub(super) fn readable(context: &Context, text: Option<&[u8]>, shown: &str) -> R
     if others > 0 {
         context.reporter.warning(&format!("ignored {others} unreadable signatures of `{shown}`"));
     }
-    Ok(envelopes)
+    Ok(attestations)
 }
 
 /// Opens the packed bundle at `path`, which is unpacked into a temporary directory.

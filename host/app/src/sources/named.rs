@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use plumbline_bundle::built_in::{BuiltInDefinition, Environment};
 use plumbline_bundle::limits::MAX_SIGNATURE_BYTES;
+use plumbline_bundle::signing::{ATTESTATIONS_SUFFIX, OLD_SIGNATURES_SUFFIX};
 use plumbline_bundle::{Cache, SonobuoyCache, Store};
 use plumbline_core::closest;
 
@@ -117,8 +118,8 @@ const MAGIC_AT: usize = 257;
 pub(super) const MAGIC_BYTES: usize = 512;
 /// The first bytes of gzip and zstd files. Bundles are not compressed; unpacking reports that.
 const COMPRESSED: [&[u8]; 2] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd"];
-/// The suffix of the file with the signatures of a tar, after the name of the tar.
-pub(super) const SIGNATURES: &str = ".dsse.json";
+/// The suffixes of the files with the signatures of a tar, after the name of the tar.
+pub(super) const SIGNATURES: [&str; 2] = [ATTESTATIONS_SUFFIX, OLD_SIGNATURES_SUFFIX];
 
 /// Whether the file at `path` is a packed bundle rather than a definition, by its name or its
 /// content.
@@ -151,18 +152,24 @@ pub(super) fn unpacked(tar: &File, reference: &str, kind: SourceKind) -> Result<
     Ok(ResolvedPlugin::of_bundle(bundle, reference, kind))
 }
 
-/// Reads the signatures next to a tar, `NAME.bundle.tar.dsse.json`. `None` if there are none.
+/// Reads the signatures next to a tar: `NAME.bundle.tar.sigstore.json`, and the file of older
+/// versions. `None` if there are none.
 pub fn signatures_beside(tar: &Path) -> Result<Option<Vec<u8>>, AppError> {
-    let mut path = tar.as_os_str().to_owned();
-    path.push(SIGNATURES);
-    let path = PathBuf::from(path);
-    if !path.is_file() {
-        return Ok(None);
+    let mut text = Vec::new();
+    for suffix in SIGNATURES {
+        let mut path = tar.as_os_str().to_owned();
+        path.push(suffix);
+        let path = PathBuf::from(path);
+        if !path.is_file() {
+            continue;
+        }
+        // With one byte more than the limit, the reader rejects the file.
+        let read = read_start(&path, MAX_SIGNATURE_BYTES + 1).map_err(|error| {
+            AppError::usage(format!("failed to read signatures `{}`", path.display())).because(&error).hint(CHECK_FILE)
+        })?;
+        text.extend(read);
     }
-    // With one byte more than the limit, the reader rejects the file.
-    read_start(&path, MAX_SIGNATURE_BYTES + 1).map(Some).map_err(|error| {
-        AppError::usage(format!("failed to read signatures `{}`", path.display())).because(&error).hint(CHECK_FILE)
-    })
+    Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
 #[cfg(test)]

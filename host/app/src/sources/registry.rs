@@ -1,16 +1,22 @@
 //! Bundles in registries: `oci://registry/name:tag`, `oci://registry/name@sha256:…`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::future::Future;
 
+use jiff::Timestamp;
 use plumbline_bundle::Cache;
 use plumbline_bundle::limits::{MAX_BUNDLE_BYTES, MAX_SIGNATURE_BYTES};
-use plumbline_registry::{Cause, Client, Digest, Kind, Layout, Manifest, Reference, RegistryError, Settings, media};
+use plumbline_bundle::signing::Attestation;
+use plumbline_registry::{
+    Cause, Client, Descriptor, Digest, Kind, Layout, Manifest, Reference, RegistryError, Settings, media,
+};
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use crate::context::Context;
 use crate::error::{AppError, registry_error};
+use crate::files::read_start;
 use crate::runtime::one_thread;
 use crate::sources::named::unpacked;
 use crate::sources::resolved::{ResolvedPlugin, SourceKind};
@@ -21,6 +27,8 @@ pub const LARGEST_TAR: u64 = MAX_BUNDLE_BYTES + TAR_BYTES;
 const TAR_BYTES: u64 = 8 << 20;
 /// The number of signatures of a bundle that are fetched. Each takes a few requests.
 const MAX_SIGNATURES: usize = 64;
+/// The media types of signatures: Sigstore bundles, and what older versions attached.
+const SIGNATURE_TYPES: [&str; 2] = [media::SIGSTORE_BUNDLE, media::DSSE];
 /// The annotation with the author's version.
 const VERSION: &str = "org.opencontainers.image.version";
 
@@ -79,7 +87,7 @@ pub fn fetch(context: &Context, text: &str) -> Result<Artifact, AppError> {
     let (pulled, signatures) = wait(async {
         let pulled = plumbline_registry::pull(&client, &reference).await?;
         let signatures = match pulled.kind {
-            Kind::Bundle => signatures(context, &client, &reference, pulled.manifest).await,
+            Kind::Bundle => signatures(context, &client, &reference, pulled.manifest, MAX_SIGNATURE_BYTES).await,
             Kind::Module => None,
         };
         Ok((pulled, signatures))
@@ -106,19 +114,48 @@ pub fn pull(context: &Context, reference: &str) -> Result<Pulled, AppError> {
     Ok(Pulled { pinned, tar: pulled.file, version, signatures })
 }
 
-/// Fetches the signatures of a bundle, as an array of envelopes. Unreadable signatures are left out
-/// with a warning, and runs that require signatures report that they are missing.
-async fn signatures(context: &Context, client: &Client, reference: &Reference, manifest: Digest) -> Option<Vec<u8>> {
+/// Attaches an attestation to the manifest `subject`, as cosign does.
+pub async fn attach(
+    client: &Client,
+    repository: &Reference,
+    subject: Digest,
+    attestation: &Attestation,
+) -> Result<(), RegistryError> {
+    let mut annotations = BTreeMap::from([
+        (media::BUNDLE_CONTENT.to_owned(), "dsse-envelope".to_owned()),
+        (media::CREATED.to_owned(), Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+    ]);
+    if let Some(statement) = attestation.unverified_statement() {
+        annotations.insert(media::BUNDLE_PREDICATE.to_owned(), statement.predicate_type);
+    }
+    let content = attestation.json().to_owned().into_bytes().into();
+    client.attach(repository, subject, media::SIGSTORE_BUNDLE, content, annotations).await.map(drop)
+}
+
+/// Fetches the signatures that are attached to `manifest`, as a list of attestations of at most
+/// `limit` bytes. Unreadable signatures are left out with a warning, and runs that require
+/// signatures report that they are missing.
+pub async fn signatures(
+    context: &Context,
+    client: &Client,
+    reference: &Reference,
+    manifest: Digest,
+    limit: u64,
+) -> Option<Vec<u8>> {
     let warn = |error: &RegistryError| {
         let what = format!("failed to read signatures of `{reference}`: failed to {error}: {}", error.cause);
         context.reporter.warning(&what);
     };
-    let listed = client.referrers(reference, manifest, Some(media::DSSE)).await.map_err(|error| warn(&error)).ok()?;
-    let mut envelopes: Vec<Value> = Vec::new();
-    for descriptor in listed.iter().take(MAX_SIGNATURES) {
-        match envelope(client, reference, descriptor.digest, manifest).await {
-            Ok(Some(Value::Array(several))) => envelopes.extend(several),
-            Ok(Some(one)) => envelopes.push(one),
+    let listed = client.referrers(reference, manifest, None).await.map_err(|error| warn(&error)).ok()?;
+    let is_signature = |kind: Option<&str>| kind.is_some_and(|kind| SIGNATURE_TYPES.contains(&kind));
+    let listed = listed.iter().filter(|descriptor| is_signature(descriptor.artifact_type.as_deref()));
+    let (mut entries, mut bytes) = (Vec::new(), 0);
+    for descriptor in listed.take(MAX_SIGNATURES) {
+        match signature(client, reference, descriptor.digest, manifest, limit - bytes).await {
+            Ok(Some((entry, size))) => {
+                entries.push(entry);
+                bytes += size;
+            }
             Ok(None) => {
                 let what = format!("`{reference}` has an invalid signature: {}", descriptor.digest);
                 context.reporter.warning(&what);
@@ -126,24 +163,24 @@ async fn signatures(context: &Context, client: &Client, reference: &Reference, m
             Err(error) => warn(&error),
         }
     }
-    written(&envelopes)
+    written(&entries, limit)
 }
 
-/// Reads the signatures of a bundle from a layout, as an array of envelopes. Unreadable signatures
+/// Reads the signatures of a bundle from a layout, as a list of attestations. Unreadable signatures
 /// are left out with a warning.
 pub fn signatures_in(context: &Context, layout: &Layout, manifest: Digest) -> Option<Vec<u8>> {
     let read = || -> Result<Vec<Value>, Cause> {
-        let mut envelopes = Vec::new();
+        let mut entries = Vec::new();
         for descriptor in layout.referrers(manifest)?.iter().take(MAX_SIGNATURES) {
             let Manifest::Image(image) = layout.manifest(descriptor)?.manifest else { continue };
-            for layer in
-                image.layers.iter().filter(|layer| layer.media_type == media::DSSE && layer.size <= MAX_SIGNATURE_BYTES)
-            {
+            let is_signature = |layer: &&Descriptor| {
+                SIGNATURE_TYPES.contains(&layer.media_type.as_str()) && layer.size <= MAX_SIGNATURE_BYTES
+            };
+            for layer in image.layers.iter().filter(is_signature) {
                 let path = layout.blob(layer)?;
                 let read = fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
                 match read {
-                    Some(Value::Array(several)) => envelopes.extend(several),
-                    Some(one) => envelopes.push(one),
+                    Some(entry) => entries.push(entry),
                     None => {
                         let what = format!("the layout has an invalid signature: {}", layer.digest);
                         context.reporter.warning(&what);
@@ -151,10 +188,10 @@ pub fn signatures_in(context: &Context, layout: &Layout, manifest: Digest) -> Op
                 }
             }
         }
-        Ok(envelopes)
+        Ok(entries)
     };
     match read() {
-        Ok(envelopes) => written(&envelopes),
+        Ok(entries) => written(&entries, MAX_SIGNATURE_BYTES),
         Err(cause) => {
             context.reporter.warning(&format!("failed to read signatures in the layout: {cause}"));
             None
@@ -162,28 +199,33 @@ pub fn signatures_in(context: &Context, layout: &Layout, manifest: Digest) -> Op
     }
 }
 
-fn written(envelopes: &[Value]) -> Option<Vec<u8>> {
-    if envelopes.is_empty() {
-        return None;
-    }
-    serde_json::to_vec(envelopes).ok().filter(|bytes| bytes.len() as u64 <= MAX_SIGNATURE_BYTES)
+fn written(entries: &[Value], limit: u64) -> Option<Vec<u8>> {
+    let text: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
+    Some(text.into_bytes()).filter(|text| !text.is_empty() && text.len() as u64 <= limit)
 }
 
-async fn envelope(
+/// Fetches a signature of at most `limit` bytes, and returns it with its size. `None` if it is not
+/// a signature of `subject`, or is too large.
+async fn signature(
     client: &Client,
     reference: &Reference,
     digest: Digest,
     subject: Digest,
-) -> Result<Option<Value>, RegistryError> {
+    limit: u64,
+) -> Result<Option<(Value, u64)>, RegistryError> {
     let Manifest::Image(image) = client.manifest(&reference.by_digest(digest)).await?.manifest else { return Ok(None) };
     // Anyone can add an entry to the list of referrers. Only the manifest itself proves the
     // subject.
     if image.subject.is_none_or(|there| there.digest != subject) {
         return Ok(None);
     }
-    let Some(layer) = image.layers.iter().find(|layer| layer.media_type == media::DSSE) else { return Ok(None) };
-    let bytes = client.small_blob(reference, layer).await?;
-    Ok(serde_json::from_slice(&bytes).ok())
+    let is_signature = |layer: &&Descriptor| SIGNATURE_TYPES.contains(&layer.media_type.as_str());
+    let Some(layer) = image.layers.iter().find(is_signature).filter(|layer| layer.size <= limit) else {
+        return Ok(None);
+    };
+    let blob = client.blob(reference, layer).await?;
+    let bytes = read_start(blob.path(), layer.size);
+    Ok(bytes.ok().and_then(|bytes| Some((serde_json::from_slice(&bytes).ok()?, layer.size))))
 }
 
 pub(super) fn found(context: &Context, reference: &str) -> Result<ResolvedPlugin, AppError> {

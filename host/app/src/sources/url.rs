@@ -157,26 +157,32 @@ async fn plugin(url: &str, secure: bool) -> Result<Content, String> {
     Ok(Content::Bundle(tar))
 }
 
-/// Fetches the signatures next to the tar at `url`. If that fails, it warns and returns `None`, and
-/// runs that require signatures report that they are missing.
+/// Fetches the signatures next to the tar at `url`. If that fails, it warns, and runs that require
+/// signatures report that they are missing.
 fn signatures(context: &Context, url: &str, secure: bool) -> Result<Option<Vec<u8>>, AppError> {
-    let Ok(mut beside) = Url::parse(url) else { return Ok(None) };
-    beside.set_path(&format!("{}{SIGNATURES}", beside.path()));
-    let fetched = wait(async {
-        let answer = open(beside.as_str(), secure, TIMEOUT).await?;
-        match answer.status() {
-            StatusCode::OK => {}
-            status if NOT_FOUND.contains(&status) => return Ok(None),
-            status => return Err(refused(status)),
+    let mut text = Vec::new();
+    for suffix in SIGNATURES {
+        let Ok(mut beside) = Url::parse(url) else { return Ok(None) };
+        beside.set_path(&format!("{}{suffix}", beside.path()));
+        let fetched = wait(async {
+            let answer = open(beside.as_str(), secure, TIMEOUT).await?;
+            match answer.status() {
+                StatusCode::OK => {}
+                status if NOT_FOUND.contains(&status) => return Ok(Vec::new()),
+                status => return Err(refused(status)),
+            }
+            // The reader rejects longer texts.
+            let limit = usize::try_from(MAX_SIGNATURE_BYTES).unwrap_or(usize::MAX);
+            rest(answer, Vec::new(), limit).await
+        })?;
+        match fetched {
+            Ok(more) => text.extend(more),
+            Err(cause) => {
+                context.reporter.warning(&format!("failed to read signatures of `{url}`: {cause}"));
+            }
         }
-        // The reader rejects longer texts.
-        let limit = usize::try_from(MAX_SIGNATURE_BYTES).unwrap_or(usize::MAX);
-        rest(answer, Vec::new(), limit).await.map(Some)
-    })?;
-    Ok(fetched.unwrap_or_else(|cause| {
-        context.reporter.warning(&format!("failed to read signatures of `{url}`: {cause}"));
-        None
-    }))
+    }
+    Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn a_bundle_is_its_definition_its_modules_and_its_files() {
 
     let tar = bed.path("p.bundle.tar");
     let packed = Bundle::open(bed.dir.path()).unwrap().pack(std::fs::File::create(&tar).unwrap()).unwrap();
-    bed.write("p.bundle.tar.dsse.json", "{}");
+    bed.write("p.bundle.tar.sigstore.json", "{}");
     let unpacked = inspect::packed(&tar).unwrap();
     assert_eq!(unpacked.digest.as_deref(), Some(packed.digest.to_string().as_str()));
     assert_eq!(unpacked.signatures, Some(2));

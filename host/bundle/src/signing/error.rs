@@ -37,10 +37,10 @@ pub enum SigningError {
     /// No key pair could be generated.
     #[error("failed to generate a key")]
     Generate(#[source] KeyError),
-    /// The file does not contain valid envelopes.
+    /// The file does not contain valid attestations.
     #[error("invalid signatures `{0}`")]
     Envelopes(PathBuf, #[source] EnvelopeError),
-    /// The file of envelopes is full.
+    /// The file of attestations is full.
     #[error(
         "`{0}` is full: no reader takes more than {MAX_ENVELOPES} signatures or {MAX_ENVELOPE_FILE} bytes; move it away and sign again"
     )]
@@ -49,6 +49,9 @@ pub enum SigningError {
     /// the problem.
     #[error("invalid policy `{0}`: {1}")]
     Policy(PathBuf, String),
+    /// The trusted root is invalid. The text says what is wrong.
+    #[error("invalid trusted root `{0}`: {1}")]
+    TrustedRoot(PathBuf, String),
     /// The key could not create a signature.
     #[error("failed to sign with the key")]
     Sign(#[from] KeyError),
@@ -121,8 +124,19 @@ pub enum EnvelopeError {
     #[error("there are more than {1} {0}")]
     TooMuch(&'static str, usize),
     /// The text is not JSON of the expected structure.
-    #[error("it is not a DSSE envelope, nor a list of them: {0}")]
+    #[error("it is neither a Sigstore bundle nor a DSSE envelope: {0}")]
     Json(String),
+    /// The bundle is of an unknown version, or is something else.
+    #[error("its media type is `{0}`: expected a Sigstore bundle of version 0.1, 0.2 or 0.3")]
+    MediaType(String),
+    /// The bundle has a signature over a file instead of an envelope.
+    #[error("it has no `dsseEnvelope`: it is not an attestation")]
+    NoEnvelope,
+    /// The bundle does not say who signed it, or says so more than once.
+    #[error(
+        "its `verificationMaterial` must have exactly one of `publicKey`, `certificate` and `x509CertificateChain`"
+    )]
+    Signer,
     /// A string is not base64.
     #[error("`{0}` is not base64")]
     Base64(&'static str),

@@ -6,6 +6,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use pem::Pem;
 use ring::agreement::{self, ECDH_P256, EphemeralPrivateKey, agree_ephemeral};
 use ring::rand::SystemRandom;
@@ -115,8 +117,13 @@ impl PublicKey {
         &self.id
     }
 
-    /// Returns whether the key ID `hint` of an envelope refers to this key. Other tools omit
-    /// `sha256:`.
+    /// Returns the hint at the key in Sigstore bundles: the Base64 SHA-256 of the public key
+    /// (SubjectPublicKeyInfo, DER), as cosign writes it.
+    pub fn hint(&self) -> String {
+        BASE64_STANDARD.encode(Digest::of(&self.to_der()).as_bytes())
+    }
+
+    /// Returns whether the key ID `hint` refers to this key. Other tools omit `sha256:`.
     pub(super) fn is_meant_by(&self, hint: &str) -> bool {
         let bare = self.id.strip_prefix("sha256:").unwrap_or(&self.id);
         let hint = hint.strip_prefix("sha256:").or_else(|| hint.strip_prefix("SHA256:")).unwrap_or(hint);

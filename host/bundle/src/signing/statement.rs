@@ -1,29 +1,34 @@
-//! The content of an envelope: an in-toto statement (version 1) about a bundle.
+//! The content of an envelope: an in-toto statement (version 1).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::attestation::Attestation;
 use super::dsse::{Envelope, PAYLOAD_TYPE, Signature, pae};
 use super::error::SigningError;
 use super::key::PrivateKey;
 
 /// Type of a statement.
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+/// Type of a statement in the version before, which has the same fields. Cosign writes it.
+const OLD_STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v0.1";
 /// Predicate type that means "this is the bundle of that name, released by the owner of the key". A
 /// statement with another predicate type says something else about the same bytes, possibly that
 /// they are bad.
-const PREDICATE_TYPE: &str = "https://plumbline.dev/attestations/bundle/v1";
+pub const RELEASE: &str = "https://plumbline.dev/attestations/bundle/v1";
+/// Predicate type of the result of tests.
+pub const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
 /// Maximum number of subjects in one statement.
 const MAX_SUBJECTS: usize = 256;
 /// Maximum length of untrusted text in a message, in characters.
 const MAX_SHOWN: usize = 200;
 
-/// The signed fact: the bundle with this name has this digest.
+/// A file that a statement is about: the file with this name has this digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// Name of the bundle, which is the name of its plugin.
+    /// Name of the file, or of a bundle's plugin.
     pub name: String,
-    /// SHA-256 of the packed bundle.
+    /// SHA-256 of the file.
     pub sha256: [u8; 32],
 }
 
@@ -34,7 +39,7 @@ impl Subject {
     }
 }
 
-/// Additional information from the signer. It is not used for any decision.
+/// What the signer of a bundle states besides its name and digest. It is not used for any decision.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Predicate {
     /// Version of the bundle.
@@ -86,46 +91,86 @@ struct Digests {
     sha256: Option<String>,
 }
 
-/// Signs a statement with `key` that `subject` has its digest, with `predicate` as additional
+/// Signs a statement with `key` that `subject` is a released bundle, with `predicate` as additional
 /// information.
-pub fn sign(subject: &Subject, predicate: &Predicate, key: &PrivateKey) -> Result<Envelope, SigningError> {
-    let digest = Digests { sha256: Some(hex::encode(subject.sha256)) };
+pub fn sign(subject: &Subject, predicate: &Predicate, key: &PrivateKey) -> Result<Attestation, SigningError> {
+    sign_statement(std::slice::from_ref(subject), RELEASE, predicate, key)
+}
+
+/// Signs an in-toto statement about `subjects` with `key`. Readers accept at most 256 subjects.
+pub fn sign_statement(
+    subjects: &[Subject],
+    predicate_type: &str,
+    predicate: &impl Serialize,
+    key: &PrivateKey,
+) -> Result<Attestation, SigningError> {
+    let subject = |subject: &Subject| SubjectDocument {
+        name: subject.name.clone(),
+        digest: Digests { sha256: Some(hex::encode(subject.sha256)) },
+    };
     let payload = serde_json::to_vec(&Document {
         statement_type: STATEMENT_TYPE.to_owned(),
-        subject: vec![SubjectDocument { name: subject.name.clone(), digest }],
-        predicate_type: PREDICATE_TYPE.to_owned(),
+        subject: subjects.iter().map(subject).collect(),
+        predicate_type: predicate_type.to_owned(),
         predicate: serde_json::to_value(predicate)?,
     })?;
     let bytes = key.sign(&pae(PAYLOAD_TYPE, &payload))?;
-    let signature = Signature { key_id: key.public().id().to_owned(), bytes };
-    Ok(Envelope { payload_type: PAYLOAD_TYPE.to_owned(), payload, signatures: vec![signature] })
+    let public = key.public();
+    // The bundle has a hint at the key. Cosign rejects a key ID that it would have made otherwise.
+    let signatures = vec![Signature { key_id: String::new(), bytes }];
+    let envelope = Envelope { payload_type: PAYLOAD_TYPE.to_owned(), payload, signatures };
+    Ok(Attestation::of_key(envelope, &public.hint()))
+}
+
+/// What a statement is about, according to a signer who was not verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnverifiedStatement {
+    /// Type of the predicate.
+    pub predicate_type: String,
+    /// Names and hexadecimal SHA-256 digests of the subjects.
+    pub subjects: Vec<(String, String)>,
+}
+
+impl UnverifiedStatement {
+    pub(super) fn read(payload: &[u8]) -> Option<Self> {
+        let document: Document = serde_json::from_slice(payload).ok()?;
+        let subjects = document.subject.into_iter().filter_map(|subject| Some((subject.name, subject.digest.sha256?)));
+        Some(Self { predicate_type: document.predicate_type, subjects: subjects.collect() })
+    }
 }
 
 /// Reason why a statement without a subject that has a SHA-256 does not count.
 pub(super) const NO_SUBJECT: &str = "its statement has no SHA-256 digest";
 
-/// Parses a payload, and returns the names and hexadecimal digests of the subjects, and the
-/// predicate. Call it only for a payload that a trusted key has signed. The error is a sentence.
-pub(super) fn parse_statement(payload: &[u8]) -> Result<(Vec<(String, String)>, Predicate), String> {
-    let wrong = |error: serde_json::Error| format!("its payload is not an in-toto statement: {error}");
-    let document: Document = serde_json::from_slice(payload).map_err(wrong)?;
-    if document.statement_type != STATEMENT_TYPE {
+/// A statement that was read.
+pub(super) struct Statement {
+    /// Names and hexadecimal digests of the subjects.
+    pub(super) subjects: Vec<(String, String)>,
+    /// The predicate, or `null` if there is none.
+    pub(super) predicate: Value,
+}
+
+/// Parses a payload with a statement of this predicate type. Call it only for a payload that
+/// someone trusted has signed. The error is a sentence.
+pub(super) fn parse_statement(payload: &[u8], predicate_type: &str) -> Result<Statement, String> {
+    let document: Document = serde_json::from_slice(payload).map_err(|error| not_a_statement(&error))?;
+    if ![STATEMENT_TYPE, OLD_STATEMENT_TYPE].contains(&document.statement_type.as_str()) {
         let found = shown(&document.statement_type);
         return Err(format!("its payload is of type `{found}`, not `{STATEMENT_TYPE}`"));
     }
-    if document.predicate_type != PREDICATE_TYPE {
+    if document.predicate_type != predicate_type {
         let found = shown(&document.predicate_type);
-        return Err(format!("it is a statement of type `{found}`, not one that releases a bundle"));
+        return Err(format!("it is a statement of type `{found}`, expected `{predicate_type}`"));
     }
     if document.subject.len() > MAX_SUBJECTS {
         return Err(format!("its statement has more than {MAX_SUBJECTS} subjects"));
     }
-    let predicate = match document.predicate {
-        Value::Null => Predicate::default(),
-        predicate => serde_json::from_value(predicate).map_err(wrong)?,
-    };
     let subjects = document.subject.into_iter().filter_map(|subject| Some((subject.name, subject.digest.sha256?)));
-    Ok((subjects.collect(), predicate))
+    Ok(Statement { subjects: subjects.collect(), predicate: document.predicate })
+}
+
+pub(super) fn not_a_statement(error: &serde_json::Error) -> String {
+    format!("its payload is not an in-toto statement: {error}")
 }
 
 /// Truncates untrusted text for a message.

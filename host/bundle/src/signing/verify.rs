@@ -1,13 +1,22 @@
-//! Verification of signatures. One matching statement signed by a trusted key is enough. Every
-//! other signature gets a reason why it does not count.
+//! Verification of attestations. One matching statement by a trusted signer is enough. Every other
+//! signature gets a reason why it does not count.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
+use serde_json::Value;
 
+use super::attestation::{Attestation, Signer};
 use super::dsse::{Envelope, PAYLOAD_TYPE, Signature, pae};
+use super::keyless::{self, Keyless};
 use super::policy::TrustedKey;
-use super::statement::{NO_SUBJECT, Predicate, Subject, parse_statement, shown};
+use super::statement::{NO_SUBJECT, Predicate, Statement, Subject, not_a_statement, parse_statement, shown};
+use super::statement::{RELEASE, TEST_RESULT};
 
-/// A signature that counts.
+/// Size of a digest, in bytes.
+const SHA256_BYTES: usize = 32;
+
+/// A signature of a bundle that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// Name of the key in the policy.
@@ -18,8 +27,8 @@ pub struct Verified {
     pub predicate: Predicate,
 }
 
-/// Searches `envelopes` for a statement about `subject` that is signed by one of the `trusted`
-/// keys.
+/// Searches `attestations` for a statement that releases the bundle `subject`, signed by one of the
+/// `trusted` keys.
 ///
 /// `now` decides which keys have expired. The time of a signature is not used, because only the
 /// signer vouches for it.
@@ -27,21 +36,96 @@ pub struct Verified {
 /// # Errors
 /// The reason why each signature does not count, as sentences without duplicates.
 pub fn verify(
-    envelopes: &[Envelope],
+    attestations: &[Attestation],
     subject: &Subject,
     trusted: &[&TrustedKey],
     now: Timestamp,
 ) -> Result<Verified, Vec<String>> {
+    first_that_counts(attestations, |attestation, signature| {
+        let key = signer(attestation, signature, trusted, now)?;
+        let name = format!("key `{}`", key.name);
+        let statement = statement(attestation.envelope(), RELEASE, &name)?;
+        released(&statement.subjects, subject, &name)?;
+        let predicate = match statement.predicate {
+            Value::Null => Predicate::default(),
+            predicate => serde_json::from_value(predicate).map_err(|error| invalid(&name, &not_a_statement(&error)))?,
+        };
+        Ok(Verified { key: key.name.clone(), key_id: key.key.id().to_owned(), predicate })
+    })
+}
+
+/// Whose attestations about the results of tests count.
+#[derive(Debug)]
+pub enum Trusted<'a> {
+    /// Those by these keys.
+    Keys(Vec<&'a TrustedKey>),
+    /// Those by the identity in a certificate.
+    Identity(&'a Keyless),
+}
+
+/// An attestation about the result of tests that counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerifiedResult {
+    /// Who signed it: the name of a key in the policy, or the identity in a certificate.
+    pub signer: String,
+    /// ID of the key. `None` for a certificate.
+    pub key_id: Option<String>,
+    /// When it was signed, if a trusted log or timestamp authority vouches for that.
+    pub signed: Option<Timestamp>,
+    /// The predicate.
+    pub predicate: Value,
+}
+
+/// Searches `attestations` for a statement about the result of tests whose subject has the digest
+/// `sha256`, by a `trusted` signer. Names of subjects are ignored, because files are renamed.
+///
+/// `now` decides which keys have expired.
+///
+/// # Errors
+/// The reason why each attestation does not count, as sentences without duplicates.
+pub fn verify_result(
+    attestations: &[Attestation],
+    sha256: [u8; 32],
+    trusted: &Trusted<'_>,
+    now: Timestamp,
+) -> Result<VerifiedResult, Vec<String>> {
+    first_that_counts(attestations, |attestation, signature| {
+        let (name, found) = match trusted {
+            Trusted::Keys(keys) => {
+                let key = signer(attestation, signature, keys, now)?;
+                let found = (key.name.clone(), Some(key.key.id().to_owned()), None);
+                (format!("key `{}`", key.name), found)
+            }
+            Trusted::Identity(policy) => {
+                let signed = keyless::verify(attestation, signature, policy)?;
+                let found = (policy.identity.clone(), None, Some(signed));
+                (format!("`{}`", policy.identity), found)
+            }
+        };
+        let Statement { subjects, predicate } = statement(attestation.envelope(), TEST_RESULT, &name)?;
+        let wanted = hex::encode(sha256);
+        if !subjects.iter().any(|(_, digest)| *digest == wanted) {
+            let Some((_, found)) = subjects.first() else { return Err(invalid(&name, NO_SUBJECT)) };
+            let found = shown(found);
+            return Err(format!(
+                "{name} signed a statement about another file: sha256:{found}, expected sha256:{wanted}"
+            ));
+        }
+        let (signer, key_id, signed) = found;
+        Ok(VerifiedResult { signer, key_id, signed, predicate })
+    })
+}
+
+/// Returns the first signature for which `look` returns a value, or the reasons of all others.
+fn first_that_counts<T>(
+    attestations: &[Attestation],
+    look: impl Fn(&Attestation, &Signature) -> Result<T, String>,
+) -> Result<T, Vec<String>> {
     let mut reasons = Vec::new();
-    for envelope in envelopes {
-        let message = pae(&envelope.payload_type, &envelope.payload);
-        for signature in &envelope.signatures {
-            let counts = signer(signature, &message, trusted).and_then(|key| {
-                let predicate = released(envelope, subject, key, now)?;
-                Ok(Verified { key: key.name.clone(), key_id: key.key.id().to_owned(), predicate })
-            });
-            match counts {
-                Ok(verified) => return Ok(verified),
+    for attestation in attestations {
+        for signature in &attestation.envelope().signatures {
+            match look(attestation, signature) {
+                Ok(found) => return Ok(found),
                 Err(reason) if reasons.contains(&reason) => {}
                 Err(reason) => reasons.push(reason),
             }
@@ -53,45 +137,69 @@ pub fn verify(
     Err(reasons)
 }
 
-/// Returns the trusted key that created `signature`. The key ID in the envelope only narrows the
-/// search.
-fn signer<'a>(signature: &Signature, message: &[u8], trusted: &[&'a TrustedKey]) -> Result<&'a TrustedKey, String> {
-    let hint = signature.key_id.as_str();
-    let meant = |key: &&&TrustedKey| hint.is_empty() || key.key.is_meant_by(hint);
-    let first = trusted.iter().find(meant);
-    let fits = trusted.iter().filter(meant).find(|key| key.key.verifies(message, &signature.bytes));
-    fits.copied().ok_or_else(|| match first {
-        _ if hint.is_empty() => "it has a signature, but none by a trusted key".to_owned(),
-        None => format!("it is signed by the key `{}`, which is not trusted for this name", shown(hint)),
-        Some(TrustedKey { name, .. }) => {
-            format!("the signature does not match: the bundle was changed, or key `{name}` did not sign it")
-        }
-    })
+/// Returns the trusted key that created `signature`. The key ID in the envelope and the hint in the
+/// bundle only matter for the reason.
+fn signer<'a>(
+    attestation: &Attestation,
+    signature: &Signature,
+    trusted: &[&'a TrustedKey],
+    now: Timestamp,
+) -> Result<&'a TrustedKey, String> {
+    let Signer::Key(bundle_hint) = attestation.signer() else {
+        return Err("it is signed with a certificate, not with a key".to_owned());
+    };
+    let Envelope { payload_type, payload, .. } = attestation.envelope();
+    let message = pae(payload_type, payload);
+    let hint = if signature.key_id.is_empty() { as_key_id(bundle_hint) } else { signature.key_id.clone() };
+    let Some(key) = trusted.iter().find(|key| key.key.verifies(&message, &signature.bytes)) else {
+        let meant = trusted.iter().find(|key| key.key.is_meant_by(&hint));
+        return Err(match meant {
+            _ if hint.is_empty() => "it has a signature, but none by a trusted key".to_owned(),
+            None => format!("it is signed by the key `{}`, which is not trusted for this name", shown(&hint)),
+            Some(TrustedKey { name, .. }) => {
+                format!("the signature does not match: the signed data was changed, or key `{name}` did not sign it")
+            }
+        });
+    };
+    match key.not_after.filter(|not_after| *not_after < now) {
+        Some(not_after) => Err(format!("it is signed by key `{}`, which was trusted until {not_after}", key.name)),
+        None => Ok(key),
+    }
 }
 
-/// Checks that `envelope`, which `key` signed, contains a valid statement about `subject`, and
-/// returns its predicate.
-fn released(envelope: &Envelope, subject: &Subject, key: &TrustedKey, now: Timestamp) -> Result<Predicate, String> {
-    let name = &key.name;
-    if let Some(not_after) = key.not_after.filter(|not_after| *not_after < now) {
-        return Err(format!("it is signed by key `{name}`, which was trusted until {not_after}"));
+/// Returns the ID of the key that a bundle's hint refers to, if the hint is the digest of the key.
+fn as_key_id(hint: &str) -> String {
+    match BASE64_STANDARD.decode(hint) {
+        Ok(digest) if digest.len() == SHA256_BYTES => format!("sha256:{}", hex::encode(digest)),
+        _ => hint.to_owned(),
     }
+}
+
+/// Returns the statement of this predicate type in an envelope that `name` has signed.
+fn statement(envelope: &Envelope, predicate_type: &str, name: &str) -> Result<Statement, String> {
     if envelope.payload_type != PAYLOAD_TYPE {
         let found = shown(&envelope.payload_type);
-        return Err(format!("key `{name}` signed a payload of type `{found}`, expected `{PAYLOAD_TYPE}`"));
+        return Err(format!("{name} signed a payload of type `{found}`, expected `{PAYLOAD_TYPE}`"));
     }
-    let uncounted = |reason: &str| format!("the signature by key `{name}` is not valid: {reason}");
-    let (about, predicate) = parse_statement(&envelope.payload).map_err(|reason| uncounted(&reason))?;
+    parse_statement(&envelope.payload, predicate_type).map_err(|reason| invalid(name, &reason))
+}
+
+fn invalid(name: &str, reason: &str) -> String {
+    format!("the signature by {name} is not valid: {reason}")
+}
+
+/// Checks that one of the subjects that `name` has signed is `subject`, with its name and digest.
+fn released(subjects: &[(String, String)], subject: &Subject, name: &str) -> Result<(), String> {
     let wanted = hex::encode(subject.sha256);
-    if about.iter().any(|(name, digest)| *name == subject.name && *digest == wanted) {
-        return Ok(predicate);
+    if subjects.iter().any(|(name, digest)| *name == subject.name && *digest == wanted) {
+        return Ok(());
     }
     // The same digest under another name.
-    if let Some((other, _)) = about.iter().find(|(_, digest)| *digest == wanted) {
+    if let Some((other, _)) = subjects.iter().find(|(_, digest)| *digest == wanted) {
         let (other, expected) = (shown(other), &subject.name);
-        return Err(format!("key `{name}` signed this as `{other}`, expected `{expected}`"));
+        return Err(format!("{name} signed this as `{other}`, expected `{expected}`"));
     }
-    let Some((_, found)) = about.first() else { return Err(uncounted(NO_SUBJECT)) };
+    let Some((_, found)) = subjects.first() else { return Err(invalid(name, NO_SUBJECT)) };
     let found = shown(found);
-    Err(format!("key `{name}` signed another bundle: sha256:{found}, expected sha256:{wanted}"))
+    Err(format!("{name} signed another bundle: sha256:{found}, expected sha256:{wanted}"))
 }

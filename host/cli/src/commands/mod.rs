@@ -14,6 +14,7 @@ pub(crate) mod node;
 pub(crate) mod plugin;
 pub(crate) mod query;
 pub(crate) mod results;
+mod results_attest;
 mod results_text;
 pub(crate) mod retrieve;
 pub(crate) mod roles;

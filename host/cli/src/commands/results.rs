@@ -1,4 +1,4 @@
-//! `plumbline results`, and `plumbline results diff`.
+//! `plumbline results`, and its commands.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -19,6 +19,7 @@ use plumbline_core::{Verdict, shell_path, shell_quote};
 
 use crate::args::Global;
 use crate::args::shared::{EXIT_CODES, RegistryArgs, context};
+use crate::commands::results_attest::{self, AttestArgs, PullArgs, PushArgs, VerifyArgs};
 use crate::commands::results_text::{Text, printed};
 use crate::error::{FAILED, verdict_code};
 use crate::output::{Foreign, print_raw};
@@ -74,6 +75,14 @@ pub(crate) enum ResultsCommand {
     /// Compare two runs: new, fixed and remaining failures, tests that did not run, tests that
     /// became slow
     Diff(DiffArgs),
+    /// Sign a statement about the results in an archive, with the verdict and the names of tests
+    Attest(AttestArgs),
+    /// Verify that someone trusted has signed the results in an archive
+    Verify(VerifyArgs),
+    /// Push an archive with its attestations to a registry
+    Push(PushArgs),
+    /// Pull an archive with its attestations from a registry
+    Pull(PullArgs),
 }
 
 /// The exit codes of `results diff`, for `--help`.
@@ -158,8 +167,13 @@ pub(crate) enum ResultsFormat {
 }
 
 pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, AppError> {
-    if let Some(ResultsCommand::Diff(args)) = &args.command {
-        return diff(args, global);
+    match &args.command {
+        None => {}
+        Some(ResultsCommand::Diff(args)) => return diff(args, global),
+        Some(ResultsCommand::Attest(args)) => return results_attest::attest(args),
+        Some(ResultsCommand::Verify(args)) => return results_attest::verify(args, global),
+        Some(ResultsCommand::Push(args)) => return results_attest::push(args),
+        Some(ResultsCommand::Pull(args)) => return results_attest::pull(args),
     }
     let mut out = BufWriter::new(Foreign::stdout());
     let mut seen = ShownResults::default();

@@ -90,7 +90,7 @@ fn signatures_are_looked_for_beside_it() {
     let signed = || run(&bed, &["--dry-run", "--require-signed", "--policy", "policy.yaml", "-p", &address]);
     let done = signed().expect(2);
     assert!(done.err.contains("there is no signature"), "{}", done.err);
-    files.put("/tap.bundle.tar.dsse.json", of(&format!("{name}.dsse.json")));
+    files.put("/tap.bundle.tar.sigstore.json", of(&format!("{name}.sigstore.json")));
     signed().expect(0);
     // Another bundle next to the same signature.
     files.put("/tap.bundle.tar", of(&packed(&bed, "tap", "other words")));

@@ -160,6 +160,11 @@ fn a_run_that_fails_fast_leaves_an_archive_that_can_be_fetched() {
     assert!(reason.contains("failed to reach the aggregator at `https://127.0.0.1:1`"), "{reason}");
     assert!(status["failure"]["hint"].as_str().unwrap().contains("--fail-fast"), "{status}");
     pod.bed.plumbline(&["results", &pod.bed.archive()]);
+    // The archive identifies the cluster.
+    let info: Value = serde_json::from_str(&pod.bed.member("meta/info.json")).unwrap();
+    let cluster = pod.double.list("namespaces").into_iter().find(|it| it["metadata"]["name"] == "kube-system").unwrap();
+    assert_eq!(info["cluster"]["uid"], cluster["metadata"]["uid"], "{info}");
+    assert!(info["cluster"]["uid"].is_string() && info["cluster"]["server-version"].is_string(), "{info}");
     ends_when_told(running);
 }
 

@@ -32,8 +32,12 @@ const SKIPPED: &[(&str, &str)] = &[
 ];
 
 /// Examples with a verdict, by their start: those of failures, or of the state of this machine.
-const VERDICTS: &[&str] =
-    &["plumbline results run.tar.gz", "plumbline results runs/", "plumbline run --local -p host-facts"];
+const VERDICTS: &[&str] = &[
+    "plumbline results run.tar.gz",
+    "plumbline results verify",
+    "plumbline results runs/",
+    "plumbline run --local -p host-facts",
+];
 
 fn examples() -> Vec<String> {
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
@@ -67,6 +71,11 @@ fn prepare(bed: &Bed, example: &str) {
     }
     if example.contains("tap-lite") && !example.contains("plugin new") {
         project(bed);
+    } else if example.contains("team.") {
+        bed.plumbline(&["plugin", "keygen", "--out", "team"]).expect(0);
+    }
+    if example.contains("results verify") {
+        bed.plumbline(&["results", "attest", "run.tar.gz", "--key", "team.key"]).expect(0);
     }
 }
 

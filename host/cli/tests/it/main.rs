@@ -6,6 +6,7 @@ mod address_bundles;
 mod addresses;
 mod aggregator_role;
 mod air_gap;
+mod attestations;
 mod bake;
 mod bed;
 mod broken_off;

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 
+use plumbline_bundle::signing::parse_attestations;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, Done, wait_for};
@@ -141,8 +142,9 @@ fn signatures_travel_with_their_bundle_over_an_air_gap() {
     let (Some(here), Some(there)) = (Registry::start(&bed, "here"), Registry::start(&bed, "there")) else { return };
     sample(&bed);
     bed.plumbline(&["plugin", "pack", "sample"]).expect(0);
-    let (one, two) = (json!({"payload": "b25l"}), json!({"payload": "dHdv"}));
-    bed.write("sample.bundle.tar.dsse.json", &format!("{one}\n{two}\n"));
+    // Signatures as older versions wrote them: a list of envelopes.
+    let envelope = |payload| json!({"payload": payload, "payloadType": "t", "signatures": [{"sig": ""}]});
+    bed.write("sample.bundle.tar.dsse.json", &format!("[{},\n{}]\n", envelope("b25l"), envelope("dHdv")));
     let name = format!("oci://{}/team/sample:1.2", here.host);
     let pushed = json(&here.plumbline(&bed, &["plugin", "push", "sample.bundle.tar", &name, "--json"]).expect(0));
     assert_eq!(pushed["signatures"], 2);
@@ -161,10 +163,11 @@ fn signatures_travel_with_their_bundle_over_an_air_gap() {
     fs::remove_file(bed.path("sample.bundle.tar.dsse.json")).unwrap();
     there.plumbline(&bed, &["plugin", "pull", &mirrored]).expect(0);
     let signatures = |path: &std::path::Path| {
-        let all: Vec<Value> = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-        (all.len(), all.contains(&one), all.contains(&two))
+        let all = parse_attestations(&fs::read(path).unwrap()).unwrap();
+        let has = |payload: &str| all.iter().any(|one| one.envelope().payload == payload.as_bytes());
+        (all.len(), has("one"), has("two"))
     };
-    assert_eq!(signatures(&bed.path("sample.bundle.tar.dsse.json")), (2, true, true));
+    assert_eq!(signatures(&bed.path("sample.bundle.tar.sigstore.json")), (2, true, true));
 
     bed.plumbline(&["plugin", "load", "stick.tar", "--install"]).expect(0);
     let exact = format!("{name}@{}", pushed["manifest"].as_str().unwrap());

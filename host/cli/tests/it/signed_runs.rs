@@ -58,7 +58,7 @@ fn an_installed_bundle_is_judged_by_the_signatures_that_came_with_it() {
     let (bed, tar) = bed();
     bed.plumbline(&["plugin", "install", &tar]).expect(0);
     fs::remove_dir_all(bed.path("tap")).unwrap();
-    for file in [&tar, &format!("{tar}.dsse.json")] {
+    for file in [&tar, &format!("{tar}.sigstore.json")] {
         fs::remove_file(bed.path(file)).unwrap();
     }
     signed(&bed, &["-p", "tap"]).expect(0);

@@ -62,7 +62,7 @@ fn a_bundle_is_signed_and_verified() {
     ];
     let signed = json(&bed.plumbline(&args).expect(0));
     assert_eq!(signed["name"], "tap");
-    assert_eq!(signed["signatures"], "tap.bundle.tar.dsse.json");
+    assert_eq!(signed["signatures"], "tap.bundle.tar.sigstore.json");
 
     let done = bed.plumbline(&["plugin", "verify", &tar, "--key", "release.pub", "-o", "json"]).expect(0);
     let verified = json(&done);
@@ -186,9 +186,9 @@ fn what_cannot_be_signed_says_what_to_do() {
     assert!(told("nothing").contains("neither a file nor an installed bundle"), "{}", told("nothing"));
     bed.write("lie.bundle.tar", "no tar at all");
     assert!(told("lie.bundle.tar").contains("`lie.bundle.tar` is not a bundle"), "{}", told("lie.bundle.tar"));
-    bed.write("tap.bundle.tar.dsse.json", "precious");
+    bed.write("tap.bundle.tar.sigstore.json", "precious");
     assert!(told("tap.bundle.tar").contains("invalid signatures"), "{}", told("tap.bundle.tar"));
-    assert_eq!(fs::read_to_string(bed.path("tap.bundle.tar.dsse.json")).unwrap(), "precious");
+    assert_eq!(fs::read_to_string(bed.path("tap.bundle.tar.sigstore.json")).unwrap(), "precious");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn openssl_verifies_what_is_signed() {
     sign(&bed, &tar, "release").expect(0);
     // The commands of docs/signing.md, which need only a shell and OpenSSL.
     let script = r#"
-        field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" tap.bundle.tar.dsse.json; }
+        field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" tap.bundle.tar.sigstore.json; }
         type=$(field payloadType)
         field payload | base64 -d > payload
         field sig | base64 -d > sig

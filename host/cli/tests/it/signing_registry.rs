@@ -69,7 +69,7 @@ fn signatures_beside_a_tar_are_pushed_and_one_that_is_none_hides_no_other() {
     let attached = async {
         let manifest = client.manifest(&parsed).await.unwrap().digest;
         for content in ["no json", "7", r#"{"payload":1}"#] {
-            client.attach(&parsed, manifest, media::DSSE, content.into()).await.unwrap();
+            client.attach(&parsed, manifest, media::DSSE, content.into(), Default::default()).await.unwrap();
         }
     };
     tokio::runtime::Runtime::new().unwrap().block_on(attached);

@@ -10,14 +10,12 @@ use reqwest::{Method, StatusCode, Url};
 use super::Client;
 use crate::error::{Cause, RegistryError};
 use crate::limits::{MAX_INDEX_ENTRIES, MAX_MANIFEST_BYTES, MAX_PAGES};
-use crate::manifest::{Descriptor, ImageManifest, Index, Manifest, RawManifest};
+use crate::manifest::{Descriptor, EMPTY, ImageManifest, Index, Manifest, RawManifest};
 use crate::media;
 use crate::reference::Reference;
 
 /// Maximum number of attempts to write the list under a tag while others write it at the same time.
 const ATTEMPTS: usize = 4;
-/// Configuration of an artifact without one.
-const EMPTY: &[u8] = b"{}";
 
 /// Returns the tag that holds the list of referrers if the registry does not maintain it.
 pub(crate) fn fallback_tag(subject: Digest) -> String {
@@ -137,14 +135,15 @@ impl Client {
         Err(Cause::Malformed("other clients keep changing it".into()))
     }
 
-    /// Attaches a small blob to the manifest `subject` as an artifact of its own, and returns the
-    /// digest of the artifact.
+    /// Attaches a small blob to the manifest `subject` as an artifact of its own with `annotations`,
+    /// and returns the digest of the artifact.
     pub async fn attach(
         &self,
         repository: &Reference,
         subject: Digest,
         kind: &str,
         content: Bytes,
+        annotations: BTreeMap<String, String>,
     ) -> Result<Digest, RegistryError> {
         let subject = self.manifest(&repository.by_digest(subject)).await?.descriptor();
         let (config, layer) = (Descriptor::of(media::OCI_EMPTY, EMPTY), Descriptor::of(kind, &content));
@@ -155,7 +154,7 @@ impl Client {
             config: config.clone(),
             layers: vec![layer.clone()],
             subject: Some(Descriptor { artifact_type: None, ..subject }),
-            annotations: BTreeMap::new(),
+            annotations,
         })
         .map_err(|cause| cause.of(format!("attach a `{kind}` to `{repository}`")))?;
         self.push_bytes(repository, &config, Bytes::from_static(EMPTY)).await?;

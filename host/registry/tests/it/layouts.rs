@@ -19,8 +19,10 @@ async fn what_is_saved_is_loaded_elsewhere_with_its_signatures() {
     let pushed = push_bundle(&client, &name, &file(dir, "t", b"the tar"), &config, BTreeMap::new()).await.unwrap();
     let other = name.with_tag("2").unwrap();
     push_bundle(&client, &other, &file(dir, "t", b"another tar"), &config, BTreeMap::new()).await.unwrap();
-    let signature =
-        client.attach(&name, pushed.manifest, media::DSSE, bytes::Bytes::from_static(b"signed")).await.unwrap();
+    let signature = client
+        .attach(&name, pushed.manifest, media::DSSE, bytes::Bytes::from_static(b"signed"), Default::default())
+        .await
+        .unwrap();
 
     let layout = Layout::create(&dir.join("layout")).unwrap();
     let (root, copied) = save(&client, &name, &layout).await.unwrap();

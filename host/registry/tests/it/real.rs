@@ -161,11 +161,11 @@ async fn signatures_are_attached_and_found_under_the_tag() {
     let bundle = push_bundle(&client, &name, &tar, &config(), BTreeMap::new()).await.unwrap().manifest;
     assert!(client.referrers(&name, bundle, None).await.unwrap().is_empty());
     let envelope = |text: &'static str| bytes::Bytes::from_static(text.as_bytes());
-    let first = client.attach(&name, bundle, media::DSSE, envelope("one")).await.unwrap();
-    let second = client.attach(&name, bundle, media::DSSE, envelope("two")).await.unwrap();
-    let note = client.attach(&name, bundle, "text/plain", envelope("note")).await.unwrap();
+    let first = client.attach(&name, bundle, media::DSSE, envelope("one"), Default::default()).await.unwrap();
+    let second = client.attach(&name, bundle, media::DSSE, envelope("two"), Default::default()).await.unwrap();
+    let note = client.attach(&name, bundle, "text/plain", envelope("note"), Default::default()).await.unwrap();
     // Attaching it again has no effect.
-    assert_eq!(client.attach(&name, bundle, media::DSSE, envelope("one")).await.unwrap(), first);
+    assert_eq!(client.attach(&name, bundle, media::DSSE, envelope("one"), Default::default()).await.unwrap(), first);
 
     let digests = |found: Vec<Descriptor>| found.into_iter().map(|one| one.digest).collect::<Vec<_>>();
     assert_eq!(digests(client.referrers(&name, bundle, Some(media::DSSE)).await.unwrap()), [first, second]);
@@ -180,7 +180,8 @@ async fn signatures_are_attached_and_found_under_the_tag() {
     };
     assert_eq!(client.small_blob(&name, &image.layers[0]).await.unwrap(), "two");
     assert_eq!(image.subject.unwrap().digest, bundle);
-    let error = client.attach(&name, Digest::of(b"x"), media::DSSE, envelope("x")).await.unwrap_err();
+    let error =
+        client.attach(&name, Digest::of(b"x"), media::DSSE, envelope("x"), Default::default()).await.unwrap_err();
     assert!(error.is_not_found(), "{error:?}");
 }
 

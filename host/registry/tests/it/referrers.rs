@@ -75,8 +75,10 @@ async fn a_tag_that_is_used_for_something_else_is_not_overwritten() {
     })
     .await;
     let content = bytes::Bytes::from_static(b"signature");
-    let error =
-        client(&server.host).attach(&reference(&server.host, "n"), digest, media::DSSE, content).await.unwrap_err();
+    let error = client(&server.host)
+        .attach(&reference(&server.host, "n"), digest, media::DSSE, content, Default::default())
+        .await
+        .unwrap_err();
     assert!(error.cause.to_string().contains("it is used for something else"), "{error:?}");
     assert!(server.seen().iter().all(|seen| seen.method != "PUT" || !seen.path.contains("manifests/sha256-")));
 }
@@ -92,7 +94,10 @@ async fn where_the_registry_keeps_the_list_no_tag_is_written() {
     })
     .await;
     let content = bytes::Bytes::from_static(b"signature");
-    client(&server.host).attach(&reference(&server.host, "n"), digest, media::DSSE, content).await.unwrap();
+    client(&server.host)
+        .attach(&reference(&server.host, "n"), digest, media::DSSE, content, Default::default())
+        .await
+        .unwrap();
     let puts: Vec<_> = server.seen().into_iter().filter(|seen| seen.method == "PUT").collect();
     assert_eq!(puts.len(), 1);
     let written: serde_json::Value = serde_json::from_slice(&puts[0].body).unwrap();

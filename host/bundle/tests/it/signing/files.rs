@@ -3,22 +3,22 @@
 use std::fs;
 use std::sync::Arc;
 
-use plumbline_bundle::signing::{MAX_ENVELOPES, SignatureFile, SigningError};
+use plumbline_bundle::signing::{Attestation, MAX_ENVELOPES, SignatureFile, SigningError};
 
-use crate::signing::signed::{envelope, key, look};
+use crate::signing::signed::{attestation, envelope, key, look_at};
 
 #[test]
 fn signatures_are_added_beside_the_tar() {
     let dir = tempfile::tempdir().unwrap();
     let tar = dir.path().join("tap.bundle.tar");
     let file = SignatureFile::beside(&tar);
-    assert_eq!(file.path(), dir.path().join("tap.bundle.tar.dsse.json"));
+    assert_eq!(file.path(), dir.path().join("tap.bundle.tar.sigstore.json"));
     assert_eq!(file.read().unwrap(), []);
     let (one, two) = (key(), key());
-    assert_eq!(file.append(envelope(&one)).unwrap(), 1);
-    assert_eq!(file.append(envelope(&two)).unwrap(), 2);
+    assert_eq!(file.append(attestation(&one)).unwrap(), 1);
+    assert_eq!(file.append(attestation(&two)).unwrap(), 2);
     for key in [&one, &two] {
-        assert!(look(&file.read().unwrap(), key.public()).is_ok());
+        assert!(look_at(&file.read().unwrap(), key.public()).is_ok());
     }
     assert_eq!(dir.path().read_dir().unwrap().count(), 1, "nothing temporary stays");
 }
@@ -27,11 +27,11 @@ fn signatures_are_added_beside_the_tar() {
 fn two_who_sign_at_once_lose_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let file = Arc::new(SignatureFile::at(dir.path().join("s.json")));
-    let envelope = Arc::new(envelope(&key()));
+    let attestation = Arc::new(attestation(&key()));
     let threads: Vec<_> = (0..8)
         .map(|_| {
-            let (file, envelope) = (Arc::clone(&file), Arc::clone(&envelope));
-            std::thread::spawn(move || file.append(envelope.as_ref().clone()).unwrap())
+            let (file, attestation) = (Arc::clone(&file), Arc::clone(&attestation));
+            std::thread::spawn(move || file.append(attestation.as_ref().clone()).unwrap())
         })
         .collect();
     let mut counts: Vec<usize> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
@@ -45,7 +45,7 @@ fn a_file_of_something_else_is_neither_read_nor_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let file = SignatureFile::at(dir.path().join("s.json"));
     fs::write(file.path(), "precious").unwrap();
-    assert!(matches!(file.append(envelope(&key())), Err(SigningError::Envelopes(..))));
+    assert!(matches!(file.append(attestation(&key())), Err(SigningError::Envelopes(..))));
     assert_eq!(fs::read_to_string(file.path()).unwrap(), "precious");
 }
 
@@ -53,10 +53,25 @@ fn a_file_of_something_else_is_neither_read_nor_replaced() {
 fn a_full_file_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let file = SignatureFile::at(dir.path().join("s.json"));
-    let envelope = envelope(&key());
+    let attestation = attestation(&key());
     for _ in 0..MAX_ENVELOPES {
-        file.append(envelope.clone()).unwrap();
+        file.append(attestation.clone()).unwrap();
     }
-    assert!(matches!(file.append(envelope), Err(SigningError::Full(_))));
+    assert!(matches!(file.append(attestation), Err(SigningError::Full(_))));
     assert_eq!(file.read().unwrap().len(), MAX_ENVELOPES);
+}
+
+#[test]
+fn signatures_of_older_versions_are_read_and_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let tar = dir.path().join("tap.bundle.tar");
+    let (old, new) = (key(), key());
+    let bundle: serde_json::Value = serde_json::from_str(Attestation::of_key(envelope(&old), "").json()).unwrap();
+    let text = &bundle["dsseEnvelope"];
+    fs::write(dir.path().join("tap.bundle.tar.dsse.json"), format!("[\n{text}\n]\n")).unwrap();
+    let file = SignatureFile::beside(&tar);
+    assert!(look_at(&file.read().unwrap(), old.public()).is_ok());
+    assert_eq!(file.append(attestation(&new)).unwrap(), 1, "the new file has the new signature only");
+    let all = file.read().unwrap();
+    assert!(look_at(&all, old.public()).is_ok() && look_at(&all, new.public()).is_ok());
 }

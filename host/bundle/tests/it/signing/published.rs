@@ -1,6 +1,6 @@
 //! Tests with the example that the DSSE specification publishes (protocol.md, "Test Vectors").
 
-use plumbline_bundle::signing::{PublicKey, pae, parse_envelopes};
+use plumbline_bundle::signing::{PublicKey, pae, parse_attestations};
 
 const TYPE: &str = "http://example.com/HelloWorld";
 /// SubjectPublicKeyInfo of P-256, with the point whose coordinates the specification gives in
@@ -16,8 +16,9 @@ const ENVELOPE: &str = r#"{"payload": "aGVsbG8gd29ybGQ=",
 
 #[test]
 fn the_published_signature_is_verified() {
-    let envelopes = parse_envelopes(ENVELOPE.as_bytes()).unwrap();
-    let [envelope] = envelopes.as_slice() else { panic!("{envelopes:?}") };
+    let attestations = parse_attestations(ENVELOPE.as_bytes()).unwrap();
+    let [attestation] = attestations.as_slice() else { panic!("{attestations:?}") };
+    let envelope = attestation.envelope();
     assert_eq!((envelope.payload_type.as_str(), envelope.payload.as_slice()), (TYPE, &b"hello world"[..]));
     let message = pae(&envelope.payload_type, &envelope.payload);
     assert_eq!(message, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");

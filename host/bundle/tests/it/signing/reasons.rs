@@ -1,9 +1,9 @@
 //! Tests that every signature that does not count has its reason.
 
-use plumbline_bundle::signing::{Envelope, PAYLOAD_TYPE, PrivateKey, Signature, Subject, pae, verify};
+use plumbline_bundle::signing::{Attestation, Envelope, PAYLOAD_TYPE, PrivateKey, Signature, Subject, pae, verify};
 use serde_json::{Value, json};
 
-use crate::signing::signed::{envelope, key, look, now, subject, trusted};
+use crate::signing::signed::{attestation, envelope, key, look, look_at, now, subject, trusted};
 
 /// Returns an envelope over `payload` with a valid signature by `key`.
 fn over(key: &PrivateKey, payload_type: &str, payload: &[u8]) -> Envelope {
@@ -67,7 +67,7 @@ fn every_reason_is_told() {
             told(&[changed(&key, |statement| statement["subject"][0]["digest"] = json!({"sha512": "08"}))]),
             told(&[changed(&key, |statement| statement["subject"][0]["name"] = json!("top"))]),
             told(&[changed(&key, |statement| statement["predicateType"] = json!("https://example.com/found-wanting/v1"))]),
-            told(&[changed(&key, |statement| statement["_type"] = json!("https://in-toto.io/Statement/v0.1"))]),
+            told(&[changed(&key, |statement| statement["_type"] = json!("https://in-toto.io/Statement/v7"))]),
             told(&[changed(&key, |statement| statement["subject"] = json!([]))]),
             told(&[over(&key, "text/plain", &envelope(&key).payload)]),
             told(&[over(&key, PAYLOAD_TYPE, b"7")]),
@@ -79,12 +79,12 @@ fn every_reason_is_told() {
         there is no signature
         it is signed by the key `STRANGER`, which is not trusted for this name
         it has a signature, but none by a trusted key
-        the signature does not match: the bundle was changed, or key `release` did not sign it
+        the signature does not match: the signed data was changed, or key `release` did not sign it
         key `release` signed another bundle: sha256:0808080808080808080808080808080808080808080808080808080808080808, expected sha256:0707070707070707070707070707070707070707070707070707070707070707
         the signature by key `release` is not valid: its statement has no SHA-256 digest
         key `release` signed this as `top`, expected `tap`
-        the signature by key `release` is not valid: it is a statement of type `https://example.com/found-wanting/v1`, not one that releases a bundle
-        the signature by key `release` is not valid: its payload is of type `https://in-toto.io/Statement/v0.1`, not `https://in-toto.io/Statement/v1`
+        the signature by key `release` is not valid: it is a statement of type `https://example.com/found-wanting/v1`, expected `https://plumbline.dev/attestations/bundle/v1`
+        the signature by key `release` is not valid: its payload is of type `https://in-toto.io/Statement/v7`, not `https://in-toto.io/Statement/v1`
         the signature by key `release` is not valid: its statement has no SHA-256 digest
         key `release` signed a payload of type `text/plain`, expected `application/vnd.in-toto+json`
         the signature by key `release` is not valid: its payload is not an in-toto statement: invalid type: integer `7`, expected struct Document at line 1 column 1
@@ -99,8 +99,22 @@ fn an_upper_case_digest_is_another_digest() {
     let subject = Subject { sha256: [0xab; 32], ..subject() };
     let upper = changed(&key, |statement| statement["subject"][0]["digest"]["sha256"] = json!("AB".repeat(32)));
     let release = trusted("release", key.public());
-    let reasons = verify(&[upper], &subject, &[&release], now()).unwrap_err();
+    let reasons = verify(&[Attestation::of_key(upper, "")], &subject, &[&release], now()).unwrap_err();
     assert!(matches!(&reasons[..], [reason] if reason.contains("signed another bundle: sha256:ABAB")), "{reasons:?}");
+}
+
+#[test]
+fn the_hint_of_a_bundle_says_whose_signature_does_not_count() {
+    let (key, stranger) = (key(), key());
+    let reason = look_at(&[attestation(&stranger)], key.public()).unwrap_err().join("; ");
+    assert_eq!(
+        reason,
+        format!("it is signed by the key `{}`, which is not trusted for this name", stranger.public().id())
+    );
+    assert!(look_at(&[attestation(&key)], key.public()).is_ok());
+    // Cosign writes statements of the version before.
+    let old = changed(&key, |statement| statement["_type"] = json!("https://in-toto.io/Statement/v0.1"));
+    assert!(look(&[old], key.public()).is_ok());
 }
 
 #[test]
@@ -125,7 +139,7 @@ fn a_signature_need_not_name_its_key_and_others_name_it_otherwise() {
     let bare = key.public().id().replace("sha256:", "");
     for hint in [String::new(), bare.clone(), bare.to_uppercase(), format!("SHA256:{bare}")] {
         envelope.signatures[0].key_id = hint;
-        let verified = verify(std::slice::from_ref(&envelope), &subject(), &[&one, &two], now()).unwrap();
+        let verified = verify(&[Attestation::of_key(envelope.clone(), "")], &subject(), &[&one, &two], now()).unwrap();
         assert_eq!(verified.key, "release");
     }
 }
@@ -136,7 +150,7 @@ fn a_key_counts_until_its_time_is_over() {
     let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
     let mut release = trusted("release", key.public());
     release.not_after = Some(at("2026-12-31T00:00:00Z"));
-    let look = |now| verify(&[envelope(&key)], &subject(), &[&release], now);
+    let look = |now| verify(&[attestation(&key)], &subject(), &[&release], now);
     assert!(look(at("2026-12-31T00:00:00Z")).is_ok());
     let told = look(at("2026-12-31T00:00:01Z")).unwrap_err().join("; ");
     assert_eq!(told, "it is signed by key `release`, which was trusted until 2026-12-31T00:00:00Z");

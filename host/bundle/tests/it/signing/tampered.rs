@@ -2,10 +2,10 @@
 
 use std::sync::OnceLock;
 
-use plumbline_bundle::signing::{Envelope, PrivateKey, parse_envelopes, write_envelopes};
+use plumbline_bundle::signing::{Attestation, Envelope, PrivateKey, parse_attestations, write_attestations};
 use proptest::prelude::*;
 
-use crate::signing::signed::{envelope, key, look};
+use crate::signing::signed::{envelope, key, look, look_at};
 
 /// Returns one key and its envelope, created once for all tests.
 fn made() -> &'static (PrivateKey, Envelope) {
@@ -60,19 +60,19 @@ proptest! {
     #[test]
     fn a_damaged_file_never_says_more_than_was_signed(at in any::<usize>(), bit in 0_u8..8) {
         let (key, good) = made();
-        let mut text = write_envelopes(std::slice::from_ref(good)).into_bytes();
+        let mut text = Attestation::of_key(good.clone(), &key.public().hint()).json().to_owned().into_bytes();
         flip(&mut text, at, bit);
-        // The key ID is a hint and not protected. Everything else that still verifies must be what
-        // was signed.
-        if let Ok(envelopes) = parse_envelopes(&text) && look(&envelopes, key.public()).is_ok() {
-            prop_assert_eq!(&envelopes[0].payload, &good.payload);
-            prop_assert_eq!(&envelopes[0].payload_type, &good.payload_type);
+        // The key ID and the hint are not protected. Everything else that still verifies must be
+        // what was signed.
+        if let Ok(attestations) = parse_attestations(&text) && look_at(&attestations, key.public()).is_ok() {
+            prop_assert_eq!(&attestations[0].envelope().payload, &good.payload);
+            prop_assert_eq!(&attestations[0].envelope().payload_type, &good.payload_type);
         }
     }
 
     #[test]
     fn no_text_makes_the_reader_panic(text in prop::collection::vec(any::<u8>(), 0..256)) {
-        let _ = parse_envelopes(&text);
+        let _ = parse_attestations(&text);
         let _ = plumbline_bundle::signing::PublicKey::from_pem(&text);
         let _ = plumbline_bundle::signing::PublicKey::from_der(&text);
         let _ = PrivateKey::from_pem(&text);
@@ -85,7 +85,11 @@ proptest! {
         count in 0_usize..4,
     ) {
         let envelope = Envelope { payload, payload_type, signatures: vec![made().1.signatures[0].clone(); count] };
-        let envelopes = vec![envelope; 3];
-        prop_assert_eq!(parse_envelopes(write_envelopes(&envelopes).as_bytes()).unwrap(), envelopes);
+        let attestations = vec![Attestation::of_key(envelope.clone(), "hint"), Attestation::of_key(envelope, "")];
+        let text = write_attestations(&attestations);
+        let again = parse_attestations(text.as_bytes()).unwrap();
+        prop_assert_eq!(write_attestations(&again), text);
+        prop_assert_eq!(again[0].envelope(), attestations[0].envelope());
+        prop_assert_eq!(again[1].envelope(), attestations[1].envelope());
     }
 }

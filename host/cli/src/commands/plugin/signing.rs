@@ -15,8 +15,8 @@ use plumbline_bundle::signing::{Predicate, sign as sign_subject, write_pair};
 use plumbline_bundle::{Bundle, Lock, Subject};
 use serde_json::{Value, json};
 
-use crate::args::shared::{DataFormat, OutputArgs, RegistryArgs, context};
-use crate::output::print;
+use crate::args::shared::{OutputArgs, RegistryArgs, context};
+use crate::output::{print, print_result};
 use crate::ui::say;
 
 #[derive(Debug, clap::Args)]
@@ -34,8 +34,9 @@ pub(crate) struct SignArgs {
     /// URL of the source of the bundle, for information
     #[arg(long, value_name = "URL")]
     pub(crate) source: Option<String>,
-    /// Write the signature to this file; without it, next to the tar (`NAME.bundle.tar.dsse.json`),
-    /// with the installed bundle, or to the manifest in the registry
+    /// Write the signature to this file; without it, next to the tar
+    /// (`NAME.bundle.tar.sigstore.json`), with the installed bundle, or to the manifest in the
+    /// registry
     #[arg(long, value_name = "FILE")]
     pub(crate) signatures: Option<PathBuf>,
     #[command(flatten)]
@@ -55,7 +56,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "policy")]
     pub(crate) key: Option<PathBuf>,
     /// Read the signatures from this file; without it, from next to the tar
-    /// (`NAME.bundle.tar.dsse.json`), from the installed bundle, or from the manifest in the
+    /// (`NAME.bundle.tar.sigstore.json`), from the installed bundle, or from the manifest in the
     /// registry
     #[arg(long, value_name = "FILE")]
     pub(crate) signatures: Option<PathBuf>,
@@ -122,9 +123,9 @@ pub(super) fn sign(args: &SignArgs) -> Result<ExitCode, AppError> {
         modules: target.modules.clone(),
         signed: Some(Timestamp::now().to_string()),
     };
-    let envelope = sign_subject(&target.subject, &predicate, &key)
+    let attestation = sign_subject(&target.subject, &predicate, &key)
         .map_err(|error| AppError::system(format!("failed to sign `{}`", target.shown)).because(&error))?;
-    target.add(&context, envelope)?;
+    target.add(&context, attestation)?;
 
     let (name, digest, place) = (&target.subject.name, target.subject.digest(), target.place());
     let data = json!({
@@ -148,7 +149,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<ExitCode, AppError> {
     };
     let target = Target::find(&context, &args.bundle)?.with_signatures(args.signatures.as_deref());
     let (name, digest) = (&target.subject.name, target.subject.digest());
-    match trust.verify(&target.envelopes(&context)?, &target.subject, target.reference.as_deref()) {
+    match trust.verify(&target.attestations(&context)?, &target.subject, target.reference.as_deref()) {
         Ok(verified) => {
             let said = &verified.predicate;
             let data = json!({
@@ -224,11 +225,4 @@ fn find<'a>(
     let found = sources::find(context, reference, place)?;
     let bundle = found.bundle()?;
     Ok((reference, found, bundle))
-}
-
-fn print_result(format: DataFormat, text: &str, data: &Value) -> Result<ExitCode, AppError> {
-    print("failed to print the result", |out| match format {
-        DataFormat::Text => writeln!(out, "{text}"),
-        DataFormat::Json => print_json(data, out),
-    })
 }

@@ -13,12 +13,14 @@ use plumbline_app::report::failures::list_failures;
 use plumbline_app::report::outcome::to_list;
 use plumbline_app::report::text::name;
 use plumbline_app::runtime::runtime;
+use plumbline_app::signing::signing_key;
 use plumbline_app::trees::{Reprocess, Trees};
 use plumbline_app::{AppError, Context};
+use plumbline_bundle::signing::PrivateKey;
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::VerdictSummary;
 use plumbline_core::run_status::{RunPhase, RunStatus};
-use plumbline_core::{Item, Status, shell_path};
+use plumbline_core::{Item, Status, Verdict, shell_path};
 use plumbline_kubernetes::preflight::Check;
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
 use plumbline_kubernetes::{Change, Cluster, names};
@@ -27,6 +29,7 @@ use serde_json::{Value, json};
 use crate::args::Global;
 use crate::args::shared::{context, insert};
 use crate::commands::generate::aggregator_log_level;
+use crate::commands::results_attest::attest_run;
 use crate::commands::run::{Follow, RunOptions, SkipPreflight};
 use crate::commands::status::{code_of_run, print_end, run_document};
 use crate::commands::wait::until_over;
@@ -55,6 +58,12 @@ impl Ended {
 /// Starts a run in a cluster, and follows it.
 pub(crate) fn run(args: &RunOptions, how: Follow, global: &Global) -> Result<Ended, AppError> {
     let (context, options) = (context(&args.registry), options(args, global));
+    if args.sign.is_some() && !args.retrieve {
+        return Err(AppError::usage("`--sign` signs the archive on this machine, and nothing downloads it")
+            .hint("add `--retrieve`, or sign later with `plumbline results attest`"));
+    }
+    // An unusable key must not be noticed only after the run.
+    let key = args.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
     let plugins = find_plugins(&context, &options)?;
     runtime()?.block_on(Box::pin(async {
         let run = prepare(&context, &options, plugins).await?;
@@ -63,7 +72,7 @@ pub(crate) fn run(args: &RunOptions, how: Follow, global: &Global) -> Result<End
         }
         run.create().await?;
         say(&format!("run begun in namespace `{}` of cluster `{}`", run.namespace, run.cluster.name()));
-        follow(&context, args, how, global, &run).await
+        follow(&context, args, how, global, &run, key.as_ref()).await
     }))
 }
 
@@ -103,6 +112,7 @@ async fn follow(
     how: Follow,
     global: &Global,
     run: &PreparedRun,
+    key: Option<&PrivateKey>,
 ) -> Result<Ended, AppError> {
     let PreparedRun { cluster, namespace, .. } = run;
     let data = args.format.is_some();
@@ -123,6 +133,10 @@ async fn follow(
         true => download(args, cluster, namespace).await?,
         false => Vec::new(),
     };
+    if let Some(key) = key {
+        let verdict = Verdict::from_run(&seen.status);
+        archives.iter().try_for_each(|archive| attest_run(context, archive, key, verdict))?;
+    }
     // The archive is downloaded even if the output was closed.
     printed?;
     if let Some(archive) = archives.first().filter(|_| !data) {

@@ -7,12 +7,14 @@ use plumbline_app::AppError;
 use plumbline_app::local_run::{CommandOptions, FinishedRun, LocalRunOptions, StartedRun, prepare};
 use plumbline_app::report::outcome::{outcome_document, outcome_text};
 use plumbline_app::runtime::runtime;
+use plumbline_app::signing::signing_key;
 use plumbline_local::LocalDispatcher;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Global;
 use crate::args::shared::{DEFAULT_TIMEOUT, RunFormat, context, limit};
+use crate::commands::results_attest::attest_run;
 use crate::commands::run::RunArgs;
 use crate::error::verdict_code;
 use crate::logging;
@@ -21,7 +23,10 @@ use crate::ui::{Watch, say};
 
 pub(super) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) -> Result<ExitCode, AppError> {
     let options = &args.options;
-    let prepared = prepare(&context(&options.registry), &local_options(args))?;
+    let context = context(&options.registry);
+    // An unusable key must not be noticed only after the run.
+    let key = options.sign.as_deref().map(|file| signing_key(&context, Some(file))).transpose()?;
+    let prepared = prepare(&context, &local_options(args))?;
     runtime()?.block_on(async {
         logging::init_run(global, &prepared.log_file())?;
         let started = prepared.start().await?;
@@ -39,6 +44,9 @@ pub(super) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
         // After a hangup, there is no terminal to print on. The archive has everything.
         if !run.finished.status.interrupted {
             printed?;
+        }
+        if let Some(key) = &key {
+            attest_run(&context, &run.finished.archive, key, run.finished.verdict)?;
         }
         Ok(global.code(verdict_code(run.finished.verdict)))
     })

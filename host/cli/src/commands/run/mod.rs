@@ -104,6 +104,10 @@ pub(crate) struct RunOptions {
     pub(crate) limits: LimitsFile,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
+    /// Sign a statement about the results with this private key, next to the archive
+    /// (docs/attestations.md); in a cluster, with `--retrieve`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sign: Option<PathBuf>,
     /// Check everything, print what would run or be created, and exit
     #[arg(long)]
     pub(crate) dry_run: bool,

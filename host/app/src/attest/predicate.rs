@@ -1,0 +1,419 @@
+//! What an attestation says about an archive: the predicate `test-result` of in-toto, version 0.1.
+
+use std::collections::BTreeMap;
+
+use plumbline_archive::layout::{META_CONFIG, META_INFO, META_MODULES, SERVER_VERSION};
+use plumbline_conformance::chain::Chain;
+use plumbline_conformance::lists::is_suite_node;
+use plumbline_core::judgement::{CheckOutcome, PluginVerdict};
+use plumbline_core::text::excerpt;
+use plumbline_core::{Digest, GLOBAL, Item, Status, Verdict};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::AppError;
+use crate::results::{ResultTree, ShownResults};
+use crate::trees::Trees;
+
+/// The most names in one list. A longer list is left out, because a part of it would mislead.
+const MAX_TESTS: usize = 10_000;
+/// The most characters of a name.
+const MAX_NAME: usize = 300;
+/// The largest document that is read, in bytes.
+const MAX_DOCUMENT: u64 = 64 << 20;
+/// The files of a survey with the namespaces, and with the pods of a namespace.
+const NAMESPACES: &str = "resources/cluster/core_v1_namespaces.json";
+const PODS: &str = "core_v1_pods.json";
+/// The namespace whose UID identifies a cluster: it lives as long as the cluster does.
+const KUBE_SYSTEM: &str = "kube-system";
+
+/// The result of a run's tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TestResult {
+    /// The outcome of the run.
+    pub result: TestOutcome,
+    /// What was tested, and with what.
+    #[serde(default)]
+    pub configuration: Vec<ResourceDescriptor>,
+    /// Where people find more about the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The tests that passed. `None` if there are too many for a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed_tests: Option<Vec<String>>,
+    /// The tests whose failures a judge has excused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warned_tests: Option<Vec<String>>,
+    /// The tests and checks whose failures count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_tests: Option<Vec<String>>,
+}
+
+/// The outcome of a run in an attestation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum TestOutcome {
+    /// The verdict is `passed`, and nothing failed.
+    Passed,
+    /// The verdict is `passed`, because judges have excused all failures.
+    Warned,
+    /// The verdict is anything else: failed, incomplete, interrupted, or nothing to judge.
+    Failed,
+}
+
+impl TestOutcome {
+    /// The outcome as the attestation has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "PASSED",
+            Self::Warned => "WARNED",
+            Self::Failed => "FAILED",
+        }
+    }
+
+    fn of(verdict: Verdict, excused: bool) -> Self {
+        match (verdict, excused) {
+            (Verdict::Passed, false) => Self::Passed,
+            (Verdict::Passed, true) => Self::Warned,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// A thing that a statement refers to (in-toto, `ResourceDescriptor`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ResourceDescriptor {
+    /// What it is.
+    pub name: String,
+    /// Where it is, or which one it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+    /// Its digests, by algorithm, in hexadecimal.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub digest: BTreeMap<String, String>,
+    /// More about it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, Value>,
+}
+
+impl ResourceDescriptor {
+    fn new(name: &str) -> Self {
+        Self { name: excerpt(name, MAX_NAME), ..Self::default() }
+    }
+
+    fn uri(mut self, uri: impl Into<String>) -> Self {
+        self.uri = Some(uri.into());
+        self
+    }
+
+    /// Adds a digest `sha256:…`. Another text is ignored.
+    fn digest(mut self, digest: Option<&str>) -> Self {
+        if let Some(digest) = digest.and_then(|text| text.parse::<Digest>().ok()) {
+            self.digest.insert("sha256".to_owned(), digest.hex());
+        }
+        self
+    }
+
+    fn annotation(mut self, key: &str, value: Option<&str>) -> Self {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            self.annotations.insert(key.to_owned(), excerpt(value, MAX_NAME).into());
+        }
+        self
+    }
+}
+
+/// Makes the predicate about the archive of `trees`. `run` is the verdict of the run itself, if it
+/// is known: if that is not `passed`, the outcome is not either.
+pub(super) fn predicate(
+    trees: &mut Trees,
+    run: Option<Verdict>,
+    url: Option<&str>,
+) -> Result<(TestResult, Verdict), AppError> {
+    let (mut tests, mut seen) = (Tests::default(), ShownResults::default());
+    let name = trees.name().to_owned();
+    let plugins = trees.plugins();
+    for plugin in &plugins {
+        // The verdict is before the tree in the archive, which is read forward.
+        let verdict = trees.verdict(plugin, &Chain::default())?;
+        let item = trees.item(plugin)?;
+        tests.add(plugin, &item, verdict.as_ref());
+        let tree = ResultTree { input: None, plugin, item, verdict, is_unreadable: false };
+        seen.add(&name, &tree, trees.verdict_counts(plugin, &tree.item));
+        tree.item.dismantle();
+    }
+    let verdict = match (run, seen.verdict()) {
+        (Some(run), Verdict::Passed) => run,
+        (_, archive) => archive,
+    };
+    let result = TestResult {
+        result: TestOutcome::of(verdict, !tests.warned.is_empty()),
+        configuration: configuration(trees, verdict)?,
+        url: url.map(str::to_owned),
+        passed_tests: listed(tests.passed),
+        warned_tests: listed(tests.warned),
+        failed_tests: listed(tests.failed),
+    };
+    Ok((result, verdict))
+}
+
+fn listed(names: Vec<String>) -> Option<Vec<String>> {
+    (names.len() <= MAX_TESTS).then_some(names)
+}
+
+/// The names of tests, by outcome.
+#[derive(Default)]
+struct Tests {
+    passed: Vec<String>,
+    warned: Vec<String>,
+    failed: Vec<String>,
+}
+
+impl Tests {
+    /// Adds the tests of a plugin. Setup nodes of the suite are no tests, unless they failed.
+    fn add(&mut self, plugin: &str, root: &Item, verdict: Option<&PluginVerdict>) {
+        let mut leaves = root.leaves();
+        while let Some(leaf) = leaves.next() {
+            let list = match &leaf.status {
+                Status::Passed if !is_suite_node(&leaf.name) => &mut self.passed,
+                // With a verdict, its rulings say which failures count.
+                Status::Failed | Status::Timeout if verdict.is_none() => &mut self.failed,
+                _ => continue,
+            };
+            let above = leaves.walk().ancestors().skip(1).map(|item| item.name.as_str());
+            let path: Vec<&str> = above.filter(|name| *name != GLOBAL).chain([leaf.name.as_str()]).collect();
+            list.push(test_name(plugin, &path));
+        }
+        let Some(verdict) = verdict else { return };
+        for item in &verdict.items {
+            let list = if item.ruling.counts { &mut self.failed } else { &mut self.warned };
+            let set = Some(item.set.as_str()).filter(|set| !set.is_empty() && *set != GLOBAL);
+            let path: Vec<&str> = set.into_iter().chain(item.path.iter().map(String::as_str)).collect();
+            list.push(test_name(plugin, &path));
+        }
+        let checks = verdict.checks.iter().map(|judged| &judged.check);
+        for check in checks.filter(|check| check.outcome != CheckOutcome::Passed) {
+            self.failed.push(test_name(plugin, &["check", &check.id]));
+        }
+    }
+}
+
+fn test_name(plugin: &str, path: &[&str]) -> String {
+    excerpt(&format!("{plugin} › {}", path.join(" › ")), MAX_NAME)
+}
+
+/// What was tested, and with what, as far as the archive says.
+fn configuration(trees: &mut Trees, verdict: Verdict) -> Result<Vec<ResourceDescriptor>, AppError> {
+    let info = trees.archive().info().clone();
+    let mut all = vec![attester()?];
+    if let Some(version) = &info.plumbline_version {
+        all.push(ResourceDescriptor::new("aggregator").uri(format!("pkg:generic/plumbline@{version}")));
+    }
+    let run = ResourceDescriptor::new("run")
+        .uri(format!("urn:uuid:{}", info.run.as_deref().unwrap_or_default()))
+        .annotation("verdict", Some(verdict.as_str()))
+        .annotation("started", info.started.map(|started| started.to_string()).as_deref());
+    all.push(if info.run.is_some() { run } else { ResourceDescriptor { uri: None, ..run } });
+    all.extend(cluster(trees));
+    let modules = document(trees, META_MODULES);
+    for plugin in modules.get("plugins").and_then(Value::as_array).into_iter().flatten() {
+        all.extend(plugin_resources(plugin));
+    }
+    all.extend(images(trees));
+    Ok(all)
+}
+
+/// This program, which makes the attestation.
+fn attester() -> Result<ResourceDescriptor, AppError> {
+    let digest = || Digest::of_reader(std::fs::File::open(std::env::current_exe()?)?);
+    let digest = digest().map_err(|error| AppError::system("failed to read this program").because(&error))?;
+    let uri = format!("pkg:generic/plumbline@{}", env!("CARGO_PKG_VERSION"));
+    Ok(ResourceDescriptor::new("attester").uri(uri).digest(Some(&digest.to_string())))
+}
+
+/// The cluster: its identity, and the version of its API server.
+fn cluster(trees: &mut Trees) -> Option<ResourceDescriptor> {
+    let info = document(trees, META_INFO);
+    let uid = match info.pointer("/cluster/uid").and_then(Value::as_str) {
+        Some(uid) => Some(uid.to_owned()),
+        // The survey of a run that did not record it may have it.
+        None => document(trees, NAMESPACES).as_array().into_iter().flatten().find_map(|namespace| {
+            let named = namespace.pointer("/metadata/name").and_then(Value::as_str) == Some(KUBE_SYSTEM);
+            named.then(|| namespace.pointer("/metadata/uid")?.as_str().map(str::to_owned)).flatten()
+        }),
+    };
+    let server = document(trees, SERVER_VERSION);
+    let recorded = info.pointer("/cluster/server-version").and_then(Value::as_str);
+    let version = server.get("gitVersion").and_then(Value::as_str).or(recorded);
+    if uid.is_none() && version.is_none() {
+        return None;
+    }
+    let cluster = ResourceDescriptor::new("cluster").annotation("server-version", version);
+    Some(match uid {
+        Some(uid) => cluster.uri(format!("urn:uuid:{}", excerpt(&uid, MAX_NAME))),
+        None => cluster,
+    })
+}
+
+/// The bundle of a plugin, its definition, and the modules that made its results, from an entry of
+/// `meta/modules.json`.
+fn plugin_resources(entry: &Value) -> Vec<ResourceDescriptor> {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let Some(plugin) = text(entry, "plugin") else { return Vec::new() };
+    let source = text(entry, "source");
+    let mut all = Vec::new();
+    for (kind, key) in [("definition", "definition"), ("bundle", "bundle")] {
+        if let Some(digest) = text(entry, key) {
+            let resource = ResourceDescriptor::new(&format!("{kind} of {plugin}")).digest(Some(&digest));
+            all.push(resource.annotation("source", source.as_deref()));
+        }
+    }
+    for module in entry.get("modules").and_then(Value::as_array).into_iter().flatten() {
+        let name = text(module, "name").unwrap_or_default();
+        let resource = ResourceDescriptor::new(&format!("module {name} of {plugin}"));
+        let resource = resource.digest(text(module, "digest").as_deref());
+        all.push(resource.annotation("role", text(module, "role").as_deref()));
+    }
+    all
+}
+
+/// The images of plugins, with their digests as far as the archive knows them: from the definition,
+/// or from the pods in the survey.
+fn images(trees: &mut Trees) -> Vec<ResourceDescriptor> {
+    let config = document(trees, META_CONFIG);
+    let namespace = config.get("Namespace").and_then(Value::as_str).unwrap_or_default();
+    let pulled = pulled_images(&document(trees, &format!("resources/ns/{namespace}/{PODS}")));
+    let mut all = Vec::new();
+    for plugin in trees.plugins() {
+        let Some(member) = trees.archive().definition(&plugin) else { continue };
+        let definition = document(trees, &member);
+        let spec = definition.get("Definition").unwrap_or(&definition).get("spec");
+        let Some(image) = spec.and_then(|spec| spec.get("image")?.as_str()).filter(|image| !image.is_empty()) else {
+            continue;
+        };
+        let digest = image.split_once('@').map(|(_, digest)| digest.to_owned()).or_else(|| pulled.get(image).cloned());
+        let resource = ResourceDescriptor::new(&format!("image of {plugin}")).digest(digest.as_deref());
+        all.push(resource.annotation("image", Some(image)).uri(format!("oci://{}", excerpt(image, MAX_NAME))));
+    }
+    all
+}
+
+/// The digests of the images that containers ran with, by the names in their definitions.
+fn pulled_images(pods: &Value) -> BTreeMap<String, String> {
+    let mut images = BTreeMap::new();
+    for pod in pods.as_array().into_iter().flatten() {
+        let statuses = pod.pointer("/status/containerStatuses").and_then(Value::as_array);
+        for status in statuses.into_iter().flatten() {
+            let text = |key: &str| status.get(key).and_then(Value::as_str);
+            let (Some(image), Some(id)) = (text("image"), text("imageID")) else { continue };
+            if let Some((_, digest)) = id.split_once('@') {
+                images.insert(image.to_owned(), digest.to_owned());
+            }
+        }
+    }
+    images
+}
+
+/// A JSON document of the archive, or `null` if it is missing, too large or invalid. The
+/// attestation then says less.
+fn document(trees: &mut Trees, member: &str) -> Value {
+    let archive = trees.archive();
+    let small = archive.size(member).is_some_and(|bytes| bytes <= MAX_DOCUMENT);
+    let bytes = small.then(|| archive.read(member, MAX_DOCUMENT).ok()).flatten();
+    bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::context::{Context, Silent};
+    use crate::trees::Reprocess;
+
+    /// Writes an unpacked archive of a run in a cluster.
+    fn archive(dir: &Path, info: &Value) -> Trees {
+        let write = |name: &str, document: Value| {
+            let path = dir.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, document.to_string()).unwrap();
+        };
+        write("meta/config.json", json!({"UUID": "u", "Namespace": "run", "PlumblineVersion": "9.9.9"}));
+        write("meta/info.json", info.clone());
+        write("serverversion.json", json!({"gitVersion": "v1.37.2"}));
+        write(
+            NAMESPACES,
+            json!([{"metadata": {"name": "default", "uid": "0"}}, {"metadata": {"name": "kube-system", "uid": "from-survey"}}]),
+        );
+        write(
+            "resources/ns/run/core_v1_pods.json",
+            json!([{"status": {"containerStatuses": [
+                {"image": "r.example/suite:1", "imageID": format!("r.example/suite@sha256:{}", "ab".repeat(32))},
+                {"image": "other", "imageID": "not a digest"},
+            ]}}]),
+        );
+        for (plugin, image) in
+            [("e2e", "r.example/suite:1".to_owned()), ("pinned", format!("r/p@sha256:{}", "cd".repeat(32)))]
+        {
+            let definition =
+                json!({"sonobuoy-config": {"plugin-name": plugin, "driver": "Job"}, "spec": {"image": image}});
+            write(&format!("plugins/{plugin}/definition.json"), json!({"Definition": definition}));
+            write(
+                &format!("plugins/{plugin}/sonobuoy_results.yaml"),
+                json!({"name": plugin, "status": "passed", "meta": {"type": "summary"}, "items": [{"name": "a", "status": "passed"}]}),
+            );
+        }
+        let context =
+            Context { registries: plumbline_registry::Settings::default(), reporter: std::sync::Arc::new(Silent) };
+        Trees::open(&context, dir, Reprocess::default()).unwrap()
+    }
+
+    fn found<'a>(result: &'a TestResult, name: &str) -> &'a ResourceDescriptor {
+        result.configuration.iter().find(|one| one.name == name).unwrap()
+    }
+
+    #[test]
+    fn the_cluster_and_the_images_are_identified() {
+        let dir = tempfile::tempdir().unwrap();
+        let info = json!({"plugins": ["e2e", "pinned"], "cluster": {"uid": "recorded", "server-version": "v1.37.1"}});
+        let mut trees = archive(dir.path(), &info);
+        let (result, verdict) = predicate(&mut trees, None, Some("https://ci.example")).unwrap();
+        assert_eq!((result.result, verdict), (TestOutcome::Passed, Verdict::Passed));
+        assert_eq!(result.url.as_deref(), Some("https://ci.example"));
+        assert_eq!(result.passed_tests.as_deref().unwrap(), ["e2e › a", "pinned › a"]);
+        let cluster = found(&result, "cluster");
+        assert_eq!(cluster.uri.as_deref(), Some("urn:uuid:recorded"));
+        assert_eq!(cluster.annotations["server-version"], "v1.37.2");
+        assert_eq!(found(&result, "aggregator").uri.as_deref(), Some("pkg:generic/plumbline@9.9.9"));
+        assert_eq!(found(&result, "image of e2e").digest["sha256"], "ab".repeat(32));
+        assert_eq!(found(&result, "image of pinned").digest["sha256"], "cd".repeat(32));
+    }
+
+    #[test]
+    fn a_cluster_that_only_the_survey_knows_is_identified_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut trees = archive(dir.path(), &json!({"plugins": ["e2e"]}));
+        let (result, _) = predicate(&mut trees, None, None).unwrap();
+        assert_eq!(found(&result, "cluster").uri.as_deref(), Some("urn:uuid:from-survey"));
+    }
+
+    #[test]
+    fn the_verdict_of_the_run_counts_if_it_is_worse_than_that_of_the_archive() {
+        for run in [
+            Verdict::Failed,
+            Verdict::Incomplete,
+            Verdict::Interrupted,
+            Verdict::SystemFailure,
+            Verdict::NothingToJudge,
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut trees = archive(dir.path(), &json!({"plugins": ["e2e"]}));
+            let (result, verdict) = predicate(&mut trees, Some(run), None).unwrap();
+            assert_eq!((result.result, verdict), (TestOutcome::Failed, run));
+        }
+    }
+}

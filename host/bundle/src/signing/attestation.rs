@@ -1,0 +1,301 @@
+//! Sigstore bundles (version 0.3): an envelope with what is needed to verify it, and lists of them.
+//!
+//! A list is text with one bundle after the other, so a list of one is a file that cosign reads.
+//! Lists may also contain DSSE envelopes without a bundle, which older versions wrote, and may be a
+//! JSON array.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::dsse::{Envelope, EnvelopeDocument, at_most, decode_base64};
+use super::error::EnvelopeError;
+use super::statement::UnverifiedStatement;
+use crate::limits::{MAX_ENVELOPE_FILE, MAX_ENVELOPES};
+
+/// Media type of a Sigstore bundle in the version that is written.
+pub const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+/// Media types of the bundles that are read. The fields have the same meaning in all versions.
+const READ_TYPES: [&str; 4] = [
+    BUNDLE_TYPE,
+    "application/vnd.dev.sigstore.bundle+json;version=0.3",
+    "application/vnd.dev.sigstore.bundle+json;version=0.2",
+    "application/vnd.dev.sigstore.bundle+json;version=0.1",
+];
+/// Maximum number of certificates, log entries or timestamps in one bundle.
+const MAX_MATERIAL: usize = 16;
+/// Maximum size of one of them, in bytes.
+const MAX_MATERIAL_BYTES: usize = 64 << 10;
+/// Maximum length of the hint at a key, in bytes.
+const MAX_HINT: usize = 512;
+
+/// A signed envelope and what is needed to verify it. Nothing in it is verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attestation {
+    envelope: Envelope,
+    signer: Signer,
+    /// Entries of transparency logs, not decoded.
+    pub(super) log_entries: Vec<Value>,
+    /// Responses of timestamp authorities (RFC 3161, DER).
+    pub(super) timestamps: Vec<Vec<u8>>,
+    /// The JSON document.
+    json: String,
+}
+
+/// The signer of an envelope, as far as its bundle says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Signer {
+    /// A key that the verifier must know. The hint may help to find it, and may be empty.
+    Key(String),
+    /// A certificate (DER), followed by the intermediate certificates, if there are any.
+    Certificate(Vec<Vec<u8>>),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    media_type: String,
+    verification_material: Material,
+    dsse_envelope: Option<EnvelopeDocument>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Material {
+    public_key: Option<KeyHint>,
+    certificate: Option<RawBytes>,
+    x509_certificate_chain: Option<Chain>,
+    #[serde(default)]
+    tlog_entries: Vec<Value>,
+    timestamp_verification_data: Option<Timestamps>,
+}
+
+#[derive(Deserialize)]
+struct KeyHint {
+    #[serde(default)]
+    hint: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawBytes {
+    raw_bytes: String,
+}
+
+#[derive(Deserialize)]
+struct Chain {
+    certificates: Vec<RawBytes>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Timestamps {
+    #[serde(default)]
+    rfc3161_timestamps: Vec<SignedTimestamp>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SignedTimestamp {
+    signed_timestamp: String,
+}
+
+impl Attestation {
+    /// Makes the Sigstore bundle of an envelope that a key has signed. `hint` helps a verifier to
+    /// find the key, and may be empty.
+    pub fn of_key(envelope: Envelope, hint: &str) -> Self {
+        let document = json!({
+            "mediaType": BUNDLE_TYPE,
+            "verificationMaterial": {"publicKey": {"hint": hint}},
+            "dsseEnvelope": envelope.document(),
+        });
+        let signer = Signer::Key(hint.to_owned());
+        Self { envelope, signer, log_entries: Vec::new(), timestamps: Vec::new(), json: document.to_string() }
+    }
+
+    /// Returns the signed envelope.
+    pub fn envelope(&self) -> &Envelope {
+        &self.envelope
+    }
+
+    /// Returns the signer, as far as the bundle says.
+    pub fn signer(&self) -> &Signer {
+        &self.signer
+    }
+
+    /// Returns the bundle as JSON on one line. A bundle that was read keeps all of its fields.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// Returns the statement in the envelope, if there is one. Nobody vouches for it.
+    pub fn unverified_statement(&self) -> Option<UnverifiedStatement> {
+        UnverifiedStatement::read(&self.envelope.payload)
+    }
+
+    /// Decodes a Sigstore bundle, or a DSSE envelope without one.
+    fn decode(value: Value) -> Result<Self, EnvelopeError> {
+        let invalid = |error: serde_json::Error| EnvelopeError::Json(error.to_string());
+        if value.get("mediaType").is_none() {
+            return Ok(Self::of_key(Envelope::decode(serde_json::from_value(value).map_err(invalid)?)?, ""));
+        }
+        let json = value.to_string();
+        let document: Document = serde_json::from_value(value).map_err(invalid)?;
+        if !READ_TYPES.contains(&document.media_type.as_str()) {
+            return Err(EnvelopeError::MediaType(document.media_type.chars().take(MAX_HINT).collect()));
+        }
+        let envelope = Envelope::decode(document.dsse_envelope.ok_or(EnvelopeError::NoEnvelope)?)?;
+        let material = document.verification_material;
+        at_most("log entries", material.tlog_entries.len(), MAX_MATERIAL)?;
+        let timestamps = material.timestamp_verification_data.map(|data| data.rfc3161_timestamps).unwrap_or_default();
+        at_most("timestamps", timestamps.len(), MAX_MATERIAL)?;
+        let timestamps = timestamps.iter().map(|one| decode_material("signedTimestamp", &one.signed_timestamp));
+        Ok(Self {
+            envelope,
+            signer: decode_signer(material.public_key, material.certificate, material.x509_certificate_chain)?,
+            log_entries: material.tlog_entries,
+            timestamps: timestamps.collect::<Result<_, _>>()?,
+            json,
+        })
+    }
+}
+
+fn decode_signer(
+    key: Option<KeyHint>,
+    certificate: Option<RawBytes>,
+    chain: Option<Chain>,
+) -> Result<Signer, EnvelopeError> {
+    let chain = match (key, certificate, chain) {
+        (Some(KeyHint { hint }), None, None) => {
+            at_most("bytes in a `hint`", hint.len(), MAX_HINT)?;
+            return Ok(Signer::Key(hint));
+        }
+        (None, Some(certificate), None) => vec![certificate],
+        (None, None, Some(Chain { certificates })) if !certificates.is_empty() => certificates,
+        _ => return Err(EnvelopeError::Signer),
+    };
+    at_most("certificates", chain.len(), MAX_MATERIAL)?;
+    let chain = chain.iter().map(|certificate| decode_material("rawBytes", &certificate.raw_bytes));
+    Ok(Signer::Certificate(chain.collect::<Result<_, _>>()?))
+}
+
+/// Decodes a certificate or another part of the verification material.
+pub(super) fn decode_material(what: &'static str, text: &str) -> Result<Vec<u8>, EnvelopeError> {
+    let bytes = decode_base64(what, text)?;
+    at_most("bytes in one part of the verification material", bytes.len(), MAX_MATERIAL_BYTES)?;
+    Ok(bytes)
+}
+
+/// Parses a list of attestations.
+pub fn parse_attestations(text: &[u8]) -> Result<Vec<Attestation>, EnvelopeError> {
+    let entries = entries(text)?;
+    at_most("signatures", entries.len(), MAX_ENVELOPES)?;
+    entries.into_iter().map(Attestation::decode).collect()
+}
+
+/// Parses a list of attestations to which others may have added anything. Returns the last
+/// [`MAX_ENVELOPES`] entries that can be parsed, and the number of entries left out.
+pub fn readable_attestations(text: &[u8]) -> Result<(Vec<Attestation>, usize), EnvelopeError> {
+    let entries = entries(text)?;
+    let all = entries.len();
+    // New entries are appended at the end.
+    let read = entries.into_iter().rev().filter_map(|entry| Attestation::decode(entry).ok());
+    let attestations: Vec<Attestation> = read.take(MAX_ENVELOPES).collect();
+    let left_out = all - attestations.len();
+    Ok((attestations, left_out))
+}
+
+/// Splits a list into its entries: all documents of the text, and those in arrays.
+fn entries(text: &[u8]) -> Result<Vec<Value>, EnvelopeError> {
+    at_most("bytes", text.len(), MAX_ENVELOPE_FILE)?;
+    let mut entries = Vec::new();
+    for document in serde_json::Deserializer::from_slice(text).into_iter() {
+        match document.map_err(|error| EnvelopeError::Json(error.to_string()))? {
+            Value::Array(several) => entries.extend(several),
+            one => entries.push(one),
+        }
+    }
+    Ok(entries)
+}
+
+/// Returns a list of `attestations`, one per line.
+pub fn write_attestations(attestations: &[Attestation]) -> String {
+    attestations.iter().map(|attestation| format!("{}\n", attestation.json)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dsse::Signature;
+    use super::*;
+
+    const ONE: &str = r#"{"payload":"aGVsbG8gd29ybGQ=","payloadType":"t","signatures":[{"sig":"_-8="}]}"#;
+
+    fn bundle(media_type: &str, material: &str) -> String {
+        format!(r#"{{"mediaType":"{media_type}","verificationMaterial":{material},"dsseEnvelope":{ONE}}}"#)
+    }
+
+    #[test]
+    fn bundles_envelopes_lists_and_lines_are_read() {
+        let one = parse_attestations(ONE.as_bytes()).unwrap();
+        assert_eq!(one[0].envelope.payload, b"hello world");
+        assert_eq!(one[0].envelope.signatures, [Signature { key_id: String::new(), bytes: vec![0xff, 0xef] }]);
+        let bundled = bundle(BUNDLE_TYPE, r#"{"publicKey":{"hint":""}}"#);
+        for text in [format!("[{ONE}]"), format!("\n{ONE}\n"), write_attestations(&one), bundled.clone()] {
+            let read = parse_attestations(text.as_bytes()).unwrap();
+            assert_eq!((read.len(), read[0].envelope(), read[0].signer()), (1, one[0].envelope(), one[0].signer()));
+        }
+        assert_eq!(parse_attestations(format!("{ONE}\n{bundled}\n[{ONE}]").as_bytes()).unwrap().len(), 3);
+        assert_eq!(parse_attestations(b"[]").unwrap(), []);
+        assert_eq!(parse_attestations(b"").unwrap(), []);
+    }
+
+    #[test]
+    fn a_written_bundle_is_one_json_document_with_the_fields_of_version_0_3() {
+        let envelope = parse_attestations(ONE.as_bytes()).unwrap()[0].envelope.clone();
+        let one = Attestation::of_key(envelope, "aGludA==");
+        let document: Value = serde_json::from_str(&write_attestations(&[one])).unwrap();
+        assert_eq!(document["mediaType"], "application/vnd.dev.sigstore.bundle.v0.3+json");
+        assert_eq!(document["verificationMaterial"], serde_json::json!({"publicKey": {"hint": "aGludA=="}}));
+        assert_eq!(document["dsseEnvelope"]["payloadType"], "t");
+        assert_eq!(document["dsseEnvelope"]["signatures"][0]["sig"], "/+8=");
+    }
+
+    #[test]
+    fn a_bundle_keeps_what_this_program_does_not_write() {
+        let material = r#"{"certificate":{"rawBytes":"AA=="},"tlogEntries":[{"logIndex":"1"}],"more":7}"#;
+        let text = bundle(BUNDLE_TYPE, material);
+        let written = write_attestations(&parse_attestations(text.as_bytes()).unwrap());
+        assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), serde_json::from_str::<Value>(&text).unwrap());
+    }
+
+    #[test]
+    fn foreign_entries_do_not_hide_valid_ones() {
+        let text = format!(r#"[7, {ONE}, {{"payload": 1}}, {}]"#, ONE.replace("aGVs", "aGV"));
+        let (attestations, left_out) = readable_attestations(text.as_bytes()).unwrap();
+        assert_eq!((attestations.len(), left_out), (1, 3));
+        let (attestations, left_out) = readable_attestations(format!("[{}]", [ONE; 70].join(",")).as_bytes()).unwrap();
+        assert_eq!((attestations.len(), left_out), (64, 6));
+        assert!(readable_attestations(&b"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn invalid_input_has_a_reason() {
+        let error = |text: &str| parse_attestations(text.as_bytes()).unwrap_err().to_string();
+        assert_eq!(error(&format!("[{}]", [ONE; 65].join(","))), "there are more than 64 signatures");
+        let many = format!(r#"{{"payload":"","payloadType":"","signatures":[{}]}}"#, [r#"{"sig":""}"#; 9].join(","));
+        assert_eq!(error(&many), "there are more than 8 signatures in one envelope");
+        assert_eq!(error(&ONE.replace("aGVs", "aGV")), "`payload` is not base64");
+        assert_eq!(error(&ONE.replace("_-8=", "_+8=")), "`sig` is not base64");
+        assert!(error("7").starts_with("it is neither a Sigstore bundle nor a DSSE envelope"), "{}", error("7"));
+        assert!(error(&"[".repeat(100_000)).starts_with("it is neither a Sigstore bundle"));
+        assert_eq!(error(&" ".repeat(33 << 20)), "there are more than 33554432 bytes");
+        let long = ONE.replace("\"t\"", &format!("\"{}\"", "t".repeat(300)));
+        assert_eq!(error(&long), "there are more than 256 bytes in a `payloadType`");
+        let key = r#"{"publicKey":{"hint":"x"}}"#;
+        assert!(error(&bundle("application/json", key)).starts_with("its media type is `application/json`"));
+        assert!(error(&bundle(BUNDLE_TYPE, "{}")).contains("exactly one of"), "{}", error(&bundle(BUNDLE_TYPE, "{}")));
+        let both = r#"{"publicKey":{"hint":"x"},"certificate":{"rawBytes":"AA=="}}"#;
+        assert!(error(&bundle(BUNDLE_TYPE, both)).contains("exactly one of"));
+        let no_envelope = format!(r#"{{"mediaType":"{BUNDLE_TYPE}","verificationMaterial":{key}}}"#);
+        assert!(error(&no_envelope).contains("no `dsseEnvelope`"), "{}", error(&no_envelope));
+    }
+}

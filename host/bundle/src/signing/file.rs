@@ -1,0 +1,92 @@
+//! Files of attestations, stored next to the file that they are about.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use plumbline_archive::atomic::{AtomicFile, parent_directory};
+
+use super::attestation::{Attestation, parse_attestations, write_attestations};
+use super::error::SigningError;
+use super::key::with_suffix;
+use crate::limits::{MAX_ENVELOPE_FILE, MAX_ENVELOPES};
+
+/// Suffix of the file with the attestations of another file, after the name of that file.
+pub const ATTESTATIONS_SUFFIX: &str = ".sigstore.json";
+/// Suffix of the file in which older versions stored signatures. It is only read.
+pub const OLD_SIGNATURES_SUFFIX: &str = ".dsse.json";
+
+/// A file of attestations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignatureFile {
+    path: PathBuf,
+    /// The file of older versions, which is read too.
+    old: Option<PathBuf>,
+}
+
+impl SignatureFile {
+    /// Returns the file for `artifact`: `NAME.bundle.tar.sigstore.json` for `NAME.bundle.tar`. It
+    /// also reads `NAME.bundle.tar.dsse.json`, which older versions wrote.
+    pub fn beside(artifact: &Path) -> Self {
+        Self {
+            path: with_suffix(artifact, ATTESTATIONS_SUFFIX),
+            old: Some(with_suffix(artifact, OLD_SIGNATURES_SUFFIX)),
+        }
+    }
+
+    /// Returns the file at `path`.
+    pub fn at(path: PathBuf) -> Self {
+        Self { path, old: None }
+    }
+
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the attestations in the file. Returns an empty list if the file does not exist.
+    pub fn read(&self) -> Result<Vec<Attestation>, SigningError> {
+        let mut all = match &self.old {
+            Some(old) => read(old)?,
+            None => Vec::new(),
+        };
+        all.extend(read(&self.path)?);
+        Ok(all)
+    }
+
+    /// Appends `attestation` and returns the new number of attestations in the file. A reader sees
+    /// either the old file or the new one. Concurrent writers wait for each other. A file that is
+    /// invalid or full stays unchanged.
+    pub fn append(&self, attestation: Attestation) -> Result<usize, SigningError> {
+        let failed = SigningError::write("the signatures", &self.path);
+        // Lock the directory, because the file itself is about to be replaced.
+        let lock = File::open(parent_directory(&self.path)).map_err(&failed)?;
+        match lock.lock() {
+            // Without locks in the file system, two concurrent writers can lose a signature.
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(failed(error)),
+            _ => {}
+        }
+        let mut attestations = read(&self.path)?;
+        attestations.push(attestation);
+        let text = write_attestations(&attestations);
+        if attestations.len() > MAX_ENVELOPES || text.len() > MAX_ENVELOPE_FILE {
+            return Err(SigningError::Full(self.path.clone()));
+        }
+        let replace = || {
+            let mut file = AtomicFile::create(&self.path)?.readable_by_all()?;
+            file.write_all(text.as_bytes())?;
+            file.commit()
+        };
+        replace().map_err(failed)?;
+        Ok(attestations.len())
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Attestation>, SigningError> {
+    let mut text = Vec::new();
+    match File::open(path).and_then(|file| file.take(MAX_ENVELOPE_FILE as u64 + 1).read_to_end(&mut text)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.map_err(SigningError::read("the signatures", path))?,
+    };
+    parse_attestations(&text).map_err(|error| SigningError::Envelopes(path.to_owned(), error))
+}

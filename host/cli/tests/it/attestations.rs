@@ -1,0 +1,429 @@
+//! Attestations of archives: `run --sign`, `results attest`, `verify`, `push` and `pull`; with
+//! cosign and the Python package `in-toto-attestation`, if they are installed.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use plumbline_bundle::signing::{
+    Attestation, Envelope, PAYLOAD_TYPE, RELEASE, Signature, TEST_RESULT, pae, parse_attestations, read_private,
+};
+use serde_json::{Value, json};
+
+use crate::bed::{Bed, Done};
+use crate::registries::Registry;
+use crate::signing::keygen;
+
+/// Makes an archive with a run of tests: two that pass, and with `fails` one that fails.
+fn archive(bed: &Bed, fails: bool) -> String {
+    let failure = if fails { "<testcase name='c'><failure/></testcase>" } else { "" };
+    let report = format!("<testsuite name='s'><testcase name='a'/><testcase name='b'/>{failure}</testsuite>");
+    bed.write("report.xml", &report);
+    bed.plugin("unit", "result-format: junit", "cp report.xml $SONOBUOY_RESULTS_DIR/");
+    bed.run(&["unit"], &[]).expect(i32::from(fails));
+    let archive = PathBuf::from(bed.archive());
+    let name = archive.file_name().unwrap().to_str().unwrap().to_owned();
+    fs::rename(&archive, bed.path(&name)).unwrap();
+    name
+}
+
+fn attest(bed: &Bed, archive: &str, key: &str) -> Done {
+    bed.plumbline(&["results", "attest", archive, "--key", &format!("{key}.key"), "-o", "json"])
+}
+
+fn verify(bed: &Bed, archive: &str, more: &[&str]) -> Done {
+    bed.plumbline(&[&["results", "verify", archive, "-o", "json"], more].concat())
+}
+
+fn json(done: &Done) -> Value {
+    serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err))
+}
+
+/// The statement in the attestation of `archive`.
+fn statement(bed: &Bed, archive: &str) -> Value {
+    let text = fs::read(bed.path(&format!("{archive}.sigstore.json"))).unwrap();
+    serde_json::from_slice(&parse_attestations(&text).unwrap()[0].envelope().payload).unwrap()
+}
+
+fn resource<'a>(statement: &'a Value, name: &str) -> &'a Value {
+    let all = statement["predicate"]["configuration"].as_array().unwrap();
+    all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("no `{name}` in {all:#?}"))
+}
+
+#[test]
+fn an_archive_is_attested_and_verified() {
+    let bed = Bed::new();
+    keygen(&bed, "release");
+    let archive = archive(&bed, false);
+    let written = json(&attest(&bed, &archive, "release").expect(0));
+    assert_eq!((&written["result"], &written["verdict"]), (&json!("PASSED"), &json!("passed")));
+
+    let statement = statement(&bed, &archive);
+    assert_eq!(statement["_type"], "https://in-toto.io/Statement/v1");
+    assert_eq!(statement["predicateType"], "https://in-toto.io/attestation/test-result/v0.1");
+    let digest = written["digest"].as_str().unwrap();
+    assert_eq!(statement["subject"][0], json!({"name": archive, "digest": {"sha256": &digest["sha256:".len()..]}}));
+    let predicate = &statement["predicate"];
+    assert_eq!(predicate["passedTests"], json!(["unit › report.xml › s › a", "unit › report.xml › s › b"]));
+    assert_eq!((&predicate["warnedTests"], &predicate["failedTests"]), (&json!([]), &json!([])));
+    assert_eq!(resource(&statement, "run")["annotations"]["verdict"], "passed");
+    assert!(resource(&statement, "run")["uri"].as_str().unwrap().starts_with("urn:uuid:"));
+    assert_eq!(resource(&statement, "attester")["digest"]["sha256"].as_str().unwrap().len(), 64);
+    assert_eq!(resource(&statement, "module junit of unit")["annotations"]["role"], "post-processor");
+    assert_eq!(resource(&statement, "module junit of unit")["digest"]["sha256"].as_str().unwrap().len(), 64);
+
+    let verified = json(&verify(&bed, &archive, &["--key", "release.pub"]).expect(0));
+    assert_eq!((&verified["verified"], &verified["result"]), (&json!(true), &json!("PASSED")));
+    assert_eq!(verified["key-id"], written["key-id"]);
+    let shown = bed.plumbline(&["results", "verify", &archive, "--key", "release.pub"]).expect(0).out;
+    assert!(shown.contains("result:   PASSED") && shown.contains("2 passed"), "{shown}");
+    // The file may have another name, and another place.
+    fs::rename(bed.path(&archive), bed.path("renamed.tar.gz")).unwrap();
+    let file = format!("{archive}.sigstore.json");
+    verify(&bed, "renamed.tar.gz", &["--key", "release.pub", "--attestation", &file]).expect(0);
+}
+
+#[test]
+fn a_run_that_did_not_pass_is_never_attested_as_passed() {
+    let bed = Bed::new();
+    keygen(&bed, "release");
+    let failed = archive(&bed, true);
+    assert_eq!(json(&attest(&bed, &failed, "release").expect(0))["result"], "FAILED");
+    assert_eq!(statement(&bed, &failed)["predicate"]["failedTests"], json!(["unit › report.xml › s › c"]));
+    let verified = json(&verify(&bed, &failed, &["--key", "release.pub"]).expect(1));
+    assert_eq!((&verified["verified"], &verified["result"]), (&json!(true), &json!("FAILED")));
+
+    // Nothing to judge, and a missing result.
+    for (name, script) in [("none", "true"), ("missing", "exit 3")] {
+        let bed = Bed::new();
+        keygen(&bed, "release");
+        bed.write("none.xml", "<testsuite name='s'/>");
+        let script = if name == "none" { "cp none.xml $SONOBUOY_RESULTS_DIR/" } else { script };
+        bed.plugin(name, "result-format: junit", script);
+        let done = bed.run(&[name], &["--sign", "release.key"]);
+        assert_ne!(done.code, 0, "{}", done.err);
+        let archive = bed.archive();
+        assert_eq!(statement(&bed, &archive)["predicate"]["result"], "FAILED", "{name}");
+        verify(&bed, &archive, &["--key", "release.pub"]).expect(1);
+    }
+}
+
+#[test]
+fn excused_failures_are_warnings() {
+    let bed = Bed::new();
+    keygen(&bed, "release");
+    bed.write("known.yaml", "- {pattern: c, reason: known}\n");
+    let report = "<testsuite name='s'><testcase name='a'/><testcase name='c'><failure/></testcase></testsuite>";
+    bed.write("report.xml", report);
+    bed.plugin("unit", "result-format: junit", "cp report.xml $SONOBUOY_RESULTS_DIR/");
+    let done = bed.run(&["unit"], &["--known-failures", "known.yaml", "--sign", "release.key"]).expect(0);
+    assert!(done.err.contains("attested: ") && done.err.contains("(WARNED), verdict passed"), "{}", done.err);
+    let archive = bed.archive();
+    let predicate = &statement(&bed, &archive)["predicate"];
+    assert_eq!(predicate["result"], "WARNED");
+    assert_eq!(predicate["warnedTests"].as_array().unwrap().len(), 1, "{predicate:#}");
+    assert_eq!(predicate["failedTests"], json!([]));
+    verify(&bed, &archive, &["--key", "release.pub"]).expect(0);
+}
+
+#[test]
+fn an_unusable_key_fails_before_the_run() {
+    let bed = Bed::new();
+    bed.plugin("unit", "", "echo 1 > $SONOBUOY_RESULTS_DIR/out");
+    let done = bed.run(&["unit"], &["--sign", "nothing.key"]).expect(2);
+    assert!(done.err.contains("failed to read key `nothing.key`"), "{}", done.err);
+    assert!(bed.archives().is_empty());
+    keygen(&bed, "release");
+    let done = bed.plumbline(&["run", "-p", "unit.yaml", "--sign", "release.key"]).expect(2);
+    assert!(done.err.contains("add `--retrieve`"), "{}", done.err);
+}
+
+/// Replaces the attestation of `archive` with one by `release.key` over a changed statement.
+fn forge(bed: &Bed, archive: &str, change: impl FnOnce(&mut Value)) {
+    let mut changed = statement(bed, archive);
+    change(&mut changed);
+    let payload = changed.to_string().into_bytes();
+    write(bed, archive, payload.clone(), &payload, "release");
+}
+
+/// Writes an attestation with `payload` and a signature of `key` over `signed`.
+fn write(bed: &Bed, archive: &str, payload: Vec<u8>, signed: &[u8], key: &str) {
+    let key = read_private(&bed.path(&format!("{key}.key"))).unwrap();
+    let bytes = key.sign(&pae(PAYLOAD_TYPE, signed)).unwrap();
+    let signatures = vec![Signature { key_id: String::new(), bytes }];
+    let envelope = Envelope { payload_type: PAYLOAD_TYPE.to_owned(), payload, signatures };
+    let attestation = Attestation::of_key(envelope, &key.public().hint());
+    fs::write(bed.path(&format!("{archive}.sigstore.json")), attestation.json()).unwrap();
+}
+
+#[test]
+fn an_attestation_that_does_not_count_has_its_reason() {
+    let bed = Bed::new();
+    keygen(&bed, "release");
+    keygen(&bed, "stranger");
+    let archive = archive(&bed, false);
+    let reason = || {
+        let told = json(&verify(&bed, &archive, &["--key", "release.pub"]).expect(1));
+        assert_eq!(told["verified"], false);
+        told["reasons"][0].as_str().unwrap().to_owned()
+    };
+    assert!(reason().starts_with("there is no attestation in"), "{}", reason());
+
+    attest(&bed, &archive, "release").expect(0);
+    let good = fs::read(bed.path(&format!("{archive}.sigstore.json"))).unwrap();
+    let original = statement(&bed, &archive);
+    let restore = || fs::write(bed.path(&format!("{archive}.sigstore.json")), &good).unwrap();
+
+    // The statement was changed after it was signed.
+    let payload = original.to_string().into_bytes();
+    let mut better = original.clone();
+    better["predicate"]["passedTests"] = json!(["everything"]);
+    write(&bed, &archive, better.to_string().into_bytes(), &payload, "release");
+    assert!(reason().starts_with("the signature does not match: the signed data was changed"), "{}", reason());
+
+    write(&bed, &archive, payload.clone(), &payload, "stranger");
+    assert!(reason().contains("which is not trusted for this name"), "{}", reason());
+    forge(&bed, &archive, |statement| statement["subject"][0]["digest"]["sha256"] = json!("00".repeat(32)));
+    assert!(reason().contains("signed a statement about another file: sha256:0000"), "{}", reason());
+    restore();
+    forge(&bed, &archive, |statement| statement["predicateType"] = json!("https://slsa.dev/provenance/v1"));
+    assert!(
+        reason().contains("it is a statement of type `https://slsa.dev/provenance/v1`, expected `https://in-toto.io/"),
+        "{}",
+        reason()
+    );
+    restore();
+    forge(&bed, &archive, |statement| statement["subject"] = json!([]));
+    assert!(reason().contains("its statement has no SHA-256 digest"), "{}", reason());
+    restore();
+    forge(&bed, &archive, |statement| statement["predicate"]["result"] = json!("EXCELLENT"));
+    assert!(reason().contains("is not the result of a test: unknown variant `EXCELLENT`"), "{}", reason());
+
+    // The archive was changed.
+    restore();
+    verify(&bed, &archive, &["--key", "release.pub"]).expect(0);
+    let mut bytes = fs::read(bed.path(&archive)).unwrap();
+    bytes.push(0);
+    fs::write(bed.path(&archive), bytes).unwrap();
+    assert!(reason().contains("signed a statement about another file"), "{}", reason());
+
+    // A policy decides by the name of the file.
+    let rule = |names: &str| {
+        let policy = format!(
+            "version: 1\nkeys: {{release: {{file: release.pub}}}}\nrules: [{{names: ['{names}'], keys: [release]}}]\n"
+        );
+        bed.write("policy.yaml", &policy);
+    };
+    fs::write(bed.path(&archive), "other").unwrap();
+    rule("other-*");
+    let told = json(&verify(&bed, &archive, &["--policy", "policy.yaml"]).expect(1));
+    assert_eq!(told["reasons"][0], "no rule of policy `policy.yaml` matches this name, so no signature is trusted");
+}
+
+#[test]
+fn invalid_files_and_options_are_errors() {
+    let bed = Bed::new();
+    keygen(&bed, "release");
+    let archive = archive(&bed, false);
+    let error = |args: &[&str]| bed.plumbline(&[&["results"], args].concat()).expect(2).err;
+    assert!(error(&["attest", "gone.tar.gz", "--key", "release.key"]).contains("failed to read archive `gone.tar.gz`"));
+    assert!(error(&["attest", ".", "--key", "release.key"]).contains("is a directory"));
+    assert!(error(&["attest", &archive]).contains("PLUMBLINE_SIGNING_KEY"));
+    bed.write("text.tar.gz", "no archive");
+    assert!(error(&["attest", "text.tar.gz", "--key", "release.key"]).contains("failed to read archive"));
+    assert!(error(&["verify", &archive]).contains("found no policy"));
+    let args = ["verify", &archive, "--key", "release.pub", "--attestation", "gone.json"];
+    assert!(error(&args).contains("found no attestation `gone.json`"));
+    bed.write("bad.json", "{\"mediaType\": \"text/plain\"}");
+    let args = ["verify", &archive, "--key", "release.pub", "--attestation", "bad.json"];
+    assert!(error(&args).contains("invalid signatures `bad.json`"), "{}", error(&args));
+    let identity = ["verify", &archive, "--certificate-identity", "me@example.com"];
+    assert!(error(&identity).contains("--trusted-root"), "{}", error(&identity));
+    bed.write("root.json", "{}");
+    let identity =
+        [&identity[..], &["--certificate-oidc-issuer", "https://i.example", "--trusted-root", "root.json"]].concat();
+    assert!(error(&identity).contains("invalid trusted root `root.json`"), "{}", error(&identity));
+}
+
+#[test]
+fn an_archive_and_its_attestations_travel_through_a_registry() {
+    let bed = Bed::new();
+    let Some(registry) = Registry::start(&bed, "registry") else { return };
+    keygen(&bed, "release");
+    let archive = archive(&bed, false);
+    let written = json(&attest(&bed, &archive, "release").expect(0));
+    let name = format!("oci://{}/team/results:run-1", registry.host);
+    // The manifest keeps the signed name, whatever the file is called.
+    fs::rename(bed.path(&archive), bed.path("renamed.tar.gz")).unwrap();
+    fs::rename(bed.path(&format!("{archive}.sigstore.json")), bed.path("renamed.tar.gz.sigstore.json")).unwrap();
+    let pushed = json(&registry.plumbline(&bed, &["results", "push", &name, "renamed.tar.gz", "-o", "json"]).expect(0));
+    assert_eq!((&pushed["manifest"], &pushed["attestations"]), (&written["manifest"], &json!(1)));
+
+    let pulled = json(&registry.plumbline(&bed, &["results", "pull", &name, "-o", "json"]).expect(0));
+    assert_eq!((&pulled["path"], &pulled["digest"]), (&json!(archive), &written["digest"]));
+    verify(&bed, &archive, &["--key", "release.pub"]).expect(0);
+    registry.plumbline(&bed, &["results", "pull", &name, "--file", "copy.tar.gz"]).expect(0);
+    verify(&bed, "copy.tar.gz", &["--key", "release.pub"]).expect(0);
+
+    let plugin = format!("oci://{}/team/tap:1", registry.host);
+    let tar = crate::signing::packed(&bed, "tap", "hello");
+    registry.plumbline(&bed, &["plugin", "push", &tar, &plugin]).expect(0);
+    let done = registry.plumbline(&bed, &["results", "pull", &plugin]).expect(2);
+    assert!(done.err.contains("it is not the archive of a run"), "{}", done.err);
+    bed.write("text.tar.gz", "no archive");
+    let done = registry.plumbline(&bed, &["results", "push", &name, "text.tar.gz"]).expect(2);
+    assert!(done.err.contains("failed to read archive `text.tar.gz`"), "{}", done.err);
+}
+
+/// Cosign, in the version 3. `None`, and a message, if it is not there.
+fn cosign(bed: &Bed, args: &[&str]) -> Option<std::process::Output> {
+    let Some(program) = std::env::var_os("PLUMBLINE_COSIGN").filter(|named| !named.is_empty()) else {
+        eprintln!("SKIPPED: PLUMBLINE_COSIGN names no program of cosign");
+        return None;
+    };
+    let mut command = Command::new(program);
+    command.args(args).current_dir(bed.root()).env("HOME", bed.path("home")).env("COSIGN_PASSWORD", "");
+    command.env("NO_PROXY", "127.0.0.1");
+    Some(command.output().unwrap())
+}
+
+#[track_caller]
+fn accepted(output: &std::process::Output) {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{out}{err}");
+}
+
+#[test]
+fn cosign_verifies_our_attestations_and_we_verify_those_of_cosign() {
+    let bed = Bed::new();
+    keygen(&bed, "release");
+    let archive = archive(&bed, false);
+    attest(&bed, &archive, "release").expect(0);
+    let bundle = format!("{archive}.sigstore.json");
+    let args = |key, archive| {
+        [
+            "verify-blob-attestation",
+            "--key",
+            key,
+            "--bundle",
+            &bundle,
+            "--type",
+            TEST_RESULT,
+            "--insecure-ignore-tlog",
+            archive,
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    };
+    let run = |args: &[String]| cosign(&bed, &args.iter().map(String::as_str).collect::<Vec<_>>());
+    let Some(output) = run(&args("release.pub", &archive)) else { return };
+    accepted(&output);
+    // It rejects what we reject.
+    keygen(&bed, "stranger");
+    assert!(!run(&args("stranger.pub", &archive)).unwrap().status.success());
+    bed.write("other.tar.gz", "other");
+    assert!(!run(&args("release.pub", "other.tar.gz")).unwrap().status.success());
+
+    // A statement of the same type that cosign has signed, with the same key.
+    let predicate = &statement(&bed, &archive)["predicate"];
+    bed.write("predicate.json", &predicate.to_string());
+    accepted(&cosign(&bed, &["import-key-pair", "--key", "release.key", "--output-key-prefix", "cosign"]).unwrap());
+    let args = [
+        "attest-blob",
+        "--yes",
+        "--key",
+        "cosign.key",
+        "--predicate",
+        "predicate.json",
+        "--type",
+        TEST_RESULT,
+        "--bundle",
+        "cosign.sigstore.json",
+        "--tlog-upload=false",
+        "--use-signing-config=false",
+        &archive,
+    ];
+    accepted(&cosign(&bed, &args).unwrap());
+    let verified = verify(&bed, &archive, &["--key", "release.pub", "--attestation", "cosign.sigstore.json"]).expect(0);
+    assert_eq!(json(&verified)["result"], "PASSED");
+
+    // The signature of a plugin, with the command of docs/signing.md.
+    let tar = crate::signing::packed(&bed, "tap", "hello");
+    crate::signing::sign(&bed, &tar, "release").expect(0);
+    let bundle = format!("{tar}.sigstore.json");
+    let args = [
+        "verify-blob-attestation",
+        "--key",
+        "release.pub",
+        "--insecure-ignore-tlog",
+        "--bundle",
+        &bundle,
+        "--type",
+        RELEASE,
+        &tar,
+    ];
+    accepted(&cosign(&bed, &args).unwrap());
+}
+
+#[test]
+fn cosign_verifies_an_archive_in_a_registry() {
+    let bed = Bed::new();
+    let Some(registry) = Registry::start(&bed, "registry") else { return };
+    keygen(&bed, "release");
+    let archive = archive(&bed, false);
+    attest(&bed, &archive, "release").expect(0);
+    let image = format!("{}/team/results:run-1", registry.host);
+    registry.plumbline(&bed, &["results", "push", &format!("oci://{image}"), &archive]).expect(0);
+    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/attested-results/passed.rego");
+    let args = |key| {
+        [
+            "verify-attestation",
+            "--key",
+            key,
+            "--type",
+            TEST_RESULT,
+            "--insecure-ignore-tlog",
+            "--allow-http-registry",
+            "--policy",
+            policy,
+            &image,
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    };
+    let run = |args: &[String]| cosign(&bed, &args.iter().map(String::as_str).collect::<Vec<_>>());
+    let Some(output) = run(&args("release.pub")) else { return };
+    accepted(&output);
+    keygen(&bed, "stranger");
+    assert!(!run(&args("stranger.pub")).unwrap().status.success());
+}
+
+#[test]
+fn the_reference_implementation_of_in_toto_reads_our_statements() {
+    let bed = Bed::new();
+    keygen(&bed, "release");
+    let archive = archive(&bed, false);
+    attest(&bed, &archive, "release").expect(0);
+    let Some(python) = std::env::var_os("PLUMBLINE_IN_TOTO_PYTHON").filter(|named| !named.is_empty()) else {
+        eprintln!("SKIPPED: PLUMBLINE_IN_TOTO_PYTHON names no Python with the package `in-toto-attestation`");
+        return;
+    };
+    bed.write("statement.json", &statement(&bed, &archive).to_string());
+    let script = "
+import json, sys
+from google.protobuf.json_format import ParseDict
+import in_toto_attestation.v1.statement_pb2 as statement_pb2
+import in_toto_attestation.predicates.test_result.v0.test_result_pb2 as test_result_pb2
+from in_toto_attestation.v1.statement import Statement
+from in_toto_attestation.v1.resource_descriptor import ResourceDescriptor
+document = json.load(open('statement.json'))
+statement = Statement.copy_from_pb(ParseDict(document, statement_pb2.Statement()))
+statement.validate()
+result = ParseDict(document['predicate'], test_result_pb2.TestResult())
+assert result.result == 'PASSED' and len(result.passed_tests) == 2, result
+for resource in result.configuration:
+    ResourceDescriptor.copy_from_pb(resource).validate()
+";
+    let output = Command::new(python).args(["-c", script]).current_dir(bed.root()).output().unwrap();
+    accepted(&output);
+}
