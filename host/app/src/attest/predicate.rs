@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::AppError;
-use crate::results::{ResultTree, ShownResults};
-use crate::trees::Trees;
+use crate::results::ShownResults;
+use crate::trees::{TreeFacts, Trees};
 
 /// The most names in one list. A longer list is left out, because a part of it would mislead.
 const MAX_TESTS: usize = 10_000;
@@ -139,9 +139,10 @@ pub(super) fn predicate(
         let verdict = trees.verdict(plugin, &Chain::default())?;
         let item = trees.item(plugin)?;
         tests.add(plugin, &item, verdict.as_ref());
-        let tree = ResultTree { input: None, plugin, item, verdict, is_unreadable: false };
-        seen.add(&name, &tree, trees.verdict_counts(plugin, &tree.item));
-        tree.item.dismantle();
+        let facts = TreeFacts::of(&item);
+        let counts = trees.verdict_counts(plugin, &facts);
+        seen.add(&name, plugin, &facts, verdict.as_ref(), counts);
+        item.dismantle();
     }
     let verdict = match (run, seen.verdict()) {
         (Some(run), Verdict::Passed) => run,

@@ -304,7 +304,7 @@ pub struct ShownResults {
 
 impl ShownResults {
     /// Adds the tree of a plugin of `input`, with the counts of its leaves by status.
-    fn add(
+    pub(crate) fn add(
         &mut self,
         input: &str,
         plugin: &str,
