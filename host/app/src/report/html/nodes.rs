@@ -30,10 +30,13 @@ const MIN_DIFFERENCE: f64 = 0.5;
 /// The file of the machine's facts, whose groups are properties of the node.
 const FACTS_FILE: &str = "host-facts.json";
 
+/// A key and its value.
+type Property = (Rc<str>, Rc<str>);
+
 /// Properties of nodes: labels and versions from the cluster, and facts of the machine.
 #[derive(Default)]
 pub(super) struct Nodes {
-    properties: BTreeMap<Rc<str>, Vec<(Rc<str>, Rc<str>)>>,
+    properties: BTreeMap<Rc<str>, Vec<Property>>,
     strings: HashSet<Rc<str>>,
     is_facts: bool,
 }
@@ -107,13 +110,13 @@ impl Nodes {
         if failed == 0 || others == 0 {
             return Vec::new();
         }
-        let mut counts: HashMap<(&Rc<str>, &Rc<str>), (usize, usize)> = HashMap::new();
+        let mut counts: HashMap<&Property, (usize, usize)> = HashMap::new();
         let mut values: HashMap<&Rc<str>, HashSet<&Rc<str>>> = HashMap::new();
         for (node, has_failed) in &row.nodes {
-            for (key, value) in self.properties.get(node).into_iter().flatten() {
-                let (with_failure, without) = counts.entry((key, value)).or_default();
+            for property in self.properties.get(node).into_iter().flatten() {
+                let (with_failure, without) = counts.entry(property).or_default();
                 *(if *has_failed { with_failure } else { without }) += 1;
-                values.entry(key).or_default().insert(value);
+                values.entry(&property.0).or_default().insert(&property.1);
             }
         }
         let share = |n: usize, of: usize| n as f64 / of as f64;
