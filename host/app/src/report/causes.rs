@@ -9,7 +9,7 @@ use crate::report::failures::{Suites, TreeFailures};
 use crate::report::summary::PREFIX;
 use crate::report::text::{name, one_line};
 
-/// The failures that people see at a glance. Up to this number, reports do not group them.
+/// The failed tests that people see at a glance. Up to this number, reports do not group them.
 const HANDFUL: usize = 5;
 /// The causes that the text lists, and the tests of each.
 const MAX_CAUSES: usize = 20;
@@ -17,9 +17,9 @@ const MAX_LISTED: usize = 5;
 /// The tests of a cause that are distinguished.
 const MAX_TESTS: usize = 10_000;
 
-/// Whether a report of `failures` failures groups them by cause.
-pub(crate) fn are_grouped(failures: usize, causes: &[Cause]) -> bool {
-    failures > HANDFUL && !causes.is_empty() && causes.len() < failures
+/// Whether a report of `tests` failed tests groups them by cause.
+pub(crate) fn are_grouped(tests: usize, causes: &[Cause]) -> bool {
+    tests > HANDFUL && !causes.is_empty() && causes.len() < tests
 }
 
 /// `47 failures, 3 causes`.
@@ -43,10 +43,10 @@ pub(crate) fn tests_by_cause<'a>(root: &'a Item, causes: &[Cause]) -> Vec<Caused
 }
 
 /// Prints the causes of the failures below `root`, to follow its summary. Prints nothing for a
-/// handful of failures, or if each has a cause of its own.
+/// handful of tests, or if each has a cause of its own.
 pub fn causes_report(root: &Item, causes: &[Cause], out: &mut impl Write) -> io::Result<()> {
     let failed = TreeFailures::of(root);
-    if !are_grouped(failed.leaves, causes) {
+    if !are_grouped(failed.tests.len(), causes) {
         return Ok(());
     }
     writeln!(out, "\n{}:", headline(failed.leaves, causes))?;
@@ -109,13 +109,14 @@ mod tests {
     fn a_test_on_many_nodes_is_one_line() {
         let node = |n: usize| Item {
             meta: [("type".to_owned(), "node".to_owned())].into(),
-            items: vec![failed("disk")],
+            items: (0..6).map(|test| failed(&format!("disk {test}"))).collect(),
             ..failed(&format!("n{n}"))
         };
         let root = Item { items: (0..9).map(node).collect(), ..failed("p") };
-        let told = text(&root, &[cause("aa", (0..9).collect())]);
-        assert!(told.starts_with("\n9 failures, 1 cause:\n9  "), "{told}");
-        assert!(told.ends_with("(cause aa)\n     disk: failed on all 9 nodes: n0, n1, … 7 more\n"), "{told}");
+        let told = text(&root, &[cause("aa", (0..54).collect())]);
+        assert!(told.starts_with("\n54 failures, 1 cause:\n54  "), "{told}");
+        assert!(told.contains("(cause aa)\n      disk 0: failed on all 9 nodes: n0, n1, … 7 more\n"), "{told}");
+        assert!(told.ends_with("      and 1 more\n"), "{told}");
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub fn markdown(trees: &[(Item, Vec<Cause>)], out: &mut impl Write) -> io::Resul
     }
     for (root, causes) in trees {
         let failed = TreeFailures::of(root);
-        if are_grouped(failed.leaves, causes) {
+        if are_grouped(failed.tests.len(), causes) {
             by_cause(root, &failed, causes, out)?;
         } else if failed.leaves > 0 {
             writeln!(out, "\n### {}: {} failed\n", escape(&root.name), failed.leaves)?;

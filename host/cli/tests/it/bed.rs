@@ -156,9 +156,11 @@ impl Bed {
     /// The result tree of `plugin` in the only archive.
     pub(crate) fn tree(&self, plugin: &str) -> Value {
         let done = self.plumbline(&["results", &self.archive(), "-p", plugin, "-o", "json"]);
-        let trees: Value =
+        let mut trees: Value =
             serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err));
-        trees[0].clone()
+        // It is not a part of the tree.
+        trees[0].as_object_mut().unwrap().remove("causes");
+        trees[0].take()
     }
 
     /// Creates a gate. A script waits at `read _ < NAME` until [`Gate::open`] is called.
