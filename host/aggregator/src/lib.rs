@@ -14,6 +14,7 @@
 //!   not know any result format.
 #![forbid(unsafe_code)]
 
+pub mod bucket;
 pub mod deliver;
 mod dispatcher;
 pub mod journal;

@@ -6,7 +6,7 @@ mod section;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plumbline_core::Item;
 use plumbline_core::judgement::PluginVerdict;
 
@@ -20,6 +20,26 @@ const STYLE: &str = include_str!("style.css");
 /// The content security policy. Even if markup from results were not escaped, it could not load or
 /// run anything.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// The start of a page, up to its content.
+pub(crate) fn start(title: &str) -> Markup {
+    html! {
+        (DOCTYPE)
+        (PreEscaped("<html lang=\"en\">\n"))
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            title { (title) }
+            style { (PreEscaped(STYLE)) }
+        }
+        (PreEscaped("\n<body>\n"))
+    }
+}
+
+/// The end of a page.
+pub(crate) const END: &str = "</main>\n</body>\n</html>";
 
 /// The head of the page.
 #[derive(Debug, Clone, Default)]
@@ -57,17 +77,7 @@ impl Page {
     pub fn finish(self, facts: &PageFacts, out: &mut impl Write) -> io::Result<()> {
         let title = format!("Results of {}", name(&facts.archive));
         let head = html! {
-            (DOCTYPE)
-            (PreEscaped("<html lang=\"en\">\n"))
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                title { (title) }
-                style { (PreEscaped(STYLE)) }
-            }
-            (PreEscaped("\n<body>\n"))
+            (start(&title))
             header {
                 h1 { (title) }
                 p.soft {
@@ -83,6 +93,6 @@ impl Page {
         let mut parts = self.parts.into_inner().map_err(io::IntoInnerError::into_error)?;
         parts.seek(SeekFrom::Start(0))?;
         io::copy(&mut parts, out)?;
-        writeln!(out, "</main>\n</body>\n</html>")
+        writeln!(out, "{END}")
     }
 }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::Global;
 use crate::args::shared::{DEFAULT_TIMEOUT, RunFormat, context, limit};
+use crate::commands::history::prune;
 use crate::commands::run::RunArgs;
 use crate::error::verdict_code;
 use crate::logging;
@@ -36,6 +37,7 @@ pub(super) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
         watch.stop().await;
         let run = executed?;
         let printed = print_outcome(&run, format);
+        prune(&context(&options.registry), &options.retention, &run.finished.archive);
         // After a hangup, there is no terminal to print on. The archive has everything.
         if !run.finished.status.interrupted {
             printed?;
@@ -64,7 +66,7 @@ fn local_options(args: &RunArgs) -> LocalRunOptions {
         plugins: options.plugins.clone(),
         command: (!local.command.is_empty()).then_some(command),
         resume: local.resume.clone(),
-        output: options.dir.clone(),
+        output: options.archive_dir().cloned(),
         timeout: limit(options.timeout.unwrap_or(DEFAULT_TIMEOUT)),
         requirements: options.requirements.clone(),
         judges: options.judge.clone(),
