@@ -6,6 +6,7 @@ use plumbline_core::Status;
 
 use super::matrix::{Matrix, MatrixTest};
 use super::{Change, Difference};
+use crate::history::LEGEND;
 use crate::report::markdown::escape;
 use crate::report::text::{name, one_line, short_seconds};
 
@@ -130,7 +131,7 @@ pub fn matrix_text(found: &Matrix, out: &mut impl Write) -> io::Result<()> {
     if found.tests.len() > MAX_LISTED {
         writeln!(out, "  and {} more: `-o json` has all", found.tests.len() - MAX_LISTED)?;
     }
-    writeln!(out, "\n. passed, F failed, f failed and passed, - did not run, ? other status")
+    writeln!(out, "\n{LEGEND}")
 }
 
 /// Prints the same as tables.
@@ -153,7 +154,7 @@ pub fn matrix_markdown(found: &Matrix, out: &mut impl Write) -> io::Result<()> {
     if found.tests.len() > MAX_LISTED {
         writeln!(out, "\nand {} more tests", found.tests.len() - MAX_LISTED)?;
     }
-    writeln!(out, "\n`.` passed, `F` failed, `f` failed and passed, `-` did not run, `?` other status")
+    writeln!(out, "\n{}", escape(LEGEND))
 }
 
 pub(super) fn matrix_label(test: &MatrixTest) -> String {

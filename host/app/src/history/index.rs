@@ -33,6 +33,9 @@ const MAX_TESTS: usize = 1_000_000;
 /// The most bytes of the names of different tests.
 const MAX_NAMES: usize = 256 << 20;
 
+/// What the letters of outcomes mean.
+pub(crate) const LEGEND: &str = ". passed, F failed, f failed and passed, - did not run, ? other status";
+
 /// How a test ended in a run, over all of its attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {

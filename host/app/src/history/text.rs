@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::difference::{prefix, with_class};
+use crate::history::index::LEGEND;
 use crate::history::report::{HistoryReport, TestHistory};
 use crate::report::text::{name, short_seconds};
 
@@ -62,17 +63,22 @@ pub fn history_text(report: &HistoryReport, every: bool, out: &mut impl Write) -
     writeln!(out, "{runs} run{}{span}; {tests} ran\n", if runs == 1 { "" } else { "s" })?;
     clusters(report, out)?;
     let several = report.has_several_clusters();
-    if every {
-        return list("tests", &report.tests.iter().collect::<Vec<_>>(), MAX_SELECTED, several, out);
-    }
-    let lists = [("failing", report.failing()), ("flaky", report.flaky()), ("much slower", report.slower())];
+    let (lists, most) = match every {
+        true => (vec![("tests", report.tests.iter().collect::<Vec<_>>())], MAX_SELECTED),
+        false => {
+            let lists =
+                vec![("failing", report.failing()), ("flaky", report.flaky()), ("much slower", report.slower())];
+            (lists, MAX_LISTED)
+        }
+    };
     for (title, tests) in &lists {
-        list(title, tests, MAX_LISTED, several, out)?;
+        list(title, tests, most, several, out)?;
     }
-    if lists.iter().all(|(_, tests)| tests.is_empty()) {
-        writeln!(out, "\nno test fails, is flaky or became much slower")?;
+    match (lists.iter().all(|(_, tests)| tests.is_empty()), every) {
+        (true, true) => writeln!(out, "\nno test of this name ran"),
+        (true, false) => writeln!(out, "\nno test fails, is flaky or became much slower"),
+        (false, _) => writeln!(out, "\n{LEGEND}"),
     }
-    Ok(())
 }
 
 fn clusters(report: &HistoryReport, out: &mut impl Write) -> io::Result<()> {
@@ -92,7 +98,7 @@ fn clusters(report: &HistoryReport, out: &mut impl Write) -> io::Result<()> {
     };
     let [a, b, c, d] = [0, 1, 2, 3].map(width);
     for [cluster, version, runs, good, first, last] in &rows {
-        writeln!(out, "{cluster:a$}  {version:b$}  {runs:>c$}  {good:>d$}  {first:10}  {last:10}")?;
+        writeln!(out, "{cluster:a$}  {version:b$}  {runs:>c$}  {good:>d$}  {first:10}  {last}")?;
     }
     Ok(())
 }
