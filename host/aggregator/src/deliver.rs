@@ -224,6 +224,18 @@ fn parse(url: &str, settings: &BTreeMap<String, String>) -> Result<Target, Strin
     }
 }
 
+/// Parses a URL `s3://BUCKET/PREFIX` to the bucket, the prefix and the client of the storage.
+pub(crate) fn bucket_and_prefix(
+    url: &str,
+    settings: &BTreeMap<String, String>,
+) -> Result<(String, String, Arc<dyn ObjectStore>), DeliverError> {
+    let invalid = |why: String| DeliverError::Address { url: without_credentials(url), why };
+    match parse(url, settings).map_err(invalid)? {
+        Target::S3 { bucket, prefix, store } => Ok((bucket, prefix, store)),
+        Target::Http { .. } => Err(invalid("write it as `s3://BUCKET/PREFIX`".to_owned())),
+    }
+}
+
 /// Removes the credentials from a rejected URL for a message.
 fn without_credentials(url: &str) -> String {
     match (url.split_once("://"), url.rsplit_once('@')) {

@@ -14,6 +14,7 @@
 //!   not know any result format.
 #![forbid(unsafe_code)]
 
+pub mod bucket;
 mod causes;
 pub mod deliver;
 mod dispatcher;

@@ -1,7 +1,7 @@
 //! The user's cache: what is in it, and how to remove it.
 //!
 //! Everything in the cache is made again when it is needed: compiled modules, bundles that were
-//! unpacked, downloads, and programs from images.
+//! unpacked, downloads, indexes of archives, and programs from images.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -9,13 +9,15 @@ use std::{fs, io};
 use serde::Serialize;
 
 use crate::error::AppError;
+use crate::history::CACHE_DIR;
 use crate::local_runs;
 use crate::modules::cache_root;
 
 /// What is in the directories of the cache, by name.
-const SECTIONS: [(&str, &str); 4] = [
+const SECTIONS: [(&str, &str); 5] = [
     ("bundles", "unpacked bundles of runs"),
     ("downloads", "downloads from registries"),
+    (CACHE_DIR, "indexes of directories with archives that are not writable"),
     ("modules", "compiled modules"),
     ("programs", "programs from images of the suite"),
 ];

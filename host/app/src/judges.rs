@@ -16,12 +16,17 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::AppError;
 use crate::files;
+use crate::history::{History, HistoryReport, Selection, flaky_list, flaky_tests, known_failures};
 use crate::modules::{Limits, modules};
+use crate::results::is_unpacked;
 use crate::sources::ResolvedPlugin;
 use crate::trees::{Reprocess, Trees};
 
 /// The plugin to judge if none is named and there are several.
 const SUITE: &str = "e2e";
+
+/// How many runs in a row a known failure must have failed, if the user sets no number.
+pub const DEFAULT_BASELINE_RUNS: u64 = 3;
 
 /// How failures are judged.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -30,8 +35,9 @@ pub struct JudgeOptions {
     /// List of known failures that do not count, in YAML or JSON (docs/judges.md); repeatable
     #[arg(long, value_name = "FILE")]
     pub known_failures: Vec<PathBuf>,
-    /// List of flaky tests whose failures do not count; repeatable
-    #[arg(long, value_name = "FILE")]
+    /// List of flaky tests whose failures do not count, or a directory with archives, which gives
+    /// the measured flaky tests (docs/history.md); repeatable
+    #[arg(long, value_name = "FILE|DIR")]
     pub flaky: Vec<PathBuf>,
     /// List of tests that may be skipped; every other skipped test counts as a failure; repeatable
     #[arg(long, value_name = "FILE")]
@@ -40,9 +46,13 @@ pub struct JudgeOptions {
     /// `\[Conformance\]`
     #[arg(long, value_name = "REGEX")]
     pub required_tests: Option<String>,
-    /// Archive of an earlier run: failures that it has too do not count
-    #[arg(long, value_name = "ARCHIVE")]
+    /// Archive of an earlier run, or a directory with archives: failures that it has too do not
+    /// count
+    #[arg(long, value_name = "ARCHIVE|DIR")]
     pub baseline: Option<PathBuf>,
+    /// With a directory as baseline: how many runs in a row a test must have failed, up to now
+    #[arg(long, value_name = "N", requires = "baseline", default_value_t = DEFAULT_BASELINE_RUNS, value_parser = clap::value_parser!(u64).range(1..))]
+    pub baseline_runs: u64,
     /// File of checks: requirements on results, health and logs (docs/judges.md); repeatable
     #[arg(long, value_name = "FILE")]
     pub checks: Vec<PathBuf>,
@@ -98,12 +108,23 @@ pub fn chain(context: &Context, options: &JudgeOptions, plugin: &str, limits: &L
                 .hint("see docs/judges.md for the format and the limits of lists and checks")
         })
     };
+    let (flaky_dirs, flaky_files): (Vec<PathBuf>, Vec<PathBuf>) =
+        options.flaky.iter().cloned().partition(|path| path.is_dir());
+    let mut flaky = read(&flaky_files)?;
+    for dir in &flaky_dirs {
+        let (report, source) = history(context, dir, plugin, limits)?;
+        flaky.push(ListFile::new(FLAKY_LIST, flaky_list(&flaky_tests(&report), &source)));
+    }
     let chain = Chain {
         known_failures: read(&options.known_failures)?,
-        flaky: read(&options.flaky)?,
+        flaky,
         allowed_skips: read(&options.allowed_skips)?,
         required: options.required_tests.clone(),
-        baseline: options.baseline.as_deref().map(|archive| baseline(context, archive, plugin, limits)).transpose()?,
+        baseline: options
+            .baseline
+            .as_deref()
+            .map(|from| baseline(context, options, from, plugin, limits))
+            .transpose()?,
         checks: read(&options.checks)?,
     };
     if chain.is_empty() {
@@ -113,7 +134,33 @@ pub fn chain(context: &Context, options: &JudgeOptions, plugin: &str, limits: &L
     Ok(chain)
 }
 
-fn baseline(context: &Context, archive: &Path, plugin: &str, limits: &Limits) -> Result<Baseline, AppError> {
+/// The name of a list of flaky tests from a history.
+const FLAKY_LIST: &str = "measured-flaky-tests.yaml";
+
+/// The history of `plugin` in a directory with archives, and its name as the source of rulings.
+fn history(context: &Context, dir: &Path, plugin: &str, limits: &Limits) -> Result<(HistoryReport, String), AppError> {
+    let history = History::open(context, &[dir.to_owned()], limits)?;
+    history.problems().iter().for_each(|problem| context.reporter.error(problem));
+    let report = history.report(&Selection { plugin: Some(plugin.to_owned()), ..Selection::default() })?;
+    let source = format!("history of {} runs in {}", report.runs.len(), dir.display());
+    Ok((report, source))
+}
+
+fn baseline(
+    context: &Context,
+    options: &JudgeOptions,
+    archive: &Path,
+    plugin: &str,
+    limits: &Limits,
+) -> Result<Baseline, AppError> {
+    if archive.is_dir() && !is_unpacked(archive) {
+        let (report, source) = history(context, archive, plugin, limits)?;
+        let known = known_failures(&report, options.baseline_runs);
+        let names = known.iter().map(|test| test.list_name()).collect();
+        return Baseline::of_names(names, source).map_err(|error| {
+            AppError::usage(format!("failed to use directory `{}` as baseline", archive.display())).because(&error)
+        });
+    }
     let mut trees = Trees::open(context, archive, Reprocess { limits: limits.clone(), ..Reprocess::default() })?;
     let known = trees.plugins();
     if !known.iter().any(|name| name == plugin) {

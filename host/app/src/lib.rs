@@ -13,8 +13,8 @@
 //! * [`local_run`], [`cluster_run`], [`manifest`], [`suite`]: runs on this machine and in a cluster,
 //!   and the conformance suite in a run.
 //! * [`aggregator`], [`process`]: roles of the program in a cluster.
-//! * [`results`], [`trees`], [`judges`], [`causes`], [`difference`]: reads, judges, groups and compares
-//!   the results of runs.
+//! * [`results`], [`trees`], [`judges`], [`causes`], [`difference`], [`history`]: reads, judges, groups
+//!   and compares the results of runs, and follows tests over many runs.
 //! * [`attest`]: signs, verifies, pushes and pulls statements about the results of runs.
 //! * [`report`]: renders results as text, Markdown, HTML, JUnit XML, JSON and YAML.
 //! * [`images`], [`submission`]: the images of a run, and submissions of conformance results.
@@ -51,6 +51,7 @@ pub mod difference;
 pub mod doctor;
 mod error;
 mod files;
+pub mod history;
 pub mod images;
 pub mod judges;
 pub mod local_run;

@@ -267,13 +267,7 @@ impl Baseline {
         let name = archive
             .file_name()
             .map_or_else(|| archive.display().to_string(), |name| name.to_string_lossy().into_owned());
-        if failed.len() > MAX_FAILURES {
-            return Err(ChainError::TooManyFailures { archive: name, count: failed.len() });
-        }
-        if failed.iter().map(|name| name.len()).sum::<usize>() > MAX_NAMES {
-            return Err(ChainError::TooLongNames { archive: name });
-        }
-        let failed = failed.into_iter().map(Cow::into_owned).collect();
+        let failed = bounded(failed.into_iter().map(Cow::into_owned).collect(), &name)?;
         let source = if archive.is_dir() {
             name
         } else {
@@ -281,6 +275,16 @@ impl Baseline {
             let digest = digest.map_err(|source| ChainError::Read { path: archive.to_owned(), source })?;
             format!("{name} (sha256 {})", digest.hex())
         };
+        Ok(Self { failed, source })
+    }
+
+    /// Takes names of tests, as [`Baseline::of_tree`] forms them. `source` says where they come
+    /// from.
+    ///
+    /// # Errors
+    /// When there are more than [`MAX_FAILURES`], or the names are too long.
+    pub fn of_names(failed: BTreeSet<String>, source: String) -> Result<Self, ChainError> {
+        let failed = bounded(failed.into_iter().collect(), &source)?;
         Ok(Self { failed, source })
     }
 
@@ -293,6 +297,16 @@ impl Baseline {
     pub fn is_empty(&self) -> bool {
         self.failed.is_empty()
     }
+}
+
+fn bounded(failed: Vec<String>, source: &str) -> Result<Vec<String>, ChainError> {
+    if failed.len() > MAX_FAILURES {
+        return Err(ChainError::TooManyFailures { archive: source.to_owned(), count: failed.len() });
+    }
+    if failed.iter().map(String::len).sum::<usize>() > MAX_NAMES {
+        return Err(ChainError::TooLongNames { archive: source.to_owned() });
+    }
+    Ok(failed)
 }
 
 /// Normalizes a name as judges do: without a leading `[It] ` and surrounding whitespace.

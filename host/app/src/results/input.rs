@@ -57,7 +57,7 @@ pub fn open_input(
     }
     let name = path.display().to_string();
     if path.is_dir() {
-        if ROOT.iter().any(|entry| path.join(entry).exists()) {
+        if is_unpacked(path) {
             return Ok(Input { trees: Trees::open(context, path, reprocess)?, name, kept: Vec::new() });
         }
         if let Some(newest) = newest_archive(path)? {
@@ -137,28 +137,43 @@ fn lay_out(path: &Path, file: &str, format: &str) -> io::Result<TempDir> {
 }
 
 fn newest_archive(dir: &Path) -> Result<Option<PathBuf>, AppError> {
+    let mut newest: Option<(SystemTime, PathBuf)> = None;
+    for path in archive_files(dir)? {
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        let candidate = (metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), path);
+        if metadata.is_file() && newest.as_ref().is_none_or(|newest| *newest < candidate) {
+            newest = Some(candidate);
+        }
+    }
+    Ok(newest.map(|(_, path)| path))
+}
+
+/// The entries of a directory whose names are those of complete archives.
+pub(crate) fn archive_files(dir: &Path) -> Result<Vec<PathBuf>, AppError> {
     let unreadable =
         |error: io::Error| AppError::usage(format!("failed to read directory `{}`", dir.display())).because(&error);
-    let mut newest: Option<(SystemTime, PathBuf)> = None;
+    let mut files = Vec::new();
     for (at, entry) in fs::read_dir(dir).map_err(unreadable)?.enumerate() {
         if at >= MAX_FILES {
             return Err(AppError::usage(format!("directory `{}` has more than {MAX_FILES} files", dir.display()))
                 .hint("pass the archive itself"));
         }
         let entry = entry.map_err(unreadable)?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        // Incomplete archives have hidden names.
-        if name.starts_with('.') || !EXTENSIONS.iter().any(|extension| name.ends_with(extension)) {
-            continue;
-        }
-        let Ok(metadata) = fs::metadata(entry.path()) else { continue };
-        let candidate = (metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), entry.path());
-        if metadata.is_file() && newest.as_ref().is_none_or(|newest| *newest < candidate) {
-            newest = Some(candidate);
+        if is_archive_file(&entry.file_name().to_string_lossy()) {
+            files.push(entry.path());
         }
     }
-    Ok(newest.map(|(_, path)| path))
+    Ok(files)
+}
+
+/// Whether a file name is that of a complete archive. Incomplete ones have hidden names.
+pub(crate) fn is_archive_file(name: &str) -> bool {
+    !name.starts_with('.') && EXTENSIONS.iter().any(|extension| name.ends_with(extension))
+}
+
+/// Whether a directory is an unpacked archive.
+pub(crate) fn is_unpacked(dir: &Path) -> bool {
+    ROOT.iter().any(|entry| dir.join(entry).exists())
 }
 
 /// Copies standard input to a file, because archives are read more than once.

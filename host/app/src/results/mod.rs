@@ -16,13 +16,14 @@ use plumbline_core::{GLOBAL, Item, Status, Verdict, text};
 
 use crate::causes::{self, Cause, Failures};
 use crate::context::Context;
-use crate::difference::{self, Difference, Tests};
+use crate::difference::{self, Difference, Matrix, Tests};
 use crate::error::AppError;
 use crate::judges::{JudgeOptions, chain, judged_plugin, rehearse_chain};
 use crate::modules::LimitsFile;
 use crate::trees::{Reprocess, TreeFacts, Trees};
 
 pub use input::{Input, open_input};
+pub(crate) use input::{archive_files, is_archive_file, is_unpacked};
 pub use views::{Collected, Html, JsonArray, View, YamlDocuments};
 
 /// The most names of plugins in an error, and the most errors about plugins of one archive.
@@ -355,48 +356,63 @@ impl ShownResults {
     }
 }
 
+/// The most runs that are compared at once. Their tests are in memory.
+const MAX_COMPARED: usize = 50;
+
 /// Which runs are compared.
 #[derive(Debug, Clone, Default)]
 pub struct CompareOptions {
-    /// The earlier archive, or a directory with archives.
-    pub before: PathBuf,
-    /// The later archive, or a directory with archives.
-    pub after: PathBuf,
-    /// The plugin to compare. By default, every plugin of both.
+    /// Two or more archives, or directories with archives, the earliest run first.
+    pub inputs: Vec<PathBuf>,
+    /// The plugin to compare. By default, every plugin that all of them have.
     pub plugin: Option<String>,
     /// The file with limits.
     pub limits: LimitsFile,
 }
 
-/// The differences between two runs.
+/// The differences between runs.
 pub struct Comparison {
-    /// The tests that changed.
+    /// The tests that changed between the last two runs.
     pub difference: Difference,
-    /// Plugins without a test that ran in the later run, so that nothing can be said about them.
+    /// The tests of all runs, if there are more than two.
+    pub matrix: Option<Matrix>,
+    /// Plugins without a test that ran in the last run, so that nothing can be said about them.
     pub silent: Vec<String>,
 }
 
-/// Compares two runs. Plugins that only one has are reported.
+/// Compares runs. Plugins that only some of them have are reported.
 pub fn compare(context: &Context, options: &CompareOptions) -> Result<Comparison, AppError> {
-    let open = |path: &Path| {
+    if options.inputs.len() > MAX_COMPARED {
+        return Err(AppError::usage(format!("more than {MAX_COMPARED} archives to compare"))
+            .hint("follow tests over many runs with `plumbline history`"));
+    }
+    let mut inputs = Vec::new();
+    for path in &options.inputs {
         let reprocess = Reprocess { limits: options.limits.load()?, ..Reprocess::default() };
-        open_input(context, path, reprocess, None)
+        inputs.push(open_input(context, path, reprocess, None)?);
+    }
+    let plugins = plugins(context, options, &inputs)?;
+    let mut runs = Vec::new();
+    for input in &mut inputs {
+        runs.push((input.name.clone(), tests(&mut input.trees, &plugins)?));
+    }
+    let [.., (_, before), (_, after)] = runs.as_slice() else {
+        return Err(AppError::usage("nothing to compare: pass two archives or more"));
     };
-    let (mut before, mut after) = (open(&options.before)?, open(&options.after)?);
-    let plugins = plugins(context, options, &before.trees, &after.trees)?;
-    let (earlier, later) = (tests(&mut before.trees, &plugins)?, tests(&mut after.trees, &plugins)?);
-    let silent = silent_plugins(&plugins, &earlier, &later).into_iter().cloned().collect();
-    Ok(Comparison { difference: difference::compare(&earlier, &later), silent })
+    let silent = silent_plugins(&plugins, before, after).into_iter().cloned().collect();
+    match runs.len() {
+        2 => Ok(Comparison { difference: difference::compare(before, after), matrix: None, silent }),
+        _ => {
+            let matrix = difference::matrix(&runs);
+            Ok(Comparison { difference: matrix.last.clone(), matrix: Some(matrix), silent })
+        }
+    }
 }
 
-/// The plugins to compare: the one of the options, or all that both runs have.
-fn plugins(
-    context: &Context,
-    options: &CompareOptions,
-    before: &Trees,
-    after: &Trees,
-) -> Result<Vec<String>, AppError> {
-    let archives = [(&options.before, before.plugins()), (&options.after, after.plugins())];
+/// The plugins to compare: the one of the options, or all that every run has.
+fn plugins(context: &Context, options: &CompareOptions, inputs: &[Input]) -> Result<Vec<String>, AppError> {
+    let archives: Vec<(&PathBuf, Vec<String>)> =
+        options.inputs.iter().zip(inputs).map(|(path, input)| (path, input.trees.plugins())).collect();
     if let Some(plugin) = &options.plugin {
         for (path, plugins) in &archives {
             if !plugins.contains(plugin) {
@@ -406,21 +422,23 @@ fn plugins(
         }
         return Ok(vec![plugin.clone()]);
     }
-    let [(_, first), (_, second)] = &archives;
-    let (first, second): (BTreeSet<&String>, BTreeSet<&String>) = (first.iter().collect(), second.iter().collect());
-    for (plugins, others, path) in [(&first, &second, &options.before), (&second, &first, &options.after)] {
-        for plugin in plugins.difference(others) {
-            context
-                .reporter
-                .warning(&format!("only archive `{}` has plugin `{plugin}`: it is not compared", path.display()));
+    let in_all = |plugin: &String| archives.iter().all(|(_, plugins)| plugins.contains(plugin));
+    for (path, plugins) in &archives {
+        for plugin in plugins.iter().filter(|plugin| !in_all(plugin)) {
+            let (path, several) = (path.display(), archives.len() > 2);
+            context.reporter.warning(&match several {
+                false => format!("only archive `{path}` has plugin `{plugin}`: it is not compared"),
+                true => format!("archive `{path}` has plugin `{plugin}`, and others do not: it is not compared"),
+            });
         }
     }
-    let both: Vec<String> = first.intersection(&second).map(|plugin| (*plugin).clone()).collect();
-    if both.is_empty() {
-        return Err(AppError::usage("nothing to compare: the two archives have no plugin in common")
+    let all: BTreeSet<&String> = archives.iter().flat_map(|(_, plugins)| plugins).collect();
+    let common: Vec<String> = all.into_iter().filter(|plugin| in_all(plugin)).cloned().collect();
+    if common.is_empty() {
+        return Err(AppError::usage("nothing to compare: the archives have no plugin in common")
             .hint("compare archives of runs with the same plugins"));
     }
-    Ok(both)
+    Ok(common)
 }
 
 /// The plugins without a test that ran in the later run, although one ran in the earlier run, or

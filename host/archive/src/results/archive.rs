@@ -58,16 +58,39 @@ impl ResultsArchive {
 
     /// Opens the archive at `path`.
     pub fn open_with(path: &Path, limits: &ReadLimits) -> Result<Self, ReadError> {
+        Self::open_visiting(path, limits, &mut |_, _| false, &mut |_, _| Ok(()))
+    }
+
+    /// Opens the archive at `path`, and calls `each` for every file that `wanted` accepts by name
+    /// and size. For a `.tar.gz`, this takes one pass over the archive.
+    ///
+    /// A damaged archive may pass files to `each` before the damage is found. If a name occurs
+    /// twice, the last file with it is the one that counts. Files named `._…` are left out, because
+    /// macOS keeps attributes in them.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`ResultsArchive::open`]. An error of `each` becomes
+    /// [`ReadError::File`].
+    pub fn open_visiting(
+        path: &Path,
+        limits: &ReadLimits,
+        wanted: &mut dyn FnMut(&str, u64) -> bool,
+        each: &mut dyn FnMut(&str, &mut dyn Read) -> io::Result<()>,
+    ) -> Result<Self, ReadError> {
         let failed = |source| ReadError::Open(path.to_owned(), source);
         let metadata = fs::metadata(path).map_err(failed)?;
         let (mut source, index) = if metadata.is_dir() {
             let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(failed)?;
             let index = Index::of_directory(&dir, path, limits)?;
-            (Source::Directory(dir), index)
+            let mut source = Source::Directory(dir);
+            visit(&mut source, &index, wanted, &mut |name, reader| {
+                each(name, reader).map(|()| ControlFlow::Continue(()))
+            })?;
+            (source, index)
         } else if metadata.is_file() {
             let cursor = Cursor::new(File::open(path).map_err(failed)?);
             let begin = cursor.rewound().map_err(failed)?;
-            let index = Index::of_stream(begin, path, limits)?;
+            let index = Index::of_stream(begin, path, limits, wanted, each)?;
             (Source::Stream(cursor), index)
         } else {
             return Err(ReadError::Special(path.to_owned()));
@@ -161,22 +184,31 @@ impl ResultsArchive {
         wanted: &mut dyn FnMut(&str, u64) -> bool,
         each: &mut dyn FnMut(&str, &mut FileReader<'_>) -> io::Result<ControlFlow<()>>,
     ) -> Result<(), ReadError> {
-        let mut files: Vec<(&str, MemberLocation)> = Vec::new();
-        for (name, place) in &self.index.files {
-            if wanted(name, place.size) {
-                files.push((name, *place));
-            }
-        }
-        files.sort_unstable_by_key(|(_, place)| place.offset);
-        for (name, place) in files {
-            let mut reader = self.source.open(name, place)?;
-            let flow = each(name, &mut reader).map_err(|source| ReadError::File(name.to_owned(), source))?;
-            if flow.is_break() {
-                break;
-            }
-        }
-        Ok(())
+        visit(&mut self.source, &self.index, wanted, each)
     }
+}
+
+fn visit(
+    source: &mut Source,
+    index: &Index,
+    wanted: &mut dyn FnMut(&str, u64) -> bool,
+    each: &mut dyn FnMut(&str, &mut FileReader<'_>) -> io::Result<ControlFlow<()>>,
+) -> Result<(), ReadError> {
+    let mut files: Vec<(&str, MemberLocation)> = Vec::new();
+    for (name, place) in &index.files {
+        if wanted(name, place.size) {
+            files.push((name, *place));
+        }
+    }
+    files.sort_unstable_by_key(|(_, place)| place.offset);
+    for (name, place) in files {
+        let mut reader = source.open(name, place)?;
+        let flow = each(name, &mut reader).map_err(|source| ReadError::File(name.to_owned(), source))?;
+        if flow.is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 impl Source {

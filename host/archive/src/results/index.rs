@@ -1,7 +1,7 @@
 //! The index of the files in an archive, and its metadata.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 
@@ -43,30 +43,44 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Reads the whole `.tar.gz` at `path`, which verifies it.
-    pub(super) fn of_stream(source: impl Read, path: &Path, limits: &ReadLimits) -> Result<Self, ReadError> {
+    /// Reads the whole `.tar.gz` at `path`, which verifies it. Passes the files that `wanted`
+    /// accepts to `each`.
+    pub(super) fn of_stream(
+        source: impl Read,
+        path: &Path,
+        limits: &ReadLimits,
+        wanted: &mut dyn FnMut(&str, u64) -> bool,
+        each: &mut dyn FnMut(&str, &mut dyn Read) -> io::Result<()>,
+    ) -> Result<Self, ReadError> {
         let mut index = Self::default();
-        let mut hostile = None;
+        let mut stopped = None;
         let seen = each_member(source, &limits.extract(), true, |member| -> Result<_, StreamError> {
             let place = MemberLocation { size: member.size, offset: member.offset };
             match (member.kind, &member.name) {
                 // The name points outside of the archive's root, which no legitimate tool writes.
                 (_, Err(why @ (NameFault::Absolute | NameFault::Parent | NameFault::Nul))) => {
-                    hostile = Some((member.shown.clone(), *why));
+                    let (member, why) = (member.shown.clone(), *why);
+                    stopped = Some(ReadError::Hostile { path: path.to_owned(), member, why });
                     return Ok(ControlFlow::Break(()));
                 }
                 (Kind::Dir, _) => {}
                 (Kind::File { .. }, Ok(name)) if !name.is_root() => {
                     let name = name.clone();
-                    index.add(&name, place, member);
+                    if index.add(&name, place, member)
+                        && wanted(name.as_str(), place.size)
+                        && let Err(error) = each(name.as_str(), member)
+                    {
+                        stopped = Some(ReadError::File(name.as_str().to_owned(), error));
+                        return Ok(ControlFlow::Break(()));
+                    }
                 }
                 _ => index.left_out = index.left_out.saturating_add(1),
             }
             Ok(ControlFlow::Continue(()))
         });
         let seen = seen.map_err(|source| ReadError::Stream { path: path.to_owned(), source })?;
-        if let Some((member, why)) = hostile {
-            return Err(ReadError::Hostile { path: path.to_owned(), member, why });
+        if let Some(error) = stopped {
+            return Err(error);
         }
         index.trailing = seen.trailing;
         Ok(index)
@@ -93,18 +107,19 @@ impl Index {
         Ok(index)
     }
 
-    /// Adds a file. As in tar, the last file with a name wins.
-    fn add(&mut self, name: &MemberName, place: MemberLocation, content: &mut dyn Read) {
+    /// Adds a file, unless it has attributes of another one. As in tar, the last file with a name
+    /// wins. Returns whether all of its content is still to be read.
+    fn add(&mut self, name: &MemberName, place: MemberLocation, content: &mut dyn Read) -> bool {
         let mut begin = [0; APPLE_DOUBLE.len()];
         // A file that is shorter has no attributes. Any other error will occur again.
-        let is_attributes = name.split().is_some_and(|(_, base)| base.starts_with("._"))
-            && content.read_exact(&mut begin).is_ok()
-            && begin == APPLE_DOUBLE;
+        let is_suspect = name.split().is_some_and(|(_, base)| base.starts_with("._"));
+        let is_attributes = is_suspect && content.read_exact(&mut begin).is_ok() && begin == APPLE_DOUBLE;
         if is_attributes {
             self.left_out = self.left_out.saturating_add(1);
         } else {
             self.files.insert(name.as_str().to_owned(), place);
         }
+        !is_suspect
     }
 
     /// Returns the files whose name starts with `prefix`, ordered by name.

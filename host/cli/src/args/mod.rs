@@ -21,6 +21,7 @@ use crate::commands::conformance::{self, ConformanceArgs};
 use crate::commands::delete::{self, DeleteArgs};
 use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::generate::{self, GenArgs};
+use crate::commands::history::{self, HistoryArgs};
 use crate::commands::images::{self, ImagesArgs};
 use crate::commands::logs::{self, GetArgs, GetCommand, LogsArgs};
 use crate::commands::man::{self, ManArgs};
@@ -131,6 +132,8 @@ pub(crate) enum Command {
     Wait(WaitArgs),
     /// Show the results in archives and result files, or post-process them again
     Results(ResultsArgs),
+    /// Show how tests did over many runs: failing, flaky and slower tests, by cluster and version
+    History(HistoryArgs),
     /// Download the archive of a run from the cluster
     Retrieve(RetrieveArgs),
     /// Delete a run and everything that belongs to it from the cluster
@@ -206,6 +209,7 @@ impl Command {
             Self::Status(args) => status::status(&args, global),
             Self::Wait(args) => wait::wait(&args, global),
             Self::Results(args) => results::results(&args, global),
+            Self::History(args) => history::history(&args, global),
             Self::Retrieve(args) => retrieve::retrieve(&args, global),
             Self::Delete(args) => delete::delete(&args, global),
             Self::Get(GetArgs { command: GetCommand::Pod(args) }) => logs::pod(&args, global),

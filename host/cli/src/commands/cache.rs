@@ -35,7 +35,7 @@ pub(crate) struct CacheListArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CacheCleanArgs {
-    /// Parts to remove: `bundles`, `downloads`, `modules` or `programs` [default: all]
+    /// Parts to remove: `bundles`, `downloads`, `history`, `modules` or `programs` [default: all]
     #[arg(value_name = "PART")]
     pub(crate) parts: Vec<String>,
     /// Print what would be removed, and exit

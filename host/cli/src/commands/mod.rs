@@ -7,6 +7,7 @@ pub(crate) mod conformance;
 pub(crate) mod delete;
 pub(crate) mod doctor;
 pub(crate) mod generate;
+pub(crate) mod history;
 pub(crate) mod images;
 pub(crate) mod logs;
 pub(crate) mod man;

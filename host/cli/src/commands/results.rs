@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
 use plumbline_app::AppError;
-use plumbline_app::difference::{diff_markdown, diff_text};
+use plumbline_app::difference::{diff_html, diff_markdown, diff_text, matrix_markdown, matrix_text};
 use plumbline_app::judges::JudgeOptions;
 use plumbline_app::modules::LimitsFile;
 use plumbline_app::report::print_json;
@@ -72,8 +72,8 @@ pub(crate) struct ResultsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ResultsCommand {
-    /// Compare two runs: new, fixed and remaining failures, tests that did not run, tests that
-    /// became slow
+    /// Compare runs: new, fixed and remaining failures, tests that did not run, tests that became
+    /// slow
     Diff(DiffArgs),
     /// Sign a statement about the results in an archive, with the verdict and the names of tests
     Attest(AttestArgs),
@@ -88,10 +88,10 @@ pub(crate) enum ResultsCommand {
 /// The exit codes of `results diff`, for `--help`.
 const DIFF_CODES: &str = "\
 Exit codes:
-  0  no new failures
+  0  no new failures in the last run, compared with the run before it
   1  new failures
   2  the archives cannot be compared
-  5  a plugin ran tests in the earlier run and none in the later one";
+  5  a plugin ran tests in the run before, and none in the last run";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = DIFF_CODES)]
@@ -99,10 +99,10 @@ pub(crate) struct DiffArgs {
     /// The earlier archive, an unpacked archive, or a directory that contains archives (the newest)
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
-    /// The later archive
-    #[arg(value_name = "AFTER")]
-    pub(crate) after: PathBuf,
-    /// Compare only this plugin [default: every plugin that both archives have]
+    /// The later archive; several archives become columns of a table
+    #[arg(value_name = "AFTER", required = true)]
+    pub(crate) after: Vec<PathBuf>,
+    /// Compare only this plugin [default: every plugin that all archives have]
     #[arg(short, long)]
     pub(crate) plugin: Option<String>,
     /// Print the differences in this format
@@ -120,6 +120,8 @@ pub(crate) enum DiffFormat {
     Json,
     /// Markdown for a job summary or a comment
     Markdown,
+    /// One HTML page that works offline
+    Html,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -234,27 +236,31 @@ fn options(args: &ResultsArgs) -> ResultsOptions {
     }
 }
 
-/// Compares two runs. Exits with 1 if a test fails only in the later one, with 5 if no test of a plugin ran
-/// there, and otherwise with 0.
+/// Compares runs. Exits with 1 if a test fails in the last one and not in the one before, with 5 if no test of a
+/// plugin ran there, and otherwise with 0.
 pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, AppError> {
     let options = CompareOptions {
-        before: args.before.clone(),
-        after: args.after.clone(),
+        inputs: std::iter::once(&args.before).chain(&args.after).cloned().collect(),
         plugin: args.plugin.clone(),
         limits: args.limits.clone(),
     };
-    let Comparison { difference: found, silent } = compare(&context(&RegistryArgs::default()), &options)?;
-    print_raw("failed to print the differences", |out| match args.format {
-        DiffFormat::Text => diff_text(&found, out),
-        DiffFormat::Json => print_json(&found, out),
-        DiffFormat::Markdown => diff_markdown(&found, out),
+    let Comparison { difference: found, matrix, silent } = compare(&context(&RegistryArgs::default()), &options)?;
+    print_raw("failed to print the differences", |out| match (args.format, &matrix) {
+        (DiffFormat::Text, None) => diff_text(&found, out),
+        (DiffFormat::Text, Some(matrix)) => matrix_text(matrix, out),
+        (DiffFormat::Json, None) => print_json(&found, out),
+        (DiffFormat::Json, Some(matrix)) => print_json(matrix, out),
+        (DiffFormat::Markdown, None) => diff_markdown(&found, out),
+        (DiffFormat::Markdown, Some(matrix)) => matrix_markdown(matrix, out),
+        (DiffFormat::Html, matrix) => diff_html(&found, matrix.as_ref(), out),
     })?;
     // Without a test that ran, there is no new failure, and nothing passed either.
+    let last = args.after.last().unwrap_or(&args.before);
     for plugin in &silent {
         say(&format!(
             "warning: no test of plugin `{plugin}` is known to have run in `{}`: `plumbline results {} --plugin {}` shows what is in it",
-            args.after.display(),
-            shell_path(&args.after),
+            last.display(),
+            shell_path(last),
             shell_quote(plugin)
         ));
     }

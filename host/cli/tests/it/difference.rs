@@ -176,3 +176,27 @@ fn a_later_run_in_which_nothing_ran_is_no_good_news() {
     assert!(done.err.contains("plugin `e2e`") && !done.err.contains("plugin `logs`"), "{}", done.err);
     bed.plumbline(&["results", "diff", "after", "before"]).expect(0);
 }
+
+#[test]
+fn several_runs_are_columns() {
+    let bed = Bed::new();
+    let failed = "<failure>want 1, got 2</failure>";
+    archive(&bed, "a", &[("good", "", "1"), ("mended", failed, "2"), ("broke", "", "1")]);
+    archive(&bed, "b", &[("good", "", "1"), ("mended", "", "2"), ("broke", "", "1")]);
+    archive(&bed, "c", &[("good", "", "1"), ("mended", "", "2"), ("broke", failed, "1")]);
+    let text = bed.plumbline(&["results", "diff", "a", "b", "c"]).expect(1).out;
+    insta::assert_snapshot!("diff_of_three_text", text);
+    let markdown = bed.plumbline(&["results", "diff", "a", "b", "c", "-o", "markdown"]).expect(1).out;
+    insta::assert_snapshot!("diff_of_three_markdown", markdown);
+    let json = bed.plumbline(&["results", "diff", "a", "b", "c", "-o", "json"]).expect(1).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["tests"][0]["statuses"], serde_json::json!(["passed", "passed", "failed"]));
+    assert_eq!(json["last"]["new-failures"][0]["name"], "broke");
+    // The last run decides.
+    bed.plumbline(&["results", "diff", "a", "c", "b"]).expect(0);
+    for (archives, title) in [(&["a", "c"][..], "Differences of two runs"), (&["a", "b", "c"], "Differences of 3 runs")]
+    {
+        let page = bed.plumbline(&[&["results", "diff", "-o", "html"], archives].concat()).expect(1).out;
+        assert!(page.contains(title) && page.contains("broke") && !page.contains("<script"), "{page}");
+    }
+}

@@ -31,6 +31,7 @@ mod filter;
 mod generate;
 mod golden_cases;
 mod guide;
+mod history;
 mod hostile_data;
 mod hostile_modules;
 mod html;

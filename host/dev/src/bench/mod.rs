@@ -12,6 +12,7 @@ mod corpus;
 mod crowd;
 mod go;
 mod handshake;
+mod history;
 mod instance;
 mod junit;
 mod languages;
@@ -73,6 +74,8 @@ enum Part {
     Worker,
     /// Cost of TLS handshakes for the aggregator
     Handshakes,
+    /// Index and queries of a history of 500 archives
+    History,
     /// 5,000 nodes with two plugins, without an API server
     Nodes,
     /// 5,000 nodes with two plugins, in a simulated cluster
@@ -99,6 +102,7 @@ pub(crate) fn run(args: &BenchOptions) -> Result<()> {
             Part::Instance => instance::measure(args.runs)?,
             Part::Worker => worker::measure(args.cluster.program.as_deref())?,
             Part::Handshakes => handshake::measure(args.runs)?,
+            Part::History => history::measure(args.cluster.program.as_deref(), args.runs)?,
             Part::Nodes => nodes::measure()?,
             Part::Cluster => cluster::measure(args.cluster.nodes, args.cluster.keep.as_deref())?,
             Part::Scale => real::scale(&args.cluster)?,

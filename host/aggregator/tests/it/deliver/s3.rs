@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use plumbline_aggregator::bucket::{Bucket, BucketError};
 use plumbline_aggregator::deliver::Destination;
 
 use crate::deliver::archive;
@@ -90,4 +91,29 @@ async fn a_bucket_that_is_not_there_is_named() {
     let destination = Destination::parse("s3://no-such-bucket", &settings(&moto.url)).unwrap();
     let error = destination.deliver(&archive).await.unwrap_err().to_string();
     assert!(error.contains("s3://no-such-bucket/run.tar.gz") && error.contains("NoSuchBucket"), "{error}");
+}
+
+#[tokio::test]
+async fn what_was_sent_is_listed_and_read_back() {
+    let Some(moto) = moto().await else { return };
+    let settings = settings(&moto.url);
+    let destination = Destination::parse("s3://audits/nightly/", &settings).unwrap();
+    let http = reqwest::Client::new();
+    assert!(http.put(format!("{}/audits", moto.url)).send().await.unwrap().status().is_success());
+    let dir = tempfile::tempdir().unwrap();
+    let (archive, content) = archive(dir.path(), 20 << 20);
+    destination.deliver(&archive).await.unwrap();
+    let deeper = Destination::parse("s3://audits/nightly/old/", &settings).unwrap();
+    deeper.deliver(&archive).await.unwrap();
+    let bucket = Bucket::parse("s3://audits/nightly/", &settings).unwrap();
+    let listed = bucket.list(10).await.unwrap();
+    let names: Vec<(&str, u64)> = listed.iter().map(|object| (object.name.as_str(), object.size)).collect();
+    assert_eq!(names, [("run.tar.gz", archive.bytes)]);
+    assert_eq!(bucket.url_of(&listed[0]), "s3://audits/nightly/run.tar.gz");
+    let copy = dir.path().join("copy");
+    bucket.download(&listed[0], &copy).await.unwrap();
+    assert!(std::fs::read(&copy).unwrap() == content);
+    assert!(matches!(bucket.list(1).await, Err(BucketError::TooMany { most: 1, .. })));
+    let missing = Bucket::parse("s3://no-such-bucket", &settings).unwrap().list(10).await.unwrap_err().to_string();
+    assert!(missing.contains("failed to read `s3://no-such-bucket`"), "{missing}");
 }

@@ -16,7 +16,7 @@ use std::io::{self, Read, Write};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::{Digest, Item};
 use serde_json::json;
@@ -45,6 +45,31 @@ const SCRIPT: &str = concat!(
     include_str!("script/charts.js"),
     include_str!("script/start.js"),
 );
+
+/// The start of a page, up to its content. It has the style sheet, and this script.
+fn head(title: &str, script: Option<&str>) -> Markup {
+    html! {
+        (DOCTYPE)
+        (PreEscaped("<html lang=\"en\">\n"))
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            meta http-equiv="Content-Security-Policy" content=(policy(script));
+            title { (title) }
+            style { (PreEscaped(STYLE)) }
+        }
+        (PreEscaped("\n<body>\n"))
+    }
+}
+
+/// The start of a page without a script, up to its content.
+pub(crate) fn start(title: &str) -> Markup {
+    head(title, None)
+}
+
+/// The end of such a page.
+pub(crate) const END: &str = "</main>\n</body>\n</html>";
 
 /// The number columns of strings: node, name, place, status, reason, source. Then the ruling, and
 /// the texts.
@@ -160,23 +185,13 @@ impl Page {
     pub(crate) fn finish(self, facts: &PageFacts, out: &mut impl Write) -> io::Result<()> {
         let title = format!("Results of {}", name(&facts.archive));
         let causes = causes_of(&self.tests);
-        let head = html! {
-            (DOCTYPE)
-            (PreEscaped("<html lang=\"en\">\n"))
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta http-equiv="Content-Security-Policy" content=(policy());
-                title { (title) }
-                style { (PreEscaped(STYLE)) }
-            }
-            (PreEscaped("\n<body>\n"))
+        let start = html! {
+            (head(&title, Some(SCRIPT)))
             (summary::header(&title, facts, &self.rows))
             (PreEscaped("<main>\n"))
             (summary::plugins(&self.rows))
         };
-        out.write_all(head.into_string().as_bytes())?;
+        out.write_all(start.into_string().as_bytes())?;
         let failures = self.rows.iter().map(|row| row.counting.saturating_add(row.excused)).sum();
         failures::write(&self.tests, &causes, failures, out)?;
         let rest = html! {
@@ -216,13 +231,13 @@ impl Page {
     }
 }
 
-/// The content security policy. It allows only this style sheet and this script, and nothing from
+/// The content security policy. It allows only the style sheet and this script, and nothing from
 /// outside. Even if markup from results were not escaped, it could not load or run anything.
-fn policy() -> String {
+fn policy(script: Option<&str>) -> String {
     let hash = |text: &str| BASE64_STANDARD.encode(Digest::of(text.as_bytes()).as_bytes());
+    let script = script.map_or_else(String::new, |text| format!("script-src 'sha256-{}'; ", hash(text)));
     format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-        hash(SCRIPT),
+        "default-src 'none'; {script}style-src 'sha256-{}'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
         hash(STYLE)
     )
 }

@@ -29,6 +29,7 @@ use serde_json::{Value, json};
 use crate::args::Global;
 use crate::args::shared::{context, insert};
 use crate::commands::generate::aggregator_log_level;
+use crate::commands::history::prune;
 use crate::commands::results_attest::attest_run;
 use crate::commands::run::{Follow, RunOptions, SkipPreflight};
 use crate::commands::status::{code_of_run, print_end, run_document};
@@ -137,6 +138,9 @@ async fn follow(
         let verdict = Verdict::from_run(&seen.status);
         archives.iter().try_for_each(|archive| attest_run(context, archive, key, verdict))?;
     }
+    if let Some(archive) = archives.first() {
+        prune(context, &args.retention, archive);
+    }
     // The archive is downloaded even if the output was closed.
     printed?;
     if let Some(archive) = archives.first().filter(|_| !data) {
@@ -176,7 +180,7 @@ async fn dry_run(run: &PreparedRun) -> Result<Ended, AppError> {
 }
 
 async fn download(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, AppError> {
-    let dir = args.dir.clone().unwrap_or_else(|| ".".into());
+    let dir = args.archive_dir().cloned().unwrap_or_else(|| ".".into());
     let mut options = RetrieveOptions::new(namespace, dir);
     names::AGGREGATOR_DIR.clone_into(&mut options.remote_dir);
     // The status says that the archive exists, but the pod may need a moment.

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::Global;
 use crate::args::shared::{DEFAULT_TIMEOUT, RunFormat, context, limit};
+use crate::commands::history::prune;
 use crate::commands::results_attest::attest_run;
 use crate::commands::run::RunArgs;
 use crate::error::verdict_code;
@@ -41,13 +42,15 @@ pub(super) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
         watch.stop().await;
         let run = executed?;
         let printed = print_outcome(&run, format);
+        // The attestation does not depend on whether somebody reads the outcome.
+        let attest = |key| attest_run(&context, &run.finished.archive, key, run.finished.verdict);
+        let attested = key.as_ref().map_or(Ok(()), attest);
+        prune(&context, &options.retention, &run.finished.archive);
         // After a hangup, there is no terminal to print on. The archive has everything.
         if !run.finished.status.interrupted {
             printed?;
         }
-        if let Some(key) = &key {
-            attest_run(&context, &run.finished.archive, key, run.finished.verdict)?;
-        }
+        attested?;
         Ok(global.code(verdict_code(run.finished.verdict)))
     })
 }
@@ -72,7 +75,7 @@ fn local_options(args: &RunArgs) -> LocalRunOptions {
         plugins: options.plugins.clone(),
         command: (!local.command.is_empty()).then_some(command),
         resume: local.resume.clone(),
-        output: options.dir.clone(),
+        output: options.archive_dir().cloned(),
         timeout: limit(options.timeout.unwrap_or(DEFAULT_TIMEOUT)),
         requirements: options.requirements.clone(),
         judges: options.judge.clone(),

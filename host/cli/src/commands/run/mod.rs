@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use plumbline_app::AppError;
+use plumbline_app::history::Retention;
 use plumbline_app::judges::{JudgeOptions, not_with};
 use plumbline_app::manifest::ClusterRunOptions;
 use plumbline_app::modules::LimitsFile;
@@ -139,6 +140,15 @@ pub(crate) struct RunOptions {
     pub(crate) suite: SuiteOptions,
     #[command(flatten)]
     pub(crate) judge: JudgeOptions,
+    #[command(flatten)]
+    pub(crate) retention: Retention,
+}
+
+impl RunOptions {
+    /// The directory for the archive.
+    pub(crate) fn archive_dir(&self) -> Option<&PathBuf> {
+        self.dir.as_ref().or(self.retention.history.as_ref())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,6 +215,10 @@ pub(crate) enum Follow {
 
 /// Whether someone waits or watches. `sonobuoy run` returns at once, on a terminal too.
 fn follows(args: &RunOptions) -> Result<Follow, AppError> {
+    if args.retention.history.is_some() && !args.retrieve {
+        return Err(AppError::usage("`--history` collects the archive, which stays in the cluster")
+            .hint("add `--retrieve`, which downloads it when the run finishes"));
+    }
     let watched = || std::io::stderr().is_terminal() && Name::current() == Name::Plumbline;
     match (args.wait, args.retrieve) {
         (Some(Duration::ZERO), true) => {

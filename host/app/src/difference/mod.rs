@@ -1,0 +1,264 @@
+//! Compares the tests of runs, and renders the differences as text, Markdown and HTML.
+
+mod html;
+mod matrix;
+mod views;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plumbline_conformance::lists::is_suite_node;
+use plumbline_conformance::submission::cleaned;
+use plumbline_core::{Item, Status, TestId, reason};
+use serde::Serialize;
+
+use crate::report::text::{one_line, seconds_of};
+
+pub use html::diff_html;
+pub use matrix::{Matrix, MatrixTest, RunColumn, matrix};
+pub use views::{diff_markdown, diff_text, matrix_markdown, matrix_text};
+pub(crate) use views::{prefix, with_class};
+
+/// The identity of a test across runs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TestKey {
+    /// The plugin.
+    pub plugin: String,
+    /// The test, without the prefixes of frameworks.
+    pub test: TestId,
+}
+
+impl TestKey {
+    /// The node and the suites of the test; may be empty.
+    pub(crate) fn place(&self) -> String {
+        self.test.node.iter().chain(&self.test.suites).map(String::as_str).collect::<Vec<_>>().join(" | ")
+    }
+}
+
+/// The result of a test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Test {
+    /// Its status.
+    pub status: Status,
+    /// Its duration in seconds.
+    pub seconds: Option<f64>,
+    /// The first line of the reason why it failed.
+    pub reason: Option<String>,
+}
+
+impl Test {
+    /// Whether it failed or timed out.
+    pub fn failed(&self) -> bool {
+        matches!(self.status, Status::Failed | Status::Timeout)
+    }
+
+    /// Whether it ran, as far as the status says.
+    pub fn ran(&self) -> bool {
+        !matches!(self.status, Status::Skipped | Status::Unknown | Status::NotRead)
+    }
+}
+
+/// The tests with the same key. Reports often have several, such as one for each attempt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SameTests(pub Vec<Test>);
+
+impl SameTests {
+    /// Whether at least one of them ran.
+    pub fn ran(&self) -> bool {
+        self.0.iter().any(Test::ran)
+    }
+}
+
+/// The tests of a run.
+pub type Tests = BTreeMap<TestKey, SameTests>;
+
+/// Adds the leaves of the tree of `plugin` to `tests`. Setup nodes of the suite are added only if
+/// they failed.
+pub fn add(tests: &mut Tests, plugin: &str, root: &Item) {
+    let mut leaves = root.leaves();
+    while let Some(leaf) = leaves.next() {
+        let mut test = Test { status: leaf.status.clone(), seconds: seconds_of(leaf), reason: None };
+        if test.failed() {
+            test.reason = reason(&leaf.name, &leaf.details, &leaf.meta).map(|reason| one_line(&reason));
+        } else if is_suite_node(&leaf.name) {
+            continue;
+        }
+        let mut id = TestId::of(leaves.walk().ancestors(), leaf);
+        id.name = cleaned(&leaf.name).trim().to_owned();
+        tests.entry(TestKey { plugin: plugin.to_owned(), test: id }).or_default().0.push(test);
+    }
+}
+
+/// The plugins whose tests have classes.
+pub(crate) fn with_classes(tests: &Tests) -> BTreeSet<&str> {
+    tests.keys().filter(|key| !key.test.classname.is_empty()).map(|key| key.plugin.as_str()).collect()
+}
+
+/// The tests, with the classes of these plugins only.
+fn without_other_classes(tests: &Tests, plugins: &BTreeSet<&str>) -> Tests {
+    let mut kept = Tests::new();
+    for (key, same) in tests {
+        let mut key = key.clone();
+        if !plugins.contains(key.plugin.as_str()) {
+            key.test.classname.clear();
+        }
+        kept.entry(key).or_default().0.extend(same.0.iter().cloned());
+    }
+    kept
+}
+
+/// A test is listed as slower from this factor on.
+const GREW_TIMES: f64 = 2.0;
+
+/// A test is listed as slower from this many more seconds on.
+const GREW_SECONDS: f64 = 10.0;
+
+/// A test that changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// The plugin.
+    pub plugin: String,
+    /// The node and the suites of the test; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// Its class; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub classname: String,
+    /// Its name.
+    pub name: String,
+    /// Its status in the earlier run. `None` if the run does not have it.
+    pub before: Option<Status>,
+    /// Its status in the later run. `None` if the run does not have it.
+    pub after: Option<Status>,
+    /// Its seconds in the earlier run.
+    #[serde(rename = "seconds-before", skip_serializing_if = "Option::is_none")]
+    pub seconds_before: Option<f64>,
+    /// Its seconds in the later run.
+    #[serde(rename = "seconds-after", skip_serializing_if = "Option::is_none")]
+    pub seconds_after: Option<f64>,
+    /// The first line of the reason why it failed, of the later run if it failed there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The differences between two runs. Keys are only ever added (docs/results.md).
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Difference {
+    /// Tests that ran in the earlier run.
+    pub ran_before: usize,
+    /// Tests that ran in the later run.
+    pub ran_after: usize,
+    /// Tests that failed in the later run only.
+    pub new_failures: Vec<Change>,
+    /// Tests that failed in the earlier run, and ran without a failure in the later one.
+    pub fixed: Vec<Change>,
+    /// Tests that failed in both runs.
+    pub still_failing: Vec<Change>,
+    /// Tests that ran in one run only. Tests that failed in their first run are in `new_failures`.
+    pub not_run: Vec<Change>,
+    /// Tests that took much longer, whatever their status; the slowest first.
+    pub slower: Vec<Change>,
+}
+
+/// Compares two runs.
+///
+/// Archives of Sonobuoy and of earlier versions have no classes. If a plugin has none in one of the
+/// runs, its classes in the other are ignored.
+pub fn compare(before: &Tests, after: &Tests) -> Difference {
+    let (old, new) = (with_classes(before), with_classes(after));
+    let both: BTreeSet<&str> = old.intersection(&new).copied().collect();
+    let (before, after) = (without_other_classes(before, &both), without_other_classes(after, &both));
+    let ran = |tests: &Tests| tests.values().flat_map(|same| &same.0).filter(|test| test.ran()).count();
+    let mut found = Difference { ran_before: ran(&before), ran_after: ran(&after), ..Difference::default() };
+    let none = SameTests::default();
+    for (key, old) in &before {
+        compare_same(key, old, after.get(key).unwrap_or(&none), &mut found);
+    }
+    for (key, new) in &after {
+        if !before.contains_key(key) {
+            compare_same(key, &none, new, &mut found);
+        }
+    }
+    let growth = |change: &Change| change.seconds_after.unwrap_or_default() - change.seconds_before.unwrap_or_default();
+    found.slower.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
+    found
+}
+
+/// Compares the tests with the same key as multisets. Tests with the same outcome are paired first,
+/// then the worst of the rest.
+fn compare_same(key: &TestKey, before: &SameTests, after: &SameTests, found: &mut Difference) {
+    let ([mut old, mut new], mut rest) = ([by_outcome(before), by_outcome(after)], (Vec::new(), Vec::new()));
+    for (old, new) in old.iter_mut().zip(&mut new) {
+        let pairs = old.len().min(new.len());
+        rest.0.extend(old.split_off(pairs));
+        rest.1.extend(new.split_off(pairs));
+        old.iter().zip(new.iter()).for_each(|(old, new)| sort_in(key, Some(*old), Some(*new), found));
+    }
+    let (mut old, mut new) = (rest.0.into_iter(), rest.1.into_iter());
+    loop {
+        match (old.next(), new.next()) {
+            (None, None) => return,
+            // One failure fewer, of a test that ran.
+            (Some(old), None) if old.failed() && after.ran() => found.fixed.push(change(key, Some(old), None)),
+            (old, new) => sort_in(key, old, new, found),
+        }
+    }
+}
+
+/// The tests that failed, that ran without a failure, and that did not run, each by duration,
+/// the slowest first.
+fn by_outcome(same: &SameTests) -> [Vec<&Test>; 3] {
+    let mut sorted: [Vec<&Test>; 3] = Default::default();
+    let [failed, ran, others] = &mut sorted;
+    for test in &same.0 {
+        match (test.failed(), test.ran()) {
+            (true, _) => failed.push(test),
+            (_, true) => ran.push(test),
+            _ => others.push(test),
+        }
+    }
+    for tests in &mut sorted {
+        tests.sort_by(|a, b| b.seconds.unwrap_or_default().total_cmp(&a.seconds.unwrap_or_default()));
+    }
+    sorted
+}
+
+fn sort_in(key: &TestKey, before: Option<&Test>, after: Option<&Test>, found: &mut Difference) {
+    let failed = |test: Option<&Test>| test.is_some_and(Test::failed);
+    let ran = |test: Option<&Test>| test.is_some_and(Test::ran);
+    let list = match (failed(before), failed(after)) {
+        (false, true) => Some(&mut found.new_failures),
+        (true, true) => Some(&mut found.still_failing),
+        (true, false) if ran(after) => Some(&mut found.fixed),
+        _ if ran(before) != ran(after) => Some(&mut found.not_run),
+        _ => None,
+    };
+    if let Some(list) = list {
+        list.push(change(key, before, after));
+    }
+    let seconds = |test: Option<&Test>| test.and_then(|test| test.seconds);
+    if let (Some(old), Some(new)) = (seconds(before), seconds(after))
+        && new >= old * GREW_TIMES
+        && new - old >= GREW_SECONDS
+    {
+        found.slower.push(change(key, before, after));
+    }
+}
+
+fn change(key: &TestKey, before: Option<&Test>, after: Option<&Test>) -> Change {
+    let reason = |test: Option<&Test>| test.and_then(|test| test.reason.clone());
+    Change {
+        plugin: key.plugin.clone(),
+        place: key.place(),
+        classname: key.test.classname.clone(),
+        name: key.test.name.clone(),
+        before: before.map(|test| test.status.clone()),
+        after: after.map(|test| test.status.clone()),
+        seconds_before: before.and_then(|test| test.seconds),
+        seconds_after: after.and_then(|test| test.seconds),
+        reason: reason(after).or_else(|| reason(before)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

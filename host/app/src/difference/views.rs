@@ -1,0 +1,162 @@
+//! Differences as text and as Markdown.
+
+use std::io::{self, Write};
+
+use plumbline_core::Status;
+
+use super::matrix::{Matrix, MatrixTest};
+use super::{Change, Difference};
+use crate::history::LEGEND;
+use crate::report::markdown::escape;
+use crate::report::text::{name, one_line, short_seconds};
+
+/// The most tests in a list.
+const MAX_LISTED: usize = 50;
+
+pub(super) fn lists(found: &Difference) -> [(&'static str, &[Change]); 5] {
+    [
+        ("new failures", &found.new_failures),
+        ("still failing", &found.still_failing),
+        ("fixed", &found.fixed),
+        ("not run in one of them", &found.not_run),
+        ("much slower", &found.slower),
+    ]
+}
+
+/// Prints the lists as text.
+pub fn diff_text(found: &Difference, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{} tests ran before, {} after", found.ran_before, found.ran_after)?;
+    for (title, changes) in lists(found) {
+        if changes.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n{title}: {}", changes.len())?;
+        for change in changes.iter().take(MAX_LISTED) {
+            writeln!(out, "  {}{}  ({})", place(change), name(&label(change)), how(title, change))?;
+            if let Some(reason) = change.reason.as_ref().filter(|reason| !reason.is_empty() && title != "much slower") {
+                writeln!(out, "      {}", one_line(reason))?;
+            }
+        }
+        if changes.len() > MAX_LISTED {
+            writeln!(out, "  and {} more: `-o json` has all", changes.len() - MAX_LISTED)?;
+        }
+    }
+    if lists(found).iter().all(|(_, changes)| changes.is_empty()) {
+        writeln!(out, "no test changed")?;
+    }
+    Ok(())
+}
+
+/// Prints a table of counts, and the lists below it.
+pub fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "| ran before | ran after | new failures | still failing | fixed | not run in one | much slower |")?;
+    writeln!(out, "|---:|---:|---:|---:|---:|---:|---:|")?;
+    let counts = lists(found).map(|(_, changes)| changes.len().to_string());
+    writeln!(out, "| {} | {} | {} |", found.ran_before, found.ran_after, counts.join(" | "))?;
+    for (title, changes) in lists(found) {
+        if changes.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n### {title}: {}\n", changes.len())?;
+        for change in changes.iter().take(MAX_LISTED) {
+            let reason = change.reason.as_ref().filter(|reason| !reason.is_empty() && title != "much slower");
+            let reason = reason.map(|reason| format!(": {}", escape(reason))).unwrap_or_default();
+            writeln!(
+                out,
+                "- {}**{}** ({}){reason}",
+                escaped_place(change),
+                escape(&label(change)),
+                escape(&how(title, change))
+            )?;
+        }
+        if changes.len() > MAX_LISTED {
+            writeln!(out, "- and {} more", changes.len() - MAX_LISTED)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn label(change: &Change) -> String {
+    with_class(&change.name, &change.classname)
+}
+
+pub(super) fn place(change: &Change) -> String {
+    prefix(&change.plugin, &change.place)
+}
+
+/// The name of a test with its class, as lists of judges have it.
+pub(crate) fn with_class(test: &str, classname: &str) -> String {
+    if classname.is_empty() { test.to_owned() } else { format!("{test} ({classname})") }
+}
+
+/// The plugin and the place of a test, with a space at the end. Empty for the conformance suite.
+pub(crate) fn prefix(plugin: &str, place: &str) -> String {
+    if plugin == "e2e" { String::new() } else { format!("{} {} ", name(plugin), name(place)).replace("  ", " ") }
+}
+
+/// The same for Markdown, with a space at the end, because asterisks after a letter do not start
+/// bold text.
+fn escaped_place(change: &Change) -> String {
+    match escape(&place(change)) {
+        place if place.is_empty() => place,
+        place => place + " ",
+    }
+}
+
+pub(super) fn how(title: &str, change: &Change) -> String {
+    if title == "much slower" {
+        let seconds = |seconds: Option<f64>| short_seconds(seconds.unwrap_or_default());
+        return format!("{}, before {}", seconds(change.seconds_after), seconds(change.seconds_before));
+    }
+    let word = |status: &Option<Status>| {
+        status.as_ref().map_or_else(|| "not there".to_owned(), |status| name(status.as_str()))
+    };
+    let took = change.seconds_after.map(|seconds| format!(", {}", short_seconds(seconds))).unwrap_or_default();
+    format!("{}, before {}{took}", word(&change.after), word(&change.before))
+}
+
+/// Prints the runs, and the tests with a column of outcomes for each run.
+pub fn matrix_text(found: &Matrix, out: &mut impl Write) -> io::Result<()> {
+    for (number, run) in (1..).zip(&found.runs) {
+        let (archive, ran, failed) = (name(&run.archive), run.ran, run.failed);
+        writeln!(out, "{number:>3}  {archive}: {ran} tests ran, {failed} failed")?;
+    }
+    if found.tests.is_empty() {
+        return writeln!(out, "\nno test failed or changed");
+    }
+    writeln!(out, "\ntests that failed or changed: {}", found.tests.len())?;
+    for test in found.tests.iter().take(MAX_LISTED) {
+        writeln!(out, "  {}  {}", test.letters(), matrix_label(test))?;
+    }
+    if found.tests.len() > MAX_LISTED {
+        writeln!(out, "  and {} more: `-o json` has all", found.tests.len() - MAX_LISTED)?;
+    }
+    writeln!(out, "\n{LEGEND}")
+}
+
+/// Prints the same as tables.
+pub fn matrix_markdown(found: &Matrix, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "| run | archive | ran | failed |")?;
+    writeln!(out, "|---:|---|---:|---:|")?;
+    for (number, run) in (1..).zip(&found.runs) {
+        writeln!(out, "| {number} | {} | {} | {} |", escape(&run.archive), run.ran, run.failed)?;
+    }
+    if found.tests.is_empty() {
+        return Ok(());
+    }
+    let numbers: Vec<String> = (1..=found.runs.len()).map(|number| number.to_string()).collect();
+    writeln!(out, "\n| {} | test |", numbers.join(" | "))?;
+    writeln!(out, "|{}---|", ":-:|".repeat(numbers.len()))?;
+    for test in found.tests.iter().take(MAX_LISTED) {
+        let letters: Vec<String> = test.letters().chars().map(String::from).collect();
+        writeln!(out, "| {} | {} |", letters.join(" | "), escape(&matrix_label(test)))?;
+    }
+    if found.tests.len() > MAX_LISTED {
+        writeln!(out, "\nand {} more tests", found.tests.len() - MAX_LISTED)?;
+    }
+    writeln!(out, "\n{}", escape(LEGEND))
+}
+
+pub(super) fn matrix_label(test: &MatrixTest) -> String {
+    format!("{}{}", prefix(&test.plugin, &test.place), name(&with_class(&test.name, &test.classname)))
+}

@@ -1,0 +1,142 @@
+use super::*;
+
+fn key(plugin: &str, node: Option<&str>, suites: &[&str], class: &str, name: &str) -> TestKey {
+    let suites = suites.iter().map(|suite| (*suite).to_owned()).collect();
+    let test = TestId { node: node.map(str::to_owned), suites, classname: class.into(), name: name.into() };
+    TestKey { plugin: plugin.into(), test }
+}
+
+fn named(name: &str) -> TestKey {
+    key("e2e", None, &["suite"], "", name)
+}
+
+fn file(name: &str) -> FileKey {
+    FileKey { name: name.into(), size: 4711, modified: -5 }
+}
+
+fn facts(cluster: &str) -> RunFacts {
+    RunFacts {
+        run: "id".into(),
+        tool: "Plumbline 0.1.0".into(),
+        started: 1_764_000_000,
+        cluster: cluster.into(),
+        version: "v1.37.2".into(),
+        plugins: vec![PluginFacts { name: "e2e".into(), digest: u64::MAX, has_classes: true }],
+    }
+}
+
+fn two_runs() -> Index {
+    let mut index = Index::default();
+    let all = |a, b| {
+        vec![
+            (named("a"), a, Some(0)),
+            (key("p", Some("n1"), &[], "c", "a"), b, None),
+            (key("p", Some("n2"), &["s", "t"], "c", "a"), Outcome::Other, Some(u32::MAX)),
+        ]
+    };
+    index.add(file("1.tar.gz"), facts("x"), all(Outcome::Passed, Outcome::Failed)).unwrap();
+    let mut more = all(Outcome::Flaky, Outcome::Skipped);
+    more.push((named("only here"), Outcome::Passed, Some(70_000)));
+    index.add(file("2.tar.gz"), facts("y"), more).unwrap();
+    index
+}
+
+/// The tests of a run with their outcomes and durations, by name.
+fn told(index: &Index, run: usize) -> Vec<(&TestKey, Outcome, Option<u32>)> {
+    let entry = |entry: Entry| (&index.tests()[entry.test as usize], entry.outcome, entry.millis);
+    let mut told: Vec<_> = index.runs[run].entries().map(entry).collect();
+    told.sort_by_key(|(key, ..)| *key);
+    told
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let index = two_runs();
+    let read = Index::from_bytes(&index.to_bytes()).unwrap();
+    assert_eq!((read.tests(), &read.runs), (index.tests(), &index.runs));
+    assert_eq!(told(&read, 1).len(), 4);
+    assert_eq!(told(&read, 1)[1], (&named("only here"), Outcome::Passed, Some(70_000)));
+    // A run that is added later shares the numbers of the tests.
+    let mut read = read;
+    read.add(file("3.tar.gz"), facts("x"), vec![(named("a"), Outcome::Passed, None)]).unwrap();
+    assert_eq!((read.tests().len(), told(&read, 2)), (4, vec![(&named("a"), Outcome::Passed, None)]));
+}
+
+#[test]
+fn each_damaged_byte_costs_at_most_its_run() {
+    let index = two_runs();
+    let bytes = index.to_bytes();
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x21;
+        if let Some(read) = Index::from_bytes(&damaged) {
+            assert!(read.runs.len() < 2, "byte {at}: damage was not noticed");
+            assert!(read.runs.iter().all(|run| index.runs.contains(run)), "byte {at}");
+        }
+        // A file that was cut off has the runs before the cut.
+        if let Some(read) = Index::from_bytes(&bytes[..at]) {
+            assert!(read.runs.len() < 2 && read.runs.iter().all(|run| index.runs.contains(run)), "{at} bytes");
+        }
+    }
+    let mut older = bytes;
+    older[MAGIC.len()] += 1;
+    assert!(Index::from_bytes(&older).is_none() && Index::from_bytes(b"other").is_none());
+}
+
+#[test]
+fn runs_that_are_dropped_take_their_tests_along() {
+    let mut index = two_runs();
+    let before = told(&index, 0).into_iter().map(|(key, a, b)| (key.clone(), a, b)).collect::<Vec<_>>();
+    index.retain(|file| file.name == "1.tar.gz");
+    assert_eq!((index.runs.len(), index.tests().len()), (1, 3));
+    let after: Vec<_> = told(&index, 0).into_iter().map(|(key, a, b)| (key.clone(), a, b)).collect();
+    assert_eq!(after, before);
+}
+
+#[test]
+fn attempts_of_one_test_are_one_outcome() {
+    use Outcome::{Failed, Flaky, Other, Passed, Skipped};
+    let of = |statuses: &[&str]| {
+        let test = |status: &&str| Test { status: (*status).into(), seconds: None, reason: None };
+        Outcome::of(&statuses.iter().map(test).collect::<Vec<_>>())
+    };
+    for (statuses, outcome) in [
+        (vec!["passed"], Passed),
+        (vec!["timeout", "failed"], Failed),
+        (vec!["failed", "passed"], Flaky),
+        (vec!["passed", "failed", "failed"], Flaky),
+        (vec!["skipped", "failed"], Failed),
+        (vec!["passed", "warning"], Passed),
+        (vec!["skipped", "warning"], Other),
+        (vec!["unknown"], Other),
+        (vec!["not-read"], Other),
+        (vec!["skipped"], Skipped),
+    ] {
+        assert_eq!(of(&statuses), outcome, "{statuses:?}");
+    }
+    // Two tests that nothing distinguishes are no attempts.
+    assert_eq!((Failed.with_test(Passed), Passed.with_test(Flaky), Skipped.with_test(Passed)), (Failed, Flaky, Passed));
+    let entry = |outcome, millis| Entry { test: 7, outcome, millis };
+    let (count, bytes) = encoded(vec![entry(Failed, Some(3)), entry(Passed, Some(2))]);
+    let run = IndexedRun { file: file("a"), facts: facts("x"), count, entries: bytes };
+    assert_eq!(run.entries().collect::<Vec<_>>(), [entry(Flaky, Some(3))]);
+}
+
+#[test]
+fn forged_counts_and_numbers_are_no_entries() {
+    let forged = |entries: &[u8]| {
+        let run = IndexedRun { file: file("a"), facts: facts("x"), count: usize::MAX, entries: entries.to_vec() };
+        run.entries().count()
+    };
+    assert_eq!(forged(&[]), 0);
+    // An outcome that does not exist, a number without an end, and a test beyond all numbers.
+    assert_eq!((forged(&[0, 9]), forged(&[0xff; 40]), forged(&[0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0])), (0, 0, 0));
+    let mut huge = Encoder::default();
+    huge.number(u64::MAX);
+    let mut bytes = MAGIC.to_vec();
+    bytes.push(VERSION);
+    let mut names = Encoder::default();
+    names.section(&huge);
+    bytes.extend(names.into_bytes());
+    assert!(Index::from_bytes(&bytes).is_none());
+}

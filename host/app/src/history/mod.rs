@@ -1,0 +1,103 @@
+//! The history of runs: what their archives say about each test over time.
+//!
+//! The archives are the truth. An index next to them ([`INDEX_FILE`]) makes queries fast; it can be
+//! removed at any time, and is made again.
+//!
+//! * [`History`] reads archives and their index.
+//! * [`HistoryReport`] has the statistics of tests, runs and clusters.
+//! * [`known_failures`], [`flaky_tests`]: lists for judges.
+//! * [`Retention`] removes old archives.
+
+mod codec;
+mod html;
+mod index;
+mod propose;
+mod report;
+mod retention;
+mod scan;
+mod select;
+mod stats;
+mod store;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::history::store::{Loaded, load_archives, load_bucket, load_directory};
+use crate::modules::Limits;
+use crate::results::is_unpacked;
+
+pub use html::history_html;
+pub(crate) use index::LEGEND;
+pub use index::Outcome;
+pub(crate) use propose::flaky_list;
+pub use propose::{flaky_tests, known_failures, known_failures_list};
+pub use report::{ClusterHistory, HistoryReport, RunOverview, Streak, TestHistory, VersionHistory};
+pub use retention::{Removal, Retention};
+pub use select::Selection;
+pub(crate) use store::CACHE_DIR;
+pub use store::INDEX_FILE;
+pub use text::history_text;
+
+/// Runs with their archives.
+pub struct History {
+    loaded: Vec<Loaded>,
+    problems: Vec<AppError>,
+}
+
+impl History {
+    /// Reads the archives in directories and buckets, and single archives. An archive that cannot be read is in
+    /// [`History::problems`].
+    pub fn open(context: &Context, sources: &[PathBuf], limits: &Limits) -> Result<Self, AppError> {
+        let (mut loaded, mut single) = (Vec::new(), Vec::new());
+        for source in sources {
+            if let Some((scheme, _)) = source.to_str().and_then(|text| text.split_once("://")) {
+                let bucket = (scheme == "s3").then_some(source.as_path()).and_then(Path::to_str);
+                let url = bucket.ok_or_else(|| unsupported(source))?;
+                loaded.push(load_bucket(context, limits, url)?);
+            } else if source.is_dir() && !is_unpacked(source) {
+                loaded.push(load_directory(context, limits, source)?);
+            } else {
+                single.push(source.clone());
+            }
+        }
+        if !single.is_empty() {
+            loaded.push(load_archives(context, limits, &single));
+        }
+        let mut problems: Vec<AppError> = loaded.iter_mut().flat_map(|one| std::mem::take(&mut one.problems)).collect();
+        // Threads finish in any order.
+        problems.sort_by_cached_key(ToString::to_string);
+        let history = Self { loaded, problems };
+        if history.runs() == 0 {
+            return Err(history.nothing(sources));
+        }
+        Ok(history)
+    }
+
+    /// The number of runs.
+    pub fn runs(&self) -> usize {
+        self.loaded.iter().map(|one| one.index.runs.len()).sum()
+    }
+
+    /// Why archives, or plugins of archives, are not in the history.
+    pub fn problems(&self) -> &[AppError] {
+        &self.problems
+    }
+
+    fn nothing(&self, sources: &[PathBuf]) -> AppError {
+        let names: Vec<String> = sources.iter().map(|source| format!("`{}`", source.display())).collect();
+        let failed = AppError::usage(format!("no run can be read from {}", names.join(", ")));
+        let failed =
+            self.problems.iter().take(MAX_CAUSES).fold(failed, |failed, problem| failed.cause(problem.to_string()));
+        failed.hint("pass archives of runs (`*.tar.gz`), or directories with archives")
+    }
+}
+
+/// The most causes of an error about many archives.
+const MAX_CAUSES: usize = 5;
+
+fn unsupported(source: &Path) -> AppError {
+    AppError::usage(format!("`{}` is not a source of archives", source.display()))
+        .hint("pass a directory, an archive, or a bucket: `s3://BUCKET/PREFIX`")
+}

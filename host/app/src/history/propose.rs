@@ -1,0 +1,79 @@
+//! Lists for judges, made from a history: known failures and flaky tests (docs/judges.md).
+
+use std::fmt::Write as _;
+
+use crate::difference::with_class;
+use crate::history::report::{HistoryReport, TestHistory};
+use crate::history::text::{day, share};
+
+/// The fewest runs with a flake of a test that is listed as flaky. One may be an outage.
+const MIN_FLAKES: u64 = 2;
+
+/// From this many failures in a row on, a test is broken and not flaky.
+const BROKEN: u64 = 2;
+
+/// The tests that failed in each of the last `runs` runs in which they ran, on a cluster. Of a
+/// shorter history, all runs count.
+pub fn known_failures(report: &HistoryReport, runs: u64) -> Vec<&TestHistory> {
+    let is_known = |test: &&TestHistory| {
+        let enough = runs.min(test.outcomes.len() as u64).max(1);
+        test.streak.failing && test.streak.runs >= enough
+    };
+    report.tests.iter().filter(is_known).collect()
+}
+
+/// The tests with at least two flakes that do not fail twice in a row now.
+pub fn flaky_tests(report: &HistoryReport) -> Vec<&TestHistory> {
+    let is_flaky =
+        |test: &&TestHistory| test.flakes >= MIN_FLAKES && !(test.streak.failing && test.streak.runs >= BROKEN);
+    report.tests.iter().filter(is_flaky).collect()
+}
+
+impl TestHistory {
+    /// The name in lists of judges, with the class if there is one.
+    pub fn list_name(&self) -> String {
+        with_class(self.name.trim(), &self.classname)
+    }
+
+    /// Why the test is a known failure.
+    fn known_reason(&self) -> String {
+        let first = self.first_bad.as_deref().unwrap_or_default();
+        format!("failed in the last {} runs, since {} ({first})", self.streak.runs, day(self.streak.since))
+    }
+
+    /// How often the test was flaky.
+    fn flaky_reason(&self) -> String {
+        format!("flaky in {} runs", share(self.flakes, self.ran))
+    }
+}
+
+/// A list of known failures in the format of docs/judges.md. `source` is where the history comes
+/// from.
+pub fn known_failures_list(tests: &[&TestHistory], source: &str) -> String {
+    list(tests, source, TestHistory::known_reason)
+}
+
+/// A list of flaky tests in the format of docs/judges.md, with the measured rates.
+pub(crate) fn flaky_list(tests: &[&TestHistory], source: &str) -> String {
+    list(tests, source, TestHistory::flaky_reason)
+}
+
+fn list(tests: &[&TestHistory], source: &str, reason: impl Fn(&TestHistory) -> String) -> String {
+    // Texts in JSON are texts in YAML, whatever is in them.
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut out = String::new();
+    let mut names = std::collections::BTreeSet::new();
+    for test in tests {
+        let name = test.list_name();
+        // A list knows neither nodes nor clusters.
+        if names.contains(&name) {
+            continue;
+        }
+        // Writing to a text does not fail.
+        let _ = writeln!(out, "- test: {}", quoted(&name));
+        let _ = writeln!(out, "  reason: {}", quoted(&reason(test)));
+        let _ = writeln!(out, "  source: {}", quoted(source));
+        names.insert(name);
+    }
+    if out.is_empty() { "[]\n".to_owned() } else { out }
+}

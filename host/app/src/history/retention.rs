@@ -1,0 +1,131 @@
+//! Removes old archives from a directory.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use plumbline_archive::results::ResultsArchive;
+use plumbline_core::size::parse_size;
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::history::History;
+use crate::history::index::IndexedRun;
+use crate::history::scan::unreadable;
+use crate::modules::Limits;
+
+/// The extension of a file that pins the archive next to it.
+const PIN: &str = ".keep";
+
+/// The seconds of a day.
+const DAY: u64 = 24 * 3600;
+
+/// The directory in which archives are collected, and which of them are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
+#[command(next_help_heading = "History options")]
+pub struct Retention {
+    /// Directory for this archive and those of earlier runs; nothing is removed from it without one of
+    /// the limits below
+    #[arg(long, value_name = "DIR", conflicts_with = "dir")]
+    pub history: Option<PathBuf>,
+    /// Keep the newest N archives of the history, and remove the others
+    #[arg(long, value_name = "N", requires = "history")]
+    pub keep_runs: Option<usize>,
+    /// Remove archives of runs that started more than N days ago
+    #[arg(long, value_name = "N", requires = "history")]
+    pub keep_days: Option<u64>,
+    /// Keep the newest archives of the history up to this size, such as `10GiB`
+    #[arg(long, value_name = "SIZE", requires = "history", value_parser = parse_size)]
+    pub keep_size: Option<u64>,
+}
+
+/// An archive that was removed, or that could not be removed.
+#[derive(Debug)]
+pub struct Removal {
+    /// The archive.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Whether it was removed.
+    pub result: Result<(), AppError>,
+}
+
+impl Retention {
+    /// Removes the archives that exceed the limits, the oldest first.
+    ///
+    /// It never removes `written`, pinned archives (with a file `NAME.keep` next to them), or files
+    /// whose content is not an archive of a run of Plumbline or Sonobuoy. Archives that cannot be
+    /// read stay too.
+    ///
+    /// # Errors
+    /// When the directory or its archives cannot be read.
+    pub fn apply(&self, context: &Context, written: &Path) -> Result<Vec<Removal>, AppError> {
+        let Some(dir) = self.history.as_ref().filter(|_| self.limits_something()) else { return Ok(Vec::new()) };
+        let history = History::open(context, std::slice::from_ref(dir), &Limits::default())?;
+        history.problems().iter().for_each(|problem| context.reporter.error(problem));
+        let runs: Vec<&IndexedRun> = history.loaded.iter().flat_map(|loaded| &loaded.index.runs).collect();
+        let excess = self.excess(&runs, dir, written, Timestamp::now());
+        Ok(excess.into_iter().map(|run| Removal::of(run, dir)).collect())
+    }
+
+    fn limits_something(&self) -> bool {
+        self.keep_runs.is_some() || self.keep_days.is_some() || self.keep_size.is_some()
+    }
+
+    /// The runs to remove, the oldest first.
+    fn excess<'a>(&self, runs: &[&'a IndexedRun], dir: &Path, written: &Path, now: Timestamp) -> Vec<&'a IndexedRun> {
+        let is_written = |run: &IndexedRun| written.file_name().is_some_and(|name| name == run.file.name.as_str());
+        let mut runs: Vec<&IndexedRun> =
+            runs.iter().copied().filter(|run| run.facts.is_from_a_run() && !is_pinned(dir, &run.file.name)).collect();
+        // The newest first, and before all others the one that was just written.
+        runs.sort_by_key(|run| (!is_written(run), std::cmp::Reverse((run.facts.started, run.file.name.clone()))));
+        let age = self.keep_days.map(|days| Duration::from_secs(days.saturating_mul(DAY)));
+        let oldest = age.map(|age| now.as_second().saturating_sub_unsigned(age.as_secs()));
+        let (mut count, mut bytes, mut excess) = (0_usize, 0_u64, Vec::new());
+        for run in runs {
+            (count, bytes) = (count + 1, bytes.saturating_add(run.file.size));
+            let too_many = self.keep_runs.is_some_and(|most| count > most);
+            let too_large = self.keep_size.is_some_and(|most| bytes > most);
+            let too_old = oldest.is_some_and(|oldest| run.facts.started < oldest);
+            if (too_many || too_large || too_old) && !is_written(run) {
+                excess.push(run);
+            }
+        }
+        excess.reverse();
+        excess
+    }
+}
+
+fn is_pinned(dir: &Path, archive: &str) -> bool {
+    // If it is not known whether the file exists, the archive stays.
+    dir.join(format!("{archive}{PIN}")).try_exists().unwrap_or(true)
+}
+
+impl Removal {
+    fn of(run: &IndexedRun, dir: &Path) -> Self {
+        let path = dir.join(&run.file.name);
+        let result = remove(&path, run);
+        Self { path, bytes: run.file.size, result }
+    }
+}
+
+/// Removes an archive, after another look at its content.
+fn remove(path: &Path, run: &IndexedRun) -> Result<(), AppError> {
+    let failed = |error: &io::Error| AppError::system(format!("failed to remove `{}`", path.display())).because(error);
+    let metadata = fs::symlink_metadata(path).map_err(|error| failed(&error))?;
+    let archive = ResultsArchive::open(path).map_err(|error| unreadable(&path.display().to_string(), &error))?;
+    let is_same = metadata.is_file()
+        && metadata.len() == run.file.size
+        && archive.info().run.as_deref().is_some_and(|id| id.starts_with(run.facts.run.as_str()));
+    if !is_same {
+        return Err(AppError::system(format!("`{}` stays", path.display()))
+            .cause("it is a link, or has changed since the history was read"));
+    }
+    fs::remove_file(path).map_err(|error| failed(&error))
+}
+
+#[cfg(test)]
+#[path = "retention_tests.rs"]
+mod tests;

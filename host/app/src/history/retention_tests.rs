@@ -1,0 +1,67 @@
+use super::*;
+use crate::history::index::{FileKey, Index, RunFacts};
+
+/// Runs of 10 bytes: names, and days before now.
+fn runs(runs: &[(&str, u64)]) -> Index {
+    let mut index = Index::default();
+    for (name, days) in runs {
+        let file = FileKey { name: (*name).to_owned(), size: 10, modified: 0 };
+        let started = now().as_second() - i64::try_from(days * DAY).unwrap();
+        let facts = RunFacts { run: "id".into(), tool: "Plumbline 0.1.0".into(), started, ..RunFacts::default() };
+        index.add(file, facts, Vec::new()).unwrap();
+    }
+    index
+}
+
+fn now() -> Timestamp {
+    "2026-11-20T12:00:00Z".parse().unwrap()
+}
+
+fn excess(retention: &Retention, index: &Index, dir: &Path, written: &str) -> Vec<String> {
+    let runs: Vec<&IndexedRun> = index.runs.iter().collect();
+    retention.excess(&runs, dir, Path::new(written), now()).into_iter().map(|run| run.file.name.clone()).collect()
+}
+
+#[test]
+fn the_newest_archives_stay_by_number_age_and_size() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = runs(&[("b", 20), ("a", 30), ("d", 0), ("c", 10)]);
+    let of = |retention: Retention| excess(&retention, &index, dir.path(), "d");
+    assert_eq!(of(Retention { keep_runs: Some(2), ..Retention::default() }), ["a", "b"]);
+    assert_eq!(of(Retention { keep_days: Some(25), ..Retention::default() }), ["a"]);
+    assert_eq!(of(Retention { keep_size: Some(30), ..Retention::default() }), ["a"]);
+    assert_eq!(of(Retention { keep_days: Some(15), keep_runs: Some(3), ..Retention::default() }), ["a", "b"]);
+    assert_eq!(of(Retention { keep_runs: Some(9), ..Retention::default() }), [""; 0]);
+    assert_eq!(of(Retention { keep_days: Some(u64::MAX), ..Retention::default() }), [""; 0]);
+}
+
+#[test]
+fn pinned_archives_and_the_one_just_written_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.keep"), "").unwrap();
+    let index = runs(&[("a", 30), ("b", 20), ("c", 10), ("old clock", 9000)]);
+    let none = Retention { keep_runs: Some(0), keep_days: Some(0), keep_size: Some(0), ..Retention::default() };
+    assert_eq!(excess(&none, &index, dir.path(), "old clock"), ["b", "c"]);
+    // A pinned archive takes no place, and the one just written takes the first.
+    let two = Retention { keep_runs: Some(2), ..Retention::default() };
+    assert_eq!(excess(&two, &index, dir.path(), "dir/old clock"), ["b"]);
+}
+
+#[test]
+fn archives_that_do_not_say_whose_they_are_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = runs(&[("a", 30)]);
+    let file = FileKey { name: "backup.tar.gz".into(), size: 10, modified: 0 };
+    index.add(file, RunFacts::default(), Vec::new()).unwrap();
+    let none = Retention { keep_runs: Some(0), ..Retention::default() };
+    assert_eq!(excess(&none, &index, dir.path(), "new"), ["a"]);
+}
+
+#[test]
+fn what_changed_since_the_index_was_made_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = runs(&[("a.tar.gz", 30)]);
+    fs::write(dir.path().join("a.tar.gz"), "0123456789").unwrap();
+    let removal = Removal::of(&index.runs[0], dir.path());
+    assert!(removal.result.is_err() && removal.path.exists());
+}

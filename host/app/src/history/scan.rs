@@ -1,0 +1,325 @@
+//! Reads what the index needs of one archive: the facts about its run, and the outcomes of its tests.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use plumbline_aggregator::{LeanLimits, read_lean};
+use plumbline_archive::layout::{PLUGINS_DIR, SERVER_VERSION, TREE_FILE, parse_archive_name};
+use plumbline_archive::results::{ArchiveInfo, ReadError, ReadLimits, ResultsArchive};
+use plumbline_core::text::first_chars;
+use plumbline_core::{Digest, Item};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::difference::{self, SameTests, TestKey, Tests};
+use crate::error::AppError;
+use crate::history::index::{Outcome, PluginFacts, RunFacts};
+use crate::modules::Limits;
+use crate::trees::{Reprocess, Trees};
+
+/// The most bytes of the files of one archive that are read into memory. The tree of the suite of
+/// Kubernetes has 1 MiB.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// The most different tests of one run.
+const MAX_TESTS: usize = 200_000;
+
+/// The most characters of a name of a test, a suite, or a class. The index has the first ones of a
+/// longer name.
+const MAX_NAME: usize = 1_000;
+
+/// The most characters of a fact, such as the version of the cluster.
+const MAX_FACT: usize = 100;
+
+/// The characters of a UID that identify a cluster.
+const CLUSTER_CHARS: usize = 8;
+
+/// The namespace whose UID identifies a cluster, because every cluster has it from the start.
+const CLUSTER_NAMESPACE: &str = "kube-system";
+
+/// A run as its archive describes it.
+pub(super) struct ScannedRun {
+    pub(super) facts: RunFacts,
+    /// Each test with its outcome and its duration in milliseconds.
+    pub(super) outcomes: Vec<(TestKey, Outcome, Option<u32>)>,
+    /// The plugins whose results cannot be read.
+    pub(super) problems: Vec<AppError>,
+}
+
+/// Why an archive is not in the history.
+pub(super) enum ScanError {
+    /// The file is intact, and not an archive of results.
+    NotResults,
+    /// The archive cannot be read.
+    Unreadable(AppError),
+}
+
+/// An archive to read.
+#[derive(Clone, Copy)]
+pub(super) struct ScanInput<'a> {
+    /// The path of the archive, or of a copy.
+    pub(super) path: &'a Path,
+    /// The path or URL for messages.
+    pub(super) shown: &'a str,
+    /// The modification time in nanoseconds since 1970.
+    pub(super) modified: i64,
+}
+
+/// Reads an archive.
+pub(super) fn scan(context: &Context, limits: &Limits, input: ScanInput<'_>) -> Result<ScannedRun, ScanError> {
+    let ScanInput { path, shown, .. } = input;
+    let (mut files, mut left) = (Files::default(), MAX_BYTES);
+    let opened = ResultsArchive::open_visiting(
+        path,
+        &ReadLimits::default(),
+        &mut |name, _| Wanted::of(name).is_some(),
+        &mut |name, content| files.take(name, content, &mut left),
+    );
+    let archive = opened.map_err(|error| match error {
+        ReadError::NotResults(_) => ScanError::NotResults,
+        error => ScanError::Unreadable(unreadable(shown, &error)),
+    })?;
+    let info = archive.info();
+    let missing = info.plugins.iter().any(|plugin| archive.tree(plugin).is_none());
+    let mut run = RunContent::default();
+    if missing {
+        // Trees that the archive does not have are computed.
+        let reprocess = Reprocess { limits: limits.clone(), ..Reprocess::default() };
+        let mut trees = Trees::open_as(context, path, shown, reprocess).map_err(ScanError::Unreadable)?;
+        for plugin in trees.plugins() {
+            match trees.item(&plugin) {
+                Ok(root) => run.add(&files, &plugin, root),
+                Err(error) => run.problems.push(error),
+            }
+        }
+    } else {
+        let is_own = info.plumbline_version.is_some();
+        for plugin in &info.plugins {
+            match files.tree(plugin, is_own) {
+                Ok(root) => run.add(&files, plugin, root),
+                Err(error) => run.problems.push(
+                    AppError::usage(format!("failed to read the result tree of plugin `{plugin}` in `{shown}`"))
+                        .because(&error),
+                ),
+            }
+        }
+    }
+    run.finished(info, &files, input).map_err(ScanError::Unreadable)
+}
+
+pub(super) fn unreadable(archive: &str, error: &dyn std::error::Error) -> AppError {
+    AppError::usage(format!("failed to read archive `{archive}`"))
+        .because(error)
+        .hint("check that the archive is complete, or retrieve it again")
+}
+
+/// The files of an archive that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted<'a> {
+    Tree(&'a str),
+    Definition(&'a str),
+    ServerVersion,
+    Namespaces,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(name: &'a str) -> Option<Self> {
+        if name == SERVER_VERSION {
+            return Some(Self::ServerVersion);
+        }
+        if let Some(resource) = name.strip_prefix("resources/cluster/") {
+            // The case differs between versions of Sonobuoy.
+            let is_list = resource.to_ascii_lowercase().ends_with("namespaces.json");
+            return is_list.then_some(Self::Namespaces);
+        }
+        let (plugin, file) = name.strip_prefix(PLUGINS_DIR)?.strip_prefix('/')?.split_once('/')?;
+        match file {
+            TREE_FILE => Some(Self::Tree(plugin)),
+            // Sonobuoy misspelt the name before v0.56.6.
+            "definition.json" | "defintion.json" => Some(Self::Definition(plugin)),
+            _ => None,
+        }
+    }
+}
+
+/// The content of these files.
+#[derive(Default)]
+struct Files(Vec<(String, Vec<u8>)>);
+
+impl Files {
+    fn take(&mut self, name: &str, content: &mut dyn Read, left: &mut u64) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        let read = content.take(*left + 1).read_to_end(&mut bytes)? as u64;
+        *left = left.checked_sub(read).ok_or_else(|| {
+            io::Error::other(format!("the result trees of the archive have more than {} MiB", MAX_BYTES >> 20))
+        })?;
+        // As in tar, the last file of a name wins.
+        self.0.retain(|(known, _)| known != name);
+        self.0.push((name.to_owned(), bytes));
+        Ok(())
+    }
+
+    fn get(&self, wanted: Wanted<'_>) -> Option<&[u8]> {
+        self.0.iter().find(|(name, _)| Wanted::of(name) == Some(wanted)).map(|(_, bytes)| bytes.as_slice())
+    }
+
+    /// The tree of `plugin`. If Plumbline wrote it, a faster reader suffices.
+    fn tree(&self, plugin: &str, is_own: bool) -> io::Result<Item> {
+        let bytes = self.get(Wanted::Tree(plugin)).ok_or(io::ErrorKind::NotFound)?;
+        if is_own {
+            let limits = LeanLimits { details_bytes: 0, ..LeanLimits::default() };
+            if let Ok(tree) = read_lean(bytes, &limits) {
+                return Ok(tree.root);
+            }
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        Item::parse(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    fn definition(&self, plugin: &str) -> Option<Value> {
+        let document: Value = serde_json::from_slice(self.get(Wanted::Definition(plugin))?).ok()?;
+        // Only this part is the same for each run. The rest has settings of the run.
+        document.get("Definition").cloned().or(Some(document))
+    }
+
+    fn server_version(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct ServerVersion {
+            #[serde(rename = "gitVersion")]
+            version: String,
+        }
+        let version: ServerVersion = serde_json::from_slice(self.get(Wanted::ServerVersion)?).ok()?;
+        Some(version.version)
+    }
+
+    fn cluster(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Namespace {
+            metadata: Metadata,
+        }
+        #[derive(Deserialize)]
+        struct Metadata {
+            #[serde(default)]
+            name: String,
+            #[serde(default)]
+            uid: String,
+        }
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Namespaces {
+            Array(Vec<Namespace>),
+            List { items: Vec<Namespace> },
+        }
+        let list = match serde_json::from_slice(self.get(Wanted::Namespaces)?).ok()? {
+            Namespaces::Array(list) | Namespaces::List { items: list } => list,
+        };
+        let of = list.into_iter().find(|namespace| namespace.metadata.name == CLUSTER_NAMESPACE)?;
+        Some(first_chars(&of.metadata.uid, CLUSTER_CHARS).to_owned()).filter(|uid| !uid.is_empty())
+    }
+}
+
+/// The tests of a run, and its plugins.
+#[derive(Default)]
+struct RunContent {
+    tests: Tests,
+    plugins: Vec<PluginFacts>,
+    problems: Vec<AppError>,
+}
+
+impl RunContent {
+    /// Adds the tree of a plugin. Tests of a plugin that reruns failures of another one are further
+    /// attempts of that one's tests.
+    fn add(&mut self, files: &Files, plugin: &str, root: Item) {
+        let definition = files.definition(plugin);
+        let reruns = definition.as_ref().and_then(|found| found.pointer("/plumbline/reruns/plugin")?.as_str());
+        let before = self.tests.len();
+        difference::add(&mut self.tests, reruns.unwrap_or(plugin), &root);
+        root.dismantle();
+        if reruns.is_none() && self.tests.len() > before {
+            let name = first_chars(plugin, MAX_NAME).to_owned();
+            self.plugins.push(PluginFacts { name, digest: digest(definition), has_classes: false });
+        }
+    }
+
+    fn finished(self, info: &ArchiveInfo, files: &Files, input: ScanInput<'_>) -> Result<ScannedRun, AppError> {
+        let Self { tests, mut plugins, problems } = self;
+        if tests.len() > MAX_TESTS {
+            return Err(AppError::usage(format!("failed to read archive `{}`", input.shown))
+                .cause(format!("it has {} different tests, more than {MAX_TESTS}", tests.len())));
+        }
+        let with_classes = difference::with_classes(&tests);
+        for plugin in &mut plugins {
+            plugin.has_classes = with_classes.contains(plugin.name.as_str());
+        }
+        let tool = match (&info.plumbline_version, &info.version) {
+            (Some(version), _) => format!("Plumbline {version}"),
+            (None, Some(version)) => format!("Sonobuoy {version}"),
+            (None, None) => String::new(),
+        };
+        let facts = RunFacts {
+            run: fact(info.run.as_deref().unwrap_or_default()),
+            tool: fact(&tool),
+            started: started(info, input).as_second(),
+            cluster: files.cluster().unwrap_or_default(),
+            version: fact(&files.server_version().unwrap_or_default()),
+            plugins,
+        };
+        Ok(ScannedRun {
+            facts,
+            outcomes: tests.into_iter().map(|(key, attempts)| outcome(key, &attempts)).collect(),
+            problems,
+        })
+    }
+}
+
+fn outcome(mut key: TestKey, attempts: &SameTests) -> (TestKey, Outcome, Option<u32>) {
+    let id = &mut key.test;
+    for text in id.suites.iter_mut().chain(&mut id.node).chain([&mut id.classname, &mut id.name, &mut key.plugin]) {
+        let kept = first_chars(text, MAX_NAME).len();
+        text.truncate(kept);
+    }
+    let longest = attempts.0.iter().filter(|test| test.ran()).filter_map(|test| test.seconds).reduce(f64::max);
+    // The conversion keeps to the limits of the type.
+    (key, Outcome::of(&attempts.0), longest.map(|seconds| (seconds * 1000.0).round() as u32))
+}
+
+/// When the run started: as the archive says, or its name, or else when the file was written.
+fn started(info: &ArchiveInfo, input: ScanInput<'_>) -> Timestamp {
+    let named = || {
+        let name = parse_archive_name(input.shown.rsplit('/').next()?)?;
+        Some(name.started.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    };
+    let written = || Timestamp::from_nanosecond(i128::from(input.modified)).unwrap_or_default();
+    info.started.or_else(named).unwrap_or_else(written)
+}
+
+fn fact(text: &str) -> String {
+    first_chars(text, MAX_FACT).to_owned()
+}
+
+/// The first bytes of the digest of a definition, without its judges and their lists, which do not
+/// change how the plugin runs. 0 without a definition.
+fn digest(definition: Option<Value>) -> u64 {
+    let Some(mut definition) = definition else { return 0 };
+    let lists: Vec<String> = definition
+        .pointer("/plumbline/verdict")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|judge| judge.get("data")?.as_array())
+        .flatten()
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect();
+    if let Some(files) = definition.get_mut("config-map").and_then(Value::as_object_mut) {
+        files.retain(|name, _| !lists.contains(name));
+    }
+    if let Some(extensions) = definition.get_mut("plumbline").and_then(Value::as_object_mut) {
+        extensions.remove("verdict");
+    }
+    // Without `preserve_order`, keys are sorted, so equal documents have equal texts.
+    let digest = Digest::of(definition.to_string().as_bytes());
+    digest.as_bytes().first_chunk().copied().map_or(0, u64::from_be_bytes)
+}

@@ -1,0 +1,156 @@
+//! Selects runs and tests of a history.
+
+use std::collections::{BTreeSet, HashMap};
+
+use plumbline_conformance::lists::GoRegex;
+
+use crate::difference::TestKey;
+use crate::error::AppError;
+use crate::history::History;
+use crate::history::index::IndexedRun;
+
+/// Which runs and tests are shown.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Selection {
+    /// Only tests of this plugin
+    #[arg(short, long, value_name = "NAME")]
+    pub plugin: Option<String>,
+    /// Only tests whose names match this regular expression; lists each of them
+    #[arg(long, value_name = "REGEX")]
+    pub test: Option<String>,
+    /// Only runs on this cluster: the first characters of its ID, as the history shows it
+    #[arg(long, value_name = "ID")]
+    pub cluster: Option<String>,
+    /// Only runs on this version of Kubernetes, such as `v1.37.2` or `v1.37`
+    #[arg(long, value_name = "VERSION")]
+    pub kubernetes_version: Option<String>,
+    /// Only the newest N of these runs
+    #[arg(long, value_name = "N")]
+    pub last: Option<usize>,
+}
+
+/// A selected run, and the source that its tests are numbered in.
+#[derive(Clone, Copy)]
+pub(super) struct SelectedRun<'a> {
+    pub(super) source: usize,
+    pub(super) run: &'a IndexedRun,
+}
+
+/// The selected runs, the oldest first.
+pub(super) fn runs<'a>(history: &'a History, selection: &Selection) -> Result<Vec<SelectedRun<'a>>, AppError> {
+    let of_source = |(source, loaded): (usize, &'a super::Loaded)| {
+        loaded.index.runs.iter().map(move |run| SelectedRun { source, run })
+    };
+    let mut runs: Vec<SelectedRun<'_>> = history.loaded.iter().enumerate().flat_map(of_source).collect();
+    runs.retain(|one| is_selected(one.run, selection));
+    runs.sort_by_key(|one| (one.run.facts.started, &one.run.file.name));
+    if let Some(last) = selection.last {
+        runs.drain(..runs.len().saturating_sub(last));
+    }
+    if runs.is_empty() {
+        return Err(nothing(history, selection));
+    }
+    Ok(runs)
+}
+
+fn is_selected(run: &IndexedRun, selection: &Selection) -> bool {
+    let facts = &run.facts;
+    let version = |wanted: &String| {
+        facts.version.strip_prefix(wanted.as_str()).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    selection.cluster.as_ref().is_none_or(|cluster| facts.cluster.starts_with(cluster.as_str()))
+        && selection.kubernetes_version.as_ref().is_none_or(version)
+        && selection.plugin.as_ref().is_none_or(|plugin| facts.plugins.iter().any(|one| one.name == *plugin))
+}
+
+fn nothing(history: &History, selection: &Selection) -> AppError {
+    let all = history.loaded.iter().flat_map(|loaded| &loaded.index.runs);
+    let (mut plugins, mut clusters, mut versions) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for run in all {
+        plugins.extend(run.facts.plugins.iter().map(|plugin| plugin.name.as_str()));
+        clusters.insert(run.facts.cluster.as_str());
+        versions.insert(run.facts.version.as_str());
+    }
+    let list = |names: BTreeSet<&str>| {
+        let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        plumbline_core::text::listed(&names, MAX_LISTED, ", ")
+    };
+    let failed = AppError::usage("no run of the history is selected");
+    let hint = match (&selection.plugin, &selection.cluster, &selection.kubernetes_version) {
+        (Some(_), ..) => format!("the history has the plugins {}", list(plugins)),
+        (_, Some(_), _) => format!("the history has the clusters {}", list(clusters)),
+        (_, _, Some(_)) => format!("the history has the versions {}", list(versions)),
+        _ => "select at least one run with `--last`".to_owned(),
+    };
+    failed.hint(hint)
+}
+
+/// The most names in a hint.
+const MAX_LISTED: usize = 10;
+
+/// The rows of a table of tests, for tests of several sources.
+pub(super) struct Rows {
+    /// The identity of each row.
+    pub(super) keys: Vec<TestKey>,
+    /// The row of each test, by source and number. `None` if it is not selected.
+    by_source: Vec<Vec<Option<u32>>>,
+}
+
+impl Rows {
+    /// Numbers the selected tests of these runs.
+    ///
+    /// Archives of Sonobuoy and of earlier versions have no classes. If a plugin has none in one of
+    /// the runs, its classes in the others are ignored.
+    pub(super) fn of(history: &History, runs: &[SelectedRun<'_>], selection: &Selection) -> Result<Self, AppError> {
+        let pattern = selection.test.as_ref().map(|pattern| {
+            GoRegex::new(pattern).map_err(|error| {
+                AppError::usage(format!("invalid regular expression `{pattern}`"))
+                    .because(&error)
+                    .hint("see docs/judges.md for the syntax of regular expressions")
+            })
+        });
+        let pattern = pattern.transpose()?;
+        let mixed = mixed_plugins(runs);
+        let (mut keys, mut known) = (Vec::new(), HashMap::<TestKey, u32>::new());
+        let mut by_source = Vec::new();
+        for (source, loaded) in history.loaded.iter().enumerate() {
+            if !runs.iter().any(|one| one.source == source) {
+                by_source.push(Vec::new());
+                continue;
+            }
+            let row = |key: &TestKey| {
+                let is_plugin = selection.plugin.as_ref().is_none_or(|plugin| key.plugin == *plugin);
+                if !is_plugin || pattern.as_ref().is_some_and(|pattern| !pattern.is_match(&key.test.name)) {
+                    return None;
+                }
+                let mut key = key.clone();
+                if mixed.contains(key.plugin.as_str()) {
+                    key.test.classname.clear();
+                }
+                let next = u32::try_from(keys.len()).ok()?;
+                let row = *known.entry(key.clone()).or_insert(next);
+                if row == next {
+                    keys.push(key);
+                }
+                Some(row)
+            };
+            by_source.push(loaded.index.tests().iter().map(row).collect());
+        }
+        Ok(Self { keys, by_source })
+    }
+
+    /// The row of a test of a source.
+    pub(super) fn row(&self, source: usize, test: u32) -> Option<usize> {
+        let row = *self.by_source.get(source)?.get(test as usize)?;
+        row.map(|row| row as usize)
+    }
+}
+
+/// The plugins that have classes in some of the runs only.
+fn mixed_plugins<'a>(runs: &[SelectedRun<'a>]) -> BTreeSet<&'a str> {
+    let (mut with, mut without) = (BTreeSet::new(), BTreeSet::new());
+    for plugin in runs.iter().flat_map(|one| &one.run.facts.plugins) {
+        if plugin.has_classes { &mut with } else { &mut without }.insert(plugin.name.as_str());
+    }
+    with.intersection(&without).copied().collect()
+}

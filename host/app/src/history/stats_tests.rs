@@ -1,0 +1,142 @@
+use super::*;
+use crate::history::index::{FileKey, Index, PluginFacts, RunFacts};
+use crate::history::store::Loaded;
+use crate::history::{History, HistoryReport, Selection, flaky_tests, known_failures};
+
+/// A history of a test `t` with one run for each letter, an hour apart. `f` are two attempts.
+fn history(runs: &[(&str, &str, char, Option<u32>)]) -> History {
+    let mut index = Index::default();
+    for (number, (cluster, version, letter, millis)) in (0..).zip(runs) {
+        let facts = RunFacts {
+            run: number.to_string(),
+            tool: "Plumbline".into(),
+            started: 3600 * number,
+            cluster: (*cluster).to_owned(),
+            version: (*version).to_owned(),
+            plugins: vec![PluginFacts { name: "e2e".into(), digest: 1, has_classes: false }],
+        };
+        let file = FileKey { name: format!("{number:02}.tar.gz"), size: 1, modified: 0 };
+        let outcome = [Outcome::Passed, Outcome::Failed, Outcome::Flaky, Outcome::Other, Outcome::Skipped]
+            .into_iter()
+            .find(|outcome| outcome.letter() == *letter);
+        let test = |outcome| (key("t", ""), outcome, *millis);
+        index.add(file, facts, outcome.map(test).into_iter().collect()).unwrap();
+    }
+    History { loaded: vec![Loaded { index, problems: Vec::new() }], problems: Vec::new() }
+}
+
+fn key(name: &str, class: &str) -> TestKey {
+    let id = plumbline_core::TestId { name: name.into(), classname: class.into(), ..Default::default() };
+    TestKey { plugin: "e2e".into(), test: id }
+}
+
+fn one_cluster(letters: &str) -> HistoryReport {
+    let runs: Vec<_> = letters.chars().map(|letter| ("c", "v1.37.2", letter, None)).collect();
+    history(&runs).report(&Selection::default()).unwrap()
+}
+
+#[test]
+fn a_failure_is_a_flake_only_if_the_test_passed_after_it() {
+    // Outcomes, and: ran, passed, flakes.
+    for (letters, ran, passed, flakes) in [
+        ("....", 4, 4, 0),
+        ("..F.", 4, 3, 1),
+        // The last failures may be a regression.
+        ("..FF", 4, 2, 0),
+        (".F.FF", 5, 2, 1),
+        ("F-.-", 2, 1, 1),
+        ("..f", 3, 2, 1),
+        // The last attempt of a flaky run passed.
+        ("Ff", 2, 0, 2),
+        ("F?", 1, 0, 0),
+    ] {
+        let report = one_cluster(letters);
+        let test = &report.tests[0];
+        assert_eq!((test.ran, test.passed, test.flakes), (ran, passed, flakes), "{letters}");
+        assert_eq!(test.outcomes, letters);
+        assert!((test.pass_rate - passed as f64 / ran as f64).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_pass_on_another_version_or_cluster_makes_no_flake() {
+    let upgrade = [("c", "v1.36.0", 'F', None), ("c", "v1.37.2", '.', None)];
+    let report = history(&upgrade).report(&Selection::default()).unwrap();
+    assert_eq!((report.tests[0].flakes, report.clusters.len()), (0, 2));
+    let versions: Vec<_> =
+        report.tests[0].versions.iter().map(|one| (one.version.as_deref().unwrap(), one.ran, one.passed)).collect();
+    assert_eq!(versions, [("v1.36.0", 1, 0), ("v1.37.2", 1, 1)]);
+    let elsewhere = [("a", "v1.37.2", 'F', None), ("b", "v1.37.2", '.', None), ("a", "v1.37.2", 'F', None)];
+    let report = history(&elsewhere).report(&Selection::default()).unwrap();
+    let streaks: Vec<_> =
+        report.tests.iter().map(|test| (test.streak.failing, test.streak.runs, test.flakes)).collect();
+    assert_eq!(streaks, [(true, 2, 0), (false, 1, 0)]);
+}
+
+#[test]
+fn a_series_of_failures_has_a_first_bad_run() {
+    let report = one_cluster(".FFF.-F-F");
+    let test = &report.tests[0];
+    assert_eq!((test.streak.failing, test.streak.runs, test.longest_failing), (true, 2, 3));
+    assert_eq!((test.first_bad.as_deref(), test.last_good.as_deref()), (Some("06.tar.gz"), Some("04.tar.gz")));
+    assert_eq!(test.streak.since, Timestamp::from_second(6 * 3600).unwrap());
+    let good = &one_cluster("F..").tests[0];
+    assert_eq!((good.streak.failing, good.streak.runs, &good.first_bad), (false, 2, &None));
+    // It failed in every run.
+    assert_eq!(one_cluster("FF").tests[0].last_good, None);
+}
+
+#[test]
+fn the_trend_compares_the_newest_runs_with_those_before() {
+    let run = |seconds: u32| ("c", "v", '.', Some(seconds * 1000));
+    let slow: Vec<_> = [10, 12, 11, 30, 31, 29, 30, 33].map(run).into();
+    let report = history(&slow).report(&Selection::default()).unwrap();
+    assert_eq!(report.tests[0].slower(), Some((11.0, 30.0)));
+    // Too few runs before say nothing.
+    let few = history(&slow[1..]).report(&Selection::default()).unwrap();
+    assert_eq!((few.tests[0].slower(), few.tests[0].seconds_recent), (None, None));
+    // Twice as long is not much if it is short.
+    let short: Vec<_> = [1, 1, 1, 5, 5, 5, 5, 5].map(run).into();
+    assert_eq!(history(&short).report(&Selection::default()).unwrap().tests[0].slower(), None);
+}
+
+#[test]
+fn runs_and_tests_are_selected() {
+    let all = history(&[("abc", "v1.36.0", 'F', None), ("abd", "v1.37.2", '.', None), ("abd", "v1.37.20", '.', None)]);
+    let runs = |selection: Selection| all.report(&selection).map(|report| report.runs.len());
+    assert_eq!(runs(Selection { last: Some(2), ..Selection::default() }).unwrap(), 2);
+    assert_eq!(runs(Selection { cluster: Some("ab".into()), ..Selection::default() }).unwrap(), 3);
+    assert_eq!(runs(Selection { kubernetes_version: Some("v1.37.2".into()), ..Selection::default() }).unwrap(), 1);
+    assert_eq!(runs(Selection { kubernetes_version: Some("v1.37".into()), ..Selection::default() }).unwrap(), 2);
+    let wrong = runs(Selection { cluster: Some("x".into()), ..Selection::default() }).unwrap_err().in_full();
+    assert!(wrong.contains("the history has the clusters abc, abd"), "{wrong}");
+    let none = all.report(&Selection { test: Some("^u".into()), ..Selection::default() }).unwrap();
+    assert_eq!((none.tests.len(), none.runs.len()), (0, 3));
+    assert!(all.report(&Selection { test: Some("(".into()), ..Selection::default() }).is_err());
+}
+
+#[test]
+fn classes_do_not_count_where_one_run_has_none() {
+    let mut one = history(&[("c", "v", '.', None)]);
+    let index = &mut one.loaded[0].index;
+    let facts = RunFacts {
+        started: 9000,
+        cluster: "c".into(),
+        plugins: vec![PluginFacts { name: "e2e".into(), digest: 1, has_classes: true }],
+        ..RunFacts::default()
+    };
+    let file = FileKey { name: "9.tar.gz".into(), size: 1, modified: 0 };
+    let outcomes = vec![(key("t", "a"), Outcome::Passed, None), (key("t", "b"), Outcome::Failed, None)];
+    index.add(file, facts, outcomes).unwrap();
+    let report = one.report(&Selection::default()).unwrap();
+    // Two tests are one row, which failed, and is not flaky.
+    assert_eq!((report.tests.len(), report.tests[0].outcomes.as_str()), (1, ".F"));
+}
+
+#[test]
+fn known_failures_and_flaky_tests_need_evidence() {
+    let known = |letters: &str, runs| known_failures(&one_cluster(letters), runs).len();
+    assert_eq!((known(".FFF", 3), known("..FF", 3), known("FF", 3), known("FFF.", 3)), (1, 0, 1, 0));
+    let flaky = |letters: &str| flaky_tests(&one_cluster(letters)).len();
+    assert_eq!((flaky(".F.F."), flaky(".F..."), flaky(".F.F.F"), flaky(".F.F.FF")), (1, 0, 1, 0));
+}

@@ -1,0 +1,318 @@
+//! Keeps the index of a directory up to date: reads new archives in parallel, and writes the index.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use plumbline_aggregator::bucket::{Bucket, BucketError, BucketObject};
+use plumbline_archive::atomic::{AtomicFile, parent_directory};
+use plumbline_core::Digest;
+use tokio::runtime::Runtime;
+
+use crate::context::Context;
+use crate::error::AppError;
+use crate::files;
+use crate::history::index::{FileKey, Index};
+use crate::history::scan::{ScanError, ScanInput, ScannedRun, scan, unreadable};
+use crate::modules::{Limits, cache_root};
+use crate::results::{archive_files, is_archive_file};
+use crate::runtime::runtime;
+
+/// The file with the index, next to the archives.
+pub const INDEX_FILE: &str = ".plumbline-history";
+
+/// The directory of the cache for indexes of directories that are not writable.
+pub(crate) const CACHE_DIR: &str = "history";
+
+/// The largest index that is read, in bytes. 500 runs of 7,000 tests take 13 MiB.
+const MAX_INDEX: u64 = 1 << 30;
+
+/// The most archives of a directory or a bucket.
+const MAX_RUNS: usize = 10_000;
+
+/// The most objects of a bucket that are listed.
+const MAX_OBJECTS: usize = 100_000;
+
+/// The most threads that read archives. Each holds the trees of one archive.
+const MAX_THREADS: usize = 8;
+
+/// The stack of such a thread. Parsers and modules need as much as on the main thread.
+const STACK: usize = 8 << 20;
+
+/// How often progress is reported.
+const PROGRESS: Duration = Duration::from_secs(10);
+
+/// From this number of archives on, reading them is announced.
+const ANNOUNCED: usize = 20;
+
+/// The archives of a directory or a bucket, or single archives, with their index.
+pub(super) struct Loaded {
+    pub(super) index: Index,
+    /// Archives and plugins that cannot be read.
+    pub(super) problems: Vec<AppError>,
+}
+
+/// Loads the history of the directory `dir`: the index for unchanged archives, and the others from
+/// the archives themselves.
+pub(super) fn load_directory(context: &Context, limits: &Limits, dir: &Path) -> Result<Loaded, AppError> {
+    let mut files = Vec::new();
+    for path in archive_files(dir)? {
+        // A file that has just been removed is no longer a part of the history.
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        if metadata.is_file() {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            files.push(Found::file(path, name, Some(&metadata)));
+        }
+    }
+    let mut places = vec![dir.join(INDEX_FILE)];
+    places.extend(dir.canonicalize().ok().and_then(|whole| cached(whole.as_os_str().as_encoded_bytes())));
+    let too_many = || format!("directory `{}` has more than {MAX_RUNS} archives", dir.display());
+    load(Reading { context, limits }, files, &places, too_many)
+}
+
+/// Loads the history of a bucket. The index is in the cache.
+pub(super) fn load_bucket(context: &Context, limits: &Limits, url: &str) -> Result<Loaded, AppError> {
+    let failed = |error: &BucketError| {
+        let failed = AppError::system(format!("failed to read the archives in `{url}`")).because(error);
+        failed.hint("check the URL, and the variables `AWS_…` (docs/history.md)")
+    };
+    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    let settings = std::env::vars_os().filter_map(text).collect();
+    let bucket = Bucket::parse(url, &settings).map_err(|error| failed(&error))?;
+    let runtime = runtime()?;
+    let objects = runtime.block_on(bucket.list(MAX_OBJECTS)).map_err(|error| failed(&error))?;
+    let found = |object| Found::object(object, &bucket, &runtime);
+    let files = objects.into_iter().filter(|object| is_archive_file(&object.name)).map(found).collect();
+    let places: Vec<PathBuf> = cached(bucket.url().as_bytes()).into_iter().collect();
+    let too_many = || format!("`{url}` has more than {MAX_RUNS} archives");
+    load(Reading { context, limits }, files, &places, too_many)
+}
+
+/// Loads single archives, without an index on disk.
+pub(super) fn load_archives(context: &Context, limits: &Limits, paths: &[PathBuf]) -> Loaded {
+    let found =
+        |path: &PathBuf| Found::file(path.clone(), path.display().to_string(), fs::metadata(path).ok().as_ref());
+    let files: Vec<Found<'_>> = paths.iter().map(found).collect();
+    let mut loaded = Loaded { index: Index::default(), problems: Vec::new() };
+    add(Reading { context, limits }, &mut loaded, &files);
+    loaded
+}
+
+fn load(
+    reading: Reading<'_>,
+    files: Vec<Found<'_>>,
+    places: &[PathBuf],
+    too_many: impl Fn() -> String,
+) -> Result<Loaded, AppError> {
+    if files.len() > MAX_RUNS {
+        return Err(AppError::usage(too_many()).hint("divide the archives among several directories"));
+    }
+    let mut index = places.iter().find_map(|path| read_index(path)).unwrap_or_default();
+    let before = index.runs.len();
+    let keys: HashSet<FileKey> = files.iter().map(|file| file.key.clone()).collect();
+    index.retain(|key| keys.contains(key));
+    let changed = index.runs.len() != before;
+    let known: HashSet<&FileKey> = index.runs.iter().map(|run| &run.file).collect();
+    let new: Vec<Found<'_>> = files.into_iter().filter(|file| !known.contains(&file.key)).collect();
+    let mut loaded = Loaded { index, problems: Vec::new() };
+    let added = add(reading, &mut loaded, &new);
+    if changed || added {
+        save(reading.context, &loaded.index, places);
+    }
+    Ok(loaded)
+}
+
+/// What is needed to read archives.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    context: &'a Context,
+    limits: &'a Limits,
+}
+
+/// An archive of the history.
+struct Found<'a> {
+    key: FileKey,
+    place: Place<'a>,
+}
+
+enum Place<'a> {
+    File(PathBuf),
+    Object(BucketObject, &'a Bucket, &'a Runtime),
+}
+
+impl<'a> Found<'a> {
+    fn file(path: PathBuf, name: String, metadata: Option<&Metadata>) -> Self {
+        let (size, modified) = metadata.map_or((0, 0), stamp);
+        Self { key: FileKey { name, size, modified }, place: Place::File(path) }
+    }
+
+    fn object(object: BucketObject, bucket: &'a Bucket, runtime: &'a Runtime) -> Self {
+        let key = FileKey { name: object.name.clone(), size: object.size, modified: object.modified };
+        Self { key, place: Place::Object(object, bucket, runtime) }
+    }
+
+    /// Reads the archive. Returns the result, and whether it is that of the key.
+    fn scan(&self, reading: Reading<'_>) -> (Result<ScannedRun, ScanError>, bool) {
+        let (shown, modified) = (self.shown(), self.key.modified);
+        let scanned = |path: &Path| scan(reading.context, reading.limits, ScanInput { path, shown: &shown, modified });
+        match &self.place {
+            Place::File(path) => {
+                let run = scanned(path);
+                let unchanged = fs::metadata(path).is_ok_and(|now| stamp(&now) == (self.key.size, modified));
+                (run, unchanged)
+            }
+            Place::Object(object, bucket, runtime) => {
+                let copied = files::scratch().and_then(|dir| {
+                    let copied = runtime.block_on(bucket.download(object, &dir.path().join(COPY)));
+                    copied.map(|()| dir).map_err(|error| unreadable(&shown, &error))
+                });
+                let run = copied.map_err(ScanError::Unreadable).and_then(|dir| scanned(&dir.path().join(COPY)));
+                (run, true)
+            }
+        }
+    }
+
+    /// The path or URL, for messages.
+    fn shown(&self) -> String {
+        match &self.place {
+            Place::File(path) => path.display().to_string(),
+            Place::Object(object, bucket, _) => bucket.url_of(object),
+        }
+    }
+}
+
+/// The name of the copy of an object, in a directory of its own.
+const COPY: &str = "archive";
+
+/// The size and the modification time in nanoseconds since 1970.
+fn stamp(metadata: &Metadata) -> (u64, i64) {
+    let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
+    let nanos = modified.map_or(0, Timestamp::as_nanosecond);
+    (metadata.len(), i64::try_from(nanos).unwrap_or_default())
+}
+
+/// The place of an index in the cache.
+fn cached(what: &[u8]) -> Option<PathBuf> {
+    Some(cache_root()?.join(CACHE_DIR).join(Digest::of(what).hex()))
+}
+
+fn read_index(path: &Path) -> Option<Index> {
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_INDEX + 1).read_to_end(&mut bytes).ok()?;
+    if read as u64 > MAX_INDEX {
+        return None;
+    }
+    Index::from_bytes(&bytes)
+}
+
+/// Writes the index to the first place that is writable. The directory of archives exists, and that
+/// of the cache is created.
+fn save(context: &Context, index: &Index, places: &[PathBuf]) {
+    let bytes = index.to_bytes();
+    if bytes.len() as u64 > MAX_INDEX {
+        context.reporter.warning(&format!("the index has more than {} GiB: it is not kept", MAX_INDEX >> 30));
+        return;
+    }
+    let mut last = None;
+    for path in places {
+        let written = fs::create_dir_all(parent_directory(path)).and_then(|()| {
+            let mut file = AtomicFile::create(path)?;
+            file.write_all(&bytes)?;
+            file.commit()
+        });
+        match written {
+            Ok(()) => return,
+            Err(error) => last = Some(error),
+        }
+    }
+    if let Some(error) = last {
+        context.reporter.warning(&format!("the index cannot be written, and is made again next time: {error}"));
+    }
+}
+
+/// Reads the archives `files` into the index. Returns whether one was added that need not be read
+/// again.
+fn add(reading: Reading<'_>, loaded: &mut Loaded, files: &[Found<'_>]) -> bool {
+    let context = reading.context;
+    if files.len() >= ANNOUNCED {
+        context.reporter.progress(&format!("reading {} archives …", files.len()));
+    }
+    let (next, started) = (AtomicUsize::new(0), Instant::now());
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(files.len());
+    let (mut added, mut unstarted) = (false, None);
+    thread::scope(|scope| {
+        // Without room, so that finished trees do not pile up in memory.
+        let (results, scanned) = mpsc::sync_channel(0);
+        for _ in 0..threads {
+            let (next, results) = (&next, results.clone());
+            let read = move || {
+                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if results.send((file, file.scan(reading))).is_err() {
+                        return;
+                    }
+                }
+            };
+            unstarted = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, read).err().or(unstarted.take());
+        }
+        drop(results);
+        let mut told = started;
+        for (done, (file, (run, unchanged))) in (1..).zip(scanned) {
+            added |= keep(reading, loaded, file, run, unchanged);
+            if told.elapsed() >= PROGRESS {
+                told = Instant::now();
+                let rest = started.elapsed() / done * (files.len() as u32).saturating_sub(done);
+                let text = format!("read {done} of {} archives, about {} s left", files.len(), rest.as_secs());
+                context.reporter.progress(&text);
+            }
+        }
+    });
+    // The other threads do the work of one that did not start. Without any, nothing was read.
+    if let Some(error) = unstarted.filter(|_| next.load(Ordering::Relaxed) == 0) {
+        let failed = AppError::system("failed to start a thread that reads archives").because(&error);
+        loaded.problems.push(failed);
+    }
+    added
+}
+
+/// Adds one archive to the index. Returns whether it need not be read again.
+fn keep(
+    reading: Reading<'_>,
+    loaded: &mut Loaded,
+    file: &Found<'_>,
+    run: Result<ScannedRun, ScanError>,
+    unchanged: bool,
+) -> bool {
+    let shown = file.shown();
+    let ScannedRun { facts, outcomes, problems } = match run {
+        Ok(run) => run,
+        Err(ScanError::NotResults) => {
+            reading.context.reporter.note(&format!("`{shown}` is not an archive of results: it is left out"));
+            return false;
+        }
+        Err(ScanError::Unreadable(error)) => {
+            loaded.problems.push(error);
+            return false;
+        }
+    };
+    // An archive with a problem is read again next time, so that the problem is reported again. So
+    // is one that changed while it was read. No file has this size.
+    let whole = unchanged && problems.is_empty();
+    let key = FileKey { size: if whole { file.key.size } else { u64::MAX }, ..file.key.clone() };
+    loaded.problems.extend(problems);
+    match loaded.index.add(key, facts, outcomes) {
+        Ok(()) => whole,
+        Err(error) => {
+            let failed = AppError::usage(format!("failed to add archive `{shown}` to the history"));
+            loaded.problems.push(failed.because(&error).hint("divide the archives among several directories"));
+            false
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! `history`, from the command line: archives, their index, views, lists for judges, retention.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use plumbline_archive::pack::{PackOptions, pack_directory};
+use serde_json::{Value, json};
+
+use crate::bed::Bed;
+
+const SONOBUOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
+
+/// Writes the archive of a run on `day` of November 2026. Each letter is the outcome of a test, named
+/// after its position.
+fn archive(bed: &Bed, dir: &str, day: u32, outcomes: &str) -> String {
+    let tree = format!("trees/{dir}-{day}");
+    let config = json!({
+        "UUID": format!("00000000-0000-4000-8000-{day:012}"), "Version": "v0.57.0", "PlumblineVersion": "0.1.0",
+        "PlumblineStarted": format!("2026-11-{day:02}T03:00:00Z"),
+    });
+    bed.write(&format!("{tree}/meta/config.json"), &config.to_string());
+    bed.write(&format!("{tree}/meta/info.json"), r#"{"plugins": ["unit"]}"#);
+    bed.write(&format!("{tree}/serverversion.json"), r#"{"gitVersion": "v1.37.2"}"#);
+    bed.write(
+        &format!("{tree}/resources/cluster/core_v1_namespaces.json"),
+        r#"{"items": [{"metadata": {"name": "kube-system", "uid": "5f3a1c09-0000-4000-8000-000000000000"}}]}"#,
+    );
+    bed.write(
+        &format!("{tree}/plugins/unit/definition.json"),
+        r#"{"Definition": {"sonobuoy-config": {"driver": "Job", "plugin-name": "unit"}, "spec": {"name": "p"}}, "SessionID": "1"}"#,
+    );
+    let test = |(at, letter): (usize, char)| {
+        let (status, seconds) = match letter {
+            '.' => ("passed", 2),
+            'F' => ("failed", 3),
+            _ => ("skipped", 0),
+        };
+        format!("- name: \"test {at}\"\n  status: {status}\n  meta:\n    duration: \"{seconds}\"\n")
+    };
+    let tests: String = outcomes.chars().enumerate().map(test).collect();
+    let status = if outcomes.contains('F') { "failed" } else { "passed" };
+    bed.write(
+        &format!("{tree}/plugins/unit/sonobuoy_results.yaml"),
+        &format!("name: unit\nstatus: {status}\nmeta:\n  type: summary\nitems:\n{tests}"),
+    );
+    let name = format!("202611{day:02}0300_plumbline_{day}.tar.gz");
+    fs::create_dir_all(bed.path(dir)).unwrap();
+    pack(&bed.path(&tree), &bed.path(dir).join(&name));
+    format!("{dir}/{name}")
+}
+
+fn pack(tree: &Path, to: &Path) {
+    pack_directory(tree, File::create(to).unwrap(), &PackOptions::default(), &mut || false).unwrap();
+}
+
+/// Six runs of three tests: one always passes, one is flaky, one fails since the fourth run.
+fn six(bed: &Bed) {
+    for (day, outcomes) in (10..).zip(["...", ".F.", "...", ".FF", "..F", "..F"]) {
+        archive(bed, "runs", day, outcomes);
+    }
+}
+
+fn report(bed: &Bed, code: i32, options: &[&str]) -> Value {
+    let args = [&["history", "runs", "-o", "json"], options].concat();
+    serde_json::from_str(&bed.plumbline(&args).expect(code).out).unwrap()
+}
+
+#[test]
+fn failing_and_flaky_tests_are_shown_with_rates_and_first_bad_runs() {
+    let bed = Bed::new();
+    six(&bed);
+    let done = bed.plumbline(&["history", "runs"]).expect(0);
+    insta::assert_snapshot!("history_text", done.shown(&bed));
+    let every = bed.plumbline(&["history", "runs", "--test", "test [01]"]).expect(0).out;
+    assert!(every.contains("tests: 2\n  unit test 0\n      ......  passed 6 of 6 (100 %)"), "{every}");
+    let json = report(&bed, 0, &[]);
+    assert_eq!(json["runs"].as_array().unwrap().len(), 6);
+    assert_eq!(json["runs"][3]["archive"], "202611130300_plumbline_13.tar.gz");
+    assert_eq!((&json["runs"][3]["failed"], &json["runs"][3]["started"]), (&2.into(), &"2026-11-13T03:00:00Z".into()));
+    let flaky = &json["tests"][1];
+    assert_eq!((&flaky["name"], &flaky["ran"], &flaky["flakes"]), (&"test 1".into(), &6.into(), &2.into()));
+    let failing = &json["tests"][2];
+    assert_eq!(
+        (&failing["first-bad"], &failing["last-good"], &failing["streak"]["runs"]),
+        (&"202611130300_plumbline_13.tar.gz".into(), &"202611120300_plumbline_12.tar.gz".into(), &3.into())
+    );
+    assert_eq!(report(&bed, 0, &["--last", "2"])["tests"][1]["outcomes"], "..");
+}
+
+#[test]
+fn the_page_has_sparklines_and_needs_nothing_else() {
+    let bed = Bed::new();
+    six(&bed);
+    let page = bed.plumbline(&["history", "runs", "-o", "html"]).expect(0).out;
+    assert!(
+        page.contains("<svg") && page.contains("aria-label=\".F.F..\"") && page.contains("<h2>Failing (1)"),
+        "{page}"
+    );
+    for foreign in ["<script", "src=", "@import", "url(", "http://", "https://", "onclick"] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+}
+
+#[test]
+fn archives_of_sonobuoy_are_runs_too() {
+    let bed = Bed::new();
+    let done = bed.plumbline(&["history", SONOBUOY, "-p", "e2e", "-o", "json"]).expect(0);
+    let json: Value = serde_json::from_str(&done.out).unwrap();
+    let run = &json["runs"][0];
+    assert_eq!(
+        (&run["tool"], &run["version"], &run["failed"]),
+        (&"Sonobuoy v0.53.2".into(), &"v1.21.1".into(), &4.into())
+    );
+    assert_eq!((&run["passed"], json["tests"].as_array().unwrap().len()), (&21.into(), 25));
+    assert!(run["cluster"].as_str().is_some_and(|cluster| cluster.len() == 8), "{run}");
+}
+
+#[test]
+fn unchanged_archives_are_not_read_again_and_a_damaged_index_is_made_again() {
+    let bed = Bed::new();
+    six(&bed);
+    let (first, index) = (report(&bed, 0, &[]), bed.path("runs/.plumbline-history"));
+    let made = fs::read(&index).unwrap();
+    // The same size and time stand for the same content, which is not read.
+    let one = bed.path("runs/202611100300_plumbline_10.tar.gz");
+    let content = fs::read(&one).unwrap();
+    let modified = fs::metadata(&one).unwrap().modified().unwrap();
+    fs::write(&one, vec![0; content.len()]).unwrap();
+    File::options().write(true).open(&one).unwrap().set_modified(modified).unwrap();
+    assert_eq!(report(&bed, 0, &[]), first);
+    fs::write(&one, &content).unwrap();
+    for damage in [made[..made.len() / 2].to_vec(), b"rubbish".to_vec(), Vec::new()] {
+        fs::write(&index, damage).unwrap();
+        assert_eq!(report(&bed, 0, &[]), first);
+        assert_eq!(fs::read(&index).unwrap().len(), made.len());
+    }
+    // New archives are added, and removed ones disappear.
+    archive(&bed, "runs", 16, "...");
+    fs::remove_file(&one).unwrap();
+    let runs: Vec<String> =
+        report(&bed, 0, &[])["runs"].as_array().unwrap().iter().map(|run| run["run"].to_string()).collect();
+    assert!(runs.len() == 6 && runs[0].ends_with("11\"") && runs[5].ends_with("16\""), "{runs:?}");
+}
+
+#[test]
+fn where_the_directory_takes_no_index_the_cache_does() {
+    let bed = Bed::new();
+    six(&bed);
+    // Nothing replaces a directory, not even for the root user.
+    fs::create_dir_all(bed.path("runs/.plumbline-history/x")).unwrap();
+    let done = bed.plumbline(&["history", "runs"]).expect(0);
+    assert_eq!(done.err, "");
+    let cached = bed.plumbline(&["cache", "list"]).expect(0).out;
+    assert!(cached.contains("indexes of directories with archives"), "{cached}");
+    bed.plumbline(&["cache", "clean", "history"]).expect(0);
+    bed.plumbline(&["history", "runs"]).expect(0);
+}
+
+#[test]
+fn an_archive_that_cannot_be_read_is_named_and_changes_the_exit_code() {
+    let bed = Bed::new();
+    six(&bed);
+    let good = fs::read(bed.path("runs/202611100300_plumbline_10.tar.gz")).unwrap();
+    fs::write(bed.path("runs/cut.tar.gz"), &good[..good.len() / 2]).unwrap();
+    // It is named each time, with the index too.
+    for _ in 0..2 {
+        let done = bed.plumbline(&["history", "runs"]).expect(3);
+        assert!(done.err.contains("failed to read archive `runs/cut.tar.gz`"), "{}", done.err);
+        assert!(done.out.starts_with("6 runs, 2026-11-10 to 2026-11-15; 3 tests ran"), "{}", done.out);
+    }
+    assert_eq!(report(&bed, 3, &[])["unreadable"].as_array().unwrap().len(), 1);
+    // Other files are no archives that cannot be read.
+    fs::remove_file(bed.path("runs/cut.tar.gz")).unwrap();
+    bed.write("other/src/main.c", "int main() {}");
+    pack(&bed.path("other"), &bed.path("runs/source.tar.gz"));
+    let done = bed.plumbline(&["history", "runs"]).expect(0);
+    assert!(done.err.contains("`runs/source.tar.gz` is not an archive of results: it is left out"), "{}", done.err);
+    let none = bed.plumbline(&["history", "other"]).expect(2);
+    assert!(none.err.contains("no run can be read from `other`"), "{}", none.err);
+    let away = bed.plumbline(&["history", "oci://r.example/runs"]).expect(2);
+    assert!(away.err.contains("a directory, an archive, or a bucket: `s3://BUCKET/PREFIX`"), "{}", away.err);
+}
+
+#[test]
+fn a_plugin_that_cannot_be_read_does_not_hide_the_others() {
+    let bed = Bed::new();
+    bed.write("one/meta/info.json", r#"{"plugins": ["bad", "good"]}"#);
+    bed.write("one/plugins/bad/sonobuoy_results.yaml", "name: [");
+    bed.write(
+        "one/plugins/good/sonobuoy_results.yaml",
+        "name: good\nstatus: passed\nitems:\n- {name: a, status: passed}\n",
+    );
+    let done = bed.plumbline(&["history", "one", "-o", "json"]).expect(3);
+    assert!(done.err.contains("failed to read the result tree of plugin `bad` in `one`"), "{}", done.err);
+    let json: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(json["tests"][0]["plugin"], "good");
+}
+
+#[test]
+fn trees_that_an_archive_does_not_have_are_computed() {
+    let bed = Bed::new();
+    bed.write("one/meta/info.json", r#"{"plugins": ["e2e"]}"#);
+    bed.write("one/plugins/e2e/results/global/junit_01.xml", "<testsuite name='s'><testcase name='a'/></testsuite>");
+    let done = bed.plumbline(&["history", "one", "--test", "a"]).expect(0);
+    assert!(done.out.contains("tests: 1\n  a\n      .  passed 1 of 1"), "{}", done.out);
+}
+
+#[test]
+fn a_history_proposes_lists_and_is_a_baseline() {
+    let bed = Bed::new();
+    six(&bed);
+    let list = bed.plumbline(&["history", "runs", "--propose-known-failures"]).expect(0).out;
+    insta::assert_snapshot!("history_known_failures", list);
+    assert_eq!(
+        bed.plumbline(&["history", "runs", "--propose-known-failures", "--failed-runs", "4"]).expect(0).out,
+        "[]\n"
+    );
+    bed.write("known.yaml", &list);
+    let last = archive(&bed, "later", 20, ".FF");
+    let class = |options: &[&str], code: i32| {
+        let args = [&["results", last.as_str(), "-o", "json"], options].concat();
+        let trees: Value = serde_json::from_str(&bed.plumbline(&args).expect(code).out).unwrap();
+        let items = trees[0]["verdict"]["items"].as_array().unwrap().clone();
+        items.iter().map(|item| format!("{}: {}", item["path"][0], item["class"])).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(
+        class(&["--known-failures", "known.yaml", "--flaky", "runs"], 0),
+        r#""test 1": "flaky", "test 2": "known-failure""#
+    );
+    assert_eq!(class(&["--baseline", "runs"], 1), r#""test 1": "new-failure", "test 2": "baseline-failure""#);
+    // Four runs in a row are more than it has failed.
+    assert_eq!(
+        class(&["--baseline", "runs", "--baseline-runs", "4"], 1),
+        r#""test 1": "new-failure", "test 2": "new-failure""#
+    );
+    let other = bed.plumbline(&["results", SONOBUOY, "-p", "e2e", "--baseline", "runs"]).expect(2);
+    assert!(other.err.contains("the history has the plugins unit"), "{}", other.err);
+}
+
+#[test]
+fn a_run_adds_its_archive_and_removes_the_oldest_that_are_not_pinned() {
+    let bed = Bed::new();
+    bed.plugin(
+        "good",
+        "result-format: raw",
+        "echo > \"$SONOBUOY_RESULTS_DIR/x\"; printf %s \"$SONOBUOY_RESULTS_DIR\" > \"$SONOBUOY_RESULTS_DIR/done\"",
+    );
+    six(&bed);
+    bed.write("runs/202611100300_plumbline_10.tar.gz.keep", "");
+    bed.write("other/plugins/a.txt", "a");
+    pack(&bed.path("other"), &bed.path("runs/backup.tar.gz"));
+    let run = |more: &[&str]| {
+        let args = [&["run", "--local", "-p", "good.yaml", "--history", "runs"], more].concat();
+        bed.plumbline(&args).expect(0)
+    };
+    let names = || {
+        let mut names: Vec<String> = fs::read_dir(bed.path("runs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.retain(|name| name.ends_with(".tar.gz"));
+        names.sort();
+        names
+    };
+    run(&[]);
+    assert_eq!(names().len(), 8, "without limits, nothing is removed: {:?}", names());
+    let done = run(&["--keep-runs", "3"]);
+    assert!(done.err.contains("removed runs/202611110300_plumbline_11.tar.gz ("), "{}", done.err);
+    let left = names();
+    // The pinned archive, that of another program, the newest of before, and those of both runs.
+    assert_eq!(left.len(), 5, "{left:?}");
+    assert_eq!(
+        (left[0].as_str(), left[1].as_str()),
+        ("202611100300_plumbline_10.tar.gz", "202611150300_plumbline_15.tar.gz")
+    );
+    assert_eq!(left[4], "backup.tar.gz");
+    bed.plumbline(&["run", "-p", "good.yaml", "--history", "runs"]).expect(2);
+}
