@@ -62,8 +62,12 @@ fn prepare(bed: &Bed, example: &str) {
     }
     bed.write("known.yaml", "- {pattern: a, reason: known}\n");
     let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
-    fs::create_dir_all(bed.path("runs")).unwrap();
-    for name in ["run.tar.gz", "runs/run.tar.gz", "monday.tar.gz", "tuesday.tar.gz"] {
+    for dir in ["runs", "archives"] {
+        fs::create_dir_all(bed.path(dir)).unwrap();
+    }
+    for name in
+        ["run.tar.gz", "runs/run.tar.gz", "archives/run.tar.gz", "monday.tar.gz", "tuesday.tar.gz", "wednesday.tar.gz"]
+    {
         fs::copy(archive, bed.path(name)).unwrap();
     }
     for dir in ["home/.local/share/bash-completion/completions", "home/.config/fish/completions"] {
