@@ -166,7 +166,7 @@ impl Reading {
             in_stack |= STACKS.iter().any(|start| line.starts_with(start));
             let rest = match placed(line) {
                 Some(placed) => {
-                    if !is_library(placed.path) && !(in_stack && reading.place.is_some()) {
+                    if !(is_library(placed.path) || in_stack && reading.place.is_some()) {
                         reading.place = Some(placed.path.to_owned());
                     }
                     // Ginkgo writes this line at the end of the message. A log may follow.
