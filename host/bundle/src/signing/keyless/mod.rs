@@ -53,7 +53,7 @@ pub(super) fn verify(attestation: &Attestation, signature: &Signature, policy: &
         times.push(timestamp::verify(response, &signature.bytes, &policy.root)?);
     }
     let first = times.iter().min().ok_or(
-        "nothing proves when it was signed: it has neither a log entry with a time nor a timestamp; its certificate is valid only for minutes",
+        "nothing proves when it was signed: it has neither a log entry with a time nor a timestamp",
     )?;
     for time in &times {
         verify_chain(leaf, intermediates, policy.root.authorities(), CODE_SIGNING, *time)
