@@ -52,9 +52,10 @@ pub(super) fn verify(attestation: &Attestation, signature: &Signature, policy: &
     for response in &attestation.timestamps {
         times.push(timestamp::verify(response, &signature.bytes, &policy.root)?);
     }
-    let first = times.iter().min().ok_or(
-        "nothing proves when it was signed: it has neither a log entry with a time nor a timestamp",
-    )?;
+    let first = times
+        .iter()
+        .min()
+        .ok_or("nothing proves when it was signed: it has neither a log entry with a time nor a timestamp")?;
     for time in &times {
         verify_chain(leaf, intermediates, policy.root.authorities(), CODE_SIGNING, *time)
             .map_err(|reason| format!("its certificate does not count: {reason}"))?;
