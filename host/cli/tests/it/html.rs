@@ -126,7 +126,7 @@ fn a_failure_on_many_nodes_is_one_line_in_every_view() {
     );
     let page = show("html");
     assert!(page.contains(&format!("<b>check 33</b>: {nodes}")), "{page}");
-    assert!(page.contains("12 ×</span> <b>disk is full</b>"), "{page}");
+    assert!(page.contains("12 ×</span> <b>disk is full (src/framework.go)</b>"), "{page}");
     let report = bed.plumbline(&["results", &archive]).expect(1).out;
     assert!(report.ends_with(&format!("Failed: 12\nSkipped: 0\n\nFailed tests:\ncheck 33: {nodes}\n")), "{report}");
 }
