@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use crate::error::Error;
 use crate::paths::Workspace;
-use crate::program::PROGRAM;
+use crate::program::{self, PROGRAM};
 use crate::{built, debian_tools, npm_tools, process, tasks};
 
 /// Runs the tests, or what `args` ask for. Without a browser, prints the reason and passes.
@@ -14,12 +14,11 @@ pub(crate) fn run(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, 
         return Ok(ExitCode::SUCCESS);
     };
     tasks::setup(workspace)?;
-    let mut cargo = process::cargo_locked(workspace.root(), "build");
     // Measurements are of an optimized program.
-    if args.iter().any(|arg| arg == "--measure") {
-        cargo.arg("--release");
-    }
-    let program = built::build(cargo.args(["--workspace", "--bin", PROGRAM]))?.program(PROGRAM)?;
+    let program = match args.iter().any(|arg| arg == "--measure") {
+        true => program::build(workspace)?,
+        false => built::tests(workspace)?.program(PROGRAM)?,
+    };
     let mut node = Command::new("node");
     node.current_dir(workspace.root()).arg("xtask/browser/report.mjs").args(args);
     node.env("PLUMBLINE", program).env("CHROMIUM", chromium).env("NODE_MODULES", node_modules);

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::paths::Workspace;
 use crate::process;
 
 /// The messages of one cargo build.
@@ -21,6 +22,12 @@ pub(crate) fn build(cargo: &mut Command) -> Result<Built, Error> {
         return Err(Error::Failed { command: process::describe(cargo), status: output.status, output: String::new() });
     }
     Ok(Built::read(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Builds all tests of the workspace, and the programs that they run. Other selections would compile
+/// shared crates again, with other features.
+pub(crate) fn tests(workspace: &Workspace) -> Result<Built, Error> {
+    build(process::cargo_locked(workspace.root(), "test").args(["--workspace", "--no-run"]))
 }
 
 impl Built {

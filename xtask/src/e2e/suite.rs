@@ -45,8 +45,7 @@ impl Suite {
     /// the tests of the command line run it.
     pub(crate) fn build_with_program(workspace: &Workspace) -> Result<(PathBuf, PathBuf), Error> {
         say("building the tests and the program");
-        let mut cargo = process::cargo_locked(workspace.root(), "test");
-        let built = built::build(cargo.args(["--workspace", "--no-run"]))?;
+        let built = built::tests(workspace)?;
         Ok((built.tests(TARGET)?, built.program(PROGRAM)?))
     }
 
