@@ -99,7 +99,16 @@ pub fn judged_plugin(options: &JudgeOptions, plugins: &[String]) -> Result<Strin
 }
 
 /// Reads the files and the archive that `options` name, and makes the chain of judges for `plugin`.
-pub fn chain(context: &Context, options: &JudgeOptions, plugin: &str, limits: &Limits) -> Result<Chain, AppError> {
+///
+/// `judged` is the ID of the run that is judged, if it has ended. Its own archive is not part of the
+/// history.
+pub fn chain(
+    context: &Context,
+    options: &JudgeOptions,
+    plugin: &str,
+    limits: &Limits,
+    judged: Option<&str>,
+) -> Result<Chain, AppError> {
     let read = |files: &[PathBuf]| {
         let lists: Result<Vec<ListFile>, ChainError> = files.iter().map(|path| ListFile::read(path)).collect();
         lists.map_err(|error| {
@@ -112,7 +121,7 @@ pub fn chain(context: &Context, options: &JudgeOptions, plugin: &str, limits: &L
         options.flaky.iter().cloned().partition(|path| path.is_dir());
     let mut flaky = read(&flaky_files)?;
     for dir in &flaky_dirs {
-        let (report, source) = history(context, dir, plugin, limits)?;
+        let (report, source) = history(context, dir, plugin, limits, judged)?;
         flaky.push(ListFile::new(FLAKY_LIST, flaky_list(&flaky_tests(&report), &source)));
     }
     let chain = Chain {
@@ -123,7 +132,7 @@ pub fn chain(context: &Context, options: &JudgeOptions, plugin: &str, limits: &L
         baseline: options
             .baseline
             .as_deref()
-            .map(|from| baseline(context, options, from, plugin, limits))
+            .map(|from| baseline(context, options, from, plugin, limits, judged))
             .transpose()?,
         checks: read(&options.checks)?,
     };
@@ -134,14 +143,30 @@ pub fn chain(context: &Context, options: &JudgeOptions, plugin: &str, limits: &L
     Ok(chain)
 }
 
+/// The most problems in an error about a history.
+const MAX_PROBLEMS: usize = 5;
+
 /// The name of a list of flaky tests from a history.
 const FLAKY_LIST: &str = "measured-flaky-tests.yaml";
 
-/// The history of `plugin` in a directory with archives, and its name as the source of rulings.
-fn history(context: &Context, dir: &Path, plugin: &str, limits: &Limits) -> Result<(HistoryReport, String), AppError> {
+/// The history of `plugin` in a directory with archives, and its name as the source of rulings. A
+/// missing run could be the one in which a test passed, so every archive must be readable.
+fn history(
+    context: &Context,
+    dir: &Path,
+    plugin: &str,
+    limits: &Limits,
+    judged: Option<&str>,
+) -> Result<(HistoryReport, String), AppError> {
     let history = History::open(context, &[dir.to_owned()], limits)?;
-    history.problems().iter().for_each(|problem| context.reporter.error(problem));
-    let report = history.report(&Selection { plugin: Some(plugin.to_owned()), ..Selection::default() })?;
+    if !history.problems().is_empty() {
+        let failed = AppError::usage(format!("failed to judge by the history in `{}`", dir.display()));
+        let problems = history.problems().iter().take(MAX_PROBLEMS);
+        let failed = problems.fold(failed, |failed, problem| failed.cause(problem.to_string()));
+        return Err(failed.hint("repair or remove archives that cannot be read"));
+    }
+    let (plugin, except_run) = (Some(plugin.to_owned()), judged.map(str::to_owned));
+    let report = history.report(&Selection { plugin, except_run, ..Selection::default() })?;
     let source = format!("history of {} runs in {}", report.runs.len(), dir.display());
     Ok((report, source))
 }
@@ -152,9 +177,10 @@ fn baseline(
     archive: &Path,
     plugin: &str,
     limits: &Limits,
+    judged: Option<&str>,
 ) -> Result<Baseline, AppError> {
     if archive.is_dir() && !is_unpacked(archive) {
-        let (report, source) = history(context, archive, plugin, limits)?;
+        let (report, source) = history(context, archive, plugin, limits, judged)?;
         let known = known_failures(&report, options.baseline_runs);
         let names = known.iter().map(|test| test.list_name()).collect();
         return Baseline::of_names(names, source).map_err(|error| {
@@ -193,7 +219,7 @@ pub fn apply(
     }
     let names: Vec<String> = found.iter().map(|one| one.source.definition.name.to_string()).collect();
     let plugin = judged_plugin(options, &names)?;
-    let chain = chain(context, options, &plugin, limits)?;
+    let chain = chain(context, options, &plugin, limits, None)?;
     let judged = found.iter_mut().filter(|one| one.source.definition.name.as_str() == plugin);
     for one in judged {
         let before = one.source.definition.plumbline.verdict.len();

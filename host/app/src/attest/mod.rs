@@ -187,7 +187,7 @@ pub fn verify(path: &Path, file: Option<&Path>, trust: &AttestationTrust) -> Res
     let attestations = file.read().map_err(|error| key_error(&error))?;
     let sha256 = *archive.digest.as_bytes();
     let verified = match &trust {
-        _ if attestations.is_empty() => Err(vec![format!("there is no attestation in `{}`", file.path().display())]),
+        _ if attestations.is_empty() => Err(vec![format!("`{}` has no attestation", file.path().display())]),
         Loaded::Keys(trust) => trust.verify_result(&attestations, &archive.name, sha256),
         Loaded::Identity(policy) => verify_result(&attestations, sha256, &Trusted::Identity(policy), Timestamp::now()),
     };

@@ -47,8 +47,8 @@ pub struct History {
 }
 
 impl History {
-    /// Reads the archives in directories and buckets, and single archives. An archive that cannot be read is in
-    /// [`History::problems`].
+    /// Reads the archives in directories and buckets, and single archives. An archive that cannot be
+    /// read is in [`History::problems`].
     pub fn open(context: &Context, sources: &[PathBuf], limits: &Limits) -> Result<Self, AppError> {
         let (mut loaded, mut single) = (Vec::new(), Vec::new());
         for source in sources {

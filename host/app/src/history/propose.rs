@@ -1,5 +1,6 @@
 //! Lists for judges, made from a history: known failures and flaky tests (docs/judges.md).
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::difference::with_class;
@@ -12,21 +13,28 @@ const MIN_FLAKES: u64 = 2;
 /// From this many failures in a row on, a test is broken and not flaky.
 const BROKEN: u64 = 2;
 
-/// The tests that failed in each of the last `runs` runs in which they ran, on a cluster. Of a
-/// shorter history, all runs count.
+/// The tests that failed in each of the last `runs` runs in which they ran. Of a shorter history, all
+/// runs count. Lists have only names, so a test must have failed on every cluster and node on which
+/// it ran.
 pub fn known_failures(report: &HistoryReport, runs: u64) -> Vec<&TestHistory> {
     let is_known = |test: &&TestHistory| {
         let enough = runs.min(test.outcomes.len() as u64).max(1);
         test.streak.failing && test.streak.runs >= enough
     };
-    report.tests.iter().filter(is_known).collect()
+    let others = names(report.tests.iter().filter(|test| !is_known(test)));
+    report.tests.iter().filter(is_known).filter(|test| !others.contains(&test.list_name())).collect()
 }
 
-/// The tests with at least two flakes that do not fail twice in a row now.
+/// The tests with at least two flakes that do not fail twice in a row now, on any cluster or node.
 pub fn flaky_tests(report: &HistoryReport) -> Vec<&TestHistory> {
-    let is_flaky =
-        |test: &&TestHistory| test.flakes >= MIN_FLAKES && !(test.streak.failing && test.streak.runs >= BROKEN);
+    let is_broken = |test: &&TestHistory| test.streak.failing && test.streak.runs >= BROKEN;
+    let broken = names(report.tests.iter().filter(is_broken));
+    let is_flaky = |test: &&TestHistory| test.flakes >= MIN_FLAKES && !broken.contains(&test.list_name());
     report.tests.iter().filter(is_flaky).collect()
+}
+
+fn names<'a>(tests: impl Iterator<Item = &'a TestHistory>) -> BTreeSet<String> {
+    tests.map(TestHistory::list_name).collect()
 }
 
 impl TestHistory {
@@ -62,7 +70,7 @@ fn list(tests: &[&TestHistory], source: &str, reason: impl Fn(&TestHistory) -> S
     // Texts in JSON are texts in YAML, whatever is in them.
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut out = String::new();
-    let mut names = std::collections::BTreeSet::new();
+    let mut names = BTreeSet::new();
     for test in tests {
         let name = test.list_name();
         // A list knows neither nodes nor clusters.

@@ -27,6 +27,9 @@ pub struct Selection {
     /// Only the newest N of these runs
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
+    /// Not this run, by its ID: a run that is judged by its history is no evidence for itself.
+    #[arg(skip)]
+    pub except_run: Option<String>,
 }
 
 /// A selected run, and the source that its tests are numbered in.
@@ -58,7 +61,8 @@ fn is_selected(run: &IndexedRun, selection: &Selection) -> bool {
     let version = |wanted: &String| {
         facts.version.strip_prefix(wanted.as_str()).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
     };
-    selection.cluster.as_ref().is_none_or(|cluster| facts.cluster.starts_with(cluster.as_str()))
+    selection.except_run.as_ref().is_none_or(|run| facts.run.is_empty() || !run.starts_with(facts.run.as_str()))
+        && selection.cluster.as_ref().is_none_or(|cluster| facts.cluster.starts_with(cluster.as_str()))
         && selection.kubernetes_version.as_ref().is_none_or(version)
         && selection.plugin.as_ref().is_none_or(|plugin| facts.plugins.iter().any(|one| one.name == *plugin))
 }
@@ -77,6 +81,9 @@ fn nothing(history: &History, selection: &Selection) -> AppError {
     };
     let failed = AppError::usage("no run of the history is selected");
     let hint = match (&selection.plugin, &selection.cluster, &selection.kubernetes_version) {
+        _ if selection.except_run.is_some() => {
+            format!("it needs another run of the plugin; the history has the plugins {}", list(plugins))
+        }
         (Some(_), ..) => format!("the history has the plugins {}", list(plugins)),
         (_, Some(_), _) => format!("the history has the clusters {}", list(clusters)),
         (_, _, Some(_)) => format!("the history has the versions {}", list(versions)),

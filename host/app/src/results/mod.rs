@@ -90,7 +90,8 @@ fn one_input(
     let reprocess = Reprocess { always: options.reprocess, definition: options.definition.clone(), limits };
     let mut input = open_input(context, path, reprocess, options.result_format.as_deref())?;
     let plugins = selected(&input, options)?;
-    let more = more(context, &plugins, options)?;
+    let judged = input.trees.archive().info().run.clone();
+    let more = more(context, &plugins, options, judged.as_deref())?;
     let name = input.name.clone();
     let in_name = several.then_some(name.as_str());
     view.begin(in_name, &mut input.trees)?;
@@ -245,7 +246,12 @@ fn selected(input: &Input, options: &ResultsOptions) -> Result<Vec<String>, AppE
 }
 
 /// The plugin that further judges judge, and these judges.
-fn more(context: &Context, plugins: &[String], options: &ResultsOptions) -> Result<Option<(String, Chain)>, AppError> {
+fn more(
+    context: &Context,
+    plugins: &[String],
+    options: &ResultsOptions,
+    judged: Option<&str>,
+) -> Result<Option<(String, Chain)>, AppError> {
     let judge = &options.judges;
     let Some(option) = judge.given() else { return Ok(None) };
     if options.node.is_some() {
@@ -254,7 +260,7 @@ fn more(context: &Context, plugins: &[String], options: &ResultsOptions) -> Resu
     }
     let plugin = judged_plugin(judge, plugins)?;
     let limits = options.limits.load()?;
-    let chain = chain(context, judge, &plugin, &limits)?;
+    let chain = chain(context, judge, &plugin, &limits, judged)?;
     rehearse_chain(&chain, &plugin, &limits)?;
     Ok(Some((plugin, chain)))
 }

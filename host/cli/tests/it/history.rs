@@ -238,6 +238,22 @@ fn a_history_proposes_lists_and_is_a_baseline() {
 }
 
 #[test]
+fn a_run_is_no_evidence_for_itself_and_every_archive_must_be_readable() {
+    let bed = Bed::new();
+    let first = archive(&bed, "runs", 10, "F");
+    let alone = bed.plumbline(&["results", &first, "--baseline", "runs"]).expect(2);
+    assert!(alone.err.contains("it needs another run of the plugin"), "{}", alone.err);
+    let second = archive(&bed, "runs", 11, "F");
+    bed.plumbline(&["results", &second, "--baseline", "runs"]).expect(0);
+    // The archive that cannot be read could be that of a run in which the test passed.
+    let good = fs::read(&first).or_else(|_| fs::read(bed.path(&first))).unwrap();
+    fs::write(bed.path("runs/cut.tar.gz"), &good[..good.len() / 2]).unwrap();
+    let unreadable = bed.plumbline(&["results", &second, "--baseline", "runs"]).expect(2);
+    assert!(unreadable.err.contains("failed to judge by the history in `runs`"), "{}", unreadable.err);
+    assert!(unreadable.err.contains("runs/cut.tar.gz"), "{}", unreadable.err);
+}
+
+#[test]
 fn a_run_adds_its_archive_and_removes_the_oldest_that_are_not_pinned() {
     let bed = Bed::new();
     bed.plugin(
