@@ -139,4 +139,15 @@ fn known_failures_and_flaky_tests_need_evidence() {
     assert_eq!((known(".FFF", 3), known("..FF", 3), known("FF", 3), known("FFF.", 3)), (1, 0, 1, 0));
     let flaky = |letters: &str| flaky_tests(&one_cluster(letters)).len();
     assert_eq!((flaky(".F.F."), flaky(".F..."), flaky(".F.F.F"), flaky(".F.F.FF")), (1, 0, 1, 0));
+    // Lists have only names, so another cluster counts too.
+    let both = |one: &str, other: &str| {
+        let runs = |cluster, letters: &str| letters.chars().map(|letter| (cluster, "v1", letter, None)).collect();
+        let runs: Vec<Vec<(&str, &str, char, Option<u32>)>> = vec![runs("c", one), runs("d", other)];
+        let report = history(&runs.concat()).report(&Selection::default()).unwrap();
+        (known_failures(&report, 2).len(), flaky_tests(&report).len())
+    };
+    assert_eq!(
+        (both("FFF", "FF"), both("FFF", ".."), both(".F.F.", "."), both(".F.F.", "FF")),
+        ((2, 0), (0, 0), (0, 1), (0, 0))
+    );
 }
