@@ -141,9 +141,11 @@ fn known_failures_and_flaky_tests_need_evidence() {
     assert_eq!((flaky(".F.F."), flaky(".F..."), flaky(".F.F.F"), flaky(".F.F.FF")), (1, 0, 1, 0));
     // Lists have only names, so another cluster counts too.
     let both = |one: &str, other: &str| {
-        let runs = |cluster, letters: &str| letters.chars().map(|letter| (cluster, "v1", letter, None)).collect();
-        let runs: Vec<Vec<(&str, &str, char, Option<u32>)>> = vec![runs("c", one), runs("d", other)];
-        let report = history(&runs.concat()).report(&Selection::default()).unwrap();
+        let mut runs = Vec::new();
+        for (cluster, letters) in [("c", one), ("d", other)] {
+            runs.extend(letters.chars().map(|letter| (cluster, "v1", letter, None)));
+        }
+        let report = history(&runs).report(&Selection::default()).unwrap();
         (known_failures(&report, 2).len(), flaky_tests(&report).len())
     };
     assert_eq!(
