@@ -1,7 +1,7 @@
 //! Names on which other programs rely: labels, annotations, objects and paths (docs/protocol.md,
 //! "In a cluster").
 
-use plumbline_core::PluginName;
+use plumbline_core::{Driver, PluginName};
 
 /// Label on every object of a run, with the value [`COMPONENT_VALUE`].
 pub const COMPONENT_LABEL: &str = "component";
@@ -100,6 +100,12 @@ pub const AGGREGATOR_PORT: u16 = 8080;
 
 /// The prefix of a status's archive URL if the upload failed. The reason follows it.
 pub const NOT_DELIVERED: &str = "failed: ";
+
+/// Returns the name of the pod or DaemonSet that executes a plugin.
+pub(crate) fn workload(plugin: &PluginName, driver: Driver, session: &str) -> String {
+    let word = if driver.is_per_node() { "daemon-set" } else { "job" };
+    format!("sonobuoy-{plugin}-{word}-{session}")
+}
 
 /// Returns the name of the service account, Role and RoleBinding of a plugin with permissions.
 #[must_use]

@@ -75,7 +75,7 @@ fn emit(results: Results, file: Item, out: &mut Output) {
 }
 
 fn item(test: Test, depth: u32) -> Item {
-    let Test { name, status, duration, message, trace, flaky, retries, .. } = test;
+    let Test { name, status, duration, start, message, trace, flaky, retries, .. } = test;
     let name = if name.trim().is_empty() { "(no name)" } else { cut(&name, MAX_NAME) };
     let (status, error) = match status.as_str() {
         "passed" => (Status::Passed, None),
@@ -87,9 +87,12 @@ fn item(test: Test, depth: u32) -> Item {
     let text = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
     let key = if status == Status::Failed { "failure" } else { "message" };
     let mut item = Item::new(depth, name);
-    if let Some(milliseconds) = duration.filter(|time| (0.0..1e15).contains(time) && status != Status::Skipped) {
-        let seconds = format!("{:.6}", milliseconds / 1000.0);
-        item = item.meta("duration", seconds.trim_end_matches('0').trim_end_matches('.'));
+    if status != Status::Skipped {
+        for (key, milliseconds) in [("duration", duration), ("start", start.filter(|start| *start > 0.0))] {
+            if let Some(milliseconds) = milliseconds.filter(|time| (0.0..1e15).contains(time)) {
+                item = item.meta(key, seconds(milliseconds));
+            }
+        }
     }
     if flaky == Some(true) {
         item = item.meta("flaky", "true");
@@ -104,6 +107,12 @@ fn item(test: Test, depth: u32) -> Item {
         item = item.text(key, text);
     }
     item.status(status)
+}
+
+/// Formats milliseconds as seconds, with up to six decimals.
+fn seconds(milliseconds: f64) -> String {
+    let seconds = format!("{:.6}", milliseconds / 1000.0);
+    seconds.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Returns at most the first `max` bytes of `text`, cut at a character boundary.

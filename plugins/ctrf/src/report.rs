@@ -33,6 +33,8 @@ pub(crate) struct Test {
     pub(crate) status: String,
     /// Milliseconds.
     pub(crate) duration: Option<f64>,
+    /// Milliseconds since 1970.
+    pub(crate) start: Option<f64>,
     pub(crate) suite: Option<Suite>,
     pub(crate) message: Option<String>,
     pub(crate) trace: Option<String>,

@@ -23,7 +23,7 @@ fn report(tests: &Value, summary: &Value) -> String {
 fn tests_are_grouped_and_failures_say_why() {
     let run = read(report(
         &json!([
-            {"name": "logs in", "status": "passed", "duration": 1500, "suite": "login", "flaky": true, "retries": 2},
+            {"name": "logs in", "status": "passed", "duration": 1500, "start": 1_764_109_200_250_i64, "suite": "login", "flaky": true, "retries": 2},
             {"name": "logs out", "status": "failed", "duration": 7, "suite": "login", "message": "504 != 200", "trace": "at x.ts:3"},
             {"name": "later", "status": "pending", "duration": 0, "suite": ["a", "b"], "message": null},
             {"name": "alone", "status": "skipped", "duration": 0, "filePath": "alone.ts"},
@@ -38,7 +38,7 @@ fn tests_are_grouped_and_failures_say_why() {
     let failed = run.item("logs out").unwrap();
     assert_eq!(failed.details, [("failure".to_owned(), Detail::Text("504 != 200\nat x.ts:3".to_owned()))]);
     let passed = run.item("logs in").unwrap();
-    let meta = [("duration", "1.5"), ("flaky", "true"), ("retries", "2")];
+    let meta = [("duration", "1.5"), ("start", "1764109200.25"), ("flaky", "true"), ("retries", "2")];
     assert_eq!(passed.meta, meta.map(|(key, value)| (key.to_owned(), value.to_owned())));
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Event<'a> {
     pub(crate) import_path: Cow<'a, str>,
     /// The import path of the failed build that made the package fail.
     pub(crate) failed_build: Cow<'a, str>,
+    /// The time of the event.
+    pub(crate) time: Cow<'a, str>,
     /// The duration in seconds; `None` if it is not a number or is negative.
     pub(crate) elapsed: Option<f64>,
 }
@@ -52,6 +54,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Event<'a> {
                         "output" => &mut event.output,
                         "importpath" => &mut event.import_path,
                         "failedbuild" => &mut event.failed_build,
+                        "time" => &mut event.time,
                         "elapsed" => {
                             event.elapsed = map.next_value::<Seconds>()?.0;
                             continue;
@@ -167,7 +170,13 @@ mod tests {
             Event::read(br#"{"ACTION":"run","action":"pass","Time":"x","tEsT":"T","Elapsed":0.1,"Package":null}"#);
         assert_eq!(
             event.unwrap(),
-            Event { action: "pass".into(), test: "T".into(), elapsed: Some(0.1), ..Event::default() }
+            Event {
+                action: "pass".into(),
+                test: "T".into(),
+                time: "x".into(),
+                elapsed: Some(0.1),
+                ..Event::default()
+            }
         );
     }
 

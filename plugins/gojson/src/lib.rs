@@ -16,6 +16,7 @@
 //! * A failed test has two details: `failure` (its output) and `package`. Other tests have none.
 //! * The metadata key `duration` of a test that ran is its duration in seconds, as decimal text, if
 //!   the event has it.
+//! * The metadata key `start` of such a test is the time of its event `run`, in RFC 3339.
 //! * If a package failed although none of its tests did, a `failed` item has the package's name.
 //!   Its detail `failure` holds the output of the package and of its unfinished tests. Causes are a
 //!   compile error, a `TestMain` that ended the process, or a timeout.

@@ -1,4 +1,4 @@
-//! The output of unfinished tests and packages.
+//! The start and the output of unfinished tests and packages.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ pub(crate) struct Outputs {
 struct Package {
     /// The output by test. That of the package itself has an empty name.
     texts: BTreeMap<String, Excerpt>,
+    /// The start by test.
+    starts: BTreeMap<String, String>,
     /// Whether a test of the package has failed.
     failed: bool,
 }
@@ -42,6 +44,25 @@ impl Outputs {
         excerpt.push(text);
         let after = excerpt.len();
         self.kept = (self.kept + cost + after).saturating_sub(before);
+    }
+
+    /// Keeps the start of a test, if there is room for it.
+    pub(crate) fn start(&mut self, package: &str, test: &str, time: &str) {
+        let cost = cost(test) + time.len();
+        if MAX_KEPT.saturating_sub(self.kept) < cost + ENTRY + package.len() {
+            return;
+        }
+        let Some(known) = self.package(package) else { return };
+        if known.starts.insert(test.to_owned(), time.to_owned()).is_none() {
+            self.kept += cost;
+        }
+    }
+
+    /// Removes and returns the start of a test that has ended.
+    pub(crate) fn take_start(&mut self, package: &str, test: &str) -> Option<String> {
+        let time = self.packages.get_mut(package)?.starts.remove(test)?;
+        self.kept = self.kept.saturating_sub(cost(test) + time.len());
+        Some(time)
     }
 
     /// Removes and returns the output of a test that has ended.
@@ -67,7 +88,8 @@ impl Outputs {
     pub(crate) fn close(&mut self, package: &str) -> Vec<(String, String)> {
         let Some(closed) = self.packages.remove(package) else { return Vec::new() };
         let texts: usize = closed.texts.iter().map(|(test, excerpt)| cost(test) + excerpt.len()).sum();
-        self.kept = self.kept.saturating_sub(cost(package) + texts);
+        let starts: usize = closed.starts.iter().map(|(test, time)| cost(test) + time.len()).sum();
+        self.kept = self.kept.saturating_sub(cost(package) + texts + starts);
         closed.texts.into_iter().map(|(test, excerpt)| (test, excerpt.into_text())).collect()
     }
 
@@ -119,6 +141,13 @@ mod tests {
         assert!(outputs.kept <= MAX_KEPT);
         let held = outputs.close("p").len();
         assert!(held > 20_000 && held < 100_000, "{held}");
+        assert_eq!(outputs.kept, 0);
+        for number in 0..1_000_000 {
+            outputs.start("p", &number.to_string(), "2026-07-30T13:22:20.123Z");
+        }
+        assert!(outputs.kept <= MAX_KEPT);
+        assert_eq!(outputs.take_start("p", "7").as_deref(), Some("2026-07-30T13:22:20.123Z"));
+        assert!(outputs.close("p").is_empty());
         assert_eq!(outputs.kept, 0);
         outputs.push("p", "again", &text);
         assert_eq!(outputs.take("p", "again").unwrap().len(), 1000);

@@ -14,6 +14,9 @@ const MAX_WHOLE_NAME: usize = 1 << 20;
 /// Maximum size in bytes of a reason in an item's name.
 const MAX_REASON: usize = 200;
 
+/// Maximum size in bytes of a time. RFC 3339 with nanoseconds and a zone has 35.
+const MAX_TIME: usize = 40;
+
 /// Number of tests to show that were unfinished when their package failed. Usually one of them
 /// ended the process.
 const MAX_UNFINISHED: usize = 20;
@@ -40,6 +43,11 @@ impl<'a> Report<'a> {
     /// Processes the next event.
     pub(crate) fn take(&mut self, event: &Event<'_>) {
         match (&*event.action, event.test.is_empty()) {
+            ("run", false) => {
+                if !event.time.is_empty() && event.time.len() <= MAX_TIME {
+                    self.outputs.start(&event.package, &event.test, &event.time);
+                }
+            }
             ("run" | "pause" | "cont" | "bench" | "attr" | "artifacts", _) => {}
             ("output", _) => self.output(&event.package, &event.test, &event.output),
             // The output of a build does not belong to a package yet. It is kept under its import
@@ -80,9 +88,15 @@ impl<'a> Report<'a> {
             _ => Status::Unknown,
         };
         let mut item = Item::new(1, &*event.test).status(status);
-        // A test that did not run has no duration.
-        if let Some(elapsed) = event.elapsed.filter(|_| action != "skip") {
-            item = item.meta("duration", decimal(elapsed));
+        let start = self.outputs.take_start(&event.package, &event.test);
+        // A test that was skipped has no times.
+        if action != "skip" {
+            if let Some(elapsed) = event.elapsed {
+                item = item.meta("duration", decimal(elapsed));
+            }
+            if let Some(start) = start {
+                item = item.meta("start", start);
+            }
         }
         if action == "fail" {
             self.outputs.set_failed(&event.package);

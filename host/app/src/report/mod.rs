@@ -14,6 +14,9 @@ mod summary;
 pub mod text;
 pub(crate) mod verdict;
 
+/// The JSON Schema of results as JSON.
+pub const RESULTS_SCHEMA: &str = include_str!("../../../../docs/results.schema.json");
+
 pub use causes::causes_report;
 pub use junit::junit;
 pub use markdown::{escape, limited, markdown};

@@ -47,6 +47,7 @@ const EXAMPLES: &[&str] = &[
     "plumbline gen default-image-config --registry r.example/mirror > registries.yaml",
     "plumbline gen schema > definition.schema.json",
     "plumbline gen schema module",
+    "plumbline gen schema results",
     "plumbline logs --follow",
     "plumbline logs -p e2e --tail 20",
     "plumbline logs --since 10m -o json",

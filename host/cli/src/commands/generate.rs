@@ -10,7 +10,7 @@ use plumbline_app::manifest::{
     self, Answers, Circumstances, ClusterRunOptions, DefinitionOptions, SuiteChecks, definition_text,
 };
 use plumbline_app::modules::Limits;
-use plumbline_app::report::print_json;
+use plumbline_app::report::{RESULTS_SCHEMA, print_json};
 use plumbline_app::runtime::runtime;
 use plumbline_app::suite::{DEFAULT_PLUGINS, SuiteOptions};
 use plumbline_app::{AppError, sources};
@@ -121,6 +121,8 @@ pub(crate) enum SchemaOf {
     Definition,
     /// The project of a module, `module.yaml`
     Module,
+    /// The document that `results -o json` prints
+    Results,
 }
 
 /// The largest object that `kubectl apply` accepts, in bytes: it keeps a copy in an annotation.
@@ -213,6 +215,7 @@ pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, AppError> {
     let text = match args.of {
         SchemaOf::Definition => definition_schema_text(),
         SchemaOf::Module => module_schema_text(),
+        SchemaOf::Results => RESULTS_SCHEMA,
     };
     print_raw("failed to print the schema", |out| out.write_all(text.as_bytes()))
 }

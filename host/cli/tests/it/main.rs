@@ -43,6 +43,7 @@ mod kills;
 mod man;
 mod node_logs;
 mod outcome;
+mod output_schema;
 mod plugins;
 mod process;
 mod projects;

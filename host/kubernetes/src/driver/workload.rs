@@ -33,9 +33,9 @@ pub fn workload(
     session: &str,
     access: &WorkerAccess,
 ) -> Result<Value, DriverError> {
-    let (api_version, kind, word) = match definition.driver {
-        Driver::Job => ("v1", "Pod", "job"),
-        Driver::DaemonSet => ("apps/v1", "DaemonSet", "daemon-set"),
+    let (api_version, kind) = match definition.driver {
+        Driver::Job => ("v1", "Pod"),
+        Driver::DaemonSet => ("apps/v1", "DaemonSet"),
         Driver::Process => return Err(DriverError::Process(definition.name.clone())),
     };
     let labels = labels(definition, session)?;
@@ -47,7 +47,7 @@ pub fn workload(
         annotations.insert(SKIP_CLEANUP_ANNOTATION.to_owned(), "true".to_owned());
     }
     let metadata = json!({
-        "name": format!("sonobuoy-{}-{word}-{session}", definition.name),
+        "name": names::workload(&definition.name, definition.driver, session),
         "namespace": stage.namespace,
         "labels": labels,
         "annotations": annotations,

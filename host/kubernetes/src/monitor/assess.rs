@@ -172,8 +172,7 @@ pub(super) fn no_pod_on(name: &str, node: Option<&NodeView>, graces: &GracePerio
             "; the node has the taints {}: add tolerations to `podSpec.tolerations`, or leave the node out",
             node.taints.join(", ")
         ),
-        Some(_) => "; the node has no taints: look at the events of the DaemonSet".to_owned(),
-        None => String::new(),
+        _ => String::new(),
     };
     Problem::new(Kind::NoPod, graces, |lasted| format!("no pod was made for node `{name}` {}{hint}", when(lasted)))
 }

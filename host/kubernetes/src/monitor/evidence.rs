@@ -1,4 +1,5 @@
-//! Collects evidence for a missing result: the events of the pod, and the last lines of its logs.
+//! Collects evidence for a missing result: the events of the pod, or of the DaemonSet that made none,
+//! and the last lines of its logs.
 
 use std::time::Duration;
 
@@ -56,7 +57,7 @@ pub(super) async fn gather(cluster: &Cluster, namespace: &str, pod: &PodView, is
     let mut evidence = Evidence::default();
     let deadline = Instant::now() + TIME;
     let all = async {
-        match events(cluster, namespace, pod).await {
+        match events(cluster, namespace, &pod.name, &pod.uid).await {
             Ok(events) => evidence.events = events,
             Err(error) => evidence.missing.push(error.to_string()),
         }
@@ -82,13 +83,25 @@ pub(super) async fn gather(cluster: &Cluster, namespace: &str, pod: &PodView, is
     evidence
 }
 
-/// Returns the last events of a pod, newest last, reduced to the fields that a person reads.
-async fn events(cluster: &Cluster, namespace: &str, pod: &PodView) -> Result<Vec<Value>, ClusterError> {
-    let what = format!("list the events of pod `{}` in namespace `{namespace}`", pod.name);
-    let mut fields = format!("involvedObject.name={}", pod.name);
+/// Collects the events of the DaemonSet that made no pod, because they say why: a policy, a webhook or
+/// a quota rejected it.
+pub(super) async fn gather_of_daemon_set(cluster: &Cluster, namespace: &str, name: &str) -> Evidence {
+    let mut evidence = Evidence::default();
+    match timeout_at(Instant::now() + TIME, events(cluster, namespace, name, "")).await {
+        Ok(Ok(events)) => evidence.events = events,
+        Ok(Err(error)) => evidence.missing.push(error.to_string()),
+        Err(_) => evidence.missing.push(format!("its events did not arrive within {} s", TIME.as_secs())),
+    }
+    evidence
+}
+
+/// Returns the last events of an object, newest last, reduced to the fields that a person reads.
+async fn events(cluster: &Cluster, namespace: &str, name: &str, uid: &str) -> Result<Vec<Value>, ClusterError> {
+    let what = format!("list the events of `{name}` in namespace `{namespace}`");
+    let mut fields = format!("involvedObject.name={name}");
     // The server assigns the UID. Other characters could inject another field.
-    if !pod.uid.is_empty() && pod.uid.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
-        fields = format!("{fields},involvedObject.uid={}", pod.uid);
+    if !uid.is_empty() && uid.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+        fields = format!("{fields},involvedObject.uid={uid}");
     }
     let params = ListParams::default().fields(&fields).limit(EVENTS_READ);
     let request = Path::new(format!("/api/v1/namespaces/{namespace}/events")).list(&params);
@@ -163,7 +176,7 @@ impl Evidence {
             && !of_last.any(|event| text_at(event, "/type") == "Warning")
     }
 
-    /// Returns `REASON: MESSAGE` of the last warning about the pod, in one line.
+    /// Returns `REASON: MESSAGE` of the last warning, in one line.
     fn last_warning(&self) -> Option<String> {
         let event = self.events.iter().rev().find(|event| text_at(event, "/type") == "Warning")?;
         let line = format!("{}: {}", text_at(event, "/reason"), text_at(event, "/message"));
@@ -177,6 +190,9 @@ impl Evidence {
             (Kind::Starting, _) => self
                 .last_warning()
                 .map_or_else(String::new, |warning| format!("; the last warning about the pod is {}", quote(&warning))),
+            (Kind::NoPod, _) => self.last_warning().map_or_else(String::new, |warning| {
+                format!("; the last warning about the DaemonSet is {}", quote(&warning))
+            }),
             _ => String::new(),
         };
         let mut missing = self.missing;

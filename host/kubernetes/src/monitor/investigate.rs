@@ -10,14 +10,14 @@ use http::Request;
 use kube::core::Request as Path;
 use kube::core::params::{GetParams, ListParams};
 use plumbline_aggregator::{Report, WorkerContact};
-use plumbline_core::ResultKey;
+use plumbline_core::{Driver, ResultKey};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::assess::{Kind, assess};
 use super::capture::Capture;
 use super::events::{About, Events};
-use super::evidence::{Evidence, WorkerSays, gather};
+use super::evidence::{Evidence, WorkerSays, gather, gather_of_daemon_set};
 use super::options::MonitorOptions;
 use super::tracked::Verdict;
 use crate::ask::get;
@@ -106,6 +106,10 @@ impl Investigation {
                 let newer = pod.as_ref().and_then(PodView::read);
                 let (cluster, namespace) = (&self.options.cluster, &self.options.namespace);
                 gather(cluster, namespace, newer.as_ref().unwrap_or(seen), !verdict.kind.has_no_logs()).await
+            }
+            None if verdict.kind == Kind::NoPod && verdict.node.is_some() => {
+                let name = names::workload(&verdict.key.plugin, Driver::DaemonSet, &verdict.session);
+                gather_of_daemon_set(&self.options.cluster, &self.options.namespace, &name).await
             }
             None => Evidence::default(),
         };

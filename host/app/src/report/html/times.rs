@@ -1,14 +1,14 @@
 //! When tests started, and which took longest.
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use plumbline_core::{Item, Status};
 use serde_json::Value;
 
 use crate::report::text::name;
 
-/// The meta key for the start of an item: RFC 3339.
+/// The meta key for the start of an item: RFC 3339, or seconds since 1970.
 const START: &str = "start";
 
 /// The details in which Ginkgo writes when it entered and left a node of a test.
@@ -21,7 +21,11 @@ const MAX_SEARCHED: usize = 64 << 10;
 /// timeline.
 pub(super) fn start_of(item: &Item) -> Option<i64> {
     if let Some(start) = item.meta.get(START) {
-        return start.parse::<Timestamp>().ok().map(Timestamp::as_millisecond);
+        let time = match start.parse::<f64>() {
+            Ok(seconds) => Timestamp::from_duration(SignedDuration::try_from_secs_f64(seconds).ok()?).ok(),
+            Err(_) => start.parse().ok(),
+        };
+        return time.map(Timestamp::as_millisecond);
     }
     TIMELINES.iter().find_map(|key| match item.details.get(*key) {
         Some(Value::String(text)) => first_time(text),
@@ -96,6 +100,10 @@ mod tests {
     fn a_start_is_in_the_meta_or_in_the_timeline_of_ginkgo() {
         let meta = |text: &str| Item { meta: [(START.to_owned(), text.to_owned())].into(), ..Item::default() };
         assert_eq!(start_of(&meta("1970-01-01T00:00:01.5Z")), Some(1500));
+        assert_eq!(start_of(&meta("1764109200.25")), Some(1_764_109_200_250));
+        for invalid in ["NaN", "inf", "1e300", "-1e300"] {
+            assert_eq!(start_of(&meta(invalid)), None, "{invalid}");
+        }
         let ginkgo = "x > Enter [BeforeEach] [sig-node] Pods - /src/f.go:1 @ 01/02/70 00:00:00.25 (1ms)\n< Exit @ 01/02/70 00:00:01";
         assert_eq!(start_of(&failed(ginkgo)), Some(86_400_250));
         assert_eq!(start_of(&failed("mail @ noon\n @ 01/02/70 00:00:01\n")), Some(86_401_000));

@@ -198,6 +198,28 @@ async fn a_node_that_gets_no_pod_is_told_with_its_taints() {
 }
 
 #[tokio::test]
+async fn a_daemon_set_whose_pods_are_rejected_says_why() {
+    let double = double(&["w1"]).await;
+    let message = "Error creating: pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\": host namespaces";
+    double.put(
+        "events",
+        json!({
+            "apiVersion": "v1", "kind": "Event", "metadata": {"name": "rejected", "namespace": "ns"}, "type": "Warning",
+            "reason": "FailedCreate", "message": message, "lastTimestamp": "2026-01-01T00:00:01Z",
+            "involvedObject": {"kind": "DaemonSet", "namespace": "ns", "name": "sonobuoy-scan-daemon-set-s1"},
+        }),
+    );
+    let mut bed = Bed::new(double, graces(GRACE)).await;
+    bed.watch(watched(&["w1"])).await;
+    let (key, error) = bed.failed().await;
+    assert_eq!(key, "scan/w1");
+    assert!(error.error.starts_with("no pod was made for node `w1` within "), "{}", error.error);
+    let why = format!("; the last warning about the DaemonSet is FailedCreate: {message}");
+    assert!(error.error.ends_with(&why), "{}", error.error);
+    assert_eq!(error.details["events"][0]["reason"], "FailedCreate");
+}
+
+#[tokio::test]
 async fn a_wave_of_failures_is_told_once_each() {
     let names: Vec<String> = (0..40).map(|n| format!("w{n}")).collect();
     let nodes: Vec<&str> = names.iter().map(String::as_str).collect();

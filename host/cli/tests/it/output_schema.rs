@@ -1,0 +1,46 @@
+//! Results as JSON have their published schema.
+
+use boon::{Compiler, Schemas};
+use serde_json::{Value, json};
+
+use crate::bed::Bed;
+
+/// Returns why the schema that `gen schema results` prints rejects the document.
+fn violations(bed: &Bed, document: &Value) -> Option<String> {
+    let schema: Value = serde_json::from_str(&bed.plumbline(&["gen", "schema", "results"]).expect(0).out).unwrap();
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.add_resource("results", schema).unwrap();
+    let index = compiler.compile("results", &mut schemas).unwrap();
+    schemas.validate(document, index).err().map(|error| error.to_string())
+}
+
+/// A run with failures of one cause and a verdict: every part of the document is there.
+#[test]
+fn trees_causes_and_verdicts_have_the_published_schema() {
+    let bed = Bed::new();
+    let case = |n: u32| format!("<testcase name='disk {n}' time='1'><failure>write /{n}: no space left</failure></testcase>");
+    let cases: String = (0..6).map(case).collect();
+    bed.write("report.xml", &format!("<testsuite name='s'><testcase name='fine'/>{cases}</testsuite>"));
+    bed.write("known.yaml", "- {test: disk 1, reason: the disk is small}\n");
+    let script = format!(
+        "cp {}/report.xml $SONOBUOY_RESULTS_DIR/\nprintf %s $SONOBUOY_RESULTS_DIR/report.xml > $SONOBUOY_RESULTS_DIR/done",
+        bed.root().display()
+    );
+    bed.plugin("suite", "result-format: junit", &script);
+    bed.run(&["suite"], &["--known-failures", "known.yaml"]).expect(1);
+    let printed = bed.plumbline(&["results", &bed.archive(), "-o", "json"]).expect(1).out;
+    let trees: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(violations(&bed, &trees), None);
+    assert_eq!(trees[0]["verdict"]["excused"], 1, "{trees:#}");
+    assert!(trees[0]["causes"][0]["count"].is_u64(), "{trees:#}");
+    for (pointer, wrong) in [
+        ("/0/status", json!(1)),
+        ("/0/items/0/name", json!(null)),
+        ("/0/verdict/status", json!("fine")),
+        ("/0/causes/0/count", json!("6")),
+    ] {
+        let mut changed = trees.clone();
+        *changed.pointer_mut(pointer).unwrap() = wrong;
+        assert!(violations(&bed, &changed).is_some(), "{pointer}");
+    }
+}
