@@ -38,6 +38,8 @@ const GUESTS: [&str; 4] = [
 ];
 /// The program that turns core modules into components.
 pub(crate) const PACK: &str = "plumbline-module-pack";
+/// Its integration test.
+pub(crate) const PACK_TEST: &str = "program";
 /// The file in the build directory that records the standard library of its contents.
 const STD_RECORD: &str = "STD";
 /// The files of a packed module, by extension: the component, and its compiled code.

@@ -67,10 +67,11 @@ pub(crate) fn setup(workspace: &Workspace) -> Result<TargetStd, Error> {
     let start = Instant::now();
     let std = target_std::ensure(Target::MODULE)?;
     modules::compile(workspace, &std)?;
-    // Use the features of the whole workspace. Otherwise the compiler for modules would be compiled
-    // twice: for this package, and for everything else.
+    // Select the whole workspace, and a test, which adds the features of development dependencies.
+    // Otherwise the WebAssembly engine would be compiled twice: for this program, and for the tests.
     let mut cargo = process::cargo_locked(workspace.root(), "build");
-    let packer = built::build(cargo.args(["--workspace", "--bin", modules::PACK]))?.program(modules::PACK)?;
+    let cargo = cargo.args(["--workspace", "--bin", modules::PACK, "--test", modules::PACK_TEST]);
+    let packer = built::build(cargo)?.program(modules::PACK)?;
     modules::pack(workspace, &workspace.modules(), || Ok(Command::new(&packer)))?;
     say(format_args!("set-up took {}", steps::seconds(start.elapsed())));
     Ok(std)
