@@ -75,7 +75,7 @@ fn emit(results: Results, file: Item, out: &mut Output) {
 }
 
 fn item(test: Test, depth: u32) -> Item {
-    let Test { name, status, duration, message, trace, flaky, retries, .. } = test;
+    let Test { name, status, duration, message, trace, flaky, retries, file_path, line, .. } = test;
     let name = if name.trim().is_empty() { "(no name)" } else { cut(&name, MAX_NAME) };
     let (status, error) = match status.as_str() {
         "passed" => (Status::Passed, None),
@@ -90,6 +90,10 @@ fn item(test: Test, depth: u32) -> Item {
     if let Some(milliseconds) = duration.filter(|time| (0.0..1e15).contains(time) && status != Status::Skipped) {
         let seconds = format!("{:.6}", milliseconds / 1000.0);
         item = item.meta("duration", seconds.trim_end_matches('0').trim_end_matches('.'));
+    }
+    if let Some(path) = file_path.filter(|path| !path.is_empty()) {
+        let line = line.and_then(|line| line.as_u64()).map(|line| format!(":{line}")).unwrap_or_default();
+        item = item.meta("location", format!("{}{line}", cut(&path, MAX_NAME)));
     }
     if flaky == Some(true) {
         item = item.meta("flaky", "true");
