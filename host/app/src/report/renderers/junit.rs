@@ -9,7 +9,7 @@ use plumbline_core::{Item, Status, reason};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::report::renderers::leaf::detail;
-use crate::report::renderers::{Leaf, Renderer};
+use crate::report::renderers::{Leaf, Plugin, Renderer};
 use crate::report::text::seconds_of;
 
 /// Collects a test suite for each plugin. Every leaf is a test case, whose class name is its place
@@ -27,8 +27,8 @@ impl<'a> Junit<'a> {
 }
 
 impl Renderer for Junit<'_> {
-    fn plugin(&mut self, title: &str, _: &Item) -> io::Result<()> {
-        self.report.add_test_suite(TestSuite::new(fit(title)));
+    fn plugin(&mut self, plugin: &Plugin<'_>) -> io::Result<()> {
+        self.report.add_test_suite(TestSuite::new(fit(plugin.title)));
         Ok(())
     }
 

@@ -110,7 +110,7 @@ impl<'a> Leaf<'a> {
     }
 
     /// One line that explains the outcome: the check's own, or else the reason of the judge.
-    pub(super) fn message(&self) -> Option<String> {
+    pub(crate) fn message(&self) -> Option<String> {
         let own = match self.item.status {
             Status::Skipped => detail(&self.item, "skipped"),
             _ => self.reason.as_deref().map(Cow::from),
@@ -137,7 +137,7 @@ impl<'a> Leaf<'a> {
     }
 
     /// When the check started, in milliseconds since 1970.
-    pub(super) fn start(&self) -> Option<i64> {
+    pub(crate) fn start(&self) -> Option<i64> {
         start_of(&self.item)
     }
 

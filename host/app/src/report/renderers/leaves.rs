@@ -7,7 +7,7 @@ use plumbline_core::judgement::{CheckOutcome, JudgedCheck, PluginVerdict};
 use plumbline_core::{Item, Status};
 
 use crate::causes::Cause;
-use crate::report::renderers::{Leaf, Renderer};
+use crate::report::renderers::{Leaf, Plugin, Renderer};
 use crate::report::verdict::Rulings;
 use crate::trees::bare;
 
@@ -45,7 +45,7 @@ impl<'a> Leaves<'a> {
         causes: &'a [Cause],
         renderer: &'a mut dyn Renderer,
     ) -> io::Result<Self> {
-        renderer.plugin(&title, root)?;
+        renderer.plugin(&Plugin { title: &title, root, verdict, causes })?;
         let ids = |cause: &'a Cause| cause.items.iter().map(|leaf| (*leaf, cause.id.as_str()));
         Ok(Self {
             title,

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use plumbline_core::{Digest, Item};
+use plumbline_core::Digest;
 use serde_json::{Value, json};
 
-use crate::report::renderers::{ArchiveFacts, Leaf, Outcome, Renderer, known};
+use crate::report::renderers::{ArchiveFacts, Leaf, Outcome, Plugin, Renderer, known};
 use crate::report::text::{name, print_yaml, shortened};
 
 /// The most bytes of the results in a resource, as JSON. `kubectl apply` copies a resource into an
@@ -88,10 +88,10 @@ impl Renderer for Openreports<'_> {
         Ok(())
     }
 
-    fn plugin(&mut self, title: &str, root: &Item) -> io::Result<()> {
+    fn plugin(&mut self, plugin: &Plugin<'_>) -> io::Result<()> {
         self.flush()?;
-        title.clone_into(&mut self.plugin);
-        self.status = name(&root.status.brief());
+        plugin.title.clone_into(&mut self.plugin);
+        self.status = name(&plugin.root.status.brief());
         self.number = 0;
         Ok(())
     }

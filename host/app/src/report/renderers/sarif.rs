@@ -7,7 +7,7 @@ use plumbline_core::{Item, Status};
 use serde_json::{Value, json};
 
 use crate::report::renderers::leaf::Location;
-use crate::report::renderers::{Leaf, Outcome, Renderer, TOOL, VERSION, write_json};
+use crate::report::renderers::{Leaf, Outcome, Plugin, Renderer, TOOL, VERSION, write_json};
 use crate::report::text::name;
 
 /// The most rules of a run that are described. Results of others have only the ID of the rule.
@@ -95,9 +95,9 @@ impl<'a> Sarif<'a> {
 }
 
 impl Renderer for Sarif<'_> {
-    fn plugin(&mut self, title: &str, _: &Item) -> io::Result<()> {
+    fn plugin(&mut self, plugin: &Plugin<'_>) -> io::Result<()> {
         self.close()?;
-        self.plugin = name(title);
+        self.plugin = name(plugin.title);
         self.number = 0;
         Ok(())
     }
