@@ -16,26 +16,22 @@
 //! * [`results`], [`trees`], [`judges`], [`causes`], [`difference`], [`history`]: reads, judges, groups
 //!   and compares the results of runs, and follows tests over many runs.
 //! * [`attest`]: signs, verifies, pushes and pulls statements about the results of runs.
-//! * [`report`]: renders results as text, Markdown, HTML, JUnit XML, JSON and YAML.
+//! * [`report`]: renders results as text, Markdown, HTML, JSON, YAML, and in formats of other tools.
 //! * [`images`], [`submission`]: the images of a run, and submissions of conformance results.
 //! * [`doctor`], [`cache`]: what this machine and the cluster offer, and what is cached here.
 //!
 //! ```no_run
 //! use plumbline_app::context::Silent;
-//! use plumbline_app::report::junit;
-//! use plumbline_app::trees::{Reprocess, Trees};
+//! use plumbline_app::report::Format;
+//! use plumbline_app::results::{Rendered, ResultsOptions, ShownResults, show};
 //! use plumbline_app::{AppError, Context};
 //!
 //! fn main() -> Result<(), AppError> {
-//!     let context = Context::new(Silent);
-//!     let mut trees = Trees::open(&context, "run.tar.gz".as_ref(), Reprocess::default())?;
-//!     let mut roots = Vec::new();
-//!     for plugin in trees.plugins() {
-//!         roots.push(trees.item(&plugin)?);
-//!     }
-//!     let mut out = Vec::new();
-//!     junit(&roots, &mut out)
-//!         .map_err(|error| AppError::printing("failed to write the report", &error))
+//!     let options = ResultsOptions { inputs: vec!["run.tar.gz".into()], ..ResultsOptions::default() };
+//!     let (mut seen, mut out) = (ShownResults::default(), Vec::new());
+//!     let mut view = Rendered::new(&Format::Junit, &mut out)?;
+//!     show(&Context::new(Silent), &options, &mut seen, &mut view)?;
+//!     view.finish(seen.verdict())
 //! }
 //! ```
 #![forbid(unsafe_code)]

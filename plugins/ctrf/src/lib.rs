@@ -11,8 +11,8 @@
 //! * A test becomes an item. `passed` and `failed` keep their meaning, `skipped` and `pending`
 //!   become `skipped`, and every other status becomes `unknown`. Its details are `failure` (message
 //!   and stack trace of a failed test) and `message` (of other tests). Its metadata are `duration`
-//!   (seconds), `start` (seconds since 1970), `flaky` and `retries`, if the report has them. Tests
-//!   that did not run have no times.
+//!   (seconds), `start` (seconds since 1970), `location` (`FILE:LINE`), `flaky` and `retries`, if the
+//!   report has them. Tests that did not run have no times.
 //! * If the totals of the summary differ from the tests, there is an item `summary`. It is `failed`
 //!   if the summary counts more failures, otherwise `unknown`.
 //!

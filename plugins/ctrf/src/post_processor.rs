@@ -75,7 +75,7 @@ fn emit(results: Results, file: Item, out: &mut Output) {
 }
 
 fn item(test: Test, depth: u32) -> Item {
-    let Test { name, status, duration, start, message, trace, flaky, retries, .. } = test;
+    let Test { name, status, duration, start, message, trace, flaky, retries, file_path, line, .. } = test;
     let name = if name.trim().is_empty() { "(no name)" } else { cut(&name, MAX_NAME) };
     let (status, error) = match status.as_str() {
         "passed" => (Status::Passed, None),
@@ -93,6 +93,10 @@ fn item(test: Test, depth: u32) -> Item {
                 item = item.meta(key, seconds(milliseconds));
             }
         }
+    }
+    if let Some(path) = file_path.filter(|path| !path.is_empty()) {
+        let line = line.and_then(|line| line.as_u64()).map(|line| format!(":{line}")).unwrap_or_default();
+        item = item.meta("location", format!("{}{line}", cut(&path, MAX_NAME)));
     }
     if flaky == Some(true) {
         item = item.meta("flaky", "true");

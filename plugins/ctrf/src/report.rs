@@ -39,6 +39,7 @@ pub(crate) struct Test {
     pub(crate) message: Option<String>,
     pub(crate) trace: Option<String>,
     pub(crate) file_path: Option<String>,
+    pub(crate) line: Option<serde_json::Value>,
     pub(crate) flaky: Option<bool>,
     pub(crate) retries: Option<u64>,
 }

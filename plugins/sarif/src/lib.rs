@@ -8,7 +8,8 @@
 //!   and `type: file`.
 //! * A run becomes an item below it. Its name is that of the tool with its version.
 //! * A result becomes an item below its run. Its name is `RULE FILE:LINE:COLUMN`. Its text is the
-//!   detail `failure`, or `message` if the result is not a failure.
+//!   detail `failure`, or `message` if the result is not a failure. Its metadata are `rule`, `help`
+//!   (a URL), and `location` (`FILE:LINE:COLUMN`) or `symbol` (a function or class).
 //!
 //! | in the log | status |
 //! |---|---|

@@ -61,10 +61,11 @@ fn item(finding: &Finding, run: &Run, rules: &Rules<'_>, fail_on: &[String]) -> 
     let (status, skipped) = verdict(finding, rule, fail_on);
     let id = id.unwrap_or("(no rule)");
     let place = finding.locations.iter().flatten().find_map(|location| place(location, run));
-    let name = place.as_ref().map_or_else(|| id.to_owned(), |place| format!("{id} {place}"));
+    let name = place.as_ref().map_or_else(|| id.to_owned(), |place| format!("{id} {}", place.text));
     let mut item = Item::new(2, cut(&name, MAX_NAME)).meta("rule", cut(id, MAX_NAME));
-    if let Some(place) = place {
-        item = item.meta("location", cut(&place, MAX_NAME));
+    if let Some(place) = &place {
+        let key = if place.is_in_file { "location" } else { "symbol" };
+        item = item.meta(key, cut(&place.text, MAX_NAME));
     }
     if let Some(uri) = rule.and_then(|rule| rule.help_uri.as_deref()) {
         item = item.meta("help", cut(uri, MAX_NAME));
@@ -116,9 +117,16 @@ fn message(message: &Message, rule: Option<&Rule>) -> Option<String> {
     Some(arguments.fold(found, |text, (at, argument)| text.replace(&format!("{{{at}}}"), cut(argument, 1000))))
 }
 
-/// Returns `file:line:column`, which editors and terminals turn into links, or else the name of a
-/// function or class.
-fn place(location: &Location, run: &Run) -> Option<String> {
+/// A place that a result points at.
+struct Place {
+    /// `file:line:column`, which editors and terminals turn into links, or the name of a function or
+    /// class.
+    text: String,
+    is_in_file: bool,
+}
+
+/// Returns the place in a file, or else the name of a function or class.
+fn place(location: &Location, run: &Run) -> Option<Place> {
     if let Some(physical) = &location.physical_location
         && let Some(artifact) = &physical.artifact_location
     {
@@ -128,11 +136,13 @@ fn place(location: &Location, run: &Run) -> Option<String> {
             let line = region.and_then(|region| region.start_line).map(|line| format!(":{line}"));
             let column = region.and_then(|region| region.start_column).map(|column| format!(":{column}"));
             let column = column.filter(|_| line.is_some());
-            return Some(format!("{uri}{}{}", line.unwrap_or_default(), column.unwrap_or_default()));
+            let text = format!("{uri}{}{}", line.unwrap_or_default(), column.unwrap_or_default());
+            return Some(Place { text, is_in_file: true });
         }
     }
     let names = location.logical_locations.iter().flatten();
-    names.filter_map(|logical| logical.fully_qualified_name.clone().or_else(|| logical.name.clone())).next()
+    let text = names.filter_map(|logical| logical.fully_qualified_name.clone().or_else(|| logical.name.clone())).next()?;
+    Some(Place { text, is_in_file: false })
 }
 
 /// Returns at most the first `max` bytes of `text`, cut at a character boundary.

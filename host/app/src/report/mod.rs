@@ -1,25 +1,26 @@
-//! Renders results: for people as text, Markdown and HTML, for programs as JSON, YAML and JUnit
-//! XML.
+//! Renders results: for people as text, Markdown and HTML, for programs as JSON, YAML and in the
+//! formats of other tools.
 //!
 //! Every function writes to a writer of the caller. Text from results cannot control a terminal.
 
 mod causes;
 pub mod failures;
 pub(crate) mod html;
-mod junit;
 pub(crate) mod markdown;
 pub mod outcome;
+pub(crate) mod renderers;
 pub mod status;
 mod summary;
 pub mod text;
+mod times;
 pub(crate) mod verdict;
 
 /// The JSON Schema of results as JSON.
 pub const RESULTS_SCHEMA: &str = include_str!("../../../../docs/results.schema.json");
 
 pub use causes::causes_report;
-pub use junit::junit;
 pub use markdown::{escape, limited, markdown};
+pub use renderers::Format;
 pub use summary::{Health, detailed, summary};
 pub use text::{JsonText, print_json, print_json_line, print_yaml};
-pub use verdict::{JudgedTree, judged_leaves, verdict_markdown, verdict_report};
+pub use verdict::{JudgedTree, verdict_markdown, verdict_report};

@@ -142,27 +142,6 @@ pub fn verdict_markdown(
     Ok(())
 }
 
-/// Applies rulings to the leaves of the tree, for formats without verdicts: excused leaves become
-/// skipped, leaves that count become failed, and the details have the reason.
-pub fn judged_leaves(root: &mut Item, verdict: &PluginVerdict) {
-    let mut rulings = Rulings::new(Some(verdict));
-    let mut path: Vec<String> = Vec::new();
-    let mut open = vec![root.items.iter_mut()];
-    while let Some(siblings) = open.last_mut() {
-        let Some(item) = siblings.next() else {
-            open.pop();
-            continue;
-        };
-        path.truncate(open.len().saturating_sub(1));
-        path.push(item.name.clone());
-        if !item.items.is_empty() {
-            open.push(item.items.iter_mut());
-        } else if let Some(ruled) = rulings.next(path.iter().map(String::as_str), &item.status) {
-            apply(item, ruled);
-        }
-    }
-}
-
 /// Rulings by the path and status of their leaf. Leaves with the same path and status are in the
 /// order of the tree.
 pub(crate) struct Rulings<'a>(HashMap<String, VecDeque<&'a RuledItem>>);
@@ -197,19 +176,23 @@ fn joined<'a>(names: impl Iterator<Item = &'a str>, status: &'a Status) -> Strin
     names.chain([status.as_str()]).collect::<Vec<_>>().join("\0")
 }
 
-fn apply(item: &mut Item, ruled: &RuledItem) {
+/// Applies a ruling to a leaf, for formats without verdicts: an excused leaf becomes skipped, one that
+/// counts becomes failed, and the details have the reason.
+pub(crate) fn judged(mut item: Item, ruled: Option<&RuledItem>) -> Item {
+    let Some(ruled) = ruled else { return item };
     let text = because(&ruled.ruling);
     let failed = matches!(item.status, Status::Failed | Status::Timeout);
     let (status, detail) = match (failed, ruled.ruling.counts) {
         (true, false) => (Status::Skipped, "skipped"),
         (false, false) if item.status == Status::Skipped => (Status::Skipped, "skipped"),
-        (false, false) => return,
+        (false, false) => return item,
         (_, true) => (Status::Failed, "failure"),
     };
     let own = item.details.get(detail).and_then(|own| own.as_str()).unwrap_or_default();
     let text = if own.is_empty() { text } else { format!("{text}\n\n{own}") };
     item.details.insert(detail.to_owned(), text.into());
     item.status = status;
+    item
 }
 
 #[cfg(test)]
@@ -269,25 +252,5 @@ mod tests {
         let mut out = Vec::new();
         verdict_markdown(&[verdict()], |text| one_line(text).replace('|', "\\|"), &mut out).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
-    }
-
-    #[test]
-    fn leaves_become_what_was_said_of_them() {
-        let mut root: Item = serde_json::from_value(json!({"name": "e2e", "status": "failed", "items": [
-            {"name": "s", "status": "failed", "items": [
-                {"name": "a", "status": "passed"},
-                {"name": "a", "status": "failed", "details": {"failure": "no route"}},
-                {"name": "b", "status": "failed", "details": {"failure": "broken"}},
-                {"name": "d", "status": "timeout"},
-            ]},
-            {"name": "n1", "status": "passed", "meta": {"type": "node"}, "items": [{"name": "c", "status": "skipped"}]},
-        ]}))
-        .unwrap();
-        judged_leaves(&mut root, &verdict());
-        let leaves: Vec<_> = root
-            .leaves()
-            .map(|leaf| format!("{} {} {}", leaf.name, leaf.status, serde_json::to_string(&leaf.details).unwrap()))
-            .collect();
-        insta::assert_snapshot!(leaves.join("\n"));
     }
 }

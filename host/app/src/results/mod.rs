@@ -2,6 +2,7 @@
 //! to a [`View`].
 
 mod input;
+mod rendered;
 mod views;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,7 @@ use crate::trees::{Reprocess, TreeFacts, Trees};
 
 pub use input::{Input, open_input};
 pub(crate) use input::{archive_files, is_archive_file, is_unpacked};
+pub use rendered::Rendered;
 pub use views::{Collected, Html, JsonArray, View, YamlDocuments};
 
 /// The most names of plugins in an error, and the most errors about plugins of one archive.

@@ -1,4 +1,4 @@
-//! Views of results: as JSON, YAML, JUnit XML, Markdown and HTML.
+//! Views of results: as JSON, YAML, Markdown and HTML.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -15,6 +15,7 @@ use crate::causes::{Cause, CauseDocument, documents};
 use crate::error::AppError;
 use crate::report;
 use crate::report::html::{Page, PageFacts};
+use crate::report::renderers::ArchiveFacts;
 use crate::report::text::{JsonText, print_yaml};
 use crate::report::verdict::JudgedTree;
 use crate::results::{ResultTree, StreamedTree, printed};
@@ -111,39 +112,27 @@ impl<W: Write> View for YamlDocuments<'_, W> {
     }
 }
 
-/// Collects all trees for formats that need them at once.
+/// Collects all trees for Markdown, which needs them at once.
 #[derive(Default)]
 pub struct Collected {
     trees: Vec<(Item, Vec<Cause>)>,
-    verdicts: Vec<Option<PluginVerdict>>,
+    verdicts: Vec<PluginVerdict>,
 }
 
 impl View for Collected {
     fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
         self.trees.push((titled(tree.input, tree.item), tree.causes));
-        self.verdicts.push(tree.verdict);
+        self.verdicts.extend(tree.verdict);
         Ok(())
     }
 }
 
 impl Collected {
-    /// Prints JUnit XML.
-    pub fn junit(self, out: &mut impl Write) -> io::Result<()> {
-        let judged = |((mut root, _), verdict): ((Item, Vec<Cause>), Option<PluginVerdict>)| {
-            if let Some(verdict) = &verdict {
-                report::judged_leaves(&mut root, verdict);
-            }
-            root
-        };
-        report::junit(&self.trees.into_iter().zip(self.verdicts).map(judged).collect::<Vec<_>>(), out)
-    }
-
     /// Prints Markdown, of at most `most` bytes.
     pub fn markdown(self, most: Option<u64>, out: &mut impl Write) -> io::Result<()> {
-        let verdicts: Vec<_> = self.verdicts.into_iter().flatten().collect();
         let mut text = Vec::new();
         report::markdown(&self.trees, &mut text)?;
-        report::verdict_markdown(&verdicts, report::escape, &mut text)?;
+        report::verdict_markdown(&self.verdicts, report::escape, &mut text)?;
         let most = most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
         report::limited(&String::from_utf8_lossy(&text), most, out)
     }
@@ -181,10 +170,8 @@ impl Html {
 
 impl View for Html {
     fn begin(&mut self, _: Option<&str>, trees: &mut Trees) -> Result<(), AppError> {
-        let path = trees.name().to_owned();
-        // The page may be published, so it does not have the directories of this machine.
-        let file = Path::new(&path).file_name().map(|file| file.to_string_lossy().into_owned());
-        let mut facts = PageFacts::of(file.unwrap_or(path));
+        let known = archive_facts(trees);
+        let mut facts = PageFacts::of(known.file);
         let archive = trees.archive();
         // Without these files, the page says less.
         if archive.size(NODES).is_some_and(|size| size <= MAX_NODES)
@@ -192,22 +179,13 @@ impl View for Html {
         {
             facts.nodes = Some(self.page.cluster_nodes(BufReader::new(list)));
         }
-        let version = archive.read(SERVER_VERSION, MAX_SERVER_VERSION).ok();
-        let version = version.and_then(|text| serde_json::from_slice::<ServerVersion>(&text).ok());
-        facts.kubernetes = version.map(|version| version.git_version).filter(|version| !version.is_empty());
-        let (first, last) = log_times(archive);
-        let info = archive.info();
-        facts.started = info.started.or(first);
-        facts.seconds = facts
+        facts.seconds = known
             .started
-            .zip(last)
+            .zip(known.ended)
             .map(|(start, end)| end.duration_since(start).as_secs_f64())
             .filter(|seconds| *seconds >= 0.0);
-        facts.run.clone_from(&info.run);
-        facts.tool = match (&info.plumbline_version, &info.version) {
-            (Some(version), _) => Some(format!("Plumbline {version}")),
-            (None, version) => version.as_ref().map(|version| format!("Sonobuoy {version}")),
-        };
+        (facts.kubernetes, facts.started, facts.run) = (known.kubernetes, known.started, known.run);
+        facts.tool = known.tool.map(|(tool, version)| format!("{tool} {version}"));
         self.facts.push(facts);
         Ok(())
     }
@@ -234,6 +212,29 @@ impl View for Html {
         trees.each_item(tree.plugin, &mut |depth, item, is_leaf| section.item(depth, item, is_leaf))?;
         section.finish();
         Ok(())
+    }
+}
+
+/// What the archive says about its run. What it does not say, or what cannot be read, is not known.
+pub(super) fn archive_facts(trees: &mut Trees) -> ArchiveFacts {
+    let path = trees.name().to_owned();
+    // Reports may be published, so they do not have the directories of this machine.
+    let file = Path::new(&path).file_name().map(|file| file.to_string_lossy().into_owned());
+    let archive = trees.archive();
+    let version = archive.read(SERVER_VERSION, MAX_SERVER_VERSION).ok();
+    let version = version.and_then(|text| serde_json::from_slice::<ServerVersion>(&text).ok());
+    let (first, last) = log_times(archive);
+    let info = archive.info();
+    ArchiveFacts {
+        file: file.unwrap_or(path),
+        run: info.run.clone(),
+        tool: match (&info.plumbline_version, &info.version) {
+            (Some(version), _) => Some(("Plumbline", version.clone())),
+            (None, version) => version.as_ref().map(|version| ("Sonobuoy", version.clone())),
+        },
+        kubernetes: version.map(|version| version.git_version).filter(|version| !version.is_empty()),
+        started: info.started.or(first),
+        ended: last,
     }
 }
 
@@ -272,7 +273,7 @@ fn titled(input: Option<&str>, mut root: Item) -> Item {
     root
 }
 
-fn title(input: Option<&str>, name: &str) -> String {
+pub(super) fn title(input: Option<&str>, name: &str) -> String {
     input.map_or_else(|| name.to_owned(), |input| format!("{input}: {name}"))
 }
 

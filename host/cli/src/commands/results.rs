@@ -9,10 +9,10 @@ use plumbline_app::AppError;
 use plumbline_app::difference::{diff_html, diff_markdown, diff_text, matrix_markdown, matrix_text};
 use plumbline_app::judges::JudgeOptions;
 use plumbline_app::modules::LimitsFile;
-use plumbline_app::report::print_json;
+use plumbline_app::report::{Format, print_json};
 use plumbline_app::results::{
-    Collected, CompareOptions, Comparison, HEALTH, Html, JsonArray, ResultsOptions, ShownResults, View, YamlDocuments,
-    compare, show,
+    Collected, CompareOptions, Comparison, HEALTH, Html, JsonArray, Rendered, ResultsOptions, ShownResults, View,
+    YamlDocuments, compare, show,
 };
 use plumbline_core::size::parse_size;
 use plumbline_core::{Verdict, shell_path, shell_quote};
@@ -58,6 +58,12 @@ pub(crate) struct ResultsArgs {
     /// have 1MiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_bytes: Option<u64>,
+    /// With `--output allure`: write the results to this directory, which must be new or empty
+    #[arg(short, long, value_name = "DIR", required_if_eq("format", "allure"))]
+    pub(crate) dir: Option<PathBuf>,
+    /// With `--output openreports`: make reports in this namespace instead of reports of the cluster
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
     /// Post-process the files of the archive again, with the modules of this version of Plumbline
     #[arg(long)]
     pub(crate) reprocess: bool,
@@ -166,6 +172,16 @@ pub(crate) enum ResultsFormat {
     Markdown,
     /// One HTML page that works offline: failures by cause, a table to search, nodes, a timeline
     Html,
+    /// Common Test Report Format (JSON)
+    Ctrf,
+    /// Result files for Allure, in the directory `--dir`
+    Allure,
+    /// Annotations of GitHub Actions, at most 10 of each level
+    Github,
+    /// SARIF 2.1.0, for checks that point at files
+    Sarif,
+    /// Resources of OpenReports, for `kubectl apply -f -`
+    Openreports,
 }
 
 pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, AppError> {
@@ -195,32 +211,44 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, A
 
 fn print(args: &ResultsArgs, seen: &mut ShownResults, out: &mut impl Write) -> Result<(), AppError> {
     let format = args.format.or_else(|| args.mode.format());
-    if args.max_bytes.is_some() && format != Some(ResultsFormat::Markdown) {
-        return Err(AppError::usage("`--max-bytes` limits Markdown only").hint("add `--output markdown`"));
+    for (option, is_given, of, name) in [
+        ("--max-bytes", args.max_bytes.is_some(), ResultsFormat::Markdown, "markdown"),
+        ("--dir", args.dir.is_some(), ResultsFormat::Allure, "allure"),
+        ("--namespace", args.namespace.is_some(), ResultsFormat::Openreports, "openreports"),
+    ] {
+        if is_given && format != Some(of) {
+            return Err(AppError::usage(format!("`{option}` is an option of the format `{name}`"))
+                .hint(format!("add `--output {name}`")));
+        }
     }
     let (context, options) = (context(&RegistryArgs::default()), options(args));
     let mut each = |view: &mut dyn View| show(&context, &options, seen, view);
     let Some(format) = format else {
         return each(&mut Text::new(args, out));
     };
-    match format {
-        ResultsFormat::Json => JsonArray::print(out, each),
-        ResultsFormat::Yaml => each(&mut YamlDocuments(out)),
-        ResultsFormat::Junit | ResultsFormat::Markdown => {
+    let format = match format {
+        ResultsFormat::Json => return JsonArray::print(out, each),
+        ResultsFormat::Yaml => return each(&mut YamlDocuments(out)),
+        ResultsFormat::Markdown => {
             let mut collected = Collected::default();
             each(&mut collected)?;
-            printed(if format == ResultsFormat::Junit {
-                collected.junit(out)
-            } else {
-                collected.markdown(args.max_bytes, out)
-            })
+            return printed(collected.markdown(args.max_bytes, out));
         }
         ResultsFormat::Html => {
             let mut page = Html::new()?;
             each(&mut page)?;
-            printed(page.finish(seen.verdict(), out))
+            return printed(page.finish(seen.verdict(), out));
         }
-    }
+        ResultsFormat::Junit => Format::Junit,
+        ResultsFormat::Ctrf => Format::Ctrf,
+        ResultsFormat::Allure => Format::Allure(args.dir.clone().unwrap_or_default()),
+        ResultsFormat::Github => Format::Github,
+        ResultsFormat::Sarif => Format::Sarif,
+        ResultsFormat::Openreports => Format::Openreports(args.namespace.clone()),
+    };
+    let mut view = Rendered::new(&format, out)?;
+    each(&mut view)?;
+    view.finish(seen.verdict())
 }
 
 fn options(args: &ResultsArgs) -> ResultsOptions {

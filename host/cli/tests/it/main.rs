@@ -28,6 +28,7 @@ mod facts;
 mod fake_suite;
 mod fetched_bundles;
 mod filter;
+mod formats;
 mod generate;
 mod golden_cases;
 mod guide;

@@ -7,9 +7,9 @@ mod failures;
 mod nodes;
 mod row;
 mod section;
+mod slowest;
 mod spool;
 mod summary;
-mod times;
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -27,9 +27,9 @@ use crate::report::html::nodes::{Drift, Nodes};
 use crate::report::html::row::PluginRow;
 pub(crate) use crate::report::html::section::Section;
 use crate::report::html::section::Test;
+use crate::report::html::slowest::Slowest;
 use crate::report::html::spool::{Spool, Strings, Texts, element};
 pub(crate) use crate::report::html::summary::PageFacts;
-use crate::report::html::times::Slowest;
 use crate::report::text::name;
 use crate::report::verdict::Rulings;
 

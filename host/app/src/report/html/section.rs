@@ -17,9 +17,10 @@ use crate::report::html::ansi::{Part, parts};
 use crate::report::html::causes::KnownCause;
 use crate::report::html::nodes::Drift;
 use crate::report::html::row::PluginRow;
-use crate::report::html::times::start_of;
 use crate::report::html::{Page, Rules};
+use crate::report::renderers::source;
 use crate::report::text::{name, one_line, seconds_of};
+use crate::report::times::start_of;
 use crate::report::verdict::Rulings;
 
 /// The most failed tests of a plugin that are listed without a script. The table has the others.
@@ -159,7 +160,7 @@ impl<'a> Section<'a> {
             return Ok(());
         }
         let number = self.page.columns.len();
-        let source = self.source(item);
+        let source = source(&self.row.directory, &self.above, item);
         let reason = reason(item, ruled);
         let texts = (has_failed || counts || ruled.is_some() || needs_texts(&item.status))
             .then(|| texts_of(item, &source))
@@ -247,13 +248,6 @@ impl<'a> Section<'a> {
         if !place.is_empty() {
             self.has_several_places |= *self.first_place.get_or_insert_with(|| place.clone()) != place;
         }
-    }
-
-    /// The file in the archive that has the item: its own, or that of the file above it.
-    fn source(&self, item: &Item) -> String {
-        let mut near = std::iter::once(item).chain(self.above.iter().rev());
-        let file = near.find_map(|item| item.meta.get("file"));
-        file.map(|file| format!("plugins/{}/{}", self.row.directory, file.replace('\\', "/"))).unwrap_or_default()
     }
 
     /// Ends the plugin.

@@ -1,4 +1,4 @@
-//! Trees as JUnit XML, for CI systems.
+//! JUnit XML, for CI systems.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -7,33 +7,47 @@ use std::time::Duration;
 use plumbline_core::failures::{CLASSNAME, message_and_body};
 use plumbline_core::{Item, Status, reason};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
-use serde_json::Value;
 
+use crate::report::renderers::leaf::detail;
+use crate::report::renderers::{Leaf, Plugin, Renderer};
 use crate::report::text::seconds_of;
 
-/// Prints a `testsuite` for each tree. Every leaf is a test case, whose class name is its place in
-/// the tree and its own class.
-pub fn junit(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
-    let mut report = Report::new("plumbline");
-    for root in roots {
-        let mut suite = TestSuite::new(fit(&root.name));
-        let mut walk = root.walk();
-        while let Some(item) = walk.next() {
-            if item.is_leaf() && walk.depth() > 0 {
-                let class = item.meta.get(CLASSNAME).map(String::as_str);
-                let place: Vec<&str> = walk.ancestors().map(|item| item.name.as_str()).chain(class).collect();
-                suite.add_test_case(case(item, place.join("|")));
-            }
-        }
-        if root.is_leaf() {
-            // A plugin without a result must not look like a suite without failures.
-            suite.add_test_case(case(root, String::new()));
-        }
-        report.add_test_suite(suite);
+/// Collects a test suite for each plugin. Every leaf is a test case, whose class name is its place
+/// in the tree and its own class. The counts of a suite are before its cases, so the report is in
+/// memory until the end.
+pub(super) struct Junit<'a> {
+    out: &'a mut dyn Write,
+    report: Report,
+}
+
+impl<'a> Junit<'a> {
+    pub(super) fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, report: Report::new("plumbline") }
     }
-    // Errors of `out` keep their kind, because a closed pipe is not reported.
-    let text = report.to_string().map_err(io::Error::other)?;
-    out.write_all(text.as_bytes())
+}
+
+impl Renderer for Junit<'_> {
+    fn plugin(&mut self, plugin: &Plugin<'_>) -> io::Result<()> {
+        self.report.add_test_suite(TestSuite::new(fit(plugin.title)));
+        Ok(())
+    }
+
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> io::Result<()> {
+        let class = leaf.meta(CLASSNAME);
+        let place: Vec<&str> = leaf.above.iter().map(|item| item.name.as_str()).chain(class).collect();
+        // A plugin without a result is a leaf, and must not look like a suite without failures.
+        let place = if leaf.above.is_empty() { String::new() } else { place.join("|") };
+        if let Some(suite) = self.report.test_suites.last_mut() {
+            suite.add_test_case(case(&leaf.item, place));
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        // Errors of `out` keep their kind, because a closed pipe is not reported.
+        let text = self.report.to_string().map_err(io::Error::other)?;
+        self.out.write_all(text.as_bytes())
+    }
 }
 
 fn case(item: &Item, place: String) -> TestCase {
@@ -55,14 +69,14 @@ fn case(item: &Item, place: String) -> TestCase {
                 status.set_message(fit(&reason));
             }
             let body =
-                |key: &str| message_and_body(key, &item.details).1.map(str::to_owned).or_else(|| detail(item, key));
+                |key: &str| message_and_body(key, &item.details).1.map(Cow::Borrowed).or_else(|| detail(item, key));
             if let Some(text) = body("failure").or_else(|| body("error")) {
                 status.set_description(fit(&text));
             }
         }
         Status::Timeout | Status::Unknown => {
-            let reason = detail(item, "error").or_else(|| item.meta.get("error").cloned());
-            status.set_message(fit(&reason.unwrap_or_else(|| item.status.to_string())));
+            let reason = detail(item, "error").or_else(|| item.meta.get("error").map(Cow::from));
+            status.set_message(fit(reason.as_deref().unwrap_or(item.status.as_str())));
         }
         Status::Skipped => {
             if let Some(text) = detail(item, "skipped") {
@@ -94,45 +108,30 @@ fn fit(text: &str) -> Cow<'_, str> {
     if text.contains(EXCLUDED) { Cow::Owned(text.replace(EXCLUDED, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
-fn detail(item: &Item, key: &str) -> Option<String> {
-    match item.details.get(key)? {
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use crate::report::renderers::tests::{item, leaf, rendered};
+    use crate::report::renderers::Format;
+
     use super::*;
 
     #[test]
     fn what_no_xml_may_have_is_not_written() {
         let odd = "a\u{fffe}b\u{ffff}c\u{0}\u{1b}[31m";
         let details = ["failure", "system-out", "system-err"].map(|key| (key.to_owned(), odd.into()));
-        let failed = Item {
-            name: odd.into(),
-            status: Status::Failed,
-            details: details.into_iter().collect(),
-            ..Item::default()
-        };
-        let own = Item { name: "s".into(), status: odd.into(), ..Item::default() };
-        let suite = Item { name: odd.into(), items: vec![failed, own], ..Item::default() };
-        let mut out = Vec::new();
-        junit(&[Item { name: odd.into(), items: vec![suite], ..Item::default() }], &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let failed = Item { details: details.into_iter().collect(), ..leaf(odd, "failed") };
+        let suite = item(odd, vec![failed, leaf("s", odd)]);
+        let text = rendered(&Format::Junit, &[item(odd, vec![suite])]);
         assert!(!text.contains(['\u{fffe}', '\u{ffff}', '\u{0}', '\u{1b}']), "{text}");
         assert!(text.contains("name=\"a\u{fffd}b\u{fffd}c"), "{text}");
     }
 
     #[test]
     fn every_leaf_is_a_case_and_an_empty_plugin_an_error() {
-        let leaf = |name: &str, status: &str| Item { name: name.into(), status: status.into(), ..Item::default() };
         let failed =
             Item { details: [("failure".to_owned(), "a < b".into())].into_iter().collect(), ..leaf("t1", "failed") };
-        let root = Item { items: vec![failed, leaf("t2", "passed"), leaf("t3", "warning")], ..leaf("p", "failed") };
-        let mut out = Vec::new();
-        junit(&[root, leaf("empty", "unknown")], &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let root = item("p", vec![failed, leaf("t2", "passed"), leaf("t3", "warning")]);
+        let text = rendered(&Format::Junit, &[root, leaf("empty", "unknown")]);
         assert!(text.contains(r#"<testsuite name="p" tests="3" skipped="1" errors="0" failures="1""#), "{text}");
         assert!(text.contains("a &lt; b") && text.contains(r#"message="status: warning""#), "{text}");
         assert!(text.contains(r#"<testsuite name="empty" tests="1" skipped="0" errors="1""#), "{text}");
