@@ -266,7 +266,7 @@ impl Work {
 
     fn add(&self, object: &DynamicObject, is_listed: bool) {
         let Some(warning) = events::read(object, Timestamp::now()) else { return };
-        if is_listed && warning.entry.time < self.since {
+        if is_listed && warning.entry.time <= self.since {
             return;
         }
         let now = self.observer.now();

@@ -8,7 +8,7 @@ use plumbline_core::judgement::PluginVerdict;
 
 use crate::report::html::nodes::{Drift, Nodes};
 use crate::report::html::row::PluginRow;
-use crate::report::html::times::Slowest;
+use crate::report::html::slowest::Slowest;
 use crate::report::text::{name, short_seconds};
 
 /// What the head of the page says about the run.
