@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use plumbline_core::Item;
 
-use crate::report::causes::tests_by_group;
+use crate::report::causes::{CausedTests, tests_by_group};
 use crate::report::failures::{Suites, TreeFailures};
 use crate::report::markdown::escape_line;
 use crate::report::summary::PREFIX;
@@ -48,7 +48,7 @@ fn listed<'a>(root: &Item, relations: &'a [Relation]) -> Vec<(&'a Relation, Vec<
     let shown = relations.get(..MAX_LISTED).unwrap_or(relations);
     let groups: Vec<&[usize]> = shown.iter().map(|relation| relation.items.as_slice()).collect();
     let tests = tests_by_group(root, &groups);
-    let labels = |tests: &Vec<_>| {
+    let labels = |tests: &CausedTests<'_>| {
         let mut labels: Vec<String> = tests
             .iter()
             .take(MAX_TESTS)

@@ -242,7 +242,7 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
     let tail_start = text.ceil_char_boundary(text.len().saturating_sub(MAX_SEARCHED)).max(head_end);
     let parts = [text.get(..head_end), text.get(tail_start..)].into_iter().flatten();
     let is_of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
-    let words = parts.flat_map(move |part| part.split(move |c| !is_of_name(c)));
+    let words = parts.flat_map(move |part| part.split(move |c: char| !is_of_name(c)));
     let words = words.map(|word| word.trim_matches(['-', '.']));
     words.filter(|word| word.len() > 1 && word.contains(|c: char| c.is_ascii_digit() || c == '-' || c == '.'))
 }

@@ -73,7 +73,7 @@ impl Span {
 }
 
 /// When a plugin ran. Without an end, it ran to the end of the recording.
-pub(super) type Window = (Timestamp, Option<Timestamp>);
+pub(crate) type Window = (Timestamp, Option<Timestamp>);
 
 /// The cluster timeline of an archive. Empty for an archive without one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -84,16 +84,16 @@ pub struct Timeline {
     pub notes: Vec<String>,
     /// The number of lines that are not entries.
     pub unread: u64,
-    pub(super) windows: HashMap<String, Window>,
-    pub(super) of_nodes: HashMap<String, Indexed>,
-    pub(super) of_namespaces: HashMap<String, Indexed>,
-    pub(super) of_plugins: HashMap<String, Indexed>,
+    pub(crate) windows: HashMap<String, Window>,
+    pub(crate) of_nodes: HashMap<String, Indexed>,
+    pub(crate) of_namespaces: HashMap<String, Indexed>,
+    pub(crate) of_plugins: HashMap<String, Indexed>,
 }
 
 /// The numbers of the spans on one subject, ordered by start: states, and the others. States may
 /// have started long before a failure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Indexed {
+pub(crate) struct Indexed {
     pub(super) states: Vec<usize>,
     pub(super) moments: Vec<usize>,
 }

@@ -44,6 +44,9 @@ const PAGE: u32 = 500;
 /// Seconds after which the watch of warnings is restarted, which costs one request.
 const WATCH_SECONDS: u32 = 240;
 
+/// The status code for a missing permission.
+const FORBIDDEN: u16 = 403;
+
 /// Records the cluster timeline of one run, until it is stopped or dropped.
 pub(crate) struct Recorder {
     observer: Observer,
@@ -258,7 +261,7 @@ impl Work {
                 self.add(&object, false);
             }
             Ok(Event::InitDone | Event::Delete(_)) => self.alive = Timestamp::now(),
-            Err(error) if error.is_forbidden() => return Some(error),
+            Err(error) if error.code == Some(FORBIDDEN) => return Some(error),
             Err(error) => tracing::debug!("{error}; retrying: until then warnings are not recorded"),
         }
         None
