@@ -31,7 +31,7 @@ export function archive(dir, plugins, files = {}) {
   write("meta/info.json", JSON.stringify({ plugins: plugins.map(({ name }) => name) }));
   write("meta/config.json", JSON.stringify({ Version: "v0.57.0", PlumblineVersion: "0.1.0", PlumblineStarted: "2026-11-25T09:00:00Z", UUID: "7f3a9c00-0000-4000-8000-000000000000" }));
   write("meta/run.log", `{"time":"2026-11-25T09:00:00Z","msg":"start"}\n{"time":"2026-11-25T10:30:00Z","msg":"end"}\n`);
-  for (const [name, value] of Object.entries(files)) write(name, JSON.stringify(value));
+  for (const [name, value] of Object.entries(files)) write(name, typeof value === "string" ? value : JSON.stringify(value));
   for (const plugin of plugins) write(`plugins/${plugin.name}/sonobuoy_results.yaml`, `${yaml({ meta: { type: "summary" }, ...plugin }, -1)}\n`);
   return dir;
 }
@@ -76,6 +76,16 @@ export function sweep(nodes, count) {
   return { name: "node-check", status: "failed", items };
 }
 
+/** A recording in which a node was not ready while the plugins ran, and a pod could not be scheduled. */
+export function timeline(plugins) {
+  const at = (minute) => `2026-11-25T09:${String(minute).padStart(2, "0")}:00Z`;
+  const plugin = (minute, change) => plugins.map((plugin) => ({ time: at(minute), kind: "plugin", change, plugin }));
+  const state = (minute, change) => ({ time: at(minute), kind: "node-condition", change, name: "Ready", node: "node-5", text: "Ready is Unknown: Kubelet stopped" });
+  const warning = { time: at(20), kind: "scheduling", name: "FailedScheduling", namespace: "apps", pod: "web-1", text: "FailedScheduling: <img onerror> 0/2 nodes" };
+  const entries = [...plugin(1, "start"), state(10, "start"), warning, state(30, "end"), ...plugin(59, "end")];
+  return entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+}
+
 const isOld = (n) => n % 12 === 5;
 
 /** The nodes of the cluster, as the API server returns them. */
@@ -96,6 +106,7 @@ export function mixed(dir) {
   const drift = { name: "drift", status: "warning", meta: { type: "summary" }, items: [{ name: "kernel: 1 of 12 nodes differs", status: "warning", meta: { fact: "kernel" },
     details: { differing: [{ names: ["node-5"], nodes: 1, value: "6.1.0-17-amd64" }], majority: { nodes: 11, value: "6.1.0-18-amd64" }, warning: "node-5: 6.1.0-17-amd64" } }] };
   const files = {
+    "meta/timeline.jsonl": timeline(["e2e", "node-check"]),
     "serverversion.json": { gitVersion: "v1.36.3" }, "resources/cluster/core_v1_nodes.json": nodeList(12),
     "plugins/e2e/plumbline_verdict.json": { version: 1, plugin: "e2e", status: "failed", failures: 10, excused: 1, counting: 9, chain: [{ judge: "known-failures" }],
       classes: { "known-failure": { items: 1, counting: 0, failures: 1 } },

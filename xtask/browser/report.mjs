@@ -185,17 +185,37 @@ const tests = {
     assert.match(await count(page), /^1 of/);
 
     await scrollTo(page, "#lanes");
-    const lanes = page.locator("#lanes canvas");
+    const lanes = page.locator("#lanes canvas").first();
     await lanes.waitFor();
     await lanes.focus();
     await page.keyboard.press("ArrowRight");
-    assert.match(await page.locator("#lanes .readout").textContent(), / · after 0 ms · /);
+    assert.match(await page.locator("#lanes .readout").first().textContent(), / · after 0 ms · /);
     await page.keyboard.press("+");
-    await page.getByRole("button", { name: "Show everything" }).click();
+    await page.getByRole("button", { name: "Show everything" }).first().click();
     await lanes.focus();
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
+    assert.deepEqual(bad, []);
+  },
+
+  async "what the cluster went through is on the timeline and beside failures"(browser, { url }) {
+    const { page, bad } = await open(browser, url);
+    const told = "node node-5 was not ready while plugin node-check ran";
+    assert.ok((await page.locator("#failures p.cluster").first().textContent()).startsWith(told));
+    await scrollTo(page, "#lanes");
+    const lanes = page.locator("#lanes canvas").nth(1), readout = page.locator("#lanes .readout").nth(1);
+    await lanes.waitFor();
+    await lanes.focus();
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await readout.textContent(), "node node-5: Ready is Unknown: Kubelet stopped · 09:10:00 · 20 min 0 s");
+    await page.keyboard.press("ArrowRight");
+    assert.match(await readout.textContent(), /^pod apps\/web-1: FailedScheduling: <img onerror> /);
+    await page.keyboard.press("Enter");
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    await page.locator("input[type=search]").fill("check 3 node-5");
+    await rows(page).first().click();
+    assert.ok((await page.getByRole("dialog").locator("dl").textContent()).includes(told));
     assert.deepEqual(bad, []);
   },
 

@@ -108,8 +108,9 @@ pub(crate) struct CauseDocument {
     tests: Vec<TestDocument>,
 }
 
+/// A failed test as data.
 #[derive(Debug, Serialize)]
-struct TestDocument {
+pub(crate) struct TestDocument {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<String>,
@@ -121,12 +122,7 @@ struct TestDocument {
 
 /// Returns `causes` of the tree below `root` as data.
 pub(crate) fn documents(root: &Item, causes: &[Cause]) -> Vec<CauseDocument> {
-    let mut tests: Vec<Vec<TestDocument>> = causes.iter().map(|_| Vec::new()).collect();
-    for_each_failure(root, causes, |at, TestId { node, suites, classname, name }, _| {
-        if let Some(tests) = tests.get_mut(at) {
-            tests.push(TestDocument { name, node, suites, classname });
-        }
-    });
+    let tests = test_documents(root, &groups(causes));
     let document = |(cause, tests): (&Cause, _)| CauseDocument {
         id: cause.id.clone(),
         template: cause.template.clone(),
@@ -136,14 +132,31 @@ pub(crate) fn documents(root: &Item, causes: &[Cause]) -> Vec<CauseDocument> {
     causes.iter().zip(tests).map(document).collect()
 }
 
-/// Calls `each` for each failure with a cause, in the order of the tree, with the position of the
-/// cause in `causes`.
-pub(crate) fn for_each_failure<'a>(root: &'a Item, causes: &[Cause], mut each: impl FnMut(usize, TestId, &'a Item)) {
-    let of_cause =
-        |(at, cause): (usize, &Cause)| cause.items.iter().map(move |number| (*number, at)).collect::<Vec<_>>();
-    let by_leaf: HashMap<usize, usize> = causes.iter().enumerate().flat_map(of_cause).collect();
+/// Returns the numbers of the failures of each cause.
+pub(crate) fn groups(causes: &[Cause]) -> Vec<&[usize]> {
+    causes.iter().map(|cause| cause.items.as_slice()).collect()
+}
+
+/// Returns the failures of each group as data.
+pub(crate) fn test_documents(root: &Item, groups: &[&[usize]]) -> Vec<Vec<TestDocument>> {
+    let mut tests: Vec<Vec<TestDocument>> = groups.iter().map(|_| Vec::new()).collect();
+    for_each_failure(root, groups, |at, TestId { node, suites, classname, name }, _| {
+        if let Some(tests) = tests.get_mut(at) {
+            tests.push(TestDocument { name, node, suites, classname });
+        }
+    });
+    tests
+}
+
+/// Calls `each` for each failure in a group, in the order of the tree, with the position of the
+/// group. A group has the numbers of leaves, and a leaf may be in several groups.
+pub(crate) fn for_each_failure<'a>(root: &'a Item, groups: &[&[usize]], mut each: impl FnMut(usize, TestId, &'a Item)) {
+    let mut by_leaf: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (at, group) in groups.iter().enumerate() {
+        group.iter().for_each(|number| by_leaf.entry(*number).or_default().push(at));
+    }
     for_each_leaf(root, |number, id, leaf| {
-        if let Some(at) = by_leaf.get(&number) {
+        for at in by_leaf.get(&number).into_iter().flatten() {
             each(*at, id(), leaf);
         }
     });

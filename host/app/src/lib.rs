@@ -15,6 +15,7 @@
 //! * [`aggregator`], [`process`]: roles of the program in a cluster.
 //! * [`results`], [`trees`], [`judges`], [`causes`], [`difference`], [`history`]: reads, judges, groups
 //!   and compares the results of runs, and follows tests over many runs.
+//! * [`timeline`]: relates failures to what the cluster went through.
 //! * [`attest`]: signs, verifies, pushes and pulls statements about the results of runs.
 //! * [`report`]: renders results as text, Markdown, HTML, JSON, YAML, and in formats of other tools.
 //! * [`images`], [`submission`]: the images of a run, and submissions of conformance results.
@@ -62,6 +63,7 @@ pub mod signing;
 pub mod sources;
 pub mod submission;
 pub mod suite;
+pub mod timeline;
 pub mod trees;
 
 pub use context::{Context, Reporter};

@@ -8,6 +8,7 @@
 //! meta/query-time.json                  the duration of each query of the cluster
 //! meta/run.log                          log of the run, one JSON object per line
 //! meta/clusterhealth.json               the health of the cluster, if there is one
+//! meta/timeline.jsonl                   what the cluster went through during the run, one JSON object per line
 //! plugins/PLUGIN/definition.json        the definition of the plugin
 //! plugins/PLUGIN/sonobuoy_results.yaml  the result tree
 //! plugins/PLUGIN/plumbline_verdict.json the verdict of the judges, if there are any
@@ -34,6 +35,9 @@ pub const META_QUERY_TIME: &str = "meta/query-time.json";
 
 /// The health of the cluster, as JSON.
 pub const META_CLUSTER_HEALTH: &str = "meta/clusterhealth.json";
+
+/// The cluster timeline: one JSON object per line (docs/timeline.md).
+pub const META_TIMELINE: &str = "meta/timeline.jsonl";
 
 /// The version of the API server, as JSON.
 pub const SERVER_VERSION: &str = "serverversion.json";

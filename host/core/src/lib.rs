@@ -24,6 +24,7 @@ pub mod run_status;
 pub mod size;
 pub mod status;
 pub mod text;
+pub mod timeline;
 pub mod verdict;
 
 pub use config::Config;

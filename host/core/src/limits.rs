@@ -129,6 +129,12 @@ pub const RESULT_NAME_BYTES: u64 = 32 << 20;
 /// adds its own documents.
 pub const ARCHIVE_ENTRIES: u64 = 2_000_000;
 
+/// The number of entries of a cluster timeline. With an outage of 5,000 nodes, each node has two.
+pub const TIMELINE_ENTRIES: usize = 50_000;
+
+/// The size of a cluster timeline in bytes: 16 MiB.
+pub const TIMELINE_BYTES: u64 = 16 << 20;
+
 /// The resource limits of uploads. The defaults leave room for the journal of a busy node and stop
 /// a malicious upload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

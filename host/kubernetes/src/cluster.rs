@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::ListParams;
+use kube::client::ClientBuilder;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 
 use crate::error::{ClusterError, chain};
+use crate::timeline::Traffic;
 
 /// Timeout for connecting to the API server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -34,6 +36,8 @@ pub struct Cluster {
     client: Client,
     /// The name for messages: the context, the server's URL, or "this pod's cluster".
     name: String,
+    /// The requests of the client.
+    traffic: Traffic,
 }
 
 impl Cluster {
@@ -43,11 +47,12 @@ impl Cluster {
     /// Returns an error if there is no usable configuration.
     pub async fn connect(options: &ConnectOptions) -> Result<Self, ClusterError> {
         let (config, name) = load(options).await?;
-        let client = client(config).map_err(|error| {
+        let traffic = Traffic::default();
+        let client = client(config, &traffic).map_err(|error| {
             ClusterError::new("use the kubeconfig", chain(&error))
                 .hint("check the certificates and the credentials plugin that the context names")
         })?;
-        Ok(Self { client, name })
+        Ok(Self { client, name, traffic })
     }
 
     /// Creates a client for the cluster of the pod in which this process runs, with its service
@@ -61,19 +66,25 @@ impl Cluster {
                 .hint("set `automountServiceAccountToken: true` for the pod")
         };
         let config = Config::incluster().map_err(|error| failed(&error))?;
-        let client = client(config).map_err(|error| failed(&error))?;
-        Ok(Self { client, name: IN_POD.to_owned() })
+        let traffic = Traffic::default();
+        let client = client(config, &traffic).map_err(|error| failed(&error))?;
+        Ok(Self { client, name: IN_POD.to_owned(), traffic })
     }
 
-    /// Wraps an existing client.
+    /// Wraps an existing client, whose requests are not counted.
     pub fn new(client: Client, name: impl Into<String>) -> Self {
-        Self { client, name: name.into() }
+        Self { client, name: name.into(), traffic: Traffic::default() }
     }
 
     /// Returns a clone of the client.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// Returns the counts of the client's requests.
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.traffic
     }
 
     /// Returns the name for messages: the context, or the server's URL.
@@ -140,11 +151,11 @@ pub fn has_configuration(options: &ConnectOptions) -> bool {
 
 /// Creates a client. Logs, watches and exec sessions may be silent for a long time, so there is no
 /// read timeout, which is the client's default.
-fn client(mut config: Config) -> kube::Result<Client> {
+fn client(mut config: Config, traffic: &Traffic) -> kube::Result<Client> {
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     // The caller decides how long to retry, and reports the server's errors meanwhile.
     config.default_retry = false;
-    Client::try_from(config)
+    Ok(ClientBuilder::try_from(config)?.with_layer(traffic).build())
 }
 
 /// Returns the configuration, and the name of the cluster.

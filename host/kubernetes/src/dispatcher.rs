@@ -30,6 +30,8 @@ pub struct KubernetesOptions {
     pub graces: GracePeriods,
     /// The directory tree that becomes the archive.
     pub tree: PathBuf,
+    /// Whether the cluster timeline has warnings of all namespaces, and not only of the run's.
+    pub all_warnings: bool,
     /// The receiver of every observed plugin pod.
     pub workers: WorkerPods,
     /// A token that is cancelled when a worker first fails to reach the aggregator. With `None`,
@@ -52,10 +54,17 @@ impl KubernetesDispatcher {
     /// Creates a dispatcher and starts its monitor. Must be called within a Tokio runtime.
     #[must_use]
     pub fn new(options: KubernetesOptions) -> Self {
-        let KubernetesOptions { cluster, stage, graces, tree, workers, fail_fast, survey } = options;
+        let KubernetesOptions { cluster, stage, graces, tree, all_warnings, workers, fail_fast, survey } = options;
         let (monitored, namespace) = (cluster.clone(), stage.namespace.clone());
-        let monitor =
-            Monitor::start(MonitorOptions { cluster: monitored, namespace, graces, tree, workers, fail_fast });
+        let monitor = Monitor::start(MonitorOptions {
+            cluster: monitored,
+            namespace,
+            graces,
+            tree,
+            all_warnings,
+            workers,
+            fail_fast,
+        });
         Self { cluster, stage, survey, monitor, launched: Mutex::default() }
     }
 

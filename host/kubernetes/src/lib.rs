@@ -41,6 +41,7 @@ pub mod query;
 pub mod retrieve;
 mod retry;
 pub mod status;
+mod timeline;
 mod vault;
 mod watch;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use plumbline_core::{Node, NodeName, Taint};
 use serde_json::Value;
 
@@ -123,6 +124,18 @@ pub(crate) struct NodeView {
     pub(crate) reason: Option<String>,
     /// The taints in the usual notation: `key=value:effect`.
     pub(crate) taints: Vec<String>,
+    /// The conditions that are not as on a healthy node.
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// A condition of a node that is not as on a healthy node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Condition {
+    /// The type, such as `DiskPressure`.
+    pub(crate) kind: String,
+    /// The status, the reason and the message.
+    pub(crate) text: String,
+    pub(crate) since: Option<Timestamp>,
 }
 
 impl NodeView {
@@ -130,10 +143,6 @@ impl NodeView {
     pub(crate) fn read(object: &Value) -> Option<Self> {
         let name = text_at(object, "/metadata/name");
         name.parse::<NodeName>().ok()?;
-        let why = |condition: &Value| {
-            let parts = [line(text_at(condition, "/reason")), line(text_at(condition, "/message"))];
-            parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
-        };
         let taint = |taint: Taint| match taint.value.as_str() {
             "" => format!("{}:{}", taint.key, taint.effect),
             value => format!("{}={value}:{}", taint.key, taint.effect),
@@ -143,8 +152,38 @@ impl NodeView {
             ready: is_ready(object) == Some(true),
             reason: ready_condition(object).map(why).filter(|why| !why.is_empty()),
             taints: taints(object).into_iter().map(taint).collect(),
+            conditions: conditions(object),
         })
     }
+}
+
+/// Returns the reason and the message of a condition.
+fn why(condition: &Value) -> String {
+    let parts = [line(text_at(condition, "/reason")), line(text_at(condition, "/message"))];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
+}
+
+/// The most conditions of a node that are kept.
+const MAX_CONDITIONS: usize = 20;
+
+/// Returns the conditions that are not as on a healthy node. By convention, `Ready` and types that
+/// end with it are `True` there, and all others are `False`.
+fn conditions(node: &Value) -> Vec<Condition> {
+    let conditions = node.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
+    let read = |condition: &Value| {
+        let (kind, status) = (text_at(condition, "/type"), text_at(condition, "/status"));
+        let healthy = if kind.ends_with("Ready") { "True" } else { "False" };
+        if kind.is_empty() || status == healthy {
+            return None;
+        }
+        let why = Some(why(condition)).filter(|why| !why.is_empty()).map(|why| format!(": {why}")).unwrap_or_default();
+        Some(Condition {
+            kind: line(kind)?,
+            text: format!("{kind} is {status}{why}"),
+            since: text_at(condition, "/lastTransitionTime").parse().ok(),
+        })
+    };
+    conditions.filter_map(read).take(MAX_CONDITIONS).collect()
 }
 
 #[cfg(test)]
@@ -208,6 +247,29 @@ mod tests {
             json!({"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet\nstopped"});
         let node = view(json!({"metadata": {"name": "n"}, "spec": {}, "status": {"conditions": [ready]}})).unwrap();
         assert_eq!((node.ready, node.reason.as_deref()), (false, Some("NodeStatusUnknown: Kubelet stopped")));
+    }
+
+    #[test]
+    fn conditions_that_are_not_as_on_a_healthy_node_are_kept() {
+        let conditions = json!([
+            {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+            {"type": "NetworkingReady", "status": "True"},
+            {"type": "MemoryPressure", "status": "False"},
+            {"type": "DiskPressure", "status": "True", "lastTransitionTime": "yesterday"},
+            {"type": "KernelDeadlock", "status": "False"},
+            {"status": "True"},
+        ]);
+        let node = view(json!({"metadata": {"name": "n"}, "status": {"conditions": conditions}})).unwrap();
+        let condition = |kind: &str, text: &str, since: Option<&str>| Condition {
+            kind: kind.into(),
+            text: text.into(),
+            since: since.map(|since| since.parse().unwrap()),
+        };
+        let want = [
+            condition("Ready", "Ready is Unknown: NodeStatusUnknown", Some("2026-01-01T00:00:00Z")),
+            condition("DiskPressure", "DiskPressure is True", None),
+        ];
+        assert_eq!(node.conditions, want);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_re
 use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source, WorkDir};
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::{RunFailure, RunId, RunStatus};
+use plumbline_kubernetes::manifest::rbac::{EVENTS, Queries};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
 use plumbline_kubernetes::{CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, inside};
 use start::{
@@ -191,6 +192,7 @@ async fn run(
         stage,
         graces: graces(config),
         tree: work.tree(),
+        all_warnings: Queries::of(config.resources.as_deref()).records(EVENTS),
         workers: publishing.workers.clone(),
         fail_fast: fail_fast.clone(),
         survey: Some(survey(cluster.clone(), config, &pod.namespace, work.tree())),

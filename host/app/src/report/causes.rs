@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use plumbline_core::{FailedTest, FailedTests, Item};
 
-use crate::causes::{Cause, for_each_failure};
+use crate::causes::{Cause, for_each_failure, groups};
 use crate::report::failures::{Suites, TreeFailures};
 use crate::report::summary::PREFIX;
 use crate::report::text::{name, one_line};
@@ -28,13 +28,18 @@ pub(crate) fn headline(failures: usize, causes: &[Cause]) -> String {
     format!("{failures} failures, {} cause{s}", causes.len())
 }
 
-/// The tests of a cause with their leaves, in the order of the tree.
+/// The tests of a cause, or of another group, with their leaves, in the order of the tree.
 pub(crate) type CausedTests<'a> = Vec<FailedTest<Vec<&'a Item>>>;
 
 /// Returns the tests of each of `causes`.
 pub(crate) fn tests_by_cause<'a>(root: &'a Item, causes: &[Cause]) -> Vec<CausedTests<'a>> {
-    let mut tests: Vec<FailedTests<Vec<&Item>>> = causes.iter().map(|_| FailedTests::new(MAX_TESTS)).collect();
-    for_each_failure(root, causes, |at, id, leaf| {
+    tests_by_group(root, &groups(causes))
+}
+
+/// Returns the tests of each group, which has the numbers of leaves.
+pub(super) fn tests_by_group<'a>(root: &'a Item, groups: &[&[usize]]) -> Vec<CausedTests<'a>> {
+    let mut tests: Vec<FailedTests<Vec<&Item>>> = groups.iter().map(|_| FailedTests::new(MAX_TESTS)).collect();
+    for_each_failure(root, groups, |at, id, leaf| {
         if let Some(test) = tests.get_mut(at).and_then(|tests| tests.entry(id)) {
             test.data.push(leaf);
         }

@@ -9,6 +9,8 @@ use crate::causes::Cause;
 use crate::report::causes::{are_grouped, headline, tests_by_cause};
 use crate::report::failures::{Suites, TreeFailures, reason_of};
 use crate::report::text::{LeafCounts, one_line, seconds_of, short_seconds};
+use crate::report::timeline::timeline_markdown;
+use crate::timeline::Relation;
 
 /// The most failed tests in a list. The number of further ones is below it.
 const MAX_LISTED: usize = 50;
@@ -22,18 +24,28 @@ const MAX_SLOWEST: usize = 5;
 /// The seconds from which a leaf is listed as slow.
 const SLOW: f64 = 1.0;
 
-/// Prints a table of plugins, and the failed tests of each below it: by cause, if there are many. Each
-/// tree has the causes of its failures.
-pub fn markdown(trees: &[(Item, Vec<Cause>)], out: &mut impl Write) -> io::Result<()> {
+/// A tree with what is known of its failures.
+pub struct CollectedTree {
+    /// The tree.
+    pub root: Item,
+    /// The causes of its failures.
+    pub causes: Vec<Cause>,
+    /// What happened in the cluster at the place and time of its failures.
+    pub relations: Vec<Relation>,
+}
+
+/// Prints a table of plugins, and the failed tests of each below it: by cause, if there are many.
+/// Then prints what happened in the cluster.
+pub fn markdown(trees: &[CollectedTree], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "| plugin | status | passed | failed | skipped | other |")?;
     writeln!(out, "|---|---|---:|---:|---:|---:|")?;
-    for (root, _) in trees {
+    for CollectedTree { root, .. } in trees {
         let counts = LeafCounts::of(root);
         let (passed, failed, skipped, other) = (counts.passed, counts.failed, counts.skipped, counts.other());
         let (name, status) = (escape(&root.name), escape(&root.status.brief()));
         writeln!(out, "| {name} | {status} | {passed} | {failed} | {skipped} | {other} |")?;
     }
-    for (root, causes) in trees {
+    for CollectedTree { root, causes, relations } in trees {
         let failed = TreeFailures::of(root);
         if are_grouped(failed.tests.len(), causes) {
             by_cause(root, &failed, causes, out)?;
@@ -42,8 +54,9 @@ pub fn markdown(trees: &[(Item, Vec<Cause>)], out: &mut impl Write) -> io::Resul
             let listed = list(&failed, &failed.tests, MAX_LISTED, out)?;
             rest(failed.leaves, listed, out)?;
         }
+        timeline_markdown(root, relations, out)?;
     }
-    for (root, _) in trees {
+    for CollectedTree { root, .. } in trees {
         slowest(root, out)?;
     }
     Ok(())
@@ -140,7 +153,7 @@ pub fn escape(text: &str) -> String {
 }
 
 /// The same for a line of any length, which may start with a space.
-fn escape_line(line: &str) -> String {
+pub(super) fn escape_line(line: &str) -> String {
     let mut out = String::new();
     for c in line.chars().map(printable) {
         match c {
@@ -165,6 +178,10 @@ mod tests {
 
     use super::*;
 
+    fn collected(root: Item, causes: Vec<Cause>) -> CollectedTree {
+        CollectedTree { root, causes, relations: Vec::new() }
+    }
+
     #[test]
     fn foreign_names_stay_text() {
         let failed = Item {
@@ -175,7 +192,7 @@ mod tests {
         };
         let root = Item { name: "p".into(), status: Status::Failed, items: vec![failed], ..Item::default() };
         let mut out = Vec::new();
-        markdown(&[(root, Vec::new())], &mut out).unwrap();
+        markdown(&[collected(root, Vec::new())], &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("| p | failed | 0 | 1 | 0 | 0 |"), "{text}");
         assert!(text.contains(r"- **a\|b &lt;script&gt; &#64;you**: \[x\](y)"), "{text}");
@@ -220,7 +237,7 @@ mod tests {
             ],
         );
         let mut out = Vec::new();
-        markdown(&[(root, Vec::new())], &mut out).unwrap();
+        markdown(&[collected(root, Vec::new())], &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("### p: 3 failed\n\n- **x (s › tests.a)**: failed on all 2 nodes: n1, n2: why\n- **x (t › tests.a)** on n1: no\n"), "{text}");
     }
@@ -236,7 +253,7 @@ mod tests {
             items: items.collect(),
         };
         let mut out = Vec::new();
-        markdown(&[(root, vec![cause("aa", 0..12), cause("bb", 12..13)])], &mut out).unwrap();
+        markdown(&[collected(root, vec![cause("aa", 0..12), cause("bb", 12..13)])], &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let first = "### p: 14 failures, 2 causes\n\n12 × no &lt;\\*&gt; left (cause aa):\n\n- **t0**\n";
         assert!(text.contains(first), "{text}");

@@ -12,15 +12,16 @@ pub(crate) mod renderers;
 pub mod status;
 mod summary;
 pub mod text;
-mod times;
+mod timeline;
 pub(crate) mod verdict;
 
 /// The JSON Schema of results as JSON.
 pub const RESULTS_SCHEMA: &str = include_str!("../../../../docs/results.schema.json");
 
 pub use causes::causes_report;
-pub use markdown::{escape, limited, markdown};
+pub use markdown::{CollectedTree, escape, limited, markdown};
 pub use renderers::Format;
 pub use summary::{Health, detailed, summary};
 pub use text::{JsonText, print_json, print_json_line, print_yaml};
+pub use timeline::timeline_report;
 pub use verdict::{JudgedTree, verdict_markdown, verdict_report};

@@ -21,6 +21,7 @@ use crate::difference::{self, Difference, Matrix, Tests};
 use crate::error::AppError;
 use crate::judges::{JudgeOptions, chain, judged_plugin, rehearse_chain};
 use crate::modules::LimitsFile;
+use crate::timeline::{Relating, Relation, relations_of};
 use crate::trees::{Reprocess, TreeFacts, Trees};
 
 pub use input::{Input, open_input};
@@ -110,7 +111,8 @@ fn one_input(
             Ok((item, verdict)) => {
                 let find = |_: &mut Trees, finder: &CauseFinder| Ok(causes::of(&item, plugin, finder));
                 let causes = find_causes(context, &mut input.trees, plugin, &TreeFacts::of(&item), find)?;
-                ResultTree { input: in_name, plugin, item, verdict, causes, is_unreadable: false }
+                let relations = relations_of(&input.trees.timeline(), plugin, &item);
+                ResultTree { input: in_name, plugin, item, verdict, causes, relations, is_unreadable: false }
             }
             Err(error) if plugins.len() > 1 && error.is_usage() => {
                 unread += 1;
@@ -118,8 +120,15 @@ fn one_input(
                     context.reporter.error(&error);
                 }
                 seen.missing(&format!("{name}/{plugin}"));
-                let (item, causes) = (unreadable(plugin, &error), Vec::new());
-                let tree = ResultTree { input: in_name, plugin, item, verdict: None, causes, is_unreadable: true };
+                let tree = ResultTree {
+                    input: in_name,
+                    plugin,
+                    item: unreadable(plugin, &error),
+                    verdict: None,
+                    causes: Vec::new(),
+                    relations: Vec::new(),
+                    is_unreadable: true,
+                };
                 view.tree(&mut input.trees, tree)?;
                 continue;
             }
@@ -154,7 +163,9 @@ fn stream(
     seen.add(&input.name, plugin, &facts, verdict.as_ref(), counts);
     let find = |trees: &mut Trees, finder: &CauseFinder| streamed_causes(trees, plugin, finder);
     let causes = find_causes(context, &mut input.trees, plugin, &facts, find)?;
-    view.items(&mut input.trees, StreamedTree { input: in_name, plugin, root: facts.root, verdict, causes })?;
+    let relations = streamed_relations(&mut input.trees, plugin, &facts)?;
+    let tree = StreamedTree { input: in_name, plugin, root: facts.root, verdict, causes, relations };
+    view.items(&mut input.trees, tree)?;
     Ok(true)
 }
 
@@ -214,6 +225,20 @@ fn streamed_causes(
     };
     trees.each_item(plugin, &mut |depth, item, is_leaf| failures.item(depth, &item, is_leaf))?;
     Ok(failures.causes(plugin, finder))
+}
+
+/// Relates the failures in a tree that is read item by item to the cluster timeline.
+fn streamed_relations(trees: &mut Trees, plugin: &str, facts: &TreeFacts) -> Result<Vec<Relation>, AppError> {
+    let timeline = trees.timeline();
+    if timeline.is_empty() || !facts.has_failures() {
+        return Ok(Vec::new());
+    }
+    let mut relating = Relating::new(&timeline, plugin);
+    trees.each_item(plugin, &mut |depth, item, is_leaf| {
+        relating.item(depth, &item, is_leaf);
+        Ok(())
+    })?;
+    Ok(relating.finish())
 }
 
 fn unreadable(plugin: &str, error: &AppError) -> Item {
@@ -282,6 +307,8 @@ pub struct ResultTree<'a> {
     pub verdict: Option<PluginVerdict>,
     /// The causes of the failures in `item`, most frequent first.
     pub causes: Vec<Cause>,
+    /// What happened in the cluster at the place and time of the failures in `item`.
+    pub relations: Vec<Relation>,
     /// Whether the results cannot be read. The tree then has the reason.
     pub is_unreadable: bool,
 }
@@ -298,6 +325,8 @@ pub struct StreamedTree<'a> {
     pub verdict: Option<PluginVerdict>,
     /// The causes of the failures in the tree, most frequent first.
     pub causes: Vec<Cause>,
+    /// What happened in the cluster at the place and time of the failures.
+    pub relations: Vec<Relation>,
 }
 
 pub(crate) fn printed(result: io::Result<()>) -> Result<(), AppError> {

@@ -7,18 +7,20 @@ use jiff::Timestamp;
 use plumbline_archive::layout::SERVER_VERSION;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_core::judgement::PluginVerdict;
+use plumbline_core::timeline::TimelineKind;
 use plumbline_core::{Item, Verdict};
 use serde::ser::{SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
 
-use crate::causes::{Cause, CauseDocument, documents};
+use crate::causes::{CauseDocument, TestDocument, documents, test_documents};
 use crate::error::AppError;
-use crate::report;
 use crate::report::html::{Page, PageFacts};
 use crate::report::renderers::ArchiveFacts;
 use crate::report::text::{JsonText, print_yaml};
 use crate::report::verdict::JudgedTree;
+use crate::report::{self, CollectedTree};
 use crate::results::{ResultTree, StreamedTree, printed};
+use crate::timeline::Relation;
 use crate::trees::{Trees, bare};
 
 /// Receives result trees one after the other, and renders them.
@@ -56,6 +58,50 @@ struct Shown<'a> {
     tree: Content,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     causes: Vec<CauseDocument>,
+    #[serde(rename = "cluster-events", skip_serializing_if = "Vec::is_empty")]
+    relations: Vec<RelationDocument>,
+}
+
+/// Something that happened in the cluster at the place and time of failures, as data.
+#[derive(Serialize)]
+struct RelationDocument {
+    kind: TimelineKind,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pod: Option<String>,
+    from: Timestamp,
+    until: Option<Timestamp>,
+    count: u64,
+    text: String,
+    sentence: String,
+    tests: Vec<TestDocument>,
+}
+
+fn relation_documents(root: &Item, relations: &[Relation]) -> Vec<RelationDocument> {
+    let groups: Vec<&[usize]> = relations.iter().map(|relation| relation.items.as_slice()).collect();
+    let tests = test_documents(root, &groups);
+    let document = |(relation, tests): (&Relation, _)| {
+        let span = &relation.span;
+        RelationDocument {
+            kind: span.kind,
+            name: span.name.clone(),
+            node: span.node.clone(),
+            namespace: span.namespace.clone(),
+            pod: span.pod.clone(),
+            from: span.from,
+            until: span.to,
+            count: span.count,
+            text: span.text.clone(),
+            sentence: relation.sentence.clone(),
+            tests,
+        }
+    };
+    relations.iter().zip(tests).map(document).collect()
 }
 
 #[derive(Serialize)]
@@ -68,11 +114,12 @@ enum Content {
 impl<'a> From<ResultTree<'a>> for Shown<'a> {
     fn from(tree: ResultTree<'a>) -> Self {
         let causes = documents(&tree.item, &tree.causes);
+        let relations = relation_documents(&tree.item, &tree.relations);
         let content = match tree.verdict {
             Some(verdict) => Content::Judged(Box::new(JudgedTree { root: tree.item, verdict })),
             None => Content::Tree(tree.item),
         };
-        Shown { archive: tree.input, tree: content, causes }
+        Shown { archive: tree.input, tree: content, causes, relations }
     }
 }
 
@@ -115,14 +162,15 @@ impl<W: Write> View for YamlDocuments<'_, W> {
 /// Collects all trees for Markdown, which needs them at once.
 #[derive(Default)]
 pub struct Collected {
-    trees: Vec<(Item, Vec<Cause>)>,
+    trees: Vec<CollectedTree>,
     verdicts: Vec<PluginVerdict>,
 }
 
 impl View for Collected {
     fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
-        self.trees.push((titled(tree.input, tree.item), tree.causes));
-        self.verdicts.extend(tree.verdict);
+        let ResultTree { input, item, verdict, causes, relations, .. } = tree;
+        self.trees.push(CollectedTree { root: titled(input, item), causes, relations });
+        self.verdicts.extend(verdict);
         Ok(())
     }
 }
@@ -169,7 +217,8 @@ impl Html {
 }
 
 impl View for Html {
-    fn begin(&mut self, _: Option<&str>, trees: &mut Trees) -> Result<(), AppError> {
+    fn begin(&mut self, input: Option<&str>, trees: &mut Trees) -> Result<(), AppError> {
+        self.page.timeline(input, &trees.timeline());
         let known = archive_facts(trees);
         let mut facts = PageFacts::of(known.file);
         let archive = trees.archive();
@@ -192,7 +241,8 @@ impl View for Html {
 
     fn tree(&mut self, _: &mut Trees, tree: ResultTree<'_>) -> Result<(), AppError> {
         let title = title(tree.input, &tree.item.name);
-        let mut section = self.page.section(&title, tree.plugin, &tree.item, tree.verdict.as_ref(), &tree.causes);
+        let (verdict, causes, relations) = (tree.verdict.as_ref(), &tree.causes, &tree.relations);
+        let mut section = self.page.section(&title, tree.plugin, &tree.item, verdict, causes, relations);
         let mut walk = tree.item.walk();
         while let Some(item) = walk.next() {
             section.item(walk.depth(), bare(item), item.is_leaf()).map_err(|error| no_room(&error))?;
@@ -208,7 +258,8 @@ impl View for Html {
 
     fn items(&mut self, trees: &mut Trees, tree: StreamedTree<'_>) -> Result<(), AppError> {
         let title = title(tree.input, &tree.root.name);
-        let mut section = self.page.section(&title, tree.plugin, &tree.root, tree.verdict.as_ref(), &tree.causes);
+        let (verdict, causes, relations) = (tree.verdict.as_ref(), &tree.causes, &tree.relations);
+        let mut section = self.page.section(&title, tree.plugin, &tree.root, verdict, causes, relations);
         trees.each_item(tree.plugin, &mut |depth, item, is_leaf| section.item(depth, item, is_leaf))?;
         section.finish();
         Ok(())

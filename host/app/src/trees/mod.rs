@@ -23,7 +23,8 @@ use crate::context::{Context, Reporter};
 use crate::error::AppError;
 use crate::modules::{self, Limits};
 use crate::report::text::size;
-use crate::{files, sources};
+use crate::timeline::Timeline;
+use crate::{files, sources, timeline};
 
 pub(crate) use facts::bare;
 pub use facts::{ItemVisitor, TreeFacts};
@@ -66,6 +67,7 @@ pub struct Trees {
     computed: BTreeMap<String, Computed>,
     scratch: Option<TempDir>,
     modules: Option<Modules>,
+    timeline: Option<Arc<Timeline>>,
 }
 
 impl Trees {
@@ -90,6 +92,7 @@ impl Trees {
             computed: BTreeMap::new(),
             scratch: None,
             modules: None,
+            timeline: None,
         })
     }
 
@@ -101,6 +104,24 @@ impl Trees {
     /// The archive.
     pub fn archive(&mut self) -> &mut ResultsArchive {
         &mut self.archive
+    }
+
+    /// The cluster timeline. What cannot be read of it is reported, because the results are complete
+    /// without it.
+    pub fn timeline(&mut self) -> Arc<Timeline> {
+        if let Some(timeline) = &self.timeline {
+            return Arc::clone(timeline);
+        }
+        let read = timeline::read(&mut self.archive);
+        let warn = |what: String| self.reporter.warning(&format!("the cluster timeline of `{}` {what}", self.name));
+        let timeline = read.unwrap_or_else(|error| {
+            warn(format!("cannot be read: {error}"));
+            Timeline::default()
+        });
+        if timeline.unread > 0 {
+            warn(format!("is incomplete: {} lines are invalid or above the limits", timeline.unread));
+        }
+        Arc::clone(self.timeline.insert(Arc::new(timeline)))
     }
 
     /// The names of the plugins, in the archive's order.

@@ -48,6 +48,7 @@ impl<W: Write> View for Text<'_, W> {
             Mode::Report => {
                 printed(report::summary(item, out))?;
                 printed(report::causes_report(item, &tree.causes, out))?;
+                printed(report::timeline_report(item, &tree.relations, out))?;
                 if let Some(verdict) = &tree.verdict {
                     printed(report::verdict_report(verdict, out))?;
                 }

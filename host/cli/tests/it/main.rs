@@ -70,5 +70,6 @@ mod suite_in_cluster;
 mod terminal;
 mod test_lists;
 mod test_plugin;
+mod timeline;
 mod usage;
 mod verdicts;

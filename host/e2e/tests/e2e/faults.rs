@@ -101,16 +101,25 @@ fn two_runs_side_by_side_and_no_third_beside_the_first() {
 /// Returns the process whose command line contains `word` and that has this variable, if the
 /// processes of nodes are visible from here.
 pub(crate) fn process(word: &str, variable: &str) -> Option<u32> {
+    find(|read| read("cmdline").contains(word) && read("environ").split('\0').any(|one| one == variable))
+}
+
+/// Returns the process of this program that has this argument.
+pub(crate) fn find_process(program: &str, argument: &str) -> Option<u32> {
+    find(|read| read("comm").trim_end() == program && read("cmdline").split('\0').any(|one| one == argument))
+}
+
+/// Returns a process whose files in `/proc` meet a condition.
+fn find(is_it: impl Fn(&dyn Fn(&str) -> String) -> bool) -> Option<u32> {
     fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
         let read =
             |file: &str| String::from_utf8_lossy(&fs::read(entry.path().join(file)).unwrap_or_default()).into_owned();
-        let is_it = read("cmdline").contains(word) && read("environ").split('\0').any(|one| one == variable);
-        is_it.then_some(pid)
+        is_it(&read).then_some(pid)
     })
 }
 
-fn signal(pid: u32, name: &str) {
+pub(crate) fn signal(pid: u32, name: &str) {
     assert!(std::process::Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());
 }
 

@@ -2,6 +2,7 @@
 
 mod alike;
 mod cut;
+mod frozen;
 
 use std::collections::BTreeSet;
 

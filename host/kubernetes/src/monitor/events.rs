@@ -20,7 +20,8 @@ use crate::pod_view::PodView;
 const MAX_EVENTS: usize = 100;
 /// Maximum length of a message in characters. With an ellipsis this is the limit of Kubernetes.
 const MAX_MESSAGE: usize = 1023;
-pub(super) const COMPONENT: &str = "plumbline";
+/// The component that creates the events of Plumbline.
+pub(crate) const COMPONENT: &str = "plumbline";
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum About {

@@ -12,6 +12,7 @@ use super::options::{GracePeriods, Watched};
 use super::tracked::{DeletedPod, Now, Plugin, Seen, Tracked, Verdict};
 use crate::nodes::NodeView;
 use crate::pod_view::PodView;
+use crate::timeline::Before;
 
 #[derive(Debug)]
 pub(super) struct Index {
@@ -128,10 +129,25 @@ impl Index {
         self.nodes.begin_list();
     }
 
-    pub(super) fn nodes_listed(&mut self, now: Now) {
-        self.nodes.end_list();
+    /// Completes a list of nodes. Returns the names of nodes that are gone.
+    pub(super) fn nodes_listed(&mut self, now: Now) -> Vec<String> {
+        let gone = self.nodes.end_list();
         // Lists are rare, and only a list reveals a node that was never seen.
         self.refresh_all(now);
+        gone.into_iter().map(|node| node.name).collect()
+    }
+
+    /// Returns what is known of a node.
+    pub(super) fn node(&self, name: &str) -> Before<'_> {
+        match self.nodes.get(name) {
+            Some(node) => Before::Seen(node),
+            None if self.nodes.is_complete() => Before::Absent,
+            None => Before::Unknown,
+        }
+    }
+
+    pub(super) fn pod(&self, name: &str) -> Option<&PodView> {
+        self.pods.get(name)
     }
 
     /// Returns when to call [`Index::tick`] again, or `None` if there is no problem.

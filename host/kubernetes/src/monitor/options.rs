@@ -73,8 +73,11 @@ pub struct MonitorOptions {
     pub namespace: String,
     /// The grace periods.
     pub graces: GracePeriods,
-    /// The directory tree that becomes the archive. Logs of plugin pods go below `podlogs/`.
+    /// The directory tree that becomes the archive. Logs of plugin pods go below `podlogs/`, and the
+    /// cluster timeline is `meta/timeline.jsonl`.
     pub tree: PathBuf,
+    /// Whether the timeline has warnings of all namespaces, and not only of the run's.
+    pub all_warnings: bool,
     /// The receiver of every observed plugin pod.
     pub workers: WorkerPods,
     /// A token that is cancelled when a worker first fails to reach the aggregator. With `None`,

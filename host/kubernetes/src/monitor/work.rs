@@ -13,6 +13,7 @@ use kube::Api;
 use kube::core::{ApiResource, DynamicObject};
 use kube::runtime::watcher::{Config, Event};
 use plumbline_aggregator::{Exit, Report};
+use plumbline_core::timeline::Change;
 use plumbline_core::{PluginName, ResultKey};
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
@@ -32,6 +33,7 @@ use crate::error::ClusterError;
 use crate::names;
 use crate::nodes::{NODES_PAGE, NodeView};
 use crate::pod_view::PodView;
+use crate::timeline::{Before, Observer, Recorder};
 use crate::watch::watch;
 
 /// Capacity of the command queue. There is one command for the start and one for the end of each
@@ -41,6 +43,7 @@ const COMMANDS: usize = 64;
 /// Watches the pods and nodes of one run, until it is stopped or dropped.
 pub struct Monitor {
     commands: mpsc::Sender<Command>,
+    recorder: Recorder,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
     _guard: DropGuard,
@@ -54,8 +57,10 @@ impl Monitor {
     pub fn start(options: MonitorOptions) -> Self {
         let (commands, received) = mpsc::channel(COMMANDS);
         let stop = CancellationToken::new();
-        let task = tokio::spawn(Work::new(options).run(received, stop.clone()));
-        Self { commands, _guard: stop.clone().drop_guard(), stop, task: Mutex::new(Some(task)) }
+        let recorder = Recorder::start(&options);
+        let work = Work::new(options, recorder.observer());
+        let task = tokio::spawn(work.run(received, stop.clone()));
+        Self { commands, recorder, _guard: stop.clone().drop_guard(), stop, task: Mutex::new(Some(task)) }
     }
 
     /// Watches a plugin, and reports each of its missing results once through `reports`.
@@ -79,7 +84,7 @@ impl Monitor {
         exits.await.unwrap_or_default()
     }
 
-    /// Stops watching.
+    /// Stops watching, and completes the cluster timeline.
     pub async fn stop(&self) {
         self.stop.cancel();
         if let Some(task) = self.task.lock().await.take()
@@ -87,6 +92,7 @@ impl Monitor {
         {
             tracing::error!("the monitor ended early: {error}");
         }
+        self.recorder.stop().await;
     }
 }
 
@@ -136,12 +142,13 @@ struct Work {
     news_again: Option<Instant>,
     capture: Capture,
     events: Events,
+    observer: Observer,
     gate: Arc<Semaphore>,
     tasks: JoinSet<Outcome>,
 }
 
 impl Work {
-    fn new(options: MonitorOptions) -> Self {
+    fn new(options: MonitorOptions, observer: Observer) -> Self {
         let capture = Capture::new(options.cluster.clone(), options.namespace.clone(), options.tree.clone());
         Self {
             index: Index::new(options.namespace.clone(), options.graces.clone()),
@@ -153,6 +160,7 @@ impl Work {
             news: BTreeMap::new(),
             news_again: None,
             capture,
+            observer,
             gate: Arc::new(Semaphore::new(AT_ONCE)),
             tasks: JoinSet::new(),
         }
@@ -223,13 +231,17 @@ impl Work {
     fn obey(&mut self, command: Command) {
         match command {
             Command::Watch(watched, reports) => {
+                self.observer.plugin(watched.plugin.as_str(), Change::Start);
                 self.reports.insert(watched.plugin.clone(), reports);
                 let pods = self.index.pods_of(&watched.session);
                 self.index.watch(*watched, self.now());
                 pods.iter().for_each(|pod| self.report_end(pod));
             }
             Command::Settle(plugin, reply) => match self.index.watched(&plugin).cloned() {
-                Some(watched) => self.settling.push(Settling { watched, until: Instant::now() + EXIT_WAIT, reply }),
+                Some(watched) => {
+                    self.observer.plugin(plugin.as_str(), Change::End);
+                    self.settling.push(Settling { watched, until: Instant::now() + EXIT_WAIT, reply });
+                }
                 // The plugin was not launched. The caller treats a missing answer as nothing to
                 // report.
                 None => drop(reply),
@@ -277,6 +289,7 @@ impl Work {
                 let Some((pod, _)) = read(object) else { return };
                 self.options.workers.lock().apply(&pod);
                 self.report_end(&pod);
+                self.observer.pod(self.index.pod(&pod.name), &pod);
                 self.index.pod_applied(pod, now);
             }
             Ok(Event::Delete(object)) => {
@@ -292,13 +305,23 @@ impl Work {
         let now = self.now();
         match event {
             Ok(Event::Init) => self.index.nodes_list_begins(),
-            Ok(Event::InitDone) => self.index.nodes_listed(now),
+            Ok(Event::InitDone) => {
+                self.observer.nodes_listed();
+                self.index.nodes_listed(now).iter().for_each(|name| self.observer.node_removed(name));
+            }
             Ok(Event::InitApply(object) | Event::Apply(object)) => {
                 if let Some(node) = NodeView::read(&to_json(object)) {
+                    self.observer.node(self.index.node(&node.name), &node);
                     self.index.node_applied(node, now);
                 }
             }
-            Ok(Event::Delete(object)) => self.index.node_removed(&object.metadata.name.unwrap_or_default(), now),
+            Ok(Event::Delete(object)) => {
+                let name = object.metadata.name.unwrap_or_default();
+                if matches!(self.index.node(&name), Before::Seen(_)) {
+                    self.observer.node_removed(&name);
+                }
+                self.index.node_removed(&name, now);
+            }
             Err(error) => warn_interrupted(&error, "nodes that disappear or are not ready are not noticed"),
         }
     }

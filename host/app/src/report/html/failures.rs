@@ -7,6 +7,7 @@ use maud::{Markup, html};
 
 use crate::report::failures::nodes;
 use crate::report::html::causes::PageCause;
+use crate::report::html::cluster::PageRelation;
 use crate::report::html::section::{FailedLeaf, Test, Texts};
 use crate::report::html::summary::status;
 use crate::report::text::{name, short_seconds};
@@ -20,6 +21,9 @@ const MAX_TESTS: usize = 10;
 /// The most nodes whose names are given to the function that makes a sentence of them.
 const MAX_NODES: usize = 20;
 
+/// The most cluster events of a test.
+const MAX_RELATED: usize = 3;
+
 /// A test and those of its failures that have one cause.
 struct Group<'a> {
     test: &'a Test,
@@ -28,7 +32,13 @@ struct Group<'a> {
 
 /// Writes the failures: the causes that count first, and of these the most frequent first. `all` is
 /// the number of failures, of which some may be too many to be grouped.
-pub(super) fn write(tests: &[Test], causes: &[PageCause], all: u64, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(
+    tests: &[Test],
+    causes: &[PageCause],
+    relations: &[PageRelation],
+    all: u64,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let groups = groups_of(tests, causes);
     let mut order: Vec<(&PageCause, &Vec<Group<'_>>)> = causes.iter().zip(&groups).collect();
     order.sort_by_key(|(cause, groups)| (!counts(groups), std::cmp::Reverse(cause.count)));
@@ -40,7 +50,7 @@ pub(super) fn write(tests: &[Test], causes: &[PageCause], all: u64, out: &mut im
         @match grouped { 0 => "No failures", 1 => "1 failure", n => { (n) " failures, " (causes.len()) @if causes.len() == 1 { " cause" } @else { " causes" } } }
     } "\n" })?;
     for (at, (cause, groups)) in order.iter().take(MAX_CAUSES).enumerate() {
-        put(markup(cause, groups, at == 0))?;
+        put(markup(cause, groups, relations, at == 0))?;
     }
     if order.len() > MAX_CAUSES {
         put(html! { p.soft { "and " (order.len() - MAX_CAUSES) " more causes: the table has all failures" } "\n" })?;
@@ -72,7 +82,7 @@ fn groups_of<'a>(tests: &'a [Test], causes: &[PageCause]) -> Vec<Vec<Group<'a>>>
     groups
 }
 
-fn markup(cause: &PageCause, groups: &[Group<'_>], is_open: bool) -> Markup {
+fn markup(cause: &PageCause, groups: &[Group<'_>], relations: &[PageRelation], is_open: bool) -> Markup {
     html! {
         details.cause open[is_open] id={ "cause-" (cause.id) } {
             summary {
@@ -80,7 +90,7 @@ fn markup(cause: &PageCause, groups: &[Group<'_>], is_open: bool) -> Markup {
                 @if !counts(groups) { " " span.class { "excused" } }
                 @if groups.len() > 1 { span.soft { " " (groups.len()) " tests" } }
             }
-            @for group in groups.iter().take(MAX_TESTS) { (test(group)) }
+            @for group in groups.iter().take(MAX_TESTS) { (test(group, relations)) }
             @if groups.len() > MAX_TESTS { p.soft { "and " (groups.len() - MAX_TESTS) " more tests" } }
             p { a href={ "#cause=" (cause.id) } {
                 @if cause.count == 1 { "Show it in the table" } @else { "Show all " (cause.count) " in the table" }
@@ -90,7 +100,7 @@ fn markup(cause: &PageCause, groups: &[Group<'_>], is_open: bool) -> Markup {
     }
 }
 
-fn test(group: &Group<'_>) -> Markup {
+fn test(group: &Group<'_>, relations: &[PageRelation]) -> Markup {
     let Group { test, leaves } = group;
     let names: Vec<String> =
         leaves.iter().filter_map(|leaf| leaf.node.as_deref()).take(MAX_NODES).map(str::to_owned).collect();
@@ -108,6 +118,7 @@ fn test(group: &Group<'_>) -> Markup {
                 }
                 span.soft { " " (test.plugin) }
             }
+            @for sentence in related(leaves, relations) { p.cluster { (sentence) } }
             @if let Some(leaf) = leaves.first() { p { a href={ "#item-" (leaf.item) } { "Open" } } }
             @if let Some(ruled) = &test.failed.ruled {
                 p { @if !ruled.judge.is_empty() { b { (name(&ruled.judge)) } ": " } (name(&ruled.ruling.reason)) }
@@ -117,6 +128,18 @@ fn test(group: &Group<'_>) -> Markup {
         }
         "\n"
     }
+}
+
+/// The sentences on what happened in the cluster at the place and time of these failures.
+fn related<'a>(leaves: &[&FailedLeaf], relations: &'a [PageRelation]) -> Vec<&'a str> {
+    let mut numbers: Vec<u32> = Vec::new();
+    for number in leaves.iter().flat_map(|leaf| &leaf.related) {
+        if numbers.len() < MAX_RELATED && !numbers.contains(number) {
+            numbers.push(*number);
+        }
+    }
+    let sentence = |number: u32| Some(relations.get(usize::try_from(number).ok()?)?.sentence.as_str());
+    numbers.into_iter().filter_map(sentence).collect()
 }
 
 fn texts(texts: &Texts) -> Markup {

@@ -3,6 +3,7 @@
 
 mod ansi;
 mod causes;
+mod cluster;
 mod failures;
 mod nodes;
 mod row;
@@ -23,6 +24,7 @@ use serde_json::json;
 
 use crate::causes::Cause;
 use crate::report::html::causes::{PageCause, causes_of};
+use crate::report::html::cluster::Cluster;
 use crate::report::html::nodes::{Drift, Nodes};
 use crate::report::html::row::PluginRow;
 pub(crate) use crate::report::html::section::Section;
@@ -32,6 +34,7 @@ use crate::report::html::spool::{Spool, Strings, Texts, element};
 pub(crate) use crate::report::html::summary::PageFacts;
 use crate::report::text::name;
 use crate::report::verdict::Rulings;
+use crate::timeline::{Relation, Timeline};
 
 /// The style sheet.
 const STYLE: &str = include_str!("style.css");
@@ -137,6 +140,7 @@ pub(crate) struct Page {
     slowest: Slowest,
     nodes: Nodes,
     drift: Vec<Drift>,
+    cluster: Cluster,
     /// The bytes of texts that are on the page without a script.
     samples: usize,
     /// The number of items for which the table has no room.
@@ -156,6 +160,7 @@ impl Page {
             slowest: Slowest::default(),
             nodes: Nodes::default(),
             drift: Vec::new(),
+            cluster: Cluster::default(),
             samples: 0,
             left_out: 0,
         })
@@ -167,6 +172,11 @@ impl Page {
         self.nodes.len()
     }
 
+    /// Adds the cluster timeline of an archive, which has a name if there are several.
+    pub(crate) fn timeline(&mut self, input: Option<&str>, timeline: &Timeline) {
+        self.cluster.add(input, timeline);
+    }
+
     /// Starts a plugin with the root of its tree, or of a part of it. `plugin` is its name on the
     /// page, and `directory` that of its directory in the archive.
     pub(crate) fn section<'a>(
@@ -176,9 +186,10 @@ impl Page {
         root: &Item,
         verdict: Option<&'a PluginVerdict>,
         causes: &[Cause],
+        relations: &[Relation],
     ) -> Section<'a> {
         let row = PluginRow::new(name(plugin), directory, root, self.columns.len(), verdict);
-        Section::new(self, row, Rulings::new(verdict), causes)
+        Section::new(self, row, Rulings::new(verdict), causes, relations)
     }
 
     /// Writes the page.
@@ -193,7 +204,7 @@ impl Page {
         };
         out.write_all(start.into_string().as_bytes())?;
         let failures = self.rows.iter().map(|row| row.counting.saturating_add(row.excused)).sum();
-        failures::write(&self.tests, &causes, failures, out)?;
+        failures::write(&self.tests, &causes, &self.cluster.relations, failures, out)?;
         let rest = html! {
             (summary::verdicts(&self.rows))
             (summary::nodes(&self.rows, &self.nodes))
@@ -215,7 +226,7 @@ impl Page {
             .iter()
             .map(|row| json!({"name": row.plugin, "first": row.first, "count": row.rows, "nodes": row.nodes.len()}))
             .collect();
-        let head = json!({"plugins": plugins, "causes": causes, "texts": blocks});
+        let head = json!({"plugins": plugins, "causes": causes, "texts": blocks, "cluster": self.cluster});
         let (strings, rulings, columns) = (self.strings, self.rules.spool, self.columns);
         element("data", out, |mut out| {
             serde_json::to_writer(&mut out, &head)?;

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::rc::Rc;
 
+use jiff::Timestamp;
 use plumbline_core::failures::message_and_body;
 use plumbline_core::judgement::RuledItem;
 use plumbline_core::{FailedTests, Item, Status, TestId};
@@ -20,8 +21,8 @@ use crate::report::html::row::PluginRow;
 use crate::report::html::{Page, Rules};
 use crate::report::renderers::source;
 use crate::report::text::{name, one_line, seconds_of};
-use crate::report::times::start_of;
 use crate::report::verdict::Rulings;
+use crate::timeline::{Relation, start_of};
 
 /// The most failed tests of a plugin that are listed without a script. The table has the others.
 const MAX_TESTS: usize = 2_000;
@@ -58,6 +59,8 @@ pub(super) struct FailedLeaf {
     pub(super) node: Option<Rc<str>>,
     /// Whether it counts toward the verdict.
     pub(super) counts: bool,
+    /// The numbers of what happened in the cluster at its place and time.
+    pub(super) related: Vec<u32>,
 }
 
 /// A failed test with its leaves, which are on different nodes.
@@ -93,6 +96,8 @@ pub(crate) struct Section<'a> {
     reasons: HashSet<Rc<str>>,
     /// The causes of failures, by the number of the leaf.
     causes: HashMap<usize, Rc<KnownCause>>,
+    /// The numbers of cluster events, by the number of the leaf.
+    related: HashMap<usize, Vec<u32>>,
     /// The number of leaves so far.
     leaves: usize,
     /// The nodes with results, and whether something failed on them.
@@ -102,13 +107,20 @@ pub(crate) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(super) fn new(page: &'a mut Page, row: PluginRow, rulings: Rulings<'a>, causes: &[Cause]) -> Self {
+    pub(super) fn new(
+        page: &'a mut Page,
+        row: PluginRow,
+        rulings: Rulings<'a>,
+        causes: &[Cause],
+        relations: &[Relation],
+    ) -> Self {
         let of_leaves = |cause: &Cause| {
             let known = Rc::new(KnownCause { id: cause.id.clone(), template: name(&cause.template) });
             cause.items.iter().map(move |leaf| (*leaf, Rc::clone(&known))).collect::<Vec<_>>()
         };
         Self {
             causes: causes.iter().flat_map(of_leaves).collect(),
+            related: page.cluster.relate(relations),
             leaves: 0,
             page,
             rulings,
@@ -183,16 +195,19 @@ impl<'a> Section<'a> {
             ruling,
             text,
         ];
-        page.columns.push(row, seconds_of(item), start_of(item))?;
+        page.columns.push(row, seconds_of(item), start_of(item).map(Timestamp::as_millisecond))?;
         page.slowest.add(seconds_of(item), number, &name(&id.name), id.node.as_deref(), item, &self.row.plugin);
         if is_bad {
             let cause = self.causes.remove(&leaf);
+            let related = self.related.remove(&leaf).unwrap_or_default();
+            self.page.cluster.add_item(&related, number);
             let failed = FailedLeaf {
                 item: number,
                 reason: reason.map(|reason| self.shared(reason)),
                 cause,
                 node: None,
                 counts,
+                related,
             };
             self.failure(id, item, ruled, failed, texts);
         }

@@ -1,4 +1,4 @@
-//! The leaves that took longest.
+//! The tests that took longest.
 
 use plumbline_core::{Item, Status};
 

@@ -27,9 +27,9 @@ pub(crate) fn simulate_suite(options: &SuiteOptions, log: &mut dyn Write) -> Res
     let settings = Settings::of(options)?;
     fs::create_dir_all(&options.results_dir).map_err(cannot("create", &options.results_dir))?;
     let dir = std::path::absolute(&options.results_dir).map_err(cannot("find", &options.results_dir))?;
-    let cases = plan(&settings, options.test_time);
+    let mut cases = plan(&settings, options.test_time);
     let suite = async {
-        if !play(&settings, &cases, options, &dir, log).await? {
+        if !play(&settings, &mut cases, options, &dir, log).await? {
             say("test-plugin: crashes as configured");
             return Ok(Some(CRASHED));
         }
@@ -44,7 +44,7 @@ pub(crate) fn simulate_suite(options: &SuiteOptions, log: &mut dyn Write) -> Res
 /// Writes the log and posts progress, at the pace of the tests. Returns `false` for a crash.
 async fn play(
     settings: &Settings,
-    cases: &[Case],
+    cases: &mut [Case],
     options: &SuiteOptions,
     dir: &Path,
     container: &mut dyn Write,
@@ -56,16 +56,18 @@ async fn play(
     log.begin(settings, all).map_err(cannot("write", &path))?;
     progress.begin().await;
     let mut so_far = Counts::default();
-    for case in cases.iter().filter(|case| !case.node) {
+    for case in cases.iter_mut().filter(|case| !case.node) {
         if options.crash_after.is_some_and(|after| so_far.selected() >= after) {
             log.crash().map_err(cannot("write", &path))?;
             return Ok(false);
         }
         if case.fate != Fate::Skipped && !settings.dry_run {
+            // The durations of a suite that takes no time are invented.
+            case.started = options.test_time.map(|_| Timestamp::now());
             sleep(options.test_time.unwrap_or_default()).await;
         }
         so_far.add(case.fate);
-        log.case(case).map_err(cannot("write", &path))?;
+        log.case(case, &settings.reason).map_err(cannot("write", &path))?;
         if case.fate != Fate::Skipped {
             progress.case(case, so_far).await;
         }

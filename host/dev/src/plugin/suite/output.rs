@@ -51,7 +51,7 @@ impl<'a> Log<'a> {
     }
 
     /// Writes a test that has ended. Unless it was skipped, it is on disk when this returns.
-    pub(super) fn case(&mut self, case: &Case) -> io::Result<()> {
+    pub(super) fn case(&mut self, case: &Case, reason: &str) -> io::Result<()> {
         let seconds = case.time.as_secs_f64();
         match case.fate {
             Fate::Skipped => {
@@ -65,7 +65,7 @@ impl<'a> Log<'a> {
             Fate::Failed => {
                 self.marks()?;
                 self.say(&format!(
-                    "• [FAILED] [{seconds:.3} seconds]\n{0}\n  suite.go:1\n\n  [FAILED] {REASON}\n  In [It] at: suite.go:1\n{RULE}",
+                    "• [FAILED] [{seconds:.3} seconds]\n{0}\n  suite.go:1\n\n  [FAILED] {reason}\n  In [It] at: suite.go:1\n{RULE}",
                     case.name
                 ))?;
             }
@@ -107,9 +107,6 @@ impl<'a> Log<'a> {
     }
 }
 
-/// The reason of failed tests.
-pub(super) const REASON: &str = "test-plugin is configured to fail this test";
-
 pub(super) fn total(cases: &[Case]) -> Duration {
     cases.iter().map(|case| case.time).sum()
 }
@@ -143,23 +140,19 @@ pub(super) fn write_junit(cases: &[Case], settings: &Settings, at: Timestamp, ou
         writeln!(out, r#"              <property name="{name}" value="{value}"></property>"#)?;
     }
     writeln!(out, "          </properties>")?;
-    cases.iter().try_for_each(|case| write_case(case, out))?;
+    cases.iter().try_for_each(|case| write_case(case, &settings.reason, out))?;
     writeln!(out, "      </testsuite>\n  </testsuites>")
 }
 
-fn write_case(case: &Case, out: &mut impl Write) -> io::Result<()> {
+/// How Ginkgo writes times in its timelines, in UTC.
+const TIME: &str = " @ %m/%d/%y %H:%M:%S%.3f";
+
+fn write_case(case: &Case, reason: &str, out: &mut impl Write) -> io::Result<()> {
     let mark = if case.node { "" } else { "[It] " };
     let (status, inside) = match case.fate {
         Fate::Passed => ("passed", String::new()),
         Fate::Skipped => ("skipped", "              <skipped message=\"skipped\"></skipped>\n".to_owned()),
-        Fate::Failed => (
-            "failed",
-            format!(
-                "              <failure message=\"{REASON}\" type=\"failed\">[FAILED] {REASON}&#xA;In [It] at: suite.go:1</failure>\n              \
-                 <system-err>&gt; Enter [It] {0}&#xA;[FAILED] {REASON}&#xA;&lt; Exit [It] {0}</system-err>\n",
-                escaped(&case.name)
-            ),
-        ),
+        Fate::Failed => ("failed", failure(case, &escaped(reason))),
     };
     let time = case.time.as_secs_f64();
     write!(
@@ -171,6 +164,17 @@ fn write_case(case: &Case, out: &mut impl Write) -> io::Result<()> {
         return writeln!(out, "</testcase>");
     }
     writeln!(out, "\n{inside}          </testcase>")
+}
+
+fn failure(case: &Case, reason: &str) -> String {
+    let at = |time: Option<Timestamp>| time.map(|time| time.strftime(TIME).to_string()).unwrap_or_default();
+    let entered = at(case.started);
+    let left = at(case.started.and_then(|start| start.checked_add(case.time).ok()));
+    format!(
+        "              <failure message=\"{reason}\" type=\"failed\">[FAILED] {reason}&#xA;In [It] at: suite.go:1{left}</failure>\n              \
+         <system-err>&gt; Enter [It] {0}{entered}&#xA;[FAILED] {reason}{left}&#xA;&lt; Exit [It] {0}{left}</system-err>\n",
+        escaped(&case.name)
+    )
 }
 
 fn escaped(text: &str) -> String {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use plumbline_conformance::lists::{
     GoRegex, Selection, TestList, alternatives, embedded_for, is_suite_node, plain_name, read_file,
 };
@@ -51,6 +52,9 @@ pub(crate) struct SuiteOptions {
     /// Tests that fail
     #[arg(long, env = "FAKE_E2E_FAIL", default_value = "", value_name = "REGEX")]
     fail: String,
+    /// Reason of failed tests
+    #[arg(long, env = "FAKE_E2E_REASON", default_value = REASON, value_name = "TEXT")]
+    pub(super) reason: String,
     /// Tests that fail unless the focus has their whole, quoted names
     #[arg(long, env = "FAKE_E2E_FLAKY", default_value = "", value_name = "REGEX")]
     flaky: String,
@@ -73,6 +77,8 @@ fn crash_after(text: &str) -> std::result::Result<usize, String> {
     number.ok_or_else(|| "expected a number of tests, such as `after:10`".to_owned())
 }
 
+/// The default reason of failed tests.
+const REASON: &str = "test-plugin is configured to fail this test";
 /// The default focus.
 const FOCUS: &str = r"\[Conformance\]";
 /// The default skip of parallel runs.
@@ -93,6 +99,8 @@ pub(super) struct Settings {
     pub(super) fail: Option<GoRegex>,
     /// The tests that fail until they run again.
     pub(super) flaky: Option<GoRegex>,
+    /// The reason of failed tests.
+    pub(super) reason: String,
     /// Whether tests run in parallel.
     pub(super) parallel: bool,
     /// Whether no test runs.
@@ -121,6 +129,7 @@ impl Settings {
             selection,
             fail: expression("FAKE_E2E_FAIL", &options.fail)?,
             flaky: expression("FAKE_E2E_FLAKY", &options.flaky)?,
+            reason: options.reason.clone(),
             parallel,
             dry_run: !options.dry_run.is_empty(),
             progress_url: url.filter(|_| options.no_progress.is_empty()).map(str::to_owned),
@@ -172,6 +181,8 @@ pub(super) struct Case {
     pub(super) fate: Fate,
     /// The duration.
     pub(super) time: Duration,
+    /// When it started, once it has run.
+    pub(super) started: Option<Timestamp>,
 }
 
 /// The number of tests with each outcome, without setup nodes.
@@ -221,7 +232,7 @@ pub(super) fn plan(settings: &Settings, test_time: Option<Duration>) -> Vec<Case
             _ if settings.dry_run || node => Duration::ZERO,
             _ => test_time.unwrap_or_else(|| pretended(name)),
         };
-        Case { name: name.to_owned(), node, fate, time }
+        Case { name: name.to_owned(), node, fate, time, started: None }
     };
     let mut cases: Vec<Case> = NODES.into_iter().chain(settings.list.specs()).map(case).collect();
     if counts(&cases).selected() == 0 {

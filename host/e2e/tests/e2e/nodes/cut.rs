@@ -16,7 +16,7 @@ use crate::settings::loudly;
 
 /// The disconnected node, counted from 1. It is not the first one, which runs the API server and
 /// here the aggregator.
-const VICTIM: usize = 2;
+pub(super) const VICTIM: usize = 2;
 
 /// Blocks all traffic of a node. Its processes continue to run.
 fn cut_off(places: &Places, number: usize) -> [Filter; 2] {
@@ -26,7 +26,7 @@ fn cut_off(places: &Places, number: usize) -> [Filter; 2] {
     ]
 }
 
-fn is_ready(node: Option<&Node>) -> bool {
+pub(super) fn is_ready(node: Option<&Node>) -> bool {
     let status = node.and_then(|node| node.status.as_ref());
     let conditions = status.and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
@@ -101,6 +101,8 @@ fn a_node_that_is_cut_off_is_an_error_of_its_own_and_the_run_ends() {
     let told = of_node.to_string();
     assert!(told.contains(&format!("node `{victim}` has not been ready for")), "{of_node:#}");
     assert!(told.contains("NodeNotReady"), "{of_node:#}");
+    let report = bed.plumbline(&["results", &archive, "-p", "slow"]).out;
+    assert!(report.contains(&format!("node {victim} was not ready while plugin slow ran")), "{report}");
 
     drop(cut);
     bed.ask(await_condition(bed.cluster_api::<Node>(), victim, is_ready));

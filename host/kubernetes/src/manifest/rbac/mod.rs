@@ -5,5 +5,5 @@ mod rules;
 mod why;
 
 pub(super) use roles::{aggregator_roles, plugin_accounts, plugin_roles};
-pub use rules::{Needs, Queries, rules};
+pub use rules::{EVENTS, Needs, Queries, rules};
 pub use why::{notices, why};

@@ -64,6 +64,9 @@ const SERVED: [&str; 5] = ["/metrics", "/logs", "/logs/*", "/", "/*"];
 /// Items of a configuration that are not resources.
 const SPECIAL: [&str; 3] = ["podlogs", "servergroups", "serverversion"];
 
+/// The events of Kubernetes. The warnings among them become entries of the cluster timeline.
+pub const EVENTS: &str = "events";
+
 /// What a run needs permissions for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
@@ -85,24 +88,44 @@ pub enum Queries {
     Named(BTreeSet<String>),
 }
 
+impl Queries {
+    /// Returns the resources that `Resources` in a configuration lists. Without the key, these are
+    /// all.
+    #[must_use]
+    pub fn of(resources: Option<&[String]>) -> Self {
+        match resources {
+            None => Self::Everything,
+            Some([]) => Self::Nothing,
+            Some(names) => Self::Named(names.iter().map(|name| name.to_lowercase()).collect()),
+        }
+    }
+
+    /// Returns true if a resource or a special item is recorded.
+    #[must_use]
+    pub fn records(&self, item: &str) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Everything => true,
+            Self::Named(names) => names.contains(item),
+        }
+    }
+}
+
 impl Needs {
     /// Returns the needs of a run with these options.
     #[must_use]
     pub fn of(options: &ManifestOptions) -> Self {
-        let queries = match &options.config.resources {
-            None => Queries::Everything,
-            Some(names) if names.is_empty() => Queries::Nothing,
-            Some(names) => Queries::Named(names.iter().map(|name| name.to_lowercase()).collect()),
-        };
+        let queries = Queries::of(options.config.resources.as_deref());
         Self { queries, kubelets: options.config.plumbline.query_kubelets }
     }
 
     fn records(&self, item: &str) -> bool {
-        match &self.queries {
-            Queries::Nothing => false,
-            Queries::Everything => true,
-            Queries::Named(names) => names.contains(item),
-        }
+        self.queries.records(item)
+    }
+
+    /// Returns true if warnings of all namespaces are recorded, and not only those of the run's.
+    pub(super) fn watches_events(&self) -> bool {
+        self.records(EVENTS)
     }
 
     /// Returns true if configuration and health of kubelets are recorded, through the API server's
@@ -122,6 +145,9 @@ impl Needs {
 pub fn rules(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
     // Nodes are needed for results per node, and to notice nodes that disappear.
     let mut rules = vec![rule(&[""], &["nodes"], &["get", "list", "watch"])];
+    if needs.watches_events() {
+        rules.push(rule(&[""], &[EVENTS], &["list", "watch"]));
+    }
     match &needs.queries {
         Queries::Nothing => return (rules, namespace()),
         Queries::Everything => {
@@ -165,8 +191,9 @@ fn namespace() -> Vec<PolicyRule> {
             ..rule(&[""], &["configmaps"], &["get", "patch", "update"])
         },
         rule(&[""], &["configmaps"], &["create"]),
-        // Events explain why a pod does not start, and report that a result is late or lost.
-        rule(&[""], &["events"], &["list", "create"]),
+        // Events explain why a pod does not start, report that a result is late or lost, and are
+        // recorded.
+        rule(&[""], &[EVENTS], &["list", "watch", "create"]),
     ]
 }
 

@@ -23,6 +23,11 @@ pub fn why(options: &ManifestOptions) -> Vec<String> {
                 "the aggregator reads and watches nodes, to know which results to expect".to_owned(),
                 IN_NAMESPACE.to_owned(),
             ];
+            if needs.watches_events() {
+                lines.push(
+                    "the aggregator watches events in all namespaces, to record the warnings during the run".to_owned(),
+                );
+            }
             lines.extend(recorded(&needs));
             lines
         }
@@ -47,7 +52,7 @@ pub fn why(options: &ManifestOptions) -> Vec<String> {
 }
 
 /// The permissions in the namespace of the run in all modes that do not allow everything there.
-const IN_NAMESPACE: &str = "in its namespace, the aggregator creates and deletes pods and DaemonSets, and reads pods, logs and events. It creates events about late and lost results, reads and writes its own two Secrets, and writes its status";
+const IN_NAMESPACE: &str = "in its namespace, the aggregator creates and deletes pods and DaemonSets, reads pods and logs, and watches events. It creates events about late and lost results, reads and writes its own two Secrets, and writes its status";
 
 /// Explains the permissions to record the state of the cluster.
 fn recorded(needs: &Needs) -> Vec<String> {

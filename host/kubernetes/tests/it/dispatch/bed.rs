@@ -99,8 +99,10 @@ async fn dispatcher(double: &ApiDouble, stage: Stage) -> KubernetesDispatcher {
         cluster: cluster(double).await,
         stage,
         graces: GracePeriods::default(),
-        // Nothing is written there, because these tests capture no logs.
+        // Nothing is written there, because these tests capture no logs and
+        // read no timeline.
         tree: PathBuf::from("/nonexistent/tree"),
+        all_warnings: true,
         workers: WorkerPods::default(),
         fail_fast: None,
         survey: None,

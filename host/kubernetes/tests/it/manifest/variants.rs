@@ -237,8 +237,8 @@ fn minimal_rules_follow_what_is_recorded() {
         for write in ["create", "update", "patch", "delete", "deletecollection", "*"] {
             assert!(cluster.iter().all(|rule| !rule.verbs.contains(&write.to_owned())), "{write}");
         }
-        for (resource, verb) in
-            [("pods", "create"), ("pods", "patch"), ("secrets", "create"), ("events", "list"), ("events", "create")]
+        let events = [("events", "list"), ("events", "watch"), ("events", "create")];
+        for (resource, verb) in [("pods", "create"), ("pods", "patch"), ("secrets", "create")].into_iter().chain(events)
         {
             assert!(allows(&inside, "", resource, verb), "{resource} {verb}");
         }
@@ -247,6 +247,14 @@ fn minimal_rules_follow_what_is_recorded() {
             assert!(!allows(&inside, "", resource, verb), "{resource} {verb}");
         }
         assert!(allows(&inside, "apps", "daemonsets", "create"));
+    }
+    for (queries, watches) in [
+        (needs(Queries::Nothing), false),
+        (named(&["pods"]), false),
+        (named(&["pods", "events"]), true),
+        (needs(Queries::Everything), true),
+    ] {
+        assert_eq!(allows(&rules(&queries).0, "", "events", "watch"), watches, "{queries:?}");
     }
     let (nothing, _) = rules(&needs(Queries::Nothing));
     assert!(!allows(&nothing, "", "pods", "list") && !allows(&nothing, "", "nodes/proxy", "get"));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use plumbline_aggregator::{Report, WorkerContact};
 use plumbline_core::ledger::ErrorRecord;
+use plumbline_core::timeline::TimelineEntry;
 use plumbline_core::{PluginName, ResultKey};
 use plumbline_dev::ApiDouble;
 use plumbline_kubernetes::monitor::{GracePeriods, Monitor, MonitorOptions, Watched};
@@ -23,6 +24,7 @@ pub(crate) struct Bed {
     pub(crate) double: ApiDouble,
     pub(crate) monitor: Monitor,
     pub(crate) fail_fast: CancellationToken,
+    options: MonitorOptions,
     reports: mpsc::Receiver<Report>,
     sender: mpsc::Sender<Report>,
     dir: TempDir,
@@ -52,18 +54,44 @@ impl Bed {
         let dir = tempfile::tempdir().unwrap();
         let kubeconfig = dir.path().join("kubeconfig");
         std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
+        std::fs::create_dir(dir.path().join("tree")).unwrap();
         let options = ConnectOptions { kubeconfig: Some(kubeconfig), context: None };
         let fail_fast = CancellationToken::new();
-        let monitor = Monitor::start(MonitorOptions {
+        let options = MonitorOptions {
             cluster: Cluster::connect(&options).await.unwrap(),
             namespace: "ns".into(),
             graces,
             tree: dir.path().join("tree"),
+            all_warnings: true,
             workers: WorkerPods::default(),
             fail_fast: Some(fail_fast.clone()),
-        });
+        };
+        let monitor = Monitor::start(options.clone());
         let (sender, reports) = mpsc::channel(100);
-        Self { double, monitor, fail_fast, reports, sender, dir }
+        Self { double, monitor, options, fail_fast, reports, sender, dir }
+    }
+
+    /// Starts another monitor with the same directory.
+    pub(crate) async fn restart(&mut self) {
+        self.monitor.stop().await;
+        self.monitor = Monitor::start(self.options.clone());
+    }
+
+    /// Returns the cluster timeline so far.
+    pub(crate) fn timeline(&self) -> Vec<TimelineEntry> {
+        let text = std::fs::read(self.dir.path().join("tree/meta/timeline.jsonl")).unwrap();
+        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| TimelineEntry::parse(line).unwrap()).collect()
+    }
+
+    /// Waits until the cluster timeline meets a condition.
+    pub(crate) async fn recorded(&self, until: impl Fn(&[TimelineEntry]) -> bool) {
+        let wait = async {
+            while !until(&self.timeline()) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("not recorded: {:#?}", self.timeline()));
     }
 
     pub(crate) async fn watch(&self, watched: Watched) {
@@ -111,12 +139,16 @@ impl Bed {
 
     /// Waits for a request whose path and query contain all of `parts`.
     pub(crate) async fn asked(&self, parts: &[&str]) {
-        let asked = || {
-            self.double.requests().iter().any(|request| {
-                let target = format!("{}?{}", request.path, request.query);
-                parts.iter().all(|part| target.contains(part))
-            })
+        self.asked_times(parts, 1).await;
+    }
+
+    /// Waits for as many such requests.
+    pub(crate) async fn asked_times(&self, parts: &[&str], times: usize) {
+        let meets = |request: &plumbline_dev::Recorded| {
+            let target = format!("{}?{}", request.path, request.query);
+            parts.iter().all(|part| target.contains(part))
         };
+        let asked = || self.double.requests().iter().filter(|&request| meets(request)).count() >= times;
         let wait = async {
             while !asked() {
                 tokio::time::sleep(Duration::from_millis(20)).await;

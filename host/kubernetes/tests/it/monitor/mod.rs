@@ -3,5 +3,6 @@
 mod bed;
 mod captures;
 mod hello;
+mod timeline;
 mod troubles;
 mod watches;

@@ -70,7 +70,7 @@ async fn a_volume_that_cannot_be_mounted_is_told_and_an_image_that_is_being_pull
     let mut bed = Bed::new(double, graces(GRACE)).await;
     bed.watch(watched(&["w1"])).await;
     // The pod was checked, and the image pull was still in progress.
-    bed.asked(&["/events"]).await;
+    bed.asked(&["/namespaces/ns/events"]).await;
     assert!(bed.is_silent());
 
     let message = "MountVolume.SetUp failed for volume \"c\" : configmap \"settings\" not found, timeout";

@@ -63,7 +63,8 @@ impl Bed {
             cluster: self.cluster.clone(),
             namespace: NAMESPACE.to_owned(),
             graces: GracePeriods::default(),
-            tree: PathBuf::new(),
+            tree: PathBuf::from("/nonexistent/tree"),
+            all_warnings: false,
             workers: self.workers.clone(),
             fail_fast: None,
         })

@@ -237,6 +237,16 @@ function testLanes(data) {
   return { lanes, note: notes.join(" "), isKnown };
 }
 
+/** The lanes of what the cluster went through. */
+function clusterLanes(data) {
+  const lanes = new Map();
+  for (const span of data.cluster.spans) {
+    if (!lanes.has(span.lane)) lanes.set(span.lane, { title: span.lane, spans: [] });
+    lanes.get(span.lane).spans.push({ from: span.from, to: span.to, severity: span.bad ? SEVERITY.failed : SEVERITY.odd, label: span.label });
+  }
+  return [...lanes.values()].sort((a, b) => (a.title < b.title ? -1 : 1));
+}
+
 /** Lanes of intervals on one axis of time. */
 class Timeline extends Chart {
   constructor(container, data, lanes, isKnown, open) {

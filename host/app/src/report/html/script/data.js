@@ -38,6 +38,7 @@ class Data {
     this.plugins = head.plugins;
     this.causes = head.causes;
     this.blocks = head.texts;
+    this.cluster = head.cluster;
     this.strings = body.strings;
     this.rulings = body.rulings;
     for (const [key, column] of Object.entries(body.items)) {
@@ -89,6 +90,11 @@ class Data {
   classOf(item) {
     const ruling = this.rulings[this.ruling[item] - 1];
     return ruling ? ruling[0] : 0;
+  }
+
+  /** What happened in the cluster at the place and time of a failure. */
+  relatedTo(item) {
+    return this.cluster.relations.filter(({ items }) => items.includes(item)).map(({ sentence }) => sentence);
   }
 
   /** The texts of an item, from the block that contains them. */

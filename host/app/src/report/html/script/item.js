@@ -50,6 +50,7 @@ class Panel {
       rows.push(["class", `${text(ruling[0])}${ruling[1] ? "" : ", does not count"}`], ["ruling", text(ruling[2])],
         ["judge", text(ruling[4])], ["list", text(ruling[3])]);
     }
+    data.relatedTo(item).forEach((sentence) => rows.push(["cluster", sentence]));
     rows.push(["file", text(data.source[item])]);
     const facts = rows.filter(([, value]) => value).map(([key, value]) => make("div", {}, make("dt", {}, key), make("dd", {}, value)));
     const links = [];

@@ -89,16 +89,23 @@ class App {
   }
 
   timeline() {
-    const { lanes, note, isKnown } = testLanes(this.data);
-    const place = byId("lanes");
-    if (lanes.length === 0) {
+    const tests = testLanes(this.data), cluster = clusterLanes(this.data), place = byId("lanes");
+    if (tests.lanes.length === 0) {
       place.append(make("p", { class: "soft" }, "No item has a duration."));
-      return;
+    } else {
+      place.append(make("p", { class: "soft" }, tests.note, " The slowest items are also in the table below."));
     }
+    for (const note of this.data.cluster.notes) place.append(make("p", { class: "soft" }, note));
+    // Tests without start times are on an axis of their own.
+    const charts = tests.isKnown ? [{ lanes: [...cluster, ...tests.lanes], isKnown: true }] : [{ lanes: tests.lanes, isKnown: false }, { lanes: cluster, isKnown: true }];
+    for (const { lanes, isKnown } of charts.filter(({ lanes }) => lanes.length > 0)) this.chart(place, lanes, isKnown);
+  }
+
+  chart(place, lanes, isKnown) {
     const container = make("div", { class: "chart" });
     const buttons = [["Zoom in", 2], ["Zoom out", 0.5], ["Show everything", 0]].map(([title, factor]) =>
       make("button", { type: "button", onclick: () => { chart.at = factor ? chart.at : -1; chart.zoom(factor || 1e-9, chart.spans[chart.at]?.from); } }, title));
-    place.append(make("p", { class: "soft" }, note, " The slowest items are also in the table below."), make("p", { class: "bar" }, buttons), container);
+    place.append(make("p", { class: "bar" }, buttons), container);
     const chart = new Timeline(container, this.data, lanes, isKnown, (item) => this.open(item));
   }
 }

@@ -1,4 +1,4 @@
-//! When items started.
+//! When tests started.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -15,15 +15,13 @@ const TIMELINES: [&str; 2] = ["system-err", "failure"];
 /// The most bytes of a timeline that are searched for its first time.
 const MAX_SEARCHED: usize = 64 << 10;
 
-/// When the item started, in milliseconds since 1970, if it says so: in its meta, or in Ginkgo's
-/// timeline.
-pub(crate) fn start_of(item: &Item) -> Option<i64> {
+/// When the item started, if it says so: in its meta, or in Ginkgo's timeline.
+pub(crate) fn start_of(item: &Item) -> Option<Timestamp> {
     if let Some(start) = item.meta.get(START) {
-        let time = match start.parse::<f64>() {
+        return match start.parse::<f64>() {
             Ok(seconds) => Timestamp::from_duration(SignedDuration::try_from_secs_f64(seconds).ok()?).ok(),
             Err(_) => start.parse().ok(),
         };
-        return time.map(Timestamp::as_millisecond);
     }
     TIMELINES.iter().find_map(|key| match item.details.get(*key) {
         Some(Value::String(text)) => first_time(text),
@@ -33,7 +31,7 @@ pub(crate) fn start_of(item: &Item) -> Option<i64> {
 
 /// The first time in a timeline of Ginkgo, such as ` @ 07/30/26 13:22:20.123`. It has no time zone;
 /// the suite's containers run in UTC.
-fn first_time(text: &str) -> Option<i64> {
+fn first_time(text: &str) -> Option<Timestamp> {
     let end = text.floor_char_boundary(MAX_SEARCHED);
     text.get(..end)?.split(" @ ").skip(1).find_map(|rest| {
         let stamp = rest.get(
@@ -43,13 +41,17 @@ fn first_time(text: &str) -> Option<i64> {
             })?,
         )?;
         let time = DateTime::strptime("%m/%d/%y %H:%M:%S%.f", stamp).ok()?;
-        Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond())
+        Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn ms(item: &Item) -> Option<i64> {
+        start_of(item).map(Timestamp::as_millisecond)
+    }
 
     fn failed(text: &str) -> Item {
         Item { details: [("failure".to_owned(), text.into())].into_iter().collect(), ..Item::default() }
@@ -58,17 +60,17 @@ mod tests {
     #[test]
     fn a_start_is_in_the_meta_or_in_the_timeline_of_ginkgo() {
         let meta = |text: &str| Item { meta: [(START.to_owned(), text.to_owned())].into(), ..Item::default() };
-        assert_eq!(start_of(&meta("1970-01-01T00:00:01.5Z")), Some(1500));
-        assert_eq!(start_of(&meta("1764109200.25")), Some(1_764_109_200_250));
+        assert_eq!(ms(&meta("1970-01-01T00:00:01.5Z")), Some(1500));
+        assert_eq!(ms(&meta("1764109200.25")), Some(1_764_109_200_250));
         for invalid in ["NaN", "inf", "1e300", "-1e300"] {
-            assert_eq!(start_of(&meta(invalid)), None, "{invalid}");
+            assert_eq!(ms(&meta(invalid)), None, "{invalid}");
         }
         let ginkgo = "x > Enter [BeforeEach] [sig-node] Pods - /src/f.go:1 @ 01/02/70 00:00:00.25 (1ms)\n< Exit @ 01/02/70 00:00:01";
-        assert_eq!(start_of(&failed(ginkgo)), Some(86_400_250));
-        assert_eq!(start_of(&failed("mail @ noon\n @ 01/02/70 00:00:01\n")), Some(86_401_000));
+        assert_eq!(ms(&failed(ginkgo)), Some(86_400_250));
+        assert_eq!(ms(&failed("mail @ noon\n @ 01/02/70 00:00:01\n")), Some(86_401_000));
         for nothing in ["", "a @ b", " @ 13/40/70 00:00:00", " @ 01/02/70"] {
-            assert_eq!(start_of(&failed(nothing)), None, "{nothing}");
+            assert_eq!(ms(&failed(nothing)), None, "{nothing}");
         }
-        assert_eq!(start_of(&meta("yesterday")), None);
+        assert_eq!(ms(&meta("yesterday")), None);
     }
 }

@@ -1,0 +1,132 @@
+//! What happened in the cluster at the place and time of failures, as text and as Markdown.
+
+use std::io::{self, Write};
+
+use plumbline_core::Item;
+
+use crate::report::causes::{CausedTests, tests_by_group};
+use crate::report::failures::{Suites, TreeFailures};
+use crate::report::markdown::escape_line;
+use crate::report::summary::PREFIX;
+use crate::report::text::name;
+use crate::timeline::Relation;
+
+/// The most events that are listed, and the most tests of each.
+const MAX_LISTED: usize = 10;
+const MAX_TESTS: usize = 5;
+
+/// Prints what happened in the cluster at the place and time of failures below `root`, to follow its
+/// summary. Prints nothing if nothing is known.
+pub fn timeline_report(root: &Item, relations: &[Relation], out: &mut impl Write) -> io::Result<()> {
+    if relations.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nCluster events near failures:")?;
+    for (relation, labels) in listed(root, relations) {
+        writeln!(out, "{}", relation.sentence)?;
+        labels.iter().try_for_each(|label| writeln!(out, "    {}", name(label)))?;
+    }
+    more(relations, out)
+}
+
+/// Prints the same as Markdown, with the title of the tree.
+pub(super) fn timeline_markdown(root: &Item, relations: &[Relation], out: &mut impl Write) -> io::Result<()> {
+    if relations.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n### {}: cluster events near failures\n", escape_line(&root.name))?;
+    for (relation, labels) in listed(root, relations) {
+        writeln!(out, "- {}", escape_line(&relation.sentence))?;
+        labels.iter().try_for_each(|label| writeln!(out, "  - {}", escape_line(label)))?;
+    }
+    more(relations, out)
+}
+
+/// The first relations, each with the labels of its first tests and the number of the others.
+fn listed<'a>(root: &Item, relations: &'a [Relation]) -> Vec<(&'a Relation, Vec<String>)> {
+    let failed = TreeFailures::of(root);
+    let shown = relations.get(..MAX_LISTED).unwrap_or(relations);
+    let groups: Vec<&[usize]> = shown.iter().map(|relation| relation.items.as_slice()).collect();
+    let tests = tests_by_group(root, &groups);
+    let labels = |tests: &CausedTests<'_>| {
+        let mut labels: Vec<String> = tests
+            .iter()
+            .take(MAX_TESTS)
+            .map(|test| {
+                let label = failed.label(&test.id, Suites::IfAmbiguous) + &failed.nodes(test);
+                label.strip_prefix(PREFIX).map_or(&*label, str::trim_start).to_owned()
+            })
+            .collect();
+        if tests.len() > MAX_TESTS {
+            labels.push(format!("and {} more", tests.len() - MAX_TESTS));
+        }
+        labels
+    };
+    shown.iter().zip(tests.iter().map(labels)).collect()
+}
+
+fn more(relations: &[Relation], out: &mut impl Write) -> io::Result<()> {
+    match relations.len().saturating_sub(MAX_LISTED) {
+        0 => Ok(()),
+        more => writeln!(out, "\nand {more} more cluster events"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::Timestamp;
+    use plumbline_core::Status;
+    use plumbline_core::timeline::TimelineKind;
+
+    use super::*;
+    use crate::timeline::Span;
+
+    fn failed(name: &str) -> Item {
+        Item { name: name.into(), status: Status::Failed, ..Item::default() }
+    }
+
+    fn relation(sentence: &str, items: Vec<usize>) -> Relation {
+        let span = Span {
+            kind: TimelineKind::NodeCondition,
+            name: "Ready".into(),
+            node: Some("lab2".into()),
+            namespace: None,
+            pod: None,
+            plugin: None,
+            text: String::new(),
+            from: Timestamp::UNIX_EPOCH,
+            to: None,
+            is_state: true,
+            count: 1,
+        };
+        Relation { span: Arc::new(span), sentence: sentence.into(), items }
+    }
+
+    #[test]
+    fn each_event_lists_its_failures() {
+        let root = Item { items: (0..8).map(|n| failed(&format!("t{n}"))).collect(), ..failed("p") };
+        let mut relations = vec![relation("node lab2 was not ready", (0..7).collect()), relation("other", vec![0])];
+        let mut out = Vec::new();
+        timeline_report(&root, &relations, &mut out).unwrap();
+        let want = "\nCluster events near failures:\nnode lab2 was not ready\n    t0\n    t1\n    t2\n    t3\n    t4\n    and 2 more\nother\n    t0\n";
+        assert_eq!(String::from_utf8(out).unwrap(), want);
+        relations.extend((0..30).map(|n| relation(&n.to_string(), vec![1])));
+        let mut out = Vec::new();
+        timeline_report(&root, &relations, &mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().ends_with("\nand 22 more cluster events\n"));
+        let mut out = Vec::new();
+        timeline_report(&root, &[], &mut out).unwrap();
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn markdown_escapes_names() {
+        let root = Item { items: vec![failed("a|b <i>")], ..failed("p") };
+        let mut out = Vec::new();
+        timeline_markdown(&root, &[relation("node [x](y) @you", vec![0])], &mut out).unwrap();
+        let want = "\n### p: cluster events near failures\n\n- node \\[x\\](y) &#64;you\n  - a\\|b &lt;i&gt;\n";
+        assert_eq!(String::from_utf8(out).unwrap(), want);
+    }
+}
