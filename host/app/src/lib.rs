@@ -66,6 +66,7 @@ pub mod signing;
 pub mod sources;
 pub mod submission;
 pub mod suite;
+pub mod telemetry;
 pub mod trees;
 
 pub use context::{Context, Reporter};

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::ListParams;
+use kube::client::ClientBuilder;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
+use plumbline_telemetry::Family;
 
 use crate::error::{ClusterError, chain};
+use crate::requests::RequestCounts;
 
 /// Timeout for connecting to the API server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -34,6 +37,7 @@ pub struct Cluster {
     client: Client,
     /// The name for messages: the context, the server's URL, or "this pod's cluster".
     name: String,
+    requests: RequestCounts,
 }
 
 impl Cluster {
@@ -43,11 +47,12 @@ impl Cluster {
     /// Returns an error if there is no usable configuration.
     pub async fn connect(options: &ConnectOptions) -> Result<Self, ClusterError> {
         let (config, name) = load(options).await?;
-        let client = client(config).map_err(|error| {
+        let requests = RequestCounts::default();
+        let client = client(config, &requests).map_err(|error| {
             ClusterError::new("use the kubeconfig", chain(&error))
                 .hint("check the certificates and the credentials plugin that the context names")
         })?;
-        Ok(Self { client, name })
+        Ok(Self { client, name, requests })
     }
 
     /// Creates a client for the cluster of the pod in which this process runs, with its service
@@ -61,13 +66,20 @@ impl Cluster {
                 .hint("set `automountServiceAccountToken: true` for the pod")
         };
         let config = Config::incluster().map_err(|error| failed(&error))?;
-        let client = client(config).map_err(|error| failed(&error))?;
-        Ok(Self { client, name: IN_POD.to_owned() })
+        let requests = RequestCounts::default();
+        let client = client(config, &requests).map_err(|error| failed(&error))?;
+        Ok(Self { client, name: IN_POD.to_owned(), requests })
     }
 
-    /// Wraps an existing client.
+    /// Wraps an existing client, whose requests are not counted.
     pub fn new(client: Client, name: impl Into<String>) -> Self {
-        Self { client, name: name.into() }
+        Self { client, name: name.into(), requests: RequestCounts::default() }
+    }
+
+    /// Returns the number of requests so far, as a metric.
+    #[must_use]
+    pub fn request_family(&self) -> Family {
+        self.requests.family()
     }
 
     /// Returns a clone of the client.
@@ -140,11 +152,11 @@ pub fn has_configuration(options: &ConnectOptions) -> bool {
 
 /// Creates a client. Logs, watches and exec sessions may be silent for a long time, so there is no
 /// read timeout, which is the client's default.
-fn client(mut config: Config) -> kube::Result<Client> {
+fn client(mut config: Config, requests: &RequestCounts) -> kube::Result<Client> {
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     // The caller decides how long to retry, and reports the server's errors meanwhile.
     config.default_retry = false;
-    Client::try_from(config)
+    Ok(ClientBuilder::try_from(config)?.with_layer(requests).build())
 }
 
 /// Returns the configuration, and the name of the cluster.

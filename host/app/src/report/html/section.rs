@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::rc::Rc;
 
+use jiff::Timestamp;
 use plumbline_core::failures::message_and_body;
 use plumbline_core::judgement::RuledItem;
 use plumbline_core::{FailedTests, Item, Status, TestId};
@@ -17,7 +18,6 @@ use crate::report::html::ansi::{Part, parts};
 use crate::report::html::causes::KnownCause;
 use crate::report::html::nodes::Drift;
 use crate::report::html::row::PluginRow;
-use crate::report::html::times::start_of;
 use crate::report::html::{Page, Rules};
 use crate::report::text::{name, one_line, seconds_of};
 use crate::report::verdict::Rulings;
@@ -182,7 +182,7 @@ impl<'a> Section<'a> {
             ruling,
             text,
         ];
-        page.columns.push(row, seconds_of(item), start_of(item))?;
+        page.columns.push(row, seconds_of(item), item.started().map(Timestamp::as_millisecond))?;
         page.slowest.add(seconds_of(item), number, &name(&id.name), id.node.as_deref(), item, &self.row.plugin);
         if is_bad {
             let cause = self.causes.remove(&leaf);

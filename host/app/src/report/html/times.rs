@@ -1,49 +1,8 @@
-//! When tests started, and which took longest.
+//! Which tests took longest.
 
-use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use plumbline_core::{Item, Status};
-use serde_json::Value;
 
 use crate::report::text::name;
-
-/// The meta key for the start of an item: RFC 3339.
-const START: &str = "start";
-
-/// The details in which Ginkgo writes when it entered and left a node of a test.
-const TIMELINES: [&str; 2] = ["system-err", "failure"];
-
-/// The most bytes of a timeline that are searched for its first time.
-const MAX_SEARCHED: usize = 64 << 10;
-
-/// When the item started, in milliseconds since 1970, if it says so: in its meta, or in Ginkgo's
-/// timeline.
-pub(super) fn start_of(item: &Item) -> Option<i64> {
-    if let Some(start) = item.meta.get(START) {
-        return start.parse::<Timestamp>().ok().map(Timestamp::as_millisecond);
-    }
-    TIMELINES.iter().find_map(|key| match item.details.get(*key) {
-        Some(Value::String(text)) => first_time(text),
-        _ => None,
-    })
-}
-
-/// The first time in a timeline of Ginkgo, such as ` @ 07/30/26 13:22:20.123`. It has no time zone;
-/// the suite's containers run in UTC.
-fn first_time(text: &str) -> Option<i64> {
-    let end = text.floor_char_boundary(MAX_SEARCHED);
-    text.get(..end)?.split(" @ ").skip(1).find_map(|rest| {
-        let stamp = rest.get(
-            ..rest.find([' ', '\n', '(']).and_then(|day| {
-                let time = rest.get(day + 1..)?;
-                Some(day + 1 + time.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(time.len()))
-            })?,
-        )?;
-        let time = DateTime::strptime("%m/%d/%y %H:%M:%S%.f", stamp).ok()?;
-        Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond())
-    })
-}
 
 /// The most leaves in the table of slow ones.
 const MAX_SLOWEST: usize = 20;
@@ -87,23 +46,6 @@ impl Slowest {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn failed(text: &str) -> Item {
-        Item { details: [("failure".to_owned(), text.into())].into_iter().collect(), ..Item::default() }
-    }
-
-    #[test]
-    fn a_start_is_in_the_meta_or_in_the_timeline_of_ginkgo() {
-        let meta = |text: &str| Item { meta: [(START.to_owned(), text.to_owned())].into(), ..Item::default() };
-        assert_eq!(start_of(&meta("1970-01-01T00:00:01.5Z")), Some(1500));
-        let ginkgo = "x > Enter [BeforeEach] [sig-node] Pods - /src/f.go:1 @ 01/02/70 00:00:00.25 (1ms)\n< Exit @ 01/02/70 00:00:01";
-        assert_eq!(start_of(&failed(ginkgo)), Some(86_400_250));
-        assert_eq!(start_of(&failed("mail @ noon\n @ 01/02/70 00:00:01\n")), Some(86_401_000));
-        for nothing in ["", "a @ b", " @ 13/40/70 00:00:00", " @ 01/02/70"] {
-            assert_eq!(start_of(&failed(nothing)), None, "{nothing}");
-        }
-        assert_eq!(start_of(&meta("yesterday")), None);
-    }
 
     #[test]
     fn the_slowest_are_kept_in_order() {

@@ -165,7 +165,7 @@ fn namespace() -> Vec<PolicyRule> {
             ..rule(&[""], &["configmaps"], &["get", "patch", "update"])
         },
         rule(&[""], &["configmaps"], &["create"]),
-        // Events explain why a pod does not start, and report that a result is late or lost.
+        // Events explain why a pod does not start. The aggregator creates events about the run.
         rule(&[""], &["events"], &["list", "create"]),
     ]
 }
