@@ -153,35 +153,104 @@ impl Metrics {
     pub(crate) fn families(&self) -> Vec<Family> {
         let counted = self.lock();
         let number = |look: fn(&PluginCounts) -> u64| {
-            counted.plugins.iter().map(|(plugin, counts)| Point::new([("plugin", plugin.as_str())], look(counts) as f64)).collect()
+            counted
+                .plugins
+                .iter()
+                .map(|(plugin, counts)| Point::new([("plugin", plugin.as_str())], look(counts) as f64))
+                .collect()
         };
         let histogram = |look: fn(&PluginCounts) -> &Histogram| {
             let some = counted.plugins.iter().filter(|(_, counts)| look(counts).count() > 0);
-            Points::Histogram(some.map(|(plugin, counts)| Point::new([("plugin", plugin.as_str())], look(counts).clone())).collect())
+            Points::Histogram(
+                some.map(|(plugin, counts)| Point::new([("plugin", plugin.as_str())], look(counts).clone())).collect(),
+            )
         };
         let uploads = counted.plugins.iter().flat_map(|(plugin, counts)| {
-            let point = |outcome: &str, n: u64| Point::new([("plugin", plugin.as_str()), ("outcome", outcome)], n as f64);
+            let point =
+                |outcome: &str, n: u64| Point::new([("plugin", plugin.as_str()), ("outcome", outcome)], n as f64);
             [point("stored", counts.stored), point("failed", counts.failed)]
         });
-        let module_time = counted.plugins.iter().map(|(plugin, counts)| {
-            Point::new([("plugin", plugin.as_str())], counts.module_time.as_secs_f64())
-        });
-        let requests = counted.requests.iter().map(|((route, code), n)| {
-            Point::new([("route", *route), ("code", code.to_string().as_str())], *n as f64)
-        });
+        let module_time = counted
+            .plugins
+            .iter()
+            .map(|(plugin, counts)| Point::new([("plugin", plugin.as_str())], counts.module_time.as_secs_f64()));
+        let requests = counted
+            .requests
+            .iter()
+            .map(|((route, code), n)| Point::new([("route", *route), ("code", code.to_string().as_str())], *n as f64));
         vec![
-            family("plumbline_uploads", "Uploads of results that ended, by outcome.", "", Points::Counter(uploads.collect())),
-            family("plumbline_upload_retries", "Uploads of a result after a failed one.", "", Points::Counter(number(|counts| counts.retries))),
-            family("plumbline_stored_bytes", "Bytes of stored results, unpacked.", "bytes", Points::Counter(number(|counts| counts.bytes))),
-            family("plumbline_upload_duration_seconds", "Durations of uploads that were stored.", "seconds", histogram(|counts| &counts.upload)),
-            family("plumbline_result_duration_seconds", "Times from the launch of a plugin to each of its results.", "seconds", histogram(|counts| &counts.result)),
-            family("plumbline_plugin_duration_seconds", "Times from the launch of a plugin to its result tree.", "seconds", histogram(|counts| &counts.plugin)),
-            family("plumbline_postprocessing_duration_seconds", "Durations of post-processing.", "seconds", histogram(|counts| &counts.post_processing)),
-            family("plumbline_module_calls", "Calls of modules that post-processed or summarized results.", "", Points::Counter(number(|counts| counts.calls))),
-            family("plumbline_module_failures", "Calls of modules that failed, by a crash, a limit or a violated rule. At most 20 for each plugin.", "", Points::Counter(number(|counts| counts.broken))),
-            family("plumbline_module_seconds", "Time in calls of modules that succeeded.", "seconds", Points::Counter(module_time.collect())),
-            family("plumbline_module_memory_peak_bytes", "Largest linear memory of one call of a module.", "bytes", Points::Gauge(number(|counts| counts.memory))),
-            family("plumbline_http_requests", "Requests of workers, by route and status code.", "", Points::Counter(requests.collect())),
+            family(
+                "plumbline_uploads",
+                "Uploads of results that ended, by outcome.",
+                "",
+                Points::Counter(uploads.collect()),
+            ),
+            family(
+                "plumbline_upload_retries",
+                "Uploads of a result after a failed one.",
+                "",
+                Points::Counter(number(|counts| counts.retries)),
+            ),
+            family(
+                "plumbline_stored_bytes",
+                "Bytes of stored results, unpacked.",
+                "bytes",
+                Points::Counter(number(|counts| counts.bytes)),
+            ),
+            family(
+                "plumbline_upload_duration_seconds",
+                "Durations of uploads that were stored.",
+                "seconds",
+                histogram(|counts| &counts.upload),
+            ),
+            family(
+                "plumbline_result_duration_seconds",
+                "Times from the launch of a plugin to each of its results.",
+                "seconds",
+                histogram(|counts| &counts.result),
+            ),
+            family(
+                "plumbline_plugin_duration_seconds",
+                "Times from the launch of a plugin to its result tree.",
+                "seconds",
+                histogram(|counts| &counts.plugin),
+            ),
+            family(
+                "plumbline_postprocessing_duration_seconds",
+                "Durations of post-processing.",
+                "seconds",
+                histogram(|counts| &counts.post_processing),
+            ),
+            family(
+                "plumbline_module_calls",
+                "Calls of modules that post-processed or summarized results.",
+                "",
+                Points::Counter(number(|counts| counts.calls)),
+            ),
+            family(
+                "plumbline_module_failures",
+                "Calls of modules that failed, by a crash, a limit or a violated rule. At most 20 for each plugin.",
+                "",
+                Points::Counter(number(|counts| counts.broken)),
+            ),
+            family(
+                "plumbline_module_seconds",
+                "Time in calls of modules that succeeded.",
+                "seconds",
+                Points::Counter(module_time.collect()),
+            ),
+            family(
+                "plumbline_module_memory_peak_bytes",
+                "Largest linear memory of one call of a module.",
+                "bytes",
+                Points::Gauge(number(|counts| counts.memory)),
+            ),
+            family(
+                "plumbline_http_requests",
+                "Requests of workers, by route and status code.",
+                "",
+                Points::Counter(requests.collect()),
+            ),
         ]
     }
 }
@@ -227,10 +296,23 @@ pub(crate) fn ledger_families(ledger: &Ledger, run: &RunId, started: Timestamp, 
     });
     let start = started.as_millisecond() as f64 / 1000.0;
     let mut families = vec![
-        gauge("plumbline_run_info", "The run and the version of Plumbline.", vec![Point { labels: info.into(), value: 1.0 }]),
-        family("plumbline_run_start_time_seconds", "Time of the start of the run, in seconds since 1970.", "seconds", Points::Gauge(vec![Point::new([], start)])),
+        gauge(
+            "plumbline_run_info",
+            "The run and the version of Plumbline.",
+            vec![Point { labels: info.into(), value: 1.0 }],
+        ),
+        family(
+            "plumbline_run_start_time_seconds",
+            "Time of the start of the run, in seconds since 1970.",
+            "seconds",
+            Points::Gauge(vec![Point::new([], start)]),
+        ),
         gauge("plumbline_run_phase", "Phase of the run: 1 for the current one, 0 for the others.", phases.collect()),
-        gauge("plumbline_run_verdict", "Verdict of the finished run: 1 for its verdict, 0 for the others. None before the end.", verdicts.collect()),
+        gauge(
+            "plumbline_run_verdict",
+            "Verdict of the finished run: 1 for its verdict, 0 for the others. None before the end.",
+            verdicts.collect(),
+        ),
     ];
     families.extend(plugin_families(ledger, now));
     families
@@ -262,7 +344,11 @@ fn plugin_families(ledger: &Ledger, now: Timestamp) -> Vec<Family> {
     let states = states.into_iter().map(|(state, n)| Point::new([("state", state)], n as f64));
     vec![
         gauge("plumbline_plugins", "Plugins by state.", states.collect()),
-        gauge("plumbline_results_expected", "Expected results: one for each node of a plugin that runs per node, otherwise one.", expected),
+        gauge(
+            "plumbline_results_expected",
+            "Expected results: one for each node of a plugin that runs per node, otherwise one.",
+            expected,
+        ),
         gauge("plumbline_results", "Expected results by state.", results),
         gauge("plumbline_results_delayed", "Results that a known problem currently prevents.", delayed),
         gauge("plumbline_tests", "Tests by status, once the plugin is post-processed.", tests),

@@ -146,7 +146,8 @@ impl RunTrace {
             Attribute::text("test.suite.run.status", suite_status(result)),
         ];
         let counts = ledger.plugin_result(plugin).map(|result| &result.counts);
-        let count = |status: &Status| counts.and_then(|counts| counts.get(status.as_str())).copied().unwrap_or_default();
+        let count =
+            |status: &Status| counts.and_then(|counts| counts.get(status.as_str())).copied().unwrap_or_default();
         for (key, status) in [
             ("plumbline.tests.passed", Status::Passed),
             ("plumbline.tests.failed", Status::Failed),

@@ -161,12 +161,18 @@ impl Story {
             }
             if let Some(why) = ledger.skipped(plugin) {
                 told.over = true;
-                notices.push(normal("PluginSkipped", format!("Plugin `{plugin}` is skipped: {}", excerpt(why, MAX_REASON))));
+                notices.push(normal(
+                    "PluginSkipped",
+                    format!("Plugin `{plugin}` is skipped: {}", excerpt(why, MAX_REASON)),
+                ));
                 continue;
             }
             if ledger.launched(plugin).is_some() && !std::mem::replace(&mut told.launched, true) {
                 let results = ledger.keys_of(plugin).count();
-                notices.push(normal("PluginLaunched", format!("Plugin `{plugin}` was launched: expected results {results}")));
+                notices.push(normal(
+                    "PluginLaunched",
+                    format!("Plugin `{plugin}` was launched: expected results {results}"),
+                ));
             }
             notices.extend(told.problems(ledger, plugin));
             if let Some(result) = ledger.plugin_result(plugin) {
@@ -297,7 +303,9 @@ mod tests {
         let reason = Some("the image cannot be pulled".to_owned());
         assert_eq!(
             run.apply(Event::Problem { key: key(1), reason }),
-            ["ResultsDelayed 1 of 2 results of plugin `check` are delayed; the first is `node-1`: the image cannot be pulled"]
+            [
+                "ResultsDelayed 1 of 2 results of plugin `check` are delayed; the first is `node-1`: the image cannot be pulled"
+            ]
         );
         assert_eq!(
             run.apply(Event::Problem { key: key(1), reason: None }),

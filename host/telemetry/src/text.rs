@@ -71,12 +71,7 @@ fn write_family(out: &mut String, family: &Family, format: TextFormat) -> fmt::R
     }
 }
 
-fn write_histogram(
-    out: &mut String,
-    name: &str,
-    own: &[(&'static str, String)],
-    histogram: &Histogram,
-) -> fmt::Result {
+fn write_histogram(out: &mut String, name: &str, own: &[(&'static str, String)], histogram: &Histogram) -> fmt::Result {
     let bounds = histogram.bounds().iter().map(|bound| number(*bound)).chain(["+Inf".to_owned()]);
     let mut below = 0;
     for (bound, count) in bounds.zip(histogram.counts()) {
@@ -121,7 +116,12 @@ mod tests {
                 unit: "bytes",
                 points: Points::Counter(vec![Point::new([("file", "a\\b\"c\n")], 1_073_741_824.0)]),
             },
-            Family { name: "example_open", help: "Open files.", unit: "", points: Points::Gauge(vec![Point::new([], 2.5)]) },
+            Family {
+                name: "example_open",
+                help: "Open files.",
+                unit: "",
+                points: Points::Gauge(vec![Point::new([], 2.5)]),
+            },
             Family {
                 name: "example_duration_seconds",
                 help: "Durations.",

@@ -16,7 +16,9 @@ use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::{RunFailure, RunId, RunStatus};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
-use plumbline_kubernetes::{CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, RunEvents, inside};
+use plumbline_kubernetes::{
+    CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, RunEvents, inside,
+};
 use plumbline_telemetry::{BoundAddress, Endpoint};
 use start::{
     Pod, StartError, aliases, as_map, find_plugins, graces, info, listen, open_work_dir, provenance, read_config,

@@ -22,7 +22,11 @@ fn file(path: &str) -> String {
 /// Runs a plugin that waits until its metrics were read, with `more` arguments. Returns the metrics.
 fn scraped(more: &[&str]) -> String {
     let bed = Bed::new();
-    bed.plugin("slow", "result-format: raw", "read _ < gate; echo x > $RESULTS_DIR/x; echo $RESULTS_DIR/x > $RESULTS_DIR/done");
+    bed.plugin(
+        "slow",
+        "result-format: raw",
+        "read _ < gate; echo x > $RESULTS_DIR/x; echo $RESULTS_DIR/x > $RESULTS_DIR/done",
+    );
     let mut gate = bed.gate("gate");
     let args = run_args(&["slow"], &[&["--metrics=0"], more].concat());
     let running = bed.start("run", &args.iter().map(String::as_str).collect::<Vec<_>>());
@@ -131,7 +135,11 @@ fn a_plugin_gets_the_trace_context_of_the_pipeline() {
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     for (given, passed) in [(parent, parent), ("nonsense", "nonsense")] {
         let bed = Bed::new();
-        bed.plugin("traced", "result-format: raw", "echo $TRACEPARENT > $RESULTS_DIR/x; echo $RESULTS_DIR/x > $RESULTS_DIR/done");
+        bed.plugin(
+            "traced",
+            "result-format: raw",
+            "echo $TRACEPARENT > $RESULTS_DIR/x; echo $RESULTS_DIR/x > $RESULTS_DIR/done",
+        );
         let args = run_args(&["traced"], &[]);
         let mut command = bed.command(&args.iter().map(String::as_str).collect::<Vec<_>>());
         command.env("TRACEPARENT", given);
@@ -165,7 +173,11 @@ fn the_opentelemetry_collector_reads_what_is_exported() {
     wait_for("the collector", || TcpStream::connect(free).is_ok());
     let report = r#"<testsuite name="s"><testcase name="good" time="1"/><testcase name="bad"><failure message="no"/></testcase></testsuite>"#;
     bed.write("report.xml", report);
-    bed.plugin("e2e", "result-format: junit", "cp report.xml $RESULTS_DIR/x.xml; echo $RESULTS_DIR/x.xml > $RESULTS_DIR/done");
+    bed.plugin(
+        "e2e",
+        "result-format: junit",
+        "cp report.xml $RESULTS_DIR/x.xml; echo $RESULTS_DIR/x.xml > $RESULTS_DIR/done",
+    );
     bed.run(&["e2e"], &["--otlp-endpoint", &format!("http://{free}")]).expect(1);
     for text in [
         "Name           : RUN plumbline",

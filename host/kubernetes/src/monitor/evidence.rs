@@ -11,10 +11,10 @@ use tokio::time::{Instant, timeout_at};
 use super::assess::{Kind, quote};
 use super::capture::Log;
 use super::tracked::Verdict;
-use crate::events::COMPONENT;
 use crate::ask::get;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
+use crate::events::COMPONENT;
 use crate::names;
 use crate::pod_view::{PodView, text_at};
 

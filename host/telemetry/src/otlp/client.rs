@@ -120,9 +120,7 @@ impl Exporter {
     /// Returns an [`ExportError`] if the endpoint does not accept them in time.
     pub async fn send_spans(&self, batch: Batch) -> Result<(), ExportError> {
         match &self.settings.traces {
-            Some(url) if !batch.spans.is_empty() => {
-                self.send(url, &trace::request(&batch.spans, &self.resource)).await
-            }
+            Some(url) if !batch.spans.is_empty() => self.send(url, &trace::request(&batch.spans, &self.resource)).await,
             _ => Ok(()),
         }
     }

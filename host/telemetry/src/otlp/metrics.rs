@@ -20,7 +20,11 @@ pub(super) fn request<'a>(
     let attributes = resource.iter().map(|(key, value)| KeyValue::text(key, value)).collect();
     let scope_metrics = [ScopeMetrics { scope: SCOPE, metrics }];
     MetricsRequest {
-        resource_metrics: [ResourceMetrics { resource: Resource { attributes }, scope_metrics, schema_url: SCHEMA_URL }],
+        resource_metrics: [ResourceMetrics {
+            resource: Resource { attributes },
+            scope_metrics,
+            schema_url: SCHEMA_URL,
+        }],
     }
 }
 

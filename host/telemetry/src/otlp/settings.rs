@@ -76,7 +76,9 @@ impl SettingsError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Endpoint { .. } => "write the URL of a collector, such as `http://collector:4318`",
-            Self::Protocol(_) => "choose `http/json` or `http/protobuf`; both send JSON over HTTP, usually to port 4318",
+            Self::Protocol(_) => {
+                "choose `http/json` or `http/protobuf`; both send JSON over HTTP, usually to port 4318"
+            }
             Self::Headers(_) | Self::Attributes(_) => "write `KEY=VALUE,KEY=VALUE`, percent-encoded where needed",
             Self::Number { .. } => "write a number, such as `10000`",
         };
@@ -205,7 +207,8 @@ mod tests {
     use super::*;
 
     fn of(endpoint: Option<&str>, variables: &[(&str, &str)]) -> Result<Option<Settings>, SettingsError> {
-        let find = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let find =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         Settings::from_variables(endpoint, find)
     }
 

@@ -147,7 +147,11 @@ fn data(span: &Span) -> SpanData<'_> {
         },
         start_time_unix_nano: span.start.as_nanosecond(),
         end_time_unix_nano: span.end.as_nanosecond(),
-        attributes: span.attributes.iter().map(|one| KeyValue { key: one.key.into(), value: value(&one.value) }).collect(),
+        attributes: span
+            .attributes
+            .iter()
+            .map(|one| KeyValue { key: one.key.into(), value: value(&one.value) })
+            .collect(),
         status: StatusData { message, code },
     }
 }
@@ -180,7 +184,10 @@ mod tests {
         assert_eq!(sent["spanId"].as_str().map(str::len), Some(16));
         assert_eq!(sent["parentSpanId"], SpanId::derived(&["b"]).to_string());
         assert_eq!(sent["kind"], 2);
-        assert_eq!((&sent["startTimeUnixNano"], &sent["endTimeUnixNano"]), (&"2000000005".into(), &"2000000005".into()));
+        assert_eq!(
+            (&sent["startTimeUnixNano"], &sent["endTimeUnixNano"]),
+            (&"2000000005".into(), &"2000000005".into())
+        );
         assert_eq!(sent["status"], serde_json::json!({"code": 2, "message": "no more"}));
         assert_eq!(sent["attributes"][1], serde_json::json!({"key": "n", "value": {"intValue": "7"}}));
         let name = sent["name"].as_str().unwrap();

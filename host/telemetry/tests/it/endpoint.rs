@@ -41,10 +41,9 @@ async fn a_scraper_gets_the_format_that_it_asks_for() {
 #[tokio::test]
 async fn other_requests_are_rejected() {
     let endpoint = endpoint().await;
-    for (head, status) in [
-        ("GET / HTTP/1.1", "404 Not Found"),
-        ("POST /metrics HTTP/1.1\r\nContent-Length: 0", "405 Method Not Allowed"),
-    ] {
+    for (head, status) in
+        [("GET / HTTP/1.1", "404 Not Found"), ("POST /metrics HTTP/1.1\r\nContent-Length: 0", "405 Method Not Allowed")]
+    {
         let text = ask(&endpoint, head).await;
         assert!(text.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{text}");
         assert!(!text.contains("computed"));

@@ -49,14 +49,17 @@ impl Receiver {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let answers = answers.iter().map(|(code, text)| (StatusCode::from_u16(*code).unwrap(), (*text).to_owned()));
-        let shared = Arc::new(Shared { answers: Mutex::new(answers.collect()), messages: watch::Sender::new(Vec::new()) });
+        let shared =
+            Arc::new(Shared { answers: Mutex::new(answers.collect()), messages: watch::Sender::new(Vec::new()) });
         let receiver = Self { address, shared };
         let accepting = receiver.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let receiver = accepting.clone();
                 let service = hyper::service::service_fn(move |request| receiver.clone().take(request));
-                tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+                tokio::spawn(
+                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service),
+                );
             }
         });
         receiver
@@ -95,7 +98,8 @@ impl Receiver {
     /// Returns all spans so far.
     #[allow(dead_code, reason = "not every test looks at spans")]
     pub fn spans(&self) -> Vec<Value> {
-        let of = |message: Message| message.json["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().cloned().unwrap();
+        let of =
+            |message: Message| message.json["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().cloned().unwrap();
         self.messages("/v1/traces").into_iter().flat_map(of).collect()
     }
 }
