@@ -13,12 +13,12 @@ use plumbline_core::ledger::{Effect, Event, Ledger, Record, Refusal};
 use plumbline_core::run_status::RunStatus;
 use plumbline_core::{PluginName, ResultKey, RunFailure, RunId};
 use plumbline_phonehome::HeartbeatAnswer;
-use plumbline_telemetry::{Family, Point, Points};
+use plumbline_telemetry::{Family, Point};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::journal::{Journal, JournalError};
-use crate::metrics::{Increment, Metrics, family, ledger_families};
+use crate::metrics::{Increment, Metrics, ledger_families};
 
 /// Hint for a journal that cannot be written.
 const TROUBLE_HINT: &str = "uploads are rejected until there is space; workers retry";
@@ -161,7 +161,7 @@ impl State {
         families.extend(self.shared.metrics.families());
         let stuck = f64::from(u8::from(self.trouble().is_some()));
         let help = "Whether the journal currently cannot be written: 1 if so. The aggregator then rejects uploads.";
-        families.push(family("plumbline_journal_stuck", help, "", Points::Gauge(vec![Point::new([], stuck)])));
+        families.push(Family::gauge("plumbline_journal_stuck", help, [Point::new([], stuck)]));
         families
     }
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use http::{Request, Response};
 use kube::client::Body;
-use plumbline_telemetry::{Family, Point, Points};
+use plumbline_telemetry::{Family, Point};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -30,12 +30,11 @@ impl RequestCounts {
             let code = code.map_or_else(|| NO_RESPONSE.to_owned(), |code| code.to_string());
             Point::new([("code", code.as_str())], *n as f64)
         });
-        Family {
-            name: "plumbline_kubernetes_requests",
-            help: "Requests to the API server, by status code; `none` is no response.",
-            unit: "",
-            points: Points::Counter(points.collect()),
-        }
+        Family::counter(
+            "plumbline_kubernetes_requests",
+            "Requests to the API server, by status code; `none` is no response.",
+            points,
+        )
     }
 }
 

@@ -3,14 +3,43 @@
 /// A metric: all its points have the same name and differ in their labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Family {
-    /// The name, with the unit and without the suffix `_total` of counters.
+    /// The name, without the suffix `_total` of counters. It ends with the unit, `_seconds` or
+    /// `_bytes`, unless it counts things.
     pub name: &'static str,
     /// A sentence about what it measures.
     pub help: &'static str,
-    /// The unit, such as `seconds`. Empty if it counts things. The name ends with it.
-    pub unit: &'static str,
     /// The points.
     pub points: Points,
+}
+
+impl Family {
+    /// Creates a metric whose values only grow.
+    #[must_use]
+    pub fn counter(name: &'static str, help: &'static str, points: impl IntoIterator<Item = Point<f64>>) -> Self {
+        Self { name, help, points: Points::Counter(points.into_iter().collect()) }
+    }
+
+    /// Creates a metric whose values grow and shrink.
+    #[must_use]
+    pub fn gauge(name: &'static str, help: &'static str, points: impl IntoIterator<Item = Point<f64>>) -> Self {
+        Self { name, help, points: Points::Gauge(points.into_iter().collect()) }
+    }
+
+    /// Creates a metric with distributions.
+    #[must_use]
+    pub fn histogram(
+        name: &'static str,
+        help: &'static str,
+        points: impl IntoIterator<Item = Point<Histogram>>,
+    ) -> Self {
+        Self { name, help, points: Points::Histogram(points.into_iter().collect()) }
+    }
+
+    /// Returns the unit, or an empty text if the metric counts things.
+    #[must_use]
+    pub fn unit(&self) -> &'static str {
+        ["seconds", "bytes"].into_iter().find(|unit| self.name.ends_with(unit)).unwrap_or_default()
+    }
 }
 
 /// The points of a [`Family`]. Their type is that of the metric.

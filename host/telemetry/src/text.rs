@@ -58,8 +58,8 @@ fn write_family(out: &mut String, family: &Family, format: TextFormat) -> fmt::R
     let shown = if format == TextFormat::Prometheus { suffix } else { "" };
     writeln!(out, "# HELP {name}{shown} {}", escaped(family.help))?;
     writeln!(out, "# TYPE {name}{shown} {kind}")?;
-    if format == TextFormat::OpenMetrics && !family.unit.is_empty() {
-        writeln!(out, "# UNIT {name} {}", family.unit)?;
+    if format == TextFormat::OpenMetrics && !family.unit().is_empty() {
+        writeln!(out, "# UNIT {name} {}", family.unit())?;
     }
     match &family.points {
         Points::Counter(points) | Points::Gauge(points) => points.iter().try_for_each(|point| {
@@ -110,24 +110,13 @@ mod tests {
         let mut seconds = Histogram::new(&[0.5, 60.0]);
         [0.1, 30.0, 31.0, 90.0].into_iter().for_each(|value| seconds.observe(value));
         vec![
-            Family {
-                name: "example_read_bytes",
-                help: "Bytes that were read.",
-                unit: "bytes",
-                points: Points::Counter(vec![Point::new([("file", "a\\b\"c\n")], 1_073_741_824.0)]),
-            },
-            Family {
-                name: "example_open",
-                help: "Open files.",
-                unit: "",
-                points: Points::Gauge(vec![Point::new([], 2.5)]),
-            },
-            Family {
-                name: "example_duration_seconds",
-                help: "Durations.",
-                unit: "seconds",
-                points: Points::Histogram(vec![Point::new([("plugin", "e2e")], seconds)]),
-            },
+            Family::counter(
+                "example_read_bytes",
+                "Bytes that were read.",
+                [Point::new([("file", "a\\b\"c\n")], 1_073_741_824.0)],
+            ),
+            Family::gauge("example_open", "Open files.", [Point::new([], 2.5)]),
+            Family::histogram("example_duration_seconds", "Durations.", [Point::new([("plugin", "e2e")], seconds)]),
         ]
     }
 

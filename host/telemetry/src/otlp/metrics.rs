@@ -49,7 +49,7 @@ fn metric(family: &Family, times: Times) -> Option<Metric<'_>> {
         }
         _ => return None,
     };
-    Some(Metric { name: family.name, description: family.help, unit: ucum(family.unit), data })
+    Some(Metric { name: family.name, description: family.help, unit: ucum(family.unit()), data })
 }
 
 /// Returns the unit as OpenTelemetry writes it (UCUM).
@@ -63,17 +63,17 @@ fn ucum(unit: &'static str) -> &'static str {
 }
 
 fn numbers(points: &[Point<f64>], times: Times) -> Vec<NumberPoint<'_>> {
-    let number = |point| {
-        let Point { labels, value } = point;
-        NumberPoint {
-            attributes: attributes(labels),
-            start_time_unix_nano: times.start,
-            time_unix_nano: times.now,
-            // JSON has no other numbers.
-            as_double: if value.is_finite() { *value } else { 0.0 },
-        }
-    };
-    points.iter().map(number).collect()
+    points.iter().map(|point| number(point, times)).collect()
+}
+
+fn number(point: &Point<f64>, times: Times) -> NumberPoint<'_> {
+    NumberPoint {
+        attributes: attributes(&point.labels),
+        start_time_unix_nano: times.start,
+        time_unix_nano: times.now,
+        // JSON has no other numbers.
+        as_double: if point.value.is_finite() { point.value } else { 0.0 },
+    }
 }
 
 fn histogram(point: &Point<Histogram>, times: Times) -> HistogramPoint<'_> {
@@ -89,7 +89,7 @@ fn histogram(point: &Point<Histogram>, times: Times) -> HistogramPoint<'_> {
     }
 }
 
-fn attributes(labels: &[(&'static str, String)]) -> Vec<KeyValue<'_>> {
+fn attributes<'a>(labels: &'a [(&'static str, String)]) -> Vec<KeyValue<'a>> {
     labels.iter().map(|(name, value)| KeyValue::text(name, value)).collect()
 }
 
@@ -102,19 +102,9 @@ mod tests {
         let mut seconds = Histogram::new(&[0.5, 60.0]);
         seconds.observe(30.0);
         let families = [
-            Family {
-                name: "a_bytes",
-                help: "Bytes.",
-                unit: "bytes",
-                points: Points::Counter(vec![Point::new([("plugin", "p")], 3.0)]),
-            },
-            Family { name: "b", help: "None.", unit: "", points: Points::Gauge(Vec::new()) },
-            Family {
-                name: "c_seconds",
-                help: "Times.",
-                unit: "seconds",
-                points: Points::Histogram(vec![Point::new([], seconds)]),
-            },
+            Family::counter("a_bytes", "Bytes.", [Point::new([("plugin", "p")], 3.0)]),
+            Family::gauge("b", "None.", []),
+            Family::histogram("c_seconds", "Times.", [Point::new([], seconds)]),
         ];
         let resource = [("service.name".to_owned(), "plumbline".to_owned())];
         let (start, now) = (Timestamp::new(1, 0).unwrap(), Timestamp::new(2, 0).unwrap());

@@ -24,7 +24,6 @@ pub(super) enum AnyValue<'a> {
     StringValue(Cow<'a, str>),
     BoolValue(bool),
     IntValue(#[serde(serialize_with = "as_text")] i64),
-    DoubleValue(f64),
 }
 
 impl<'a> KeyValue<'a> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use plumbline_telemetry::{BoundAddress, Endpoint, Family, Point, Points, Source};
+use plumbline_telemetry::{BoundAddress, Endpoint, Family, Point, Source};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -12,8 +12,7 @@ async fn endpoint() -> Endpoint {
     let computed = AtomicU32::new(0);
     let source: Source = Arc::new(move || {
         let n = computed.fetch_add(1, Ordering::SeqCst) + 1;
-        let points = Points::Gauge(vec![Point::new([], f64::from(n))]);
-        vec![Family { name: "computed", help: "Computations.", unit: "", points }]
+        vec![Family::gauge("computed", "Computations.", [Point::new([], f64::from(n))])]
     });
     Endpoint::start(BoundAddress::bind(([127, 0, 0, 1], 0).into()).await.unwrap(), source)
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use plumbline_telemetry::otlp::{
     Attribute, Batch, ExportError, Exporter, Settings, Span, SpanKind, SpanStatus, push_metrics,
 };
-use plumbline_telemetry::{Family, Point, Points, Source, SpanId, TraceId};
+use plumbline_telemetry::{Family, Point, Source, SpanId, TraceId};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +32,7 @@ fn span(number: u32) -> Span {
 }
 
 fn families() -> Vec<Family> {
-    vec![Family { name: "n", help: "A number.", unit: "", points: Points::Gauge(vec![Point::new([], 1.0)]) }]
+    vec![Family::gauge("n", "A number.", [Point::new([], 1.0)])]
 }
 
 #[tokio::test]

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
@@ -13,44 +12,39 @@ use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
-
-/// How long a test waits for a message.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A received message.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub(crate) struct Message {
     /// The path of the request.
-    pub path: String,
+    pub(crate) path: String,
     /// The headers of the request.
-    pub headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     /// The message.
-    pub json: Value,
+    pub(crate) json: Value,
     /// The size of the message in bytes.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// A receiver on a port of this machine.
 #[derive(Clone)]
-pub struct Receiver {
+pub(crate) struct Receiver {
     address: SocketAddr,
     shared: Arc<Shared>,
 }
 
 struct Shared {
     answers: Mutex<VecDeque<(StatusCode, String)>>,
-    messages: watch::Sender<Vec<Message>>,
+    messages: Mutex<Vec<Message>>,
 }
 
 impl Receiver {
     /// Starts a receiver. It answers with `answers`, and with success after that.
-    pub async fn start(answers: &[(u16, &str)]) -> Self {
+    pub(crate) async fn start(answers: &[(u16, &str)]) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let answers = answers.iter().map(|(code, text)| (StatusCode::from_u16(*code).unwrap(), (*text).to_owned()));
-        let shared =
-            Arc::new(Shared { answers: Mutex::new(answers.collect()), messages: watch::Sender::new(Vec::new()) });
+        let shared = Arc::new(Shared { answers: Mutex::new(answers.collect()), messages: Mutex::default() });
         let receiver = Self { address, shared };
         let accepting = receiver.clone();
         tokio::spawn(async move {
@@ -66,7 +60,7 @@ impl Receiver {
     }
 
     /// Returns the base URL.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
@@ -75,7 +69,7 @@ impl Receiver {
         let body = body.collect().await.unwrap().to_bytes();
         let json = serde_json::from_slice(&body).unwrap();
         let message = Message { path: head.uri.path().to_owned(), headers: head.headers, json, bytes: body.len() };
-        self.shared.messages.send_modify(|messages| messages.push(message));
+        self.shared.messages.lock().unwrap().push(message);
         let answer = self.shared.answers.lock().unwrap().pop_front();
         let (status, text) = answer.unwrap_or((StatusCode::OK, "{}".to_owned()));
         let mut response = Response::new(Full::from(text));
@@ -84,20 +78,12 @@ impl Receiver {
     }
 
     /// Returns all messages so far with this path.
-    pub fn messages(&self, path: &str) -> Vec<Message> {
-        self.shared.messages.borrow().iter().filter(|message| message.path == path).cloned().collect()
-    }
-
-    /// Waits until `is_enough` accepts all messages so far.
-    #[allow(dead_code, reason = "not every test waits")]
-    pub async fn wait(&self, is_enough: impl FnMut(&Vec<Message>) -> bool) {
-        let mut messages = self.shared.messages.subscribe();
-        tokio::time::timeout(PATIENCE, messages.wait_for(is_enough)).await.expect("too few messages").unwrap();
+    pub(crate) fn messages(&self, path: &str) -> Vec<Message> {
+        self.shared.messages.lock().unwrap().iter().filter(|message| message.path == path).cloned().collect()
     }
 
     /// Returns all spans so far.
-    #[allow(dead_code, reason = "not every test looks at spans")]
-    pub fn spans(&self) -> Vec<Value> {
+    pub(crate) fn spans(&self) -> Vec<Value> {
         let of =
             |message: Message| message.json["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().cloned().unwrap();
         self.messages("/v1/traces").into_iter().flat_map(of).collect()
