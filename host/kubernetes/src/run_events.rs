@@ -332,6 +332,8 @@ mod tests {
         let mut events = 0;
         for node in 0..nodes {
             events += run.apply(Event::Problem { key: key(node), reason: Some("not ready".to_owned()) }).len();
+        }
+        for node in 0..nodes {
             events += run.apply(Event::Failed { key: key(node), error: ErrorRecord::new("gone") }).len();
         }
         assert!((10..=25).contains(&events), "{events} events");

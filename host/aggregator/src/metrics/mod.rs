@@ -176,7 +176,9 @@ impl Counted {
         let each = |look: fn(&PluginCounts) -> f64| {
             self.plugins.iter().map(move |(plugin, counts)| Point::new([("plugin", plugin.as_str())], look(counts)))
         };
-        let counter = |name, help, look| Family::counter(name, help, each(look));
+        let counter = |name: &'static str, help: &'static str, look: fn(&PluginCounts) -> f64| {
+            Family::counter(name, help, each(look))
+        };
         let uploads = self.plugins.iter().flat_map(|(plugin, counts)| {
             [("stored", counts.stored), ("failed", counts.failed)]
                 .map(|(outcome, n)| Point::new([("plugin", plugin.as_str()), ("outcome", outcome)], n as f64))
@@ -207,7 +209,7 @@ impl Counted {
     }
 
     fn durations(&self) -> Vec<Family> {
-        let histogram = |name, help, look: fn(&PluginCounts) -> &Histogram| {
+        let histogram = |name: &'static str, help: &'static str, look: fn(&PluginCounts) -> &Histogram| {
             let some = self.plugins.iter().filter(|(_, counts)| look(counts).count() > 0);
             Family::histogram(
                 name,

@@ -9,7 +9,7 @@ use plumbline_core::{PluginName, RunId, Status, Verdict};
 use plumbline_telemetry::{Family, Point};
 
 /// Statuses with a label of their own. Modules can make up others, which share one label.
-const STATUSES: [Status; 6] =
+static STATUSES: [Status; 6] =
     [Status::Passed, Status::Failed, Status::Skipped, Status::Timeout, Status::Unknown, Status::NotRead];
 /// Label of all other statuses.
 const OTHER_STATUS: &str = "other";

@@ -97,7 +97,6 @@ impl Run {
             state.apply(Event::Restarted)?;
         }
         let (server, url) = start_server(&settings, &authority, state.clone(), store.clone()).await?;
-        let outcomes = BTreeMap::new();
         let exporter = settings.telemetry.export.clone().and_then(|export| exporter(export, &record.run));
         let run = Self {
             record,
@@ -111,7 +110,7 @@ impl Run {
             authority,
             url,
             dispatcher,
-            outcomes,
+            outcomes: BTreeMap::new(),
             modules,
             exporter,
         };
@@ -143,7 +142,7 @@ impl Run {
     }
 
     /// Returns a function for the metrics of the run, which can be called after its end too.
-    pub fn metrics(&self) -> impl Fn() -> Vec<Family> + Send + Sync + 'static {
+    pub fn metrics(&self) -> impl Fn() -> Vec<Family> + Send + Sync + 'static + use<> {
         let (state, run, started) = (self.state.clone(), self.record.run, self.record.started);
         move || state.families(&run, started)
     }

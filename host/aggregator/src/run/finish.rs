@@ -1,5 +1,6 @@
 //! End of a run: verdicts, additional documents for the archive, the archive itself, and the cleanup.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -89,13 +90,7 @@ impl Run {
         if let (Some(exporter), Some(trace)) = (&exporter, &trace) {
             traces::export(exporter, trace, &state, record.started, &read).await;
         }
-        match recorded {
-            Ok(()) => remove(work).await,
-            Err(error) => tracing::error!(
-                "keeping the working directory `{}`: failed to record the end of the run: {error}",
-                work.root().display()
-            ),
-        }
+        end(work, recorded).await;
         Ok(Finished {
             run: record.run,
             started: record.started,
@@ -106,6 +101,17 @@ impl Run {
             bytes: packed.bytes,
             sha256: packed.sha256,
         })
+    }
+}
+
+/// Removes the working directory, unless the end of the run could not be recorded.
+async fn end(work: WorkDir, recorded: io::Result<()>) {
+    match recorded {
+        Ok(()) => remove(work).await,
+        Err(error) => tracing::error!(
+            "keeping the working directory `{}`: failed to record the end of the run: {error}",
+            work.root().display()
+        ),
     }
 }
 

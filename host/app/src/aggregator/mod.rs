@@ -227,14 +227,32 @@ async fn run(
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
     let early = check_network(run.url(), fail_fast.as_ref()).await;
 
-    let requests = cluster.clone();
+    let (ended, endpoint) = observe(options, config, run, early, publishing, cancel).await;
+    let (finished, status) = ended?;
+    publish_end(publishing, &status).await;
+    if let Some(events) = RunEvents::new(publishing) {
+        events.end(&status).await;
+    }
+    tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
+    Ok(endpoint)
+}
+
+/// Executes the run, and reports what it does: its status, events, and metrics. Returns its end, and
+/// the endpoint of metrics, which still serves the last ones. A scraper may not have seen them yet.
+async fn observe(
+    options: &AggregatorOptions,
+    config: &Config,
+    run: Run,
+    early: Option<RunFailure>,
+    publishing: &PublishOptions,
+    cancel: &CancellationToken,
+) -> (Result<(Finished, RunStatus), FailedRun>, Option<Endpoint>) {
+    let requests = publishing.cluster.clone();
     let reporting = Reporting::start(&run, bind_metrics(config).await, move || vec![requests.request_family()]);
     let stop = CancellationToken::new();
     let publisher = tokio::spawn(publish(publishing.clone(), run.state(), stop.clone()));
     let events = tokio::spawn(create_events(RunEvents::new(publishing), run.state(), stop.clone()));
     let ended = execute(options, config, run, early, cancel).await;
-    // The last state is served for as long as this process lives, because a scraper may not have
-    // seen it yet.
     let endpoint = reporting.finish().await;
     stop.cancel();
     if let Err(error) = publisher.await {
@@ -243,13 +261,7 @@ async fn run(
     if let Err(error) = events.await {
         tracing::error!("the task that creates events failed: {error}");
     }
-    let (finished, status) = ended?;
-    publish_end(publishing, &status).await;
-    if let Some(events) = RunEvents::new(publishing) {
-        events.end(&status).await;
-    }
-    tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
-    Ok(endpoint)
+    (ended, endpoint)
 }
 
 /// Creates events on the pod until `stop` is cancelled.
