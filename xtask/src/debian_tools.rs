@@ -28,7 +28,7 @@ struct Tool {
     tests: &'static str,
 }
 
-const TOOLS: [Tool; 2] = [
+const TOOLS: [Tool; 3] = [
     Tool {
         package: "docker-registry",
         data: &[],
@@ -44,6 +44,14 @@ const TOOLS: [Tool; 2] = [
         variable: "PLUMBLINE_SKOPEO",
         what: "a tool that copies images",
         tests: "tests that others can read what is pushed",
+    },
+    Tool {
+        package: "prometheus",
+        data: &[],
+        program: "usr/bin/promtool",
+        variable: "PLUMBLINE_PROMTOOL",
+        what: "Prometheus's linter",
+        tests: "tests that Prometheus reads the metrics",
     },
 ];
 

@@ -22,6 +22,7 @@ pub mod journal;
 mod judging;
 #[cfg(test)]
 mod messages;
+mod metrics;
 mod modules;
 mod plan;
 mod postprocess;
@@ -29,6 +30,7 @@ mod run;
 mod runlog;
 mod server;
 mod source;
+mod spans;
 mod state;
 mod workdir;
 
@@ -46,7 +48,7 @@ pub use postprocess::{
     Detected, Detections, ERROR_FILE, EXIT_FILE, Failure, LeanLimits, LeanTree, MAX_FAILURES, ModuleInput, NodeOutcome,
     Outcome, PostProcessError, Subject, TREE_FILE, Usage, module_inputs, post_process, read_items, read_lean,
 };
-pub use run::{Finished, OnArchived, PluginOutcome, Run, RunError, Settings, StartKind};
+pub use run::{Finished, OnArchived, PluginOutcome, Run, RunError, Settings, StartKind, TelemetrySettings};
 pub use runlog::RunLogLayer;
 pub use server::{Server, ServerError, Store};
 pub use source::{LimitPolicy, PlanError, Source};

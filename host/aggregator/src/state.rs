@@ -11,12 +11,14 @@ use jiff::{SignedDuration, Timestamp};
 use plumbline_archive::disk::Disk;
 use plumbline_core::ledger::{Effect, Event, Ledger, Record, Refusal};
 use plumbline_core::run_status::RunStatus;
-use plumbline_core::{PluginName, ResultKey, RunFailure};
+use plumbline_core::{PluginName, ResultKey, RunFailure, RunId};
 use plumbline_phonehome::HeartbeatAnswer;
+use plumbline_telemetry::{Family, Point};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::journal::{Journal, JournalError};
+use crate::metrics::{Increment, Metrics, ledger_families};
 
 /// Hint for a journal that cannot be written.
 const TROUBLE_HINT: &str = "uploads are rejected until there is space; workers retry";
@@ -54,6 +56,7 @@ struct Shared {
     partial: Mutex<PartialResults>,
     ledger: Mutex<Ledger>,
     journal: Journal,
+    metrics: Metrics,
     effects: mpsc::UnboundedSender<Effect>,
     changed: watch::Sender<u64>,
     clock: Clock,
@@ -113,6 +116,7 @@ impl State {
                     partial: Mutex::default(),
                     ledger: Mutex::new(ledger),
                     journal,
+                    metrics: Metrics::default(),
                     effects,
                     changed,
                     clock: Clock::new(),
@@ -144,6 +148,21 @@ impl State {
     pub fn status(&self) -> RunStatus {
         let trouble = self.trouble().map(|trouble| RunFailure::new(&trouble, Some(TROUBLE_HINT)));
         RunStatus { failure: trouble, ..self.read(|ledger| ledger.status(self.now())) }
+    }
+
+    /// Returns the counters of what happened in this process.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    /// Returns the metrics of the run, which started at `started`.
+    pub(crate) fn families(&self, run: &RunId, started: Timestamp) -> Vec<Family> {
+        let mut families = self.read(|ledger| ledger_families(ledger, run, started, self.now()));
+        families.extend(self.shared.metrics.families());
+        let stuck = f64::from(u8::from(self.trouble().is_some()));
+        let help = "Whether the journal currently cannot be written: 1 if so. The aggregator then rejects uploads.";
+        families.push(Family::gauge("plumbline_journal_stuck", help, [Point::new([], stuck)]));
+        families
     }
 
     /// Returns a receiver that is notified of every change.
@@ -291,6 +310,7 @@ impl State {
         if entry.is_some() {
             self.shared.journal.ready()?;
         }
+        let increment = Increment::of(&ledger, &event, at);
         let effects = ledger.apply(at, event)?;
         // Append while the ledger is locked, so that the journal has the same order. The queue does
         // no I/O.
@@ -298,6 +318,7 @@ impl State {
             Some(entry) => self.shared.journal.append(&entry, durable)?,
             None => None,
         };
+        increment.into_iter().for_each(|increment| self.shared.metrics.add(increment));
         self.send(effects);
         Ok(written)
     }

@@ -21,6 +21,7 @@ use crate::signing;
 use crate::signing::admission::Requirements;
 use crate::sources::{self, ResolvedPlugin};
 use crate::suite::{DEFAULT_PLUGINS, SuiteOptions};
+use crate::telemetry;
 
 /// The largest manifest, in bytes.
 const MAX_MANIFEST: u64 = 64 << 20;
@@ -109,7 +110,8 @@ pub async fn prepare(
     options: &StartOptions,
     plugins: Vec<ResolvedPlugin>,
 ) -> Result<PreparedRun, AppError> {
-    let config = options.run.config(&options.namespace, options.timeout)?;
+    let mut config = options.run.config(&options.namespace, options.timeout)?;
+    telemetry::take_context(context, &mut config);
     manifest::check_modules(&plugins, &config)?;
     let given = options.manifest.as_deref().map(read_manifest).transpose()?;
     let namespace = match &given {

@@ -63,6 +63,7 @@ pub mod signing;
 pub mod sources;
 pub mod submission;
 pub mod suite;
+pub mod telemetry;
 pub mod timeline;
 pub mod trees;
 

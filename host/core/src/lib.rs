@@ -12,6 +12,7 @@ mod digest;
 pub mod duration;
 pub mod failures;
 pub mod item;
+mod item_times;
 pub mod judgement;
 pub mod ledger;
 pub mod limits;

@@ -8,9 +8,10 @@ use kube::api::ListParams;
 use kube::client::ClientBuilder;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
+use plumbline_telemetry::Family;
 
 use crate::error::{ClusterError, chain};
-use crate::timeline::Traffic;
+use crate::traffic::Traffic;
 
 /// Timeout for connecting to the API server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -74,6 +75,12 @@ impl Cluster {
     /// Wraps an existing client, whose requests are not counted.
     pub fn new(client: Client, name: impl Into<String>) -> Self {
         Self { client, name: name.into(), traffic: Traffic::default() }
+    }
+
+    /// Returns the number of requests so far, as a metric.
+    #[must_use]
+    pub fn request_family(&self) -> Family {
+        self.traffic.family()
     }
 
     /// Returns a clone of the client.

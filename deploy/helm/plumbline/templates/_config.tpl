@@ -23,6 +23,7 @@ by the other values.
   "config.Plumbline.Storage" "storage"
   "config.Plumbline.UploadURL" "upload.url"
   "config.Plumbline.UploadSecret" "upload.secret"
+  "config.Plumbline.Telemetry" "telemetry"
   "config.Plumbline.NamespaceLabels" "namespace.labels"
   "config.Plumbline.NamespaceAnnotations" "namespace.annotations"
 -}}
@@ -46,6 +47,11 @@ by the other values.
 {{- $_ := set $own "KubernetesVersion" $values.kubernetesVersion -}}
 {{- $_ := set $own "UploadURL" $values.upload.url -}}
 {{- $_ := set $own "UploadSecret" $values.upload.secret -}}
+{{- with $values.telemetry -}}
+{{- if or .metricsPort .otlp.endpoint .otlp.secret -}}
+{{- $_ := set $own "Telemetry" (dict "MetricsPort" .metricsPort "OTLPEndpoint" .otlp.endpoint "OTLPSecret" .otlp.secret) -}}
+{{- end -}}
+{{- end -}}
 {{- with $values.namespace.labels }}{{ $_ := set $own "NamespaceLabels" . }}{{ end -}}
 {{- with $values.namespace.annotations }}{{ $_ := set $own "NamespaceAnnotations" . }}{{ end -}}
 {{- if eq $values.storage.type "pvc" -}}

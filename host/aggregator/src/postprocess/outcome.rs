@@ -1,6 +1,7 @@
 //! Outcome of post-processing.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::rollup::{NO_RESULTS_REASON, Tally};
@@ -57,6 +58,8 @@ pub struct Outcome {
 pub struct Usage {
     /// Number of calls.
     pub calls: u64,
+    /// Total wall-clock time of the calls. Failed calls do not report it.
+    pub wall: Duration,
     /// Maximum linear memory of one call, in bytes. Failed calls do not report it.
     pub memory: u64,
     /// Why calls were ended: a trap, a limit, a violated rule, or a module that could not be
@@ -71,7 +74,10 @@ impl Usage {
     pub(crate) fn count(&mut self, call: &Result<CallStats, ModuleFailure>) {
         self.calls += 1;
         match call {
-            Ok(stats) => self.memory = self.memory.max(stats.memory),
+            Ok(stats) => {
+                self.wall += stats.wall;
+                self.memory = self.memory.max(stats.memory);
+            }
             Err(ModuleFailure::Refused(sentence)) => {
                 if self.refused.len() < MAX_FAILURES {
                     self.refused.push(sentence.clone());

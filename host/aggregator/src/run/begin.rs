@@ -13,6 +13,8 @@ use plumbline_core::ledger::{Effect, Event, KeyState, Ledger};
 use plumbline_core::run_status::RunPhase;
 use plumbline_core::{Node, PluginName, ResultKey, RunId};
 use plumbline_phonehome::{RunCa, server_config};
+use plumbline_telemetry::Family;
+use plumbline_telemetry::otlp::{self, Exporter};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -43,6 +45,7 @@ pub struct Run {
     pub(super) outcomes: BTreeMap<PluginName, PluginOutcome>,
     /// `meta/modules.json`.
     pub(super) modules: Value,
+    pub(super) exporter: Option<Arc<Exporter>>,
 }
 
 impl Run {
@@ -94,7 +97,7 @@ impl Run {
             state.apply(Event::Restarted)?;
         }
         let (server, url) = start_server(&settings, &authority, state.clone(), store.clone()).await?;
-        let outcomes = BTreeMap::new();
+        let exporter = settings.telemetry.export.clone().and_then(|export| exporter(export, &record.run));
         let run = Self {
             record,
             settings,
@@ -107,8 +110,9 @@ impl Run {
             authority,
             url,
             dispatcher,
-            outcomes,
+            outcomes: BTreeMap::new(),
             modules,
+            exporter,
         };
         Ok((run, start))
     }
@@ -129,6 +133,18 @@ impl Run {
     #[must_use]
     pub fn state(&self) -> State {
         self.state.clone()
+    }
+
+    /// Returns what exports telemetry, if that was requested.
+    #[must_use]
+    pub fn exporter(&self) -> Option<Arc<Exporter>> {
+        self.exporter.clone()
+    }
+
+    /// Returns a function for the metrics of the run, which can be called after its end too.
+    pub fn metrics(&self) -> impl Fn() -> Vec<Family> + Send + Sync + 'static + use<> {
+        let (state, run, started) = (self.state.clone(), self.record.run, self.record.started);
+        move || state.families(&run, started)
     }
 
     /// Returns the URL for results.
@@ -162,6 +178,18 @@ async fn read_modules(
 ) -> Result<Vec<PlannedPlugin>, RunError> {
     let prepare = move || sources.into_iter().map(|source| prepare(&modules, &limits, source)).collect();
     blocking::<_, PlanError>("read the modules", prepare).await
+}
+
+/// Creates what exports telemetry. A failure is logged, because the run does not depend on it.
+fn exporter(settings: otlp::Settings, run: &RunId) -> Option<Arc<Exporter>> {
+    let attribute = |key: &str, value: String| (key.to_owned(), value);
+    let resource = vec![
+        attribute("service.name", "plumbline".to_owned()),
+        attribute("service.version", env!("CARGO_PKG_VERSION").to_owned()),
+        attribute("service.instance.id", run.to_string()),
+    ];
+    let exporter = Exporter::new(settings, resource);
+    exporter.inspect_err(|error| tracing::warn!("{error}")).ok().map(Arc::new)
 }
 
 /// Opens the journal, and makes the ledger of its events.

@@ -1,5 +1,6 @@
 //! End of a run: verdicts, additional documents for the archive, the archive itself, and the cleanup.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::begin::Run;
 use super::blocking::{blocking, with_space, write_document};
 use super::settings::{Finished, RunError};
+use super::traces;
 use crate::judging::{Judged, judge_plugin};
 use crate::plan::PlannedPlugin;
 use crate::postprocess::Failure;
@@ -41,10 +43,12 @@ impl Run {
     /// An archive of this run that is there already was written just before a crash, and was never
     /// reported. It is replaced by one of the same content.
     pub(super) async fn finish(self, cancel: &CancellationToken) -> Result<Finished, RunError> {
-        let Self { record, settings, work, plugins, state, server, url, mut outcomes, modules, .. } = self;
+        let trace = self.trace();
+        let Self { record, settings, work, plugins, state, server, url, mut outcomes, modules, exporter, .. } = self;
         server.stop().await;
 
         let (disk, tree) = (work.disk().clone(), work.tree());
+        let read = tree.clone();
         let documents = documents(settings.config, settings.info, &record, &url, &plugins, modules);
         let (writer, root) = (disk.clone(), tree.clone());
         let write = move || {
@@ -81,13 +85,12 @@ impl Run {
         state.apply_durable(Event::Archived { tar }).await?;
         write_status(&state, &disk, &work.root().join(STATUS_FILE)).await;
         let (status, verdict) = (state.status(), state.read(|ledger| ledger.verdict(Timestamp::now())));
-        match settings.on_archived.map_or(Ok(()), |keep| keep(&status)) {
-            Ok(()) => remove(work).await,
-            Err(error) => tracing::error!(
-                "keeping the working directory `{}`: failed to record the end of the run: {error}",
-                work.root().display()
-            ),
+        let recorded = settings.on_archived.map_or(Ok(()), |keep| keep(&status));
+        // The archive is complete and recorded, and the result trees are still there.
+        if let (Some(exporter), Some(trace)) = (&exporter, &trace) {
+            traces::export(exporter, trace, &state, record.started, &read).await;
         }
+        end(work, recorded).await;
         Ok(Finished {
             run: record.run,
             started: record.started,
@@ -98,6 +101,17 @@ impl Run {
             bytes: packed.bytes,
             sha256: packed.sha256,
         })
+    }
+}
+
+/// Removes the working directory, unless the end of the run could not be recorded.
+async fn end(work: WorkDir, recorded: io::Result<()>) {
+    match recorded {
+        Ok(()) => remove(work).await,
+        Err(error) => tracing::error!(
+            "keeping the working directory `{}`: failed to record the end of the run: {error}",
+            work.root().display()
+        ),
     }
 }
 

@@ -7,6 +7,7 @@ mod finish;
 mod process;
 mod settings;
 mod steer;
+mod traces;
 
 pub use begin::Run;
-pub use settings::{Finished, OnArchived, PluginOutcome, RunError, Settings, StartKind};
+pub use settings::{Finished, OnArchived, PluginOutcome, RunError, Settings, StartKind, TelemetrySettings};

@@ -15,6 +15,7 @@ use plumbline_core::ledger::ReplayError;
 use plumbline_core::run_status::RunStatus;
 use plumbline_core::{PluginName, ReceiveLimits, RunId, Verdict};
 use plumbline_phonehome::{CaError, TlsConfigError};
+use plumbline_telemetry::{TraceContext, otlp};
 use serde_json::{Map, Value};
 
 use crate::dispatcher::{DispatchError, Vault};
@@ -64,6 +65,8 @@ pub struct Settings {
     /// Origins of plugins, as far as they are known. They are written to the archive. A resumed run
     /// uses those recorded at its start.
     pub provenance: BTreeMap<PluginName, Provenance>,
+    /// Traces and metrics to export.
+    pub telemetry: TelemetrySettings,
     /// Directory for the archive.
     pub output: PathBuf,
     /// Function to call with the last status when the archive is on disk, before the working
@@ -92,10 +95,20 @@ impl Default for Settings {
             receive: ReceiveLimits::default(),
             limits: LimitPolicy::default(),
             provenance: BTreeMap::new(),
+            telemetry: TelemetrySettings::default(),
             output: PathBuf::from("."),
             on_archived: None,
         }
     }
+}
+
+/// What a run exports for observers. By default, nothing.
+#[derive(Debug, Clone, Default)]
+pub struct TelemetrySettings {
+    /// The span that the run is a part of.
+    pub parent: Option<TraceContext>,
+    /// Where metrics and spans go.
+    pub export: Option<otlp::Settings>,
 }
 
 /// Whether a run is new or resumed.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use plumbline_archive::layout;
@@ -30,7 +30,8 @@ const REPORTS: usize = 1024;
 /// Interval of checks whether the journal has given up.
 const HEALTH: Duration = Duration::from_secs(5);
 
-type Processed = (PluginName, Result<Outcome, RunError>);
+/// A post-processed plugin, and how long that took.
+type Processed = (PluginName, Duration, Result<Outcome, RunError>);
 
 impl Run {
     /// Runs to the end, whatever happens: a failure of a plugin, a node or a module becomes a
@@ -92,8 +93,10 @@ impl Run {
                     self.state.apply(Event::Interrupted)?;
                 }
                 Some(done) = processing.join_next() => {
-                    let (plugin, outcome) = done.map_err(|error| RunError::io("post-process")(error.into()))?;
-                    self.processed(&plugin, outcome?).await?;
+                    let (plugin, took, outcome) = done.map_err(|error| RunError::io("post-process")(error.into()))?;
+                    let outcome = outcome?;
+                    self.state.metrics().post_processed(&plugin, took, &outcome.usage);
+                    self.processed(&plugin, outcome).await?;
                     left.remove(&plugin);
                 }
                 () = &mut driver, if driving => driving = false,
@@ -174,7 +177,7 @@ impl Run {
             }
             let launch = Launch {
                 run: self.record.run,
-                definition: Arc::clone(&plugin.source.definition),
+                definition: self.traced(&plugin.source.definition),
                 bundle: plugin.source.bundle.clone(),
                 missing,
                 access: self.access(plugin)?,
@@ -245,7 +248,11 @@ impl Run {
             failed: self.recorded_errors().into_iter().filter(|(key, _)| key.plugin == *plugin).collect(),
         };
         let (plugin, cancel) = (plugin.clone(), cancel.clone());
-        processing.spawn(async move { (plugin, completed.process(&cancel).await) });
+        processing.spawn(async move {
+            let start = Instant::now();
+            let outcome = completed.process(&cancel).await;
+            (plugin, start.elapsed(), outcome)
+        });
     }
 
     async fn processed(&mut self, plugin: &PluginName, outcome: Outcome) -> Result<(), RunError> {

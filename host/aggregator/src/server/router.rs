@@ -18,15 +18,29 @@ use super::receive::{Receiver, read_message, refuse};
 use super::response::{line, refused};
 use crate::state::ApplyError;
 
-/// Handles a request of the worker `peer`.
+/// Handles and counts a request of the worker `peer`.
 pub(super) async fn handle(
     receiver: &Receiver,
     peer: &PeerIdentity,
     address: SocketAddr,
     request: Request<Body>,
 ) -> Response {
+    let route = Route::parse(request.uri().path());
+    let kind = route.as_ref().ok().map(|route| route.kind);
+    let response = dispatch(receiver, peer, address, route, request).await;
+    receiver.state.metrics().answered(kind, response.status());
+    response
+}
+
+async fn dispatch(
+    receiver: &Receiver,
+    peer: &PeerIdentity,
+    address: SocketAddr,
+    route: Result<Route, RouteError>,
+    request: Request<Body>,
+) -> Response {
     let (parts, body) = request.into_parts();
-    let route = match Route::parse(parts.uri.path()) {
+    let route = match route {
         Ok(route) => route,
         Err(RouteError::NotCanonical(path)) => {
             return (StatusCode::MOVED_PERMANENTLY, [(LOCATION, path)]).into_response();

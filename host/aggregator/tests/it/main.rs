@@ -15,11 +15,14 @@ mod modules_fail;
 mod options;
 mod partial;
 mod provenance;
+#[path = "../../../telemetry/tests/it/receiver.rs"]
+mod receiver;
 mod reruns;
 mod restart;
 mod runs;
 mod schedules;
 mod story;
 mod summaries;
+mod telemetry;
 mod uploads;
 mod version6;

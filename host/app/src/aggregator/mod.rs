@@ -5,18 +5,22 @@ mod bundles;
 mod finish;
 mod start;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bundles::BundleDirs;
 use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_record, upload};
-use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source, WorkDir};
+use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source, State, WorkDir};
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::{RunFailure, RunId, RunStatus};
 use plumbline_kubernetes::manifest::rbac::{EVENTS, Queries};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
-use plumbline_kubernetes::{CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, inside};
+use plumbline_kubernetes::{
+    CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, RunEvents, inside,
+};
+use plumbline_telemetry::{BoundAddress, Endpoint};
 use start::{
     Pod, StartError, aliases, as_map, find_plugins, graces, info, listen, open_work_dir, provenance, read_config,
     seconds, survey, unpack_modules_of_run, var,
@@ -27,6 +31,7 @@ use crate::context::Context;
 use crate::error::AppError;
 use crate::modules::{self, Limits};
 use crate::runtime::{Termination, conceal};
+use crate::telemetry::{self, Reporting};
 
 pub use start::{AggregatorOptions, StartLog};
 
@@ -78,6 +83,8 @@ pub async fn aggregate(
     let pod = Pod::find(&cluster, &config).await;
     let publishing = finish::publishing(&cluster, &pod, id);
 
+    // Metrics are served until this process ends.
+    let mut metrics = None;
     let end = if let Some(status) = finish::recorded(&options.dir) {
         tracing::info!("the run was finished before this container was started again");
         let status = upload(&config, &options.dir, status).await;
@@ -91,7 +98,10 @@ pub async fn aggregate(
             () = left(&config, &stopped) => return Ok(AggregatorEnd::Left),
         };
         match ended {
-            Ok(()) => AggregatorEnd::Finished,
+            Ok(endpoint) => {
+                metrics = endpoint;
+                AggregatorEnd::Finished
+            }
             Err(failed) => fail(context, options, &publishing, failed).await?,
         }
     };
@@ -99,6 +109,7 @@ pub async fn aggregate(
         tracing::info!("the run is over; this pod keeps running so that its archive can be downloaded");
         stopped.cancelled().await;
     }
+    drop(metrics);
     signals.abort();
     Ok(end)
 }
@@ -113,6 +124,9 @@ async fn fail(
 ) -> Result<AggregatorEnd, AppError> {
     tracing::error!("{failed}");
     publish_end(publishing, &failed.status()).await;
+    if let Some(events) = RunEvents::new(publishing) {
+        events.end(&failed.status()).await;
+    }
     if !options.no_exit {
         return Err(failed.error);
     }
@@ -163,6 +177,7 @@ fn settings(
         receive: limits.uploads.clone(),
         limits: limits.modules.clone(),
         provenance: provenance(config),
+        telemetry: telemetry::in_cluster(&config.plumbline.telemetry),
         output: options.dir.clone(),
         on_archived: Some(on_archived(options.dir.clone())),
         ..Settings::default()
@@ -177,7 +192,7 @@ async fn run(
     work: WorkDir,
     publishing: &PublishOptions,
     cancel: &CancellationToken,
-) -> Result<(), FailedRun> {
+) -> Result<Option<Endpoint>, FailedRun> {
     let cluster = &publishing.cluster;
     let limits = options.limits.load()?;
     let mut sources = find_plugins(config, &unpack_modules_of_run(&options.dir)?)?;
@@ -204,7 +219,7 @@ async fn run(
         Err(RunError::Finished { archive, status }) => {
             tracing::info!(archive = %archive.display(), "the run was finished before this container was started again");
             finish_again(options, config, publishing, *status).await;
-            return Ok(());
+            return Ok(None);
         }
         Err(error) => {
             let failed = AppError::system("failed to start the run").because(&error).hint_if(error.hint());
@@ -214,17 +229,56 @@ async fn run(
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
     let early = check_network(run.url(), fail_fast.as_ref()).await;
 
+    let (ended, endpoint) = observe(options, config, run, early, publishing, cancel).await;
+    let (finished, status) = ended?;
+    publish_end(publishing, &status).await;
+    if let Some(events) = RunEvents::new(publishing) {
+        events.end(&status).await;
+    }
+    tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
+    Ok(endpoint)
+}
+
+/// Executes the run, and reports what it does: its status, events, and metrics. Returns its end, and
+/// the endpoint of metrics, which still serves the last ones. A scraper may not have seen them yet.
+async fn observe(
+    options: &AggregatorOptions,
+    config: &Config,
+    run: Run,
+    early: Option<RunFailure>,
+    publishing: &PublishOptions,
+    cancel: &CancellationToken,
+) -> (Result<(Finished, RunStatus), FailedRun>, Option<Endpoint>) {
+    let requests = publishing.cluster.clone();
+    let reporting = Reporting::start(&run, bind_metrics(config).await, move || vec![requests.request_family()]);
     let stop = CancellationToken::new();
     let publisher = tokio::spawn(publish(publishing.clone(), run.state(), stop.clone()));
+    let events = tokio::spawn(create_events(RunEvents::new(publishing), run.state(), stop.clone()));
     let ended = execute(options, config, run, early, cancel).await;
+    let endpoint = reporting.finish().await;
     stop.cancel();
     if let Err(error) = publisher.await {
         tracing::error!("the task that publishes the status failed: {error}");
     }
-    let (finished, status) = ended?;
-    publish_end(publishing, &status).await;
-    tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
-    Ok(())
+    if let Err(error) = events.await {
+        tracing::error!("the task that creates events failed: {error}");
+    }
+    (ended, endpoint)
+}
+
+/// Creates events on the pod until `stop` is cancelled.
+async fn create_events(events: Option<RunEvents>, state: State, stop: CancellationToken) {
+    if let Some(events) = events {
+        events.follow(&state, &stop).await;
+    }
+}
+
+/// Binds the port for metrics, if they are requested. The run does not depend on it.
+async fn bind_metrics(config: &Config) -> Option<BoundAddress> {
+    let port = Some(config.plumbline.telemetry.metrics_port).filter(|port| *port != 0)?;
+    let address = listen(config, var("SONOBUOY_ADVERTISE_IP").as_deref()).ok()?;
+    let bound = telemetry::bind(SocketAddr::new(address.ip(), port)).await;
+    bound.inspect_err(|error| tracing::error!("{}", error.in_full())).ok()
 }
 
 /// Executes the run, and uploads its archive. Returns the last status.

@@ -22,6 +22,7 @@ use crate::modules::{self, Limits, LimitsFile};
 use crate::signing;
 use crate::signing::admission::Requirements;
 use crate::sources::{self, ResolvedPlugin};
+use crate::telemetry::{self, Reporting, TelemetryOptions};
 
 pub use command::{CommandOptions, STDOUT_FILE};
 
@@ -45,6 +46,8 @@ pub struct LocalRunOptions {
     pub judges: JudgeOptions,
     /// The file with limits of modules and uploads.
     pub limits: LimitsFile,
+    /// Metrics and traces.
+    pub telemetry: TelemetryOptions,
 }
 
 /// A run whose plugins are resolved and whose working directory is open.
@@ -55,6 +58,7 @@ pub struct PreparedRun {
     settings: Settings,
     limits: Limits,
     resumes: bool,
+    metrics: Option<u16>,
 }
 
 /// A run that has started.
@@ -62,6 +66,7 @@ pub struct StartedRun {
     run: Run,
     dispatcher: Arc<LocalDispatcher>,
     record: LocalRun,
+    telemetry: Reporting,
     /// Whether it continues an interrupted run.
     pub continued: bool,
 }
@@ -99,9 +104,11 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
             .because(&error)
             .hint("correct the definitions, or select other plugins")
     })?;
+    let telemetry = options.telemetry.local(context)?;
     let work = open_work_dir(options.resume.as_deref(), root)?;
     let start = start_directories(&work, &found)?;
     let settings = Settings {
+        telemetry,
         timeout: options.timeout,
         limits: limits.modules.clone(),
         receive: limits.uploads.clone(),
@@ -115,6 +122,7 @@ pub fn prepare(context: &Context, options: &LocalRunOptions) -> Result<PreparedR
         sources: found.into_iter().map(|plugin| plugin.source).collect(),
         limits,
         resumes: options.resume.is_some(),
+        metrics: options.telemetry.metrics,
         work,
     })
 }
@@ -127,21 +135,29 @@ impl PreparedRun {
 
     /// Starts the run: plans the plugins, and opens the server for results.
     pub async fn start(self) -> Result<StartedRun, AppError> {
-        let Self { work, start, sources, settings, limits, resumes } = self;
+        let Self { work, start, sources, settings, limits, resumes, metrics } = self;
         let root = work.root().to_owned();
-        let dispatcher = dispatcher(&work, start)?;
-        let modules = modules::modules(&limits)?;
-        let begun = Run::begin(work, sources, settings, &modules, Arc::clone(&dispatcher) as _).await;
-        let (run, begun) = begun.map_err(|error| {
-            // The directory of a new run has nothing that anybody needs.
+        // The directory of a new run has nothing that anybody needs.
+        let clean = || {
             let new = !resumes && !root.join("run.json").exists();
             if new && let Err(error) = std::fs::remove_dir_all(&root) {
                 tracing::warn!("failed to remove `{}`: {error}", root.display());
             }
+        };
+        let bound = match metrics {
+            Some(port) => Some(telemetry::bind_local(port).await.inspect_err(|_| clean())?),
+            None => None,
+        };
+        let dispatcher = dispatcher(&work, start)?;
+        let modules = modules::modules(&limits)?;
+        let begun = Run::begin(work, sources, settings, &modules, Arc::clone(&dispatcher) as _).await;
+        let (run, begun) = begun.map_err(|error| {
+            clean();
             run_error(&error, &root)
         })?;
+        let telemetry = Reporting::start(&run, bound, Vec::new);
         let record = LocalRun { run: *run.id(), started: run.started(), work: root, archive: None, status: None };
-        Ok(StartedRun { run, dispatcher, record, continued: begun == StartKind::Continued })
+        Ok(StartedRun { run, dispatcher, record, telemetry, continued: begun == StartKind::Continued })
     }
 }
 
@@ -154,6 +170,11 @@ impl StartedRun {
     /// The working directory.
     pub fn work_dir(&self) -> &Path {
         &self.record.work
+    }
+
+    /// The URL of the metrics, if they are served.
+    pub fn metrics_url(&self) -> Option<String> {
+        self.telemetry.url()
     }
 
     /// The dispatcher, whose processes outlive this one unless they are killed.
@@ -182,10 +203,11 @@ impl StartedRun {
     /// Executes the run until it has finished, or until `cancel` is cancelled and its plugins have
     /// ended.
     pub async fn execute(self, cancel: CancellationToken) -> Result<FinishedRun, AppError> {
-        let Self { run, dispatcher, mut record, .. } = self;
+        let Self { run, dispatcher, mut record, telemetry, .. } = self;
         record_run(&record);
         let state = run.state();
         let finished = run.execute(cancel).await;
+        drop(telemetry.finish().await);
         let finished = finished.map_err(|error| {
             let failed = run_error(&error, &record.work);
             // The status in the working directory says that the run is in progress.

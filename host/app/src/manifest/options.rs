@@ -27,6 +27,7 @@ use crate::manifest::delivery::{self, BundleDelivery};
 use crate::signing::admission::packed_provenance;
 use crate::sources::ResolvedPlugin;
 use crate::suite::DEFAULT_PULL_SECRET;
+use crate::telemetry::TelemetryOptions;
 
 /// The name of the aggregator in `--plugin-env`.
 const AGGREGATOR: &str = "sonobuoy";
@@ -117,6 +118,9 @@ pub struct ClusterRunOptions {
     /// `gpu`, `gpu=true:NoSchedule`, or `*` for every taint; repeatable
     #[arg(long, value_name = "KEY[=VALUE][:EFFECT]")]
     pub job_toleration: Vec<Toleration>,
+    /// Metrics and traces.
+    #[command(flatten)]
+    pub telemetry: TelemetryOptions,
 }
 
 /// Whether to create roles.
@@ -172,7 +176,8 @@ impl ClusterRunOptions {
             (self.upload.is_some(), "--upload"),
             (self.upload_secret.is_some(), "--upload-secret"),
         ];
-        all.into_iter().find_map(|(given, name)| given.then_some(name))
+        let own = all.into_iter().find_map(|(given, name)| given.then_some(name));
+        own.or_else(|| self.telemetry.changes_manifest())
     }
 
     /// The configuration of the run: the defaults, overridden by the file, overridden by the
@@ -210,6 +215,7 @@ impl ClusterRunOptions {
         }
         set(&mut own.kubernetes_version, self.kubernetes_version.clone());
         own.kubernetes_version = fixed_version(&own.kubernetes_version)?;
+        self.telemetry.apply(&mut config)?;
         Ok(config)
     }
 

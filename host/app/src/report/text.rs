@@ -72,13 +72,9 @@ impl<'a> LeafCounts<'a> {
     }
 }
 
-/// The meta key for durations: seconds, as decimal text.
-const KEY: &str = "duration";
-
 /// The duration of `item` in seconds, if it has a valid one.
 pub fn seconds_of(item: &Item) -> Option<f64> {
-    let seconds: f64 = item.meta.get(KEY)?.parse().ok()?;
-    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
+    item.seconds()
 }
 
 /// A duration for people: `12 ms`, `1.9 s`, `3 min 20 s`, `2 h 5 min`.
@@ -164,7 +160,7 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_no_duration() {
         let of = |text: &str| {
-            let meta = [(KEY.to_owned(), text.to_owned())].into();
+            let meta = [("duration".to_owned(), text.to_owned())].into();
             seconds_of(&Item { meta, ..Item::default() })
         };
         assert_eq!(of("1.5"), Some(1.5));

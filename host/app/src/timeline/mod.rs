@@ -11,10 +11,8 @@ mod read;
 mod relate;
 mod sentence;
 mod spans;
-mod starts;
 
 pub(crate) use read::read;
 pub(crate) use relate::Relating;
 pub use relate::{Relation, relations_of};
 pub use spans::{Span, Timeline};
-pub(crate) use starts::start_of;

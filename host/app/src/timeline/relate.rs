@@ -14,7 +14,6 @@ use serde_json::Value;
 
 use super::sentence::sentence;
 use super::spans::{Indexed, Span, Timeline};
-use super::starts::start_of;
 use crate::report::text::seconds_of;
 
 /// How far apart a failure and an event may be. The control plane notices after 40 to 50 s that a
@@ -136,7 +135,7 @@ impl<'a> Relating<'a> {
 
     /// When the item ran, or else when the plugin ran.
     fn window(&self, item: &Item) -> Option<(Timestamp, Timestamp, bool)> {
-        if let Some(start) = start_of(item) {
+        if let Some(start) = item.started() {
             let took = seconds_of(item).and_then(|seconds| SignedDuration::try_from_secs_f64(seconds).ok());
             let end = took.and_then(|took| start.checked_add(took).ok()).unwrap_or(start);
             return Some((start, end, true));

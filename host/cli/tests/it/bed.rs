@@ -91,6 +91,10 @@ impl Bed {
             "TMPDIR",
             "PLUMBLINE_LIMITS",
             "SONOBUOY_DIR",
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+            "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+            "TRACEPARENT",
         ] {
             command.env_remove(name);
         }

@@ -67,6 +67,7 @@ mod status_in_cluster;
 mod submission;
 mod suite;
 mod suite_in_cluster;
+mod telemetry;
 mod terminal;
 mod test_lists;
 mod test_plugin;

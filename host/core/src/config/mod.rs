@@ -11,7 +11,7 @@ mod values;
 
 pub use model::{
     BundleSource, Config, Filters, GracePeriods, MAX_BUNDLES, PlumblineConfig, PodLogLimits, QueryLimits,
-    RegistryAccess, Selection, Server, default_image,
+    RegistryAccess, Selection, Server, Telemetry, default_image,
 };
 pub use read::{ConfigError, MAX_CONFIG_BYTES};
 pub use values::{

@@ -351,9 +351,34 @@ pub struct PlumblineConfig {
     /// node.
     #[serde(skip_serializing_if = "crate::is_default")]
     pub query_kubelets: bool,
+    /// Metrics and traces of the run.
+    #[serde(skip_serializing_if = "crate::is_default")]
+    pub telemetry: Telemetry,
     /// How the aggregator connects to the registries of [`PlumblineConfig::bundles`].
     #[serde(skip_serializing_if = "crate::is_default")]
     pub registry: RegistryAccess,
+}
+
+/// How the aggregator reports metrics and traces. By default, it does not.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Telemetry {
+    /// The port on which the aggregator serves metrics. With 0, it does not.
+    pub metrics_port: u16,
+    /// The URL of a collector that gets metrics and traces (OTLP over HTTP). If empty, nothing is
+    /// sent.
+    #[serde(rename = "OTLPEndpoint")]
+    pub otlp_endpoint: String,
+    /// The Secret in the run's namespace with variables for the export, such as its headers. If
+    /// empty, none is used.
+    #[serde(rename = "OTLPSecret")]
+    pub otlp_secret: String,
+    /// The trace context of the pipeline that started the run (W3C `traceparent`). May be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub trace_parent: String,
+    /// The `tracestate` of that context.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub trace_state: String,
 }
 
 /// The maximum number of bundles that an aggregator downloads, more than a run has plugins.

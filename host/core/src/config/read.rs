@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use crate::config::model::{
-    BundleSource, Config, GracePeriods, MAX_BUNDLES, PlumblineConfig, PodLogLimits, Selection, Server,
+    BundleSource, Config, GracePeriods, MAX_BUNDLES, PlumblineConfig, PodLogLimits, Selection, Server, Telemetry,
 };
 use crate::config::values::{EFFECTS, StorageError, Toleration, UnknownChoice};
 use crate::size::Bytes;
@@ -223,6 +223,9 @@ impl PlumblineConfig {
         from.map("PluginSources", &mut self.plugin_sources)?;
         from.map("PluginBundles", &mut self.plugin_bundles)?;
         self.read_bundles(from)?;
+        if let Some(mut telemetry) = from.section("Telemetry")? {
+            self.telemetry.read(&mut telemetry)?;
+        }
         if let Some(mut registry) = from.section("Registry")? {
             registry.texts("Insecure", &mut self.registry.insecure)?;
             registry.texts("TokenServers", &mut self.registry.token_servers)?;
@@ -247,6 +250,16 @@ impl PlumblineConfig {
         };
         self.bundles = list.into_iter().enumerate().map(bundle).collect::<Result<_, _>>()?;
         Ok(())
+    }
+}
+
+impl Telemetry {
+    fn read(&mut self, from: &mut Fields) -> Result<(), ConfigError> {
+        from.whole("MetricsPort", &mut self.metrics_port, "a port, from 0 to 65535")?;
+        from.text("OTLPEndpoint", &mut self.otlp_endpoint)?;
+        from.text("OTLPSecret", &mut self.otlp_secret)?;
+        from.text("TraceParent", &mut self.trace_parent)?;
+        from.text("TraceState", &mut self.trace_state)
     }
 }
 

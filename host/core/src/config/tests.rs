@@ -29,6 +29,7 @@ const FULL: &str = r#"{"Description":"d","UUID":"u","Version":"v9","ResultsDir":
 "UploadURL":"https://h/p","UploadSecret":"c","DeadlineSeconds":10,"KubernetesVersion":"v1.30.2","NamespaceLabels":{"a":"b"},
 "NamespaceAnnotations":{"c":"d"},"PluginSources":{"x":"oci://r/x"},"PluginBundles":{"x":"sha256:00"},
 "Bundles":[{"Plugin":"x","Reference":"oci://r/x@sha256:00","Digest":"sha256:11"},{"Plugin":"y","Reference":"","Digest":"sha256:22"}],
+"Telemetry":{"MetricsPort":9464,"OTLPEndpoint":"http://c:4318","OTLPSecret":"o","TraceParent":"00-1-2-01","TraceState":"a=b"},
 "Registry":{"Insecure":["r:5000"],"TokenServers":["r=a"],"CA":"-----BEGIN CERTIFICATE-----"}}}"#;
 
 fn parsed(json: &str) -> Value {

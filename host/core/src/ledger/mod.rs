@@ -14,6 +14,7 @@ pub use apply::MAX_SKIP_REASON;
 pub use event::{
     Effect, ErrorRecord, ErrorRecordError, Event, MAX_ERROR_DEPTH, MAX_EXPECTED, Record, Refusal, Stored, StoredKind,
 };
+pub use query::ResultTally;
 pub use state::{Judged, KeyState, Ledger, MAX_PROGRESS_BYTES, RETRY_WINDOW, ReplayError, TIMEOUT_ERROR};
 
 #[cfg(test)]

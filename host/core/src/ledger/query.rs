@@ -14,6 +14,24 @@ use crate::run_status::{EntryStatus, MAX_REASON, PluginStatus, RunPhase, RunStat
 use crate::text::excerpt;
 use crate::verdict::Verdict;
 
+/// How many expected results of a plugin are in each state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ResultTally {
+    /// Nothing was received yet.
+    pub waiting: u64,
+    /// The result is being uploaded.
+    pub uploading: u64,
+    /// An upload failed, and another one may follow.
+    pub retrying: u64,
+    /// The result was received and stored.
+    pub received: u64,
+    /// The result will not arrive.
+    pub failed: u64,
+    /// A known problem currently prevents the result. These results are also in one of the other
+    /// states.
+    pub delayed: u64,
+}
+
 impl Ledger {
     /// Returns the planned plugins, in the order of the plan.
     pub fn plugins(&self) -> impl ExactSizeIterator<Item = &PluginName> {
@@ -44,6 +62,12 @@ impl Ledger {
             Outcome::Failed { error, .. } => Some(error),
             _ => None,
         }
+    }
+
+    /// Returns what currently prevents an expected result from arriving, if something is known.
+    #[must_use]
+    pub fn problem(&self, key: &ResultKey) -> Option<&str> {
+        self.entry(key).ok().filter(|entry| !entry.is_final())?.trouble.as_deref()
     }
 
     /// Returns the progress reported for an expected result.
@@ -114,6 +138,36 @@ impl Ledger {
         self.planned_entries(plugin).iter().filter(|entry| !entry.is_final()).map(|entry| &entry.key).collect()
     }
 
+    /// Returns how many expected results of a plugin are in each state, as of the last event or tick.
+    #[must_use]
+    pub fn tally(&self, plugin: &PluginName) -> ResultTally {
+        let mut tally = ResultTally::default();
+        for entry in self.planned_entries(plugin) {
+            let state = match (&entry.outcome, entry.upload) {
+                (Outcome::Received { .. }, _) => &mut tally.received,
+                (Outcome::Failed { .. }, _) => &mut tally.failed,
+                (_, Some(_)) => &mut tally.uploading,
+                (Outcome::Broken { .. }, None) => &mut tally.retrying,
+                (Outcome::Waiting, None) => &mut tally.waiting,
+            };
+            *state += 1;
+            tally.delayed += u64::from(!entry.is_final() && entry.trouble.is_some());
+        }
+        tally
+    }
+
+    /// Returns the phase of the run at `now`.
+    #[must_use]
+    pub fn phase(&self, now: Timestamp) -> RunPhase {
+        if self.tar.is_some() {
+            RunPhase::Complete
+        } else if !self.plugins.is_empty() && self.is_complete(now) {
+            RunPhase::PostProcessing
+        } else {
+            RunPhase::Running
+        }
+    }
+
     /// Returns whether every expected result of a plugin was received or has failed, and no retry
     /// window is open at `now`. Returns `false` if the plugin is not planned.
     #[must_use]
@@ -165,20 +219,13 @@ impl Ledger {
                 entry_status(entry, complete || entry.is_overdue(now), judged)
             }));
         }
-        let status = if self.tar.is_some() {
-            RunPhase::Complete
-        } else if !self.plugins.is_empty() && self.is_complete(now) {
-            RunPhase::PostProcessing
-        } else {
-            RunPhase::Running
-        };
         let verdicts =
             self.plugins.iter().filter_map(|plugin| Some((plugin.name.to_string(), plugin.verdict.clone()?)));
         let verdicts: BTreeMap<_, _> = verdicts.collect();
         RunStatus {
             verdicts: (!verdicts.is_empty()).then_some(verdicts),
             plugins: if self.plugins.is_empty() { None } else { Some(entries) },
-            status,
+            status: self.phase(now),
             tar_info: self.tar.clone().unwrap_or_default(),
             interrupted: self.interrupted,
             skipped: self.told(|plugin| plugin.skipped.clone()),

@@ -15,6 +15,9 @@ use crate::parts::{confined, field_variable, labels, merged, name, object, put, 
 /// The name of the volume claim for the run and its archive.
 const CLAIM: &str = "plumbline-output";
 
+/// The name of the port for metrics, by which monitors find it.
+const METRICS: &str = "metrics";
+
 const OUTPUT_VOLUME: &str = "output-volume";
 
 /// A directory on the volume for temporary files.
@@ -70,7 +73,9 @@ fn container(options: &ManifestOptions, volumes: &[(&str, Value)]) -> Value {
         "debug" => 5,
         _ => 4,
     };
-    let secret = Some(&config.plumbline.upload_secret).filter(|name| !name.is_empty());
+    let own = &config.plumbline;
+    let secrets = [&own.upload_secret, &own.telemetry.otlp_secret].into_iter().filter(|name| !name.is_empty());
+    let secrets: Vec<Value> = secrets.map(|name| json!({"secretRef": {"name": name}})).collect();
     let confined = (config.security_context_mode != SecurityContextMode::None).then(confined);
     without_nulls(json!({
         "name": names::AGGREGATOR_CONTAINER,
@@ -80,7 +85,8 @@ fn container(options: &ManifestOptions, volumes: &[(&str, Value)]) -> Value {
         "args": ["aggregator", "--no-exit", format!("--level={level}"), format!("-v={verbosity}"), "--alsologtostderr"],
         "env": env(options),
         // All keys are passed on, because only the storage client knows which ones it needs.
-        "envFrom": secret.map(|name| json!([{"secretRef": {"name": name}}])),
+        "envFrom": (!secrets.is_empty()).then_some(secrets),
+        "ports": metrics_port(config).map(|port| json!([{"containerPort": port, "name": METRICS, "protocol": "TCP"}])),
         "volumeMounts": mounts(volumes),
         // The requests cover an idle aggregator. The memory limit leaves room for modules. There is
         // no CPU limit, because a slow aggregator helps nobody. If a node's disk is full, pods that
@@ -211,6 +217,11 @@ fn pod_security(mode: SecurityContextMode) -> Option<Value> {
     })))
 }
 
+/// Returns the port for metrics, if they are served.
+fn metrics_port(config: &Config) -> Option<u16> {
+    Some(config.plumbline.telemetry.metrics_port).filter(|port| *port != 0)
+}
+
 /// Returns the labels that distinguish the aggregator from plugins.
 fn role_labels() -> Value {
     json!({(names::COMPONENT_LABEL): names::COMPONENT_VALUE, (names::ROLE_LABEL): names::AGGREGATOR})
@@ -232,7 +243,8 @@ pub(super) fn service(config: &Config) -> Value {
     })
 }
 
-/// Returns a policy that lets only pods of the run connect to the aggregator's port.
+/// Returns a policy that lets only pods of the run connect to the aggregator's port. The port for
+/// metrics is open, because a policy cannot know where the monitoring of the cluster is.
 ///
 /// A pod on the host network has the IP address of its node, which no selector describes. With such
 /// a plugin the port is open to every address, and every other port is closed.
@@ -244,10 +256,12 @@ pub(super) fn network_policy(options: &ManifestOptions) -> Value {
         "ports": [{"port": config.server.bind_port, "protocol": "TCP"}],
         "from": from_run.then(|| json!([{"podSelector": {"matchLabels": labels()}}])),
     });
+    let metrics = metrics_port(config).map(|port| json!({"ports": [{"port": port, "protocol": "TCP"}]}));
+    let rules: Vec<Value> = std::iter::once(without_nulls(rule)).chain(metrics).collect();
     let spec = json!({
         "podSelector": {"matchLabels": role_labels()},
         "policyTypes": ["Ingress"],
-        "ingress": [without_nulls(rule)],
+        "ingress": rules,
     });
     object(&config.namespace, "networking.k8s.io/v1", "NetworkPolicy", names::NETWORK_POLICY, json!({"spec": spec}))
 }

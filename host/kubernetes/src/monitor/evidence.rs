@@ -11,11 +11,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::assess::{Kind, quote};
 use super::capture::Log;
-use super::events::COMPONENT;
 use super::tracked::Verdict;
 use crate::ask::get;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
+use crate::events::COMPONENT;
 use crate::names;
 use crate::pod_view::{PodView, text_at};
 

@@ -16,12 +16,12 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::assess::{Kind, assess};
 use super::capture::Capture;
-use super::events::{About, Events};
 use super::evidence::{Evidence, WorkerSays, gather, gather_of_daemon_set};
 use super::options::MonitorOptions;
 use super::tracked::Verdict;
 use crate::ask::get;
 use crate::error::ClusterError;
+use crate::events::{About, Events};
 use crate::names;
 use crate::nodes::NodeView;
 use crate::pod_view::{PodView, text_at};

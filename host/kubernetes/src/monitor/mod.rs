@@ -14,7 +14,6 @@
 
 mod assess;
 mod capture;
-mod events;
 mod evidence;
 mod exits;
 mod index;

@@ -22,7 +22,6 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::capture::{self, Capture};
-use super::events::{About, Events};
 use super::exits::{ended_well, exits, have_ended};
 use super::index::Index;
 use super::investigate::{Investigation, Outcome};
@@ -30,6 +29,7 @@ use super::options::{MonitorOptions, Watched};
 use super::tracked::Now;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
+use crate::events::{About, Events};
 use crate::names;
 use crate::nodes::{NODES_PAGE, NodeView};
 use crate::pod_view::PodView;

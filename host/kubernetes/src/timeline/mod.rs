@@ -15,8 +15,6 @@ mod nodes;
 mod pending;
 mod pods;
 mod recorder;
-mod traffic;
 
 pub(crate) use nodes::Before;
 pub(crate) use recorder::{Observer, Recorder};
-pub(crate) use traffic::Traffic;

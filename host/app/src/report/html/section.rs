@@ -22,7 +22,7 @@ use crate::report::html::{Page, Rules};
 use crate::report::renderers::source;
 use crate::report::text::{name, one_line, seconds_of};
 use crate::report::verdict::Rulings;
-use crate::timeline::{Relation, start_of};
+use crate::timeline::Relation;
 
 /// The most failed tests of a plugin that are listed without a script. The table has the others.
 const MAX_TESTS: usize = 2_000;
@@ -195,7 +195,7 @@ impl<'a> Section<'a> {
             ruling,
             text,
         ];
-        page.columns.push(row, seconds_of(item), start_of(item).map(Timestamp::as_millisecond))?;
+        page.columns.push(row, seconds_of(item), item.started().map(Timestamp::as_millisecond))?;
         page.slowest.add(seconds_of(item), number, &name(&id.name), id.node.as_deref(), item, &self.row.plugin);
         if is_bad {
             let cause = self.causes.remove(&leaf);

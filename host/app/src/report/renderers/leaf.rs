@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::report::text::{one_line, seconds_of};
 use crate::report::verdict::judged;
-use crate::timeline::start_of;
 
 /// The meta key for the place that an item points at: `PATH:LINE:COLUMN`, where line and column may
 /// be missing.
@@ -139,7 +138,7 @@ impl<'a> Leaf<'a> {
 
     /// When the check started, in milliseconds since 1970.
     pub(crate) fn start(&self) -> Option<i64> {
-        start_of(&self.item).map(Timestamp::as_millisecond)
+        self.item.started().map(Timestamp::as_millisecond)
     }
 
     /// The end, if start and duration are known.

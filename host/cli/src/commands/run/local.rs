@@ -34,6 +34,9 @@ pub(super) fn run(args: &RunArgs, format: Option<RunFormat>, global: &Global) ->
         if options.dry_run {
             return dry_run(started);
         }
+        if let Some(url) = started.metrics_url() {
+            say(&format!("metrics: {url}"));
+        }
         let watch = Watch::start(started.run(), options.wait_output, started.continued, started.work_dir());
         let cancel = CancellationToken::new();
         let signals = tokio::spawn(cancel_on_signal(cancel.clone(), started.dispatcher()));
@@ -80,6 +83,7 @@ fn local_options(args: &RunArgs) -> LocalRunOptions {
         requirements: options.requirements.clone(),
         judges: options.judge.clone(),
         limits: options.limits.clone(),
+        telemetry: options.cluster_run.telemetry.clone(),
     }
 }
 

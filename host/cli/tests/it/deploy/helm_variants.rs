@@ -47,7 +47,7 @@ fn settings_mean_what_options_of_gen_mean() {
         },
     });
     bed.write("config.json", &config.to_string());
-    let table: [(&str, &[&str]); 8] = [
+    let table: [(&str, &[&str]); 9] = [
         ("storage: {type: pvc}", &["--storage", "pvc:5Gi"]),
         ("storage: {type: pvc, size: 1.5Ti, class: fast}", &["--storage", "pvc:1.5Ti:fast"]),
         (
@@ -95,6 +95,20 @@ fn settings_mean_what_options_of_gen_mean() {
         (
             "{serviceAccount: {create: false, name: robot}, namespace: {create: false, name: checks}, rbac: {create: false}}",
             &["-n", "checks", "--service-account-name", "robot", "--existing-service-account", "--rbac", "disable"],
+        ),
+        (
+            "{telemetry: {metricsPort: 9464, otlp: {endpoint: 'http://collector:4318', secret: otlp}}, upload: {url: 's3://audits/x', secret: storage}}",
+            &[
+                "--metrics",
+                "--otlp-endpoint",
+                "http://collector:4318",
+                "--otlp-secret",
+                "otlp",
+                "--upload",
+                "s3://audits/x",
+                "--upload-secret",
+                "storage",
+            ],
         ),
         ("kubernetesVersion: v1.30.2", &["--kubernetes-version", "v1.30.2"]),
         (

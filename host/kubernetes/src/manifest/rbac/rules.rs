@@ -191,8 +191,8 @@ fn namespace() -> Vec<PolicyRule> {
             ..rule(&[""], &["configmaps"], &["get", "patch", "update"])
         },
         rule(&[""], &["configmaps"], &["create"]),
-        // Events explain why a pod does not start, report that a result is late or lost, and are
-        // recorded.
+        // Events explain why a pod does not start, and are recorded. The aggregator creates events
+        // about the run.
         rule(&[""], &[EVENTS], &["list", "watch", "create"]),
     ]
 }

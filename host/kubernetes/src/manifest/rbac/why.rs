@@ -52,7 +52,7 @@ pub fn why(options: &ManifestOptions) -> Vec<String> {
 }
 
 /// The permissions in the namespace of the run in all modes that do not allow everything there.
-const IN_NAMESPACE: &str = "in its namespace, the aggregator creates and deletes pods and DaemonSets, reads pods and logs, and watches events. It creates events about late and lost results, reads and writes its own two Secrets, and writes its status";
+const IN_NAMESPACE: &str = "in its namespace, the aggregator creates and deletes pods and DaemonSets, reads pods and logs, and watches events. It creates events about the run, reads and writes its own two Secrets, and writes its status";
 
 /// Explains the permissions to record the state of the cluster.
 fn recorded(needs: &Needs) -> Vec<String> {

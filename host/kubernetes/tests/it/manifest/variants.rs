@@ -375,3 +375,18 @@ fn credentials_for_the_archive_come_from_a_secret() {
     let pod = objects.iter().find(|object| object["kind"] == "Pod").unwrap();
     assert_eq!(pod["spec"]["containers"][0]["envFrom"], serde_json::json!([{"secretRef": {"name": "storage"}}]));
 }
+
+#[test]
+fn the_port_for_metrics_is_open_only_if_metrics_are_served() {
+    let of = |port: u16| {
+        let objects = with(Permissions::Minimal, |options| options.config.plumbline.telemetry.metrics_port = port);
+        let pod = of_kind(&objects, "Pod")[0]["spec"]["containers"][0]["ports"].clone();
+        (pod, of_kind(&objects, "NetworkPolicy")[0]["spec"]["ingress"].clone())
+    };
+    let (ports, ingress) = of(0);
+    assert_eq!((ports, ingress.as_array().unwrap().len()), (Value::Null, 1));
+    let (ports, ingress) = of(9464);
+    assert_eq!(ports, json!([{"containerPort": 9464, "name": "metrics", "protocol": "TCP"}]));
+    assert_eq!(ingress[1], json!({"ports": [{"port": 9464, "protocol": "TCP"}]}));
+    assert!(!ingress[0]["from"].is_null(), "the port for results stays closed");
+}

@@ -1,5 +1,6 @@
 //! Measures the requests of the client to the API server.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use http::{Request, Response};
 use kube::client::Body;
 use plumbline_core::timeline::ApiRequests;
+use plumbline_telemetry::{Family, Point};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -17,20 +19,47 @@ const SLOW: Duration = Duration::from_secs(1);
 /// The error of a request without a response.
 const NO_RESPONSE: &str = "no-response";
 
+/// The label of such requests in the metric.
+const NO_CODE: &str = "none";
+
 /// Counts the requests of a client. Clones share the counts.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Traffic(Arc<Mutex<ApiRequests>>);
+pub(crate) struct Traffic(Arc<Mutex<Counts>>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    /// Since the last report of trouble.
+    recent: ApiRequests,
+    /// All requests so far, by status code.
+    by_code: BTreeMap<Option<u16>, u64>,
+}
 
 impl Traffic {
     /// Returns the counts since the last call, if requests failed or were slow.
-    pub(super) fn take_trouble(&self) -> Option<ApiRequests> {
-        let taken = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    pub(crate) fn take_trouble(&self) -> Option<ApiRequests> {
+        let taken = std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).recent);
         let is_slow = Duration::from_millis(taken.slowest_ms) >= SLOW;
         (is_slow || !taken.errors.is_empty()).then_some(taken)
     }
 
+    /// Returns all requests so far as a metric.
+    pub(crate) fn family(&self) -> Family {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let points = counts.by_code.iter().map(|(code, n)| {
+            let code = code.map_or_else(|| NO_CODE.to_owned(), |code| code.to_string());
+            Point::new([("code", code.as_str())], *n as f64)
+        });
+        Family::counter(
+            "plumbline_kubernetes_requests",
+            "Requests to the API server, by status code; `none` is no response.",
+            points,
+        )
+    }
+
     fn add(&self, code: Option<u16>, took: Duration) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.by_code.entry(code).or_default() += 1;
+        let counts = &mut counts.recent;
         counts.requests = counts.requests.saturating_add(1);
         counts.slowest_ms = counts.slowest_ms.max(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let error = match code {
