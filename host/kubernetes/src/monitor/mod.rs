@@ -24,6 +24,5 @@ mod samples;
 mod tracked;
 mod work;
 
-pub(crate) use events::COMPONENT;
 pub use options::{GracePeriods, MonitorOptions, Watched};
 pub use work::Monitor;

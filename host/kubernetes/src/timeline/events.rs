@@ -5,7 +5,7 @@ use kube::core::DynamicObject;
 use plumbline_core::timeline::{TimelineEntry, TimelineKind};
 use serde_json::Value;
 
-use crate::monitor::COMPONENT;
+use crate::events::COMPONENT;
 use crate::names::is_safe_name;
 use crate::pod_view::{line, text_at};
 
