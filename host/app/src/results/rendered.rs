@@ -101,8 +101,8 @@ impl View for Rendered<'_> {
         let StreamedTree { input, plugin, root, verdict, causes } = tree;
         let (title, target) = (title(input, &root.name), &self.target);
         let failed = |error: io::Error| target.failed(&error);
-        let mut leaves = Leaves::new(title, plugin, &root, verdict.as_ref(), &causes, self.renderer.as_mut())
-            .map_err(failed)?;
+        let mut leaves =
+            Leaves::new(title, plugin, &root, verdict.as_ref(), &causes, self.renderer.as_mut()).map_err(failed)?;
         // Errors of writing are not errors of the archive.
         let mut written = Ok(());
         let read = trees.each_item(plugin, &mut |depth, item: Item, is_leaf| {
