@@ -40,6 +40,7 @@ pub mod preflight;
 pub mod query;
 pub mod retrieve;
 mod retry;
+pub mod schedule;
 pub mod status;
 mod vault;
 mod watch;

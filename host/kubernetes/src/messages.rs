@@ -47,7 +47,8 @@ fn every_error_is_in_the_catalogue() {
             Name { 0 = "the namespace", 1, 2 }, Definition { 0 = DefinitionError::Empty }, Driver { 0 = DriverError::NoImage(plugin()) },
             Process { 0 = plugin() }, PermissionsAndAccount { 0 = plugin(), 1 }, ClusterPermissions { 0 = plugin() },
             NoVersion { 0 = plugin(), 1 }, Shape { 0 = plugin(), 1, 2 }, TooLarge { what = "the definition", plugin = plugin(), bytes },
-            ModuleName { 0 = plugin(), 1 }, ModuleSize { 0 = plugin(), 1, 2 }, TooManyModules { 0 }, ModulesTooLarge { 0 }, Write { 0 },
+            ModuleName { 0 = plugin(), 1 }, ModuleSize { 0 = plugin(), 1, 2 }, TooManyModules { 0 }, ModulesTooLarge { 0 },
+            ScheduleWithoutStorage {}, KeepWithoutVolume {}, Write { 0 },
         }),
         |_| None,
     );

@@ -3,6 +3,7 @@
 
 mod bundles;
 mod finish;
+mod scheduled;
 mod start;
 
 use std::path::PathBuf;
@@ -13,9 +14,11 @@ use bundles::BundleDirs;
 use finish::{FailedRun, ended_early, publish_end, publish_start_error, update_record, upload};
 use plumbline_aggregator::{Finished, OnArchived, Run, RunError, Settings, Source, WorkDir};
 use plumbline_core::config::{Config, Storage};
-use plumbline_core::{RunFailure, RunId, RunStatus};
+use plumbline_core::{RunFailure, RunId, RunStatus, Verdict};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
 use plumbline_kubernetes::{CaSecretStore, Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, inside};
+use scheduled::{Places, Scheduled, is_undelivered};
+use serde_json::Value;
 use start::{
     Pod, StartError, aliases, as_map, find_plugins, graces, info, listen, open_work_dir, provenance, read_config,
     seconds, survey, unpack_modules_of_run, var,
@@ -39,6 +42,8 @@ const COLLECT: Duration = Duration::from_secs(45);
 pub enum AggregatorEnd {
     /// The run has finished, and its status says how.
     Finished,
+    /// A scheduled run has finished with this verdict. The exit code of its Job shows it.
+    Judged(Verdict),
     /// The run failed. Its status and the reporter have the failure, and the pod stayed until it
     /// was asked to stop.
     Failed,
@@ -66,7 +71,15 @@ pub async fn aggregate(
         // The run continues in the next pod, so its journal must not record an interruption.
         Storage::Claim { .. } => CancellationToken::new(),
     };
-    let (work, id) = match open_work_dir(options, &config, start_log) {
+    let scheduled = match Scheduled::of(&config) {
+        Ok(scheduled) => scheduled,
+        Err(error) => return Err(report_start_error(options, &config, error, &stopped).await),
+    };
+    let places = match &scheduled {
+        Some(scheduled) => scheduled.places(&options.dir),
+        None => Places { home: options.dir.clone(), archives: options.dir.clone() },
+    };
+    let (work, id) = match open_work_dir(&places.home, &config, start_log) {
         Ok(opened) => opened,
         Err(StartError { error, elsewhere: true }) => return Err(error),
         Err(StartError { error, elsewhere: false }) => {
@@ -77,20 +90,28 @@ pub async fn aggregate(
     let pod = Pod::find(&cluster, &config).await;
     let publishing = finish::publishing(&cluster, &pod, id);
 
-    let end = if let Some(status) = finish::recorded(&options.dir) {
+    let end = if let Some(status) = finish::recorded(&places.home) {
         tracing::info!("the run was finished before this container was started again");
-        let status = upload(&config, &options.dir, status).await;
+        let status = upload(&config, &places, status).await;
         publish_end(&publishing, &status).await;
-        AggregatorEnd::Finished
+        finished(context, scheduled.as_ref(), &places, &status)
     } else {
-        let run = Box::pin(run(options, &config, id, &pod, work, &publishing, &cancel));
+        let about = match &scheduled {
+            Some(scheduled) => match scheduled.enter(&cluster, &pod, &places).await {
+                Ok(about) => Some(about),
+                Err(error) => return Err(report_start_error(options, &config, error, &stopped).await),
+            },
+            None => None,
+        };
+        let given = RunStart { id, pod: &pod, places: &places, about };
+        let run = Box::pin(run(options, &config, given, work, &publishing, &cancel));
         let ended = tokio::select! {
             ended = run => ended,
             // The volume outlives this pod, and the run continues in the next one.
             () = left(&config, &stopped) => return Ok(AggregatorEnd::Left),
         };
         match ended {
-            Ok(()) => AggregatorEnd::Finished,
+            Ok(status) => finished(context, scheduled.as_ref(), &places, &status),
             Err(failed) => fail(context, options, &publishing, failed).await?,
         }
     };
@@ -100,6 +121,23 @@ pub async fn aggregate(
     }
     signals.abort();
     Ok(end)
+}
+
+/// What a run starts with, besides its configuration.
+struct RunStart<'a> {
+    id: RunId,
+    pod: &'a Pod,
+    places: &'a Places,
+    /// What the archive says about the schedule of the run.
+    about: Option<Value>,
+}
+
+/// The end of a run. After a scheduled one, archives of earlier runs are removed.
+fn finished(context: &Context, scheduled: Option<&Scheduled>, places: &Places, status: &RunStatus) -> AggregatorEnd {
+    let Some(scheduled) = scheduled else { return AggregatorEnd::Finished };
+    scheduled.prune(context, places, status);
+    // Without its archive, a run that passed proves nothing.
+    AggregatorEnd::Judged(if is_undelivered(status) { Verdict::SystemFailure } else { Verdict::from_run(status) })
 }
 
 /// Publishes the failure of the run, and returns it as the error of this process. With `--no-exit`,
@@ -138,14 +176,13 @@ async fn report_start_error(
 
 /// The settings of the run, from the configuration and its pod.
 fn settings(
-    options: &AggregatorOptions,
     config: &Config,
-    id: RunId,
-    pod: &Pod,
+    given: &RunStart<'_>,
     cluster: &Cluster,
     limits: &Limits,
     survey_only: bool,
 ) -> Result<Settings, AppError> {
+    let RunStart { id, pod, places, .. } = *given;
     let host_name = var("HOSTNAME").unwrap_or_else(|| pod.name.clone());
     let pod_ip = var("SONOBUOY_ADVERTISE_IP");
     Ok(Settings {
@@ -162,8 +199,8 @@ fn settings(
         receive: limits.uploads.clone(),
         limits: limits.modules.clone(),
         provenance: provenance(config),
-        output: options.dir.clone(),
-        on_archived: Some(on_archived(options.dir.clone())),
+        output: places.archives.clone(),
+        on_archived: Some(on_archived(places.home.clone())),
         ..Settings::default()
     })
 }
@@ -171,19 +208,21 @@ fn settings(
 async fn run(
     options: &AggregatorOptions,
     config: &Config,
-    id: RunId,
-    pod: &Pod,
+    given: RunStart<'_>,
     work: WorkDir,
     publishing: &PublishOptions,
     cancel: &CancellationToken,
-) -> Result<(), FailedRun> {
+) -> Result<RunStatus, FailedRun> {
     let cluster = &publishing.cluster;
     let limits = options.limits.load()?;
-    let mut sources = find_plugins(config, &unpack_modules_of_run(&options.dir)?)?;
-    let places = BundleDirs { fetched: work.root().join(BUNDLES), baked: options.baked.clone() };
-    fetch(config, &mut sources, &places, publishing, cancel).await?;
-    let settings = settings(options, config, id, pod, cluster, &limits, sources.is_empty())?;
-    let settings = Settings { info: info(cluster).await, ..settings };
+    let mut sources = find_plugins(config, &unpack_modules_of_run(&given.places.home)?)?;
+    let bundles = BundleDirs { fetched: work.root().join(BUNDLES), baked: options.baked.clone() };
+    fetch(config, &mut sources, &bundles, publishing, cancel).await?;
+    let settings = settings(config, &given, cluster, &limits, sources.is_empty())?;
+    let mut info = info(cluster).await;
+    info.extend(given.about.map(|about| ("schedule".to_owned(), about)));
+    let settings = Settings { info, ..settings };
+    let (pod, places) = (given.pod, given.places);
     let stage = pod.stage(cluster, config, &sources).await;
     let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
     let dispatcher = KubernetesDispatcher::new(KubernetesOptions {
@@ -201,8 +240,7 @@ async fn run(
         Ok(begun) => begun,
         Err(RunError::Finished { archive, status }) => {
             tracing::info!(archive = %archive.display(), "the run was finished before this container was started again");
-            finish_again(options, config, publishing, *status).await;
-            return Ok(());
+            return Ok(finish_again(config, places, publishing, *status).await);
         }
         Err(error) => {
             let failed = AppError::system("failed to start the run").because(&error).hint_if(error.hint());
@@ -214,7 +252,7 @@ async fn run(
 
     let stop = CancellationToken::new();
     let publisher = tokio::spawn(publish(publishing.clone(), run.state(), stop.clone()));
-    let ended = execute(options, config, run, early, cancel).await;
+    let ended = execute(config, places, run, early, cancel).await;
     stop.cancel();
     if let Err(error) = publisher.await {
         tracing::error!("the task that publishes the status failed: {error}");
@@ -222,13 +260,13 @@ async fn run(
     let (finished, status) = ended?;
     publish_end(publishing, &status).await;
     tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
-    Ok(())
+    Ok(status)
 }
 
 /// Executes the run, and uploads its archive. Returns the last status.
 async fn execute(
-    options: &AggregatorOptions,
     config: &Config,
+    places: &Places,
     run: Run,
     early: Option<RunFailure>,
     cancel: &CancellationToken,
@@ -243,8 +281,8 @@ async fn execute(
     finished.status.failure = early;
     // Recorded before the upload, which may take minutes: a container that is killed meanwhile
     // must not repeat the run.
-    update_record(&options.dir, &finished.status);
-    let status = upload(config, &options.dir, finished.status.clone()).await;
+    update_record(&places.home, &finished.status);
+    let status = upload(config, places, finished.status.clone()).await;
     Ok((finished, status))
 }
 
@@ -255,10 +293,16 @@ fn on_archived(dir: PathBuf) -> OnArchived {
 }
 
 /// Records and publishes the end of a run that has finished.
-async fn finish_again(options: &AggregatorOptions, config: &Config, publishing: &PublishOptions, status: RunStatus) {
-    update_record(&options.dir, &status);
-    let status = upload(config, &options.dir, status).await;
+async fn finish_again(
+    config: &Config,
+    places: &Places,
+    publishing: &PublishOptions,
+    status: RunStatus,
+) -> RunStatus {
+    update_record(&places.home, &status);
+    let status = upload(config, places, status).await;
     publish_end(publishing, &status).await;
+    status
 }
 
 /// Fetches the bundles of the configuration, and publishes meanwhile that the run is being

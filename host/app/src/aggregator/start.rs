@@ -65,14 +65,14 @@ pub type StartLog<'a> = &'a (dyn Fn(&Path) -> Result<(), AppError> + Sync);
 
 /// Opens the working directory of the run, starts its log, and determines its ID.
 pub(super) fn open_work_dir(
-    options: &AggregatorOptions,
+    home: &Path,
     config: &Config,
     start_log: StartLog<'_>,
 ) -> Result<(WorkDir, RunId), StartError> {
-    std::fs::create_dir_all(&options.dir).map_err(|error| {
-        AppError::system(format!("failed to create the directory `{}`", options.dir.display())).because(&error)
+    std::fs::create_dir_all(home).map_err(|error| {
+        AppError::system(format!("failed to create the directory `{}`", home.display())).because(&error)
     })?;
-    let work = WorkDir::open(options.dir.join(WORK)).map_err(|cause| StartError {
+    let work = WorkDir::open(home.join(WORK)).map_err(|cause| StartError {
         error: AppError::system("failed to use the run's working directory").because(&cause),
         elsewhere: matches!(cause, WorkDirError::Locked(_)),
     })?;

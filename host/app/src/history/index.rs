@@ -22,7 +22,7 @@ use crate::history::codec::{Decoder, Encoder};
 const MAGIC: &[u8] = b"plumbline-history\n";
 
 /// The version of the format. An index of another version is made again.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The bit of an outcome that has a duration.
 const HAS_DURATION: u8 = 0x80;
@@ -148,6 +148,8 @@ pub(super) struct RunFacts {
     pub(super) cluster: String,
     /// The version of the API server. Empty for runs on a machine, and if it is unknown.
     pub(super) version: String,
+    /// The scheduled runs that were missed before this one.
+    pub(super) missed: u64,
     pub(super) plugins: Vec<PluginFacts>,
 }
 
@@ -384,6 +386,7 @@ fn run_section(run: &IndexedRun) -> Encoder {
     out.signed(file.modified);
     out.signed(facts.started);
     [&facts.run, &facts.tool, &facts.cluster, &facts.version].into_iter().for_each(|text| out.text(text));
+    out.number(facts.missed);
     out.number(facts.plugins.len() as u64);
     for plugin in &facts.plugins {
         out.text(&plugin.name);
@@ -400,12 +403,13 @@ fn indexed_run(bytes: &mut Decoder<'_>) -> Option<IndexedRun> {
     let started = bytes.signed()?;
     let mut text = || bytes.text().map(str::to_owned);
     let (run, tool, cluster, version) = (text()?, text()?, text()?, text()?);
+    let missed = bytes.number()?;
     let plugins = bytes.list(|bytes| {
         let (name, digest) = (bytes.text()?.to_owned(), bytes.number()?);
         Some(PluginFacts { name, digest, has_classes: bytes.byte()? != 0 })
     })?;
     let count = usize::try_from(bytes.number()?).ok()?;
-    let facts = RunFacts { run, tool, started, cluster, version, plugins };
+    let facts = RunFacts { run, tool, started, cluster, version, missed, plugins };
     Some(IndexedRun { file, facts, count, entries: bytes.rest().to_vec() })
 }
 

@@ -21,6 +21,7 @@ fn facts(cluster: &str) -> RunFacts {
         started: 1_764_000_000,
         cluster: cluster.into(),
         version: "v1.37.2".into(),
+        missed: 3,
         plugins: vec![PluginFacts { name: "e2e".into(), digest: u64::MAX, has_classes: true }],
     }
 }

@@ -30,7 +30,8 @@ Exit codes:
 #[derive(Debug, clap::Args)]
 #[command(after_help = CODES)]
 pub(crate) struct HistoryArgs {
-    /// A directory with archives of runs, an archive, or a bucket `s3://BUCKET/PREFIX`; repeatable
+    /// A directory with archives of runs, an archive, a bucket `s3://BUCKET/PREFIX`, or a repository
+    /// `oci://HOST/NAME`; repeatable
     #[arg(value_name = "DIR|ARCHIVE|URL", required = true)]
     pub(crate) sources: Vec<PathBuf>,
     #[command(flatten)]

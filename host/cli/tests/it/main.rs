@@ -54,6 +54,7 @@ mod reprocess;
 mod reruns;
 mod result_inputs;
 mod results;
+mod scheduled;
 mod run_in_cluster;
 mod signed_runs;
 mod signing;

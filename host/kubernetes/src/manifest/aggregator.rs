@@ -70,6 +70,10 @@ fn container(options: &ManifestOptions, volumes: &[(&str, Value)]) -> Value {
         "debug" => 5,
         _ => 4,
     };
+    // The end of a scheduled run is the end of its Job.
+    let stays = config.plumbline.schedule.is_none().then(|| "--no-exit".to_owned());
+    let log = [format!("--level={level}"), format!("-v={verbosity}"), "--alsologtostderr".to_owned()];
+    let args: Vec<String> = ["aggregator".to_owned()].into_iter().chain(stays).chain(log).collect();
     let secret = Some(&config.plumbline.upload_secret).filter(|name| !name.is_empty());
     let confined = (config.security_context_mode != SecurityContextMode::None).then(confined);
     without_nulls(json!({
@@ -77,7 +81,7 @@ fn container(options: &ManifestOptions, volumes: &[(&str, Value)]) -> Value {
         "image": config.worker_image,
         "imagePullPolicy": config.image_pull_policy,
         "command": [names::BINARY],
-        "args": ["aggregator", "--no-exit", format!("--level={level}"), format!("-v={verbosity}"), "--alsologtostderr"],
+        "args": args,
         "env": env(options),
         // All keys are passed on, because only the storage client knows which ones it needs.
         "envFrom": secret.map(|name| json!([{"secretRef": {"name": name}}])),
@@ -117,6 +121,9 @@ fn env(options: &ManifestOptions) -> Vec<Value> {
     ];
     if pull_secret(&options.config).is_some() {
         variables.push(variable("DOCKER_CONFIG", names::PULL_SECRET_DIR));
+    }
+    if options.config.plumbline.schedule.is_some() {
+        variables.push(field_variable(names::JOB_VARIABLE, &format!("metadata.labels['{}']", names::JOB_LABEL)));
     }
     let mut variables = merged(variables, &options.aggregator_env);
     variables.sort_by(|one, other| name(one).cmp(&name(other)));

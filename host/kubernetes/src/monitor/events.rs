@@ -1,4 +1,5 @@
-//! Creates Kubernetes events on the pods of plugins whose results are late or lost.
+//! Creates Kubernetes events: on the pods of plugins whose results are late or lost, and on an
+//! aggregator about missed runs.
 //!
 //! All their content is also in the status, so nothing depends on them, and their number is
 //! limited.
@@ -23,11 +24,13 @@ const MAX_MESSAGE: usize = 1023;
 pub(super) const COMPONENT: &str = "plumbline";
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum About {
+pub(crate) enum About {
     /// A problem delays a result.
     Delayed,
     /// A result will not arrive.
     Lost,
+    /// Scheduled runs did not start.
+    Missed,
 }
 
 impl About {
@@ -36,26 +39,27 @@ impl About {
         match self {
             Self::Delayed => "ResultDelayed",
             Self::Lost => "ResultLost",
+            Self::Missed => "ScheduledRunsMissed",
         }
     }
 }
 
 /// Creates the events of one run. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Events {
+pub(crate) struct Events {
     api: Api<Event>,
     namespace: String,
     left: Arc<AtomicUsize>,
 }
 
 impl Events {
-    pub(super) fn new(cluster: &Cluster, namespace: &str) -> Self {
+    pub(crate) fn new(cluster: &Cluster, namespace: &str) -> Self {
         let api = Api::namespaced(cluster.client(), namespace);
         Self { api, namespace: namespace.to_owned(), left: Arc::new(AtomicUsize::new(MAX_EVENTS)) }
     }
 
     /// Creates an event on `pod`, unless the limit of the run is reached.
-    pub(super) async fn warn(&self, pod: &PodView, about: About, message: &str) {
+    pub(crate) async fn warn(&self, pod: &PodView, about: About, message: &str) {
         let one_less = |left: usize| left.checked_sub(1);
         let message = match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
             Err(_) => return,

@@ -14,7 +14,7 @@
 
 mod assess;
 mod capture;
-mod events;
+pub(crate) mod events;
 mod evidence;
 mod exits;
 mod index;

@@ -71,6 +71,8 @@ pub struct Needs {
     pub queries: Queries,
     /// Whether the kubelets of nodes are queried.
     pub kubelets: bool,
+    /// Whether runs are scheduled, so that each records its time for the next one.
+    pub schedule: bool,
 }
 
 /// The resources of the cluster that are recorded.
@@ -94,7 +96,8 @@ impl Needs {
             Some(names) if names.is_empty() => Queries::Nothing,
             Some(names) => Queries::Named(names.iter().map(|name| name.to_lowercase()).collect()),
         };
-        Self { queries, kubelets: options.config.plumbline.query_kubelets }
+        let own = &options.config.plumbline;
+        Self { queries, kubelets: own.query_kubelets, schedule: own.schedule.is_some() }
     }
 
     fn records(&self, item: &str) -> bool {
@@ -123,7 +126,7 @@ pub fn rules(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
     // Nodes are needed for results per node, and to notice nodes that disappear.
     let mut rules = vec![rule(&[""], &["nodes"], &["get", "list", "watch"])];
     match &needs.queries {
-        Queries::Nothing => return (rules, namespace()),
+        Queries::Nothing => return (rules, namespace(needs)),
         Queries::Everything => {
             rules.push(rule(&[""], &CORE, &["get", "list"]));
             rules.push(rule(&GROUPS, &["*"], &["get", "list"]));
@@ -142,11 +145,11 @@ pub fn rules(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
         rules.push(rule(&[""], &["nodes/proxy"], &["get"]));
     }
     rules.push(paths(&DISCOVERY));
-    (rules, namespace())
+    (rules, namespace(needs))
 }
 
-fn namespace() -> Vec<PolicyRule> {
-    vec![
+fn namespace(needs: &Needs) -> Vec<PolicyRule> {
+    let mut rules = vec![
         // This covers the pods of plugins, and the status annotations on them and on the
         // aggregator's pod.
         rule(&[""], &["pods"], &["get", "list", "watch", "create", "delete", "patch"]),
@@ -167,7 +170,14 @@ fn namespace() -> Vec<PolicyRule> {
         rule(&[""], &["configmaps"], &["create"]),
         // Events explain why a pod does not start, and report that a result is late or lost.
         rule(&[""], &["events"], &["list", "create"]),
-    ]
+    ];
+    if needs.schedule {
+        rules.push(PolicyRule {
+            resource_names: Some(vec![names::SCHEDULE.to_owned()]),
+            ..rule(&[""], &["configmaps"], &["get", "patch"])
+        });
+    }
+    rules
 }
 
 /// Allows everything, as in Sonobuoy's mode `clusterAdmin`.
@@ -199,7 +209,7 @@ pub(super) fn reading(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
         rules.push(rule(&[""], &["nodes/proxy"], &["get"]));
     }
     rules.push(paths(&SERVED));
-    (rules, namespace())
+    (rules, namespace(needs))
 }
 
 /// Returns a rule for resources of any group by their plural names, as a configuration names them.
