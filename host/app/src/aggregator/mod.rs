@@ -66,61 +66,61 @@ pub async fn aggregate(
         Ok(config) => config,
         Err(error) => return Err(report_start_error(options, &Config::default(), error, &stopped).await),
     };
-    let cancel = match config.plumbline.storage {
-        Storage::Pod => stopped.child_token(),
-        // The run continues in the next pod, so its journal must not record an interruption.
-        Storage::Claim { .. } => CancellationToken::new(),
-    };
-    let scheduled = match Scheduled::of(&config) {
-        Ok(scheduled) => scheduled,
-        Err(error) => return Err(report_start_error(options, &config, error, &stopped).await),
-    };
-    let places = match &scheduled {
-        Some(scheduled) => scheduled.places(&options.dir),
-        None => Places { home: options.dir.clone(), archives: options.dir.clone() },
-    };
-    let (work, id) = match open_work_dir(&places.home, &config, start_log) {
-        Ok(opened) => opened,
-        Err(StartError { error, elsewhere: true }) => return Err(error),
-        Err(StartError { error, elsewhere: false }) => {
+    let end = match Box::pin(in_container(context, options, &config, start_log, &stopped)).await {
+        Ok(end) => end,
+        Err(StartError { error, published: true }) => return Err(error),
+        Err(StartError { error, published: false }) => {
             return Err(report_start_error(options, &config, error, &stopped).await);
         }
     };
-    let cluster = connect(options).await?;
-    let pod = Pod::find(&cluster, &config).await;
-    let publishing = finish::publishing(&cluster, &pod, id);
-
-    let end = if let Some(status) = finish::recorded(&places.home) {
-        tracing::info!("the run was finished before this container was started again");
-        let status = upload(&config, &places, status).await;
-        publish_end(&publishing, &status).await;
-        finished(context, scheduled.as_ref(), &places, &status)
-    } else {
-        let about = match &scheduled {
-            Some(scheduled) => match scheduled.enter(&cluster, &pod, &places).await {
-                Ok(about) => Some(about),
-                Err(error) => return Err(report_start_error(options, &config, error, &stopped).await),
-            },
-            None => None,
-        };
-        let given = RunStart { id, pod: &pod, places: &places, about };
-        let run = Box::pin(run(options, &config, given, work, &publishing, &cancel));
-        let ended = tokio::select! {
-            ended = run => ended,
-            // The volume outlives this pod, and the run continues in the next one.
-            () = left(&config, &stopped) => return Ok(AggregatorEnd::Left),
-        };
-        match ended {
-            Ok(status) => finished(context, scheduled.as_ref(), &places, &status),
-            Err(failed) => fail(context, options, &publishing, failed).await?,
-        }
-    };
-    if options.no_exit {
+    if options.no_exit && !matches!(end, AggregatorEnd::Left) {
         tracing::info!("the run is over; this pod keeps running so that its archive can be downloaded");
         stopped.cancelled().await;
     }
     signals.abort();
     Ok(end)
+}
+
+/// Starts the run, continues it, or finds that it was finished before this container was started.
+async fn in_container(
+    context: &Context,
+    options: &AggregatorOptions,
+    config: &Config,
+    start_log: StartLog<'_>,
+    stopped: &CancellationToken,
+) -> Result<AggregatorEnd, StartError> {
+    let cancel = match config.plumbline.storage {
+        Storage::Pod => stopped.child_token(),
+        // The run continues in the next pod, so its journal must not record an interruption.
+        Storage::Claim { .. } => CancellationToken::new(),
+    };
+    let scheduled = Scheduled::of(config)?;
+    let places = scheduled.as_ref().map_or_else(|| Places::of(&options.dir), |one| one.places(&options.dir));
+    let (work, id) = open_work_dir(&places.home, config, start_log)?;
+    let cluster = connect(options).await.map_err(StartError::published)?;
+    let pod = Pod::find(&cluster, config).await;
+    let publishing = finish::publishing(&cluster, &pod, id);
+    if let Some(status) = finish::recorded(&places.home) {
+        tracing::info!("the run was finished before this container was started again");
+        let status = upload(config, &places, status).await;
+        publish_end(&publishing, &status).await;
+        return Ok(finished(context, scheduled.as_ref(), &places, &status));
+    }
+    let about = match &scheduled {
+        Some(scheduled) => Some(scheduled.enter(&cluster, &pod, &places).await?),
+        None => None,
+    };
+    let given = RunStart { id, pod: &pod, places: &places, about };
+    let run = Box::pin(run(options, config, given, work, &publishing, &cancel));
+    let ended = tokio::select! {
+        ended = run => ended,
+        // The volume outlives this pod, and the run continues in the next one.
+        () = left(config, stopped) => return Ok(AggregatorEnd::Left),
+    };
+    match ended {
+        Ok(status) => Ok(finished(context, scheduled.as_ref(), &places, &status)),
+        Err(failed) => fail(context, options, &publishing, failed).await.map_err(StartError::published),
+    }
 }
 
 /// What a run starts with, besides its configuration.

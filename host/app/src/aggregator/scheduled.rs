@@ -21,6 +21,9 @@ use crate::history::Retention;
 /// next to the archives.
 const PREFIX: &str = "run-";
 
+/// The extension of an archive that was not completed. Its name starts with a dot.
+const PART: &str = ".part";
+
 /// The most times in a message.
 const MAX_NAMED: usize = 5;
 
@@ -31,6 +34,13 @@ pub(super) struct Places {
     pub(super) home: PathBuf,
     /// The directory of archives.
     pub(super) archives: PathBuf,
+}
+
+impl Places {
+    /// The directories of a run that has a volume of its own.
+    pub(super) fn of(dir: &Path) -> Self {
+        Self { home: dir.to_owned(), archives: dir.to_owned() }
+    }
 }
 
 /// What a schedule adds to a run.
@@ -151,18 +161,24 @@ fn told(missed: &MissedRuns) -> Option<String> {
     Some(format!("{runs} missed since the last one: {named}"))
 }
 
-/// Removes the working directories of earlier runs, which nothing continues: another Job does not
-/// take them over.
+/// Removes the working directories and incomplete archives of earlier runs, which nothing continues:
+/// another Job does not take them over.
 fn remove_earlier(places: &Places) {
     let Ok(entries) = std::fs::read_dir(&places.archives) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
-        let is_run = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()));
+        let has = |prefix: &str, suffix: &str| {
+            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(prefix) && name.ends_with(suffix))
+        };
         let is_directory = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
-        if !is_run || !is_directory || path == places.home {
+        let removed = if is_directory && has(PREFIX, "") && path != places.home {
+            std::fs::remove_dir_all(&path)
+        } else if !is_directory && has(".", PART) {
+            std::fs::remove_file(&path)
+        } else {
             continue;
-        }
-        match std::fs::remove_dir_all(&path) {
-            Ok(()) => tracing::info!(run = %path.display(), "removed the working directory of an earlier run"),
+        };
+        match removed {
+            Ok(()) => tracing::info!("removed `{}` of an earlier run", path.display()),
             Err(error) => tracing::error!("failed to remove `{}`: {error}", path.display()),
         }
     }
@@ -190,13 +206,15 @@ mod tests {
         for name in ["run-a", "run-b", "other"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
-        std::fs::write(dir.path().join("run-c.tar.gz"), b"").unwrap();
+        for name in ["run-c.tar.gz", ".run-d.tar.gz.part", ".plumbline-history"] {
+            std::fs::write(dir.path().join(name), b"").unwrap();
+        }
         remove_earlier(&places);
         let mut left: Vec<String> = std::fs::read_dir(dir.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
             .collect();
         left.sort();
-        assert_eq!(left, ["other", "run-b", "run-c.tar.gz"]);
+        assert_eq!(left, [".plumbline-history", "other", "run-b", "run-c.tar.gz"]);
     }
 }
