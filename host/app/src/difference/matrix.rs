@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use plumbline_core::Status;
 use serde::Serialize;
 
-use super::{Difference, SameTests, TestKey, TestNames, Tests, compare, with_classes, without_other_classes};
-use crate::history::Outcome;
+use super::{Difference, Outcome, SameTests, TestKey, TestNames, Tests, compare, with_classes, without_other_classes};
 
 /// The differences between three or more runs. Keys are only ever added (docs/results.md).
 #[derive(Debug, Clone, PartialEq, Serialize)]

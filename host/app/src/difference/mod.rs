@@ -2,6 +2,7 @@
 
 mod html;
 mod matrix;
+mod outcome;
 mod views;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,8 @@ use crate::report::text::{one_line, seconds_of};
 
 pub use html::diff_html;
 pub use matrix::{Matrix, MatrixTest, RunColumn, matrix};
+pub(crate) use outcome::LEGEND;
+pub use outcome::Outcome;
 pub use views::{diff_markdown, diff_text, matrix_markdown, matrix_text};
 
 /// The identity of a test across runs.

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use plumbline_core::Status;
 
 use super::matrix::Matrix;
-use super::{Change, Difference, TestNames};
-use crate::history::LEGEND;
+use super::{Change, Difference, LEGEND, TestNames};
 use crate::report::markdown::escape;
 use crate::report::text::{name, one_line, short_seconds};
 

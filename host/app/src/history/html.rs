@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::history::index::Outcome;
+use crate::difference::Outcome;
 use crate::history::model::{HistoryReport, RunOverview, TestHistory};
 use crate::history::text::{day, facts, label, share};
 use crate::report::html;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::difference::Test;
 
 fn key(plugin: &str, node: Option<&str>, suites: &[&str], class: &str, name: &str) -> TestKey {
     let suites = suites.iter().map(|suite| (*suite).to_owned()).collect();

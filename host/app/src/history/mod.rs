@@ -32,8 +32,6 @@ use crate::modules::Limits;
 use crate::results::is_unpacked;
 
 pub use html::history_html;
-pub(crate) use index::LEGEND;
-pub use index::Outcome;
 pub(crate) use propose::flaky_list;
 pub use propose::{flaky_tests, known_failures, known_failures_list};
 pub use model::{ClusterHistory, HistoryReport, RunOverview, Streak, TestHistory, VersionHistory};

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::difference::TestNames;
-use crate::history::index::Outcome;
+use crate::difference::Outcome;
 
 /// A history as data. Keys are only ever added (docs/history.md).
 #[derive(Debug, Clone, Default, Serialize)]

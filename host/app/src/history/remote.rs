@@ -2,12 +2,11 @@
 //! one, and not kept.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plumbline_aggregator::bucket::{Bucket, BucketError};
 use plumbline_archive::finished::is_archive_name;
-use plumbline_registry::{StoredResults, TempBlob, list_results};
-use tempfile::TempDir;
+use plumbline_registry::{StoredResults, list_results};
 
 use crate::attest;
 use crate::context::Context;
@@ -15,7 +14,7 @@ use crate::error::{AppError, registry_error};
 use crate::files;
 use crate::history::index::FileKey;
 use crate::history::scan::unreadable;
-use crate::history::store::{Loaded, MAX_RUNS, load_remote};
+use crate::history::store::{COPY, Loaded, LocalCopy, MAX_RUNS, RemoteArchive, load_remote};
 use crate::modules::Limits;
 use crate::results::is_archive_file;
 use crate::runtime::runtime;
@@ -23,34 +22,6 @@ use crate::sources::registry;
 
 /// The most objects of a bucket that are listed.
 const MAX_OBJECTS: usize = 100_000;
-
-/// The name of the copy of an object, in a directory of its own.
-const COPY: &str = "archive";
-
-/// An archive that can be downloaded.
-pub(super) struct RemoteArchive<'a> {
-    pub(super) key: FileKey,
-    /// The URL for messages.
-    pub(super) url: String,
-    /// The time of the upload in nanoseconds since 1970, 0 if it is unknown.
-    pub(super) modified: i64,
-    pub(super) download: Box<dyn Fn() -> Result<LocalCopy, AppError> + Send + Sync + 'a>,
-}
-
-/// A copy of an archive, which is removed when this is dropped.
-pub(super) enum LocalCopy {
-    Object(TempDir),
-    Blob(TempBlob),
-}
-
-impl LocalCopy {
-    pub(super) fn path(&self) -> PathBuf {
-        match self {
-            Self::Object(dir) => dir.path().join(COPY),
-            Self::Blob(blob) => blob.path().to_owned(),
-        }
-    }
-}
 
 /// The URL of a source that is not on this machine.
 pub(super) fn url_of(source: &Path) -> Option<&str> {

@@ -7,7 +7,7 @@ use std::thread;
 use jiff::Timestamp;
 
 use crate::difference::TestKey;
-use crate::history::index::Outcome;
+use crate::difference::Outcome;
 use crate::history::model::{RunOverview, Streak, TestHistory, VersionHistory};
 use crate::history::select::{Rows, SelectedRun};
 

@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use plumbline_archive::atomic::{AtomicFile, parent_directory};
 use plumbline_core::Digest;
+use plumbline_registry::TempBlob;
+use tempfile::TempDir;
 
 use crate::context::Context;
 use crate::error::AppError;
 use crate::history::index::{FileKey, Index};
-use crate::history::remote::RemoteArchive;
 use crate::history::scan::{ScanError, ScanInput, ScannedRun, scan};
 use crate::modules::{Limits, cache_root};
 use crate::results::archive_files;
@@ -68,6 +69,34 @@ pub(super) fn load_directory(context: &Context, limits: &Limits, dir: &Path) -> 
     places.extend(dir.canonicalize().ok().and_then(|whole| cached(whole.as_os_str().as_encoded_bytes())));
     let too_many = || format!("directory `{}` has more than {MAX_RUNS} archives", dir.display());
     load(Reading { context, limits }, files, &places, too_many)
+}
+
+/// The name of the copy of an object, in a directory of its own.
+pub(super) const COPY: &str = "archive";
+
+/// An archive that can be downloaded.
+pub(super) struct RemoteArchive<'a> {
+    pub(super) key: FileKey,
+    /// The URL for messages.
+    pub(super) url: String,
+    /// The time of the upload in nanoseconds since 1970, 0 if it is unknown.
+    pub(super) modified: i64,
+    pub(super) download: Box<dyn Fn() -> Result<LocalCopy, AppError> + Send + Sync + 'a>,
+}
+
+/// A copy of an archive, which is removed when this is dropped.
+pub(super) enum LocalCopy {
+    Object(TempDir),
+    Blob(TempBlob),
+}
+
+impl LocalCopy {
+    pub(super) fn path(&self) -> PathBuf {
+        match self {
+            Self::Object(dir) => dir.path().join(COPY),
+            Self::Blob(blob) => blob.path().to_owned(),
+        }
+    }
 }
 
 /// Loads the history of a bucket or a registry. Its index is in the cache, by its URL.

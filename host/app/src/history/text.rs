@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::history::index::LEGEND;
+use crate::difference::LEGEND;
 use crate::history::model::{HistoryReport, RunOverview, TestHistory};
 use crate::report::text::{name, short_seconds};
 
